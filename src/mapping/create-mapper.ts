@@ -13,8 +13,10 @@ import {
   stripsGuards,
 } from "./named.ts";
 import { createObjectMapper } from "./objects.ts";
+import { type PlainSource, plainSourceOf } from "./plain-source.ts";
 import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
+import type { SourceSettings } from "./source-rules.ts";
 import { withTotals } from "./totals.ts";
 
 export interface MapperOptions {
@@ -50,16 +52,22 @@ export function createMapper(options: MapperOptions): Mapper {
 export const readsRowsAlone = ({ source }: MapperOptions): boolean => source?.config.fillDown === undefined;
 
 function mapperOf(options: MapperOptions): Mapper {
-  const { fileName, header, source } = options;
-  const lookups = options.lookups ?? new Map<string, LookupTable>();
+  const { header, source } = options;
   const settings = namedSettings(options);
-  const { clearWord, relaxedRules } = settings;
-  if (source?.config.actions !== undefined && isMappedBySource(options)) {
-    const config = { ...source.config, actions: source.config.actions };
-    return new SourceMapper({ fileName, header, name: source.name, config, clearWord, relaxedRules, lookups });
-  }
+  const ofSource = sourceSettings(options);
+  if (ofSource !== undefined) return new SourceMapper(ofSource);
   if (source !== undefined) refuseRules(source);
   return header === undefined ? createObjectMapper(settings) : createNamedMapper({ ...settings, header });
+}
+
+/** Undefined where no rules of a source say what the rows are. */
+function sourceSettings(options: MapperOptions): SourceSettings | undefined {
+  const { fileName, header, source } = options;
+  if (source?.config.actions === undefined || !isMappedBySource(options)) return undefined;
+  const { clearWord, relaxedRules } = namedSettings(options);
+  const config = { ...source.config, actions: source.config.actions };
+  const lookups = options.lookups ?? new Map<string, LookupTable>();
+  return { fileName, header, name: source.name, config, clearWord, relaxedRules, lookups };
 }
 
 /** --action overrides the rules of a source, but not how its file is written. */
@@ -83,6 +91,13 @@ export function columnsOfFields(options: MapperOptions): PlainColumns | undefine
   if (options.header === undefined || isMappedBySource(options) || stripsGuards(settings)) return undefined;
   const { clearWord } = settings;
   return { ...compileHeader({ ...settings, header: options.header }), header: options.header, clearWord };
+}
+
+/** A table that rules of a source read, where they have no part that only a mapper knows; undefined of all other inputs. */
+export function plainSource(options: MapperOptions): PlainSource | undefined {
+  const settings = sourceSettings(options);
+  if (settings?.header === undefined) return undefined;
+  return plainSourceOf({ ...settings, header: settings.header });
 }
 
 export interface PlainColumns extends CompiledColumns {

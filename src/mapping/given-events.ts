@@ -17,6 +17,11 @@ export class GivenEvents {
     return isGiven;
   }
 
+  /** Whether an earlier row has given the event. */
+  has(eventId: string): boolean {
+    return this.#given.has(eventId);
+  }
+
   give(actions: readonly Action[]): void {
     for (const { action, data } of actions) if (registersEvent(action)) this.#given.add(String(data.eventId));
   }

@@ -92,6 +92,21 @@ export interface PlainAmount {
   readonly read: () => { readonly price: string; readonly cells: readonly string[] };
 }
 
+/** What the conditions of a source see of a row that was read without its mapper. One object may be all rows in turn. */
+export interface PlainSeen {
+  readonly line: number;
+  /** All of it, where it is asked for at once. */
+  readonly row: () => Row;
+  /** The cells that conditions look at, at their places; what stands in others is not asked. */
+  readonly cells: readonly string[];
+  /** The rules of events that an earlier row has given, by their numbers, with the cells that they are made of. */
+  readonly once: readonly { readonly rule: number; readonly cells: readonly string[] }[];
+  /** By `skip`. */
+  readonly isSkipped: boolean;
+  /** It gave an action other than its event. */
+  readonly gave: boolean;
+}
+
 /** What some rows of a file show about it. Plain data, so that workers which read parts of a file can put it together. */
 export interface Seen {
   readonly values?: SeenValues;
@@ -120,6 +135,10 @@ export interface Mapper {
   retract?(actions: readonly Action[]): void;
   /** Notes a row whose actions were read without this mapper; its place is behind those that were mapped. */
   seeAmount?(amount: PlainAmount): void;
+  /** Notes a row of a source that was read without this mapper. */
+  seePlain?(seen: PlainSeen): void;
+  /** Whether an earlier row has given the event. */
+  hasGiven?(eventId: string): boolean;
   /** What the rows since the last call show of the file. */
   takeSeen?(): Seen;
   /** Whether this mapper, which knows all earlier rows, would have given the same as the worker that knew only some. */

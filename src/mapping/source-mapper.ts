@@ -4,19 +4,19 @@ import { type Action, type ActionData, type ActionName, registersEvent } from ".
 import type { FieldValue } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
-import { cleanText } from "../actions/text.ts";
 import { enter } from "./each.ts";
 import { withLooseNumbers } from "./exact-numbers.ts";
 import type { FileFinding } from "./file-finding.ts";
 import { GivenEvents } from "./given-events.ts";
 import { strangeCells, totalsCell } from "./id-cells.ts";
-import type { Mapped, Mapper, Seen, Understanding } from "./mapper.ts";
+import type { Mapped, Mapper, PlainSeen, Seen, Understanding } from "./mapper.ts";
 import type { IdCell, Read, Scope } from "./names.ts";
 import { isOnlyItem, mapItem } from "./objects.ts";
 import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { Row } from "./row.ts";
 import { bitsOfDigest, createRowDigester, type RowDigester } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
+import { labelled, reasonOfLooks, uniqueLooks } from "./skip-reason.ts";
 import { type ActionRules, compileSource, type SourceRules, type SourceSettings } from "./source-rules.ts";
 import { watchEvents } from "./told-events.ts";
 import type { Looked } from "./when.ts";
@@ -87,6 +87,28 @@ export class SourceMapper implements Mapper {
 
   retract(actions: readonly Action[]): void {
     this.#events.retract(actions);
+  }
+
+  hasGiven(eventId: string): boolean {
+    return this.#events.has(eventId);
+  }
+
+  seePlain({ line, row, cells, once, isSkipped, gave }: PlainSeen): void {
+    const { rules, watch } = this.#source;
+    const scope = this.#scope;
+    this.#row.beginPlain(line, row);
+    scope.findings = [];
+    for (const { rule: at, cells: ofEvent } of once) {
+      const rule = rules[at];
+      scope.cells = ofEvent;
+      const eventId = rule?.onceBy?.read(scope);
+      if (rule === undefined || typeof eventId !== "string") throw new Error("the rule gives no event");
+      this.#tellEvent(rule, eventId);
+      this.#events.name(eventId);
+    }
+    scope.cells = cells;
+    if (!isSkipped) watch.seeItem(scope, this.#row);
+    watch.see(scope, { line, digest: this.#row.digest, gave, isSkipped });
   }
 
   takeSeen(): Seen {
@@ -298,13 +320,9 @@ export class SourceMapper implements Mapper {
   }
 
   #skipReason(): string {
-    const told = this.#looked.map(({ label, read, presenceOnly }) => {
-      const text = read(this.#scope);
-      return text !== "" && presenceOnly ? `${label} is not empty` : labelled(label, text);
-    });
+    const reason = reasonOfLooks(this.#looked, this.#scope);
     this.#scope.findings = [];
-    if (told.length > 0) return told.join(", ");
-    return "the event was given by an earlier row"; // without conditions nothing else is left out
+    return reason;
   }
 
   /** An event without conditions comes with whichever row is first, so it says nothing about the row. */
@@ -317,7 +335,7 @@ export class SourceMapper implements Mapper {
 class RowInHand {
   line = 0;
   readonly #digester: RowDigester;
-  #row: Row | undefined;
+  #row: (() => Row) | undefined;
   #digest: bigint | undefined;
 
   constructor(digester: RowDigester) {
@@ -325,22 +343,24 @@ class RowInHand {
   }
 
   begin(row: Row): void {
-    this.line = row.line;
+    this.beginPlain(row.line, () => row);
+  }
+
+  /** @param row of which nothing else may be asked. */
+  beginPlain(line: number, row: () => Row): void {
+    this.line = line;
     this.#row = row;
     this.#digest = undefined;
   }
 
   readonly digest = (): bigint => {
     if (this.#row === undefined) throw new Error("no row is being read");
-    this.#digest ??= bitsOfDigest(this.#digester.digest(this.#row));
+    this.#digest ??= bitsOfDigest(this.#digester.digest(this.#row()));
     return this.#digest;
   };
 }
 
 const ONCE: readonly unknown[] = [undefined];
-
-const labelled = (label: string, text: string): string =>
-  text === "" ? `${label} is empty` : `${label} = ${cleanText(text, 40)}`;
 
 /** What a row gives, before it is known whether all of it can be read. */
 interface Draft {
@@ -385,13 +405,4 @@ function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
     const text = JSON.stringify([rule, field, value, message]);
     return !known.has(text) && known.add(text);
   });
-}
-
-function uniqueLooks(rules: readonly ActionRules[]): readonly Looked[] {
-  const byLabel = new Map<string, Looked>();
-  for (const look of rules.flatMap(({ when }) => when?.looked ?? [])) {
-    const known = byLabel.get(look.label);
-    if (known === undefined || known.presenceOnly) byLabel.set(look.label, look);
-  }
-  return [...byLabel.values()];
 }

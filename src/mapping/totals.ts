@@ -39,6 +39,8 @@ export function withTotals(mapper: Mapper): Mapper {
     },
     retract: (actions) => mapper.retract?.(actions),
     seeAmount: (amount) => fresh.addPlain(amount),
+    seePlain: (seen) => mapper.seePlain?.(seen),
+    hasGiven: (eventId) => mapper.hasGiven?.(eventId) ?? false,
     takeSeen: () => ({ ...mapper.takeSeen?.(), amounts: fresh.take() }),
     agrees: (seen) => mapper.agrees?.(seen) ?? true,
     join(seen) {
@@ -82,13 +84,14 @@ function totalsRow(word: string, mapped: Mapped, attempted: readonly Action[]): 
 
 /** What is summed up: in 1/10000 it is exact. */
 const AMOUNT = /^\d{1,11}(?:\.\d{1,4})?$/;
+export const isAmount = (text: string): boolean => AMOUNT.test(text);
 
 function lastOf(row: Row, actions: readonly Action[]): LastRow {
   let amount = 0;
   let price = "";
   for (const { data } of actions) {
     const text = typeof data.price === "string" ? data.price : "";
-    if (!AMOUNT.test(text)) continue;
+    if (!isAmount(text)) continue;
     amount += Math.round(Number(text) * 10_000);
     price = text;
   }
@@ -154,7 +157,7 @@ class SumOfRows {
 }
 
 const withAmount = ({ price, cells }: ReturnType<PlainAmount["read"]>) => ({
-  price: AMOUNT.test(price) ? price : "",
+  price: isAmount(price) ? price : "",
   cells,
 });
 

@@ -90,6 +90,7 @@ export function watchValues(columns: readonly WatchedColumn[]) {
     beyond: 0,
     digestsBeyond: 0n,
   }));
+  const hasItems = columns.some(({ isOfItem }) => isOfItem);
   const meant = columns.map(({ named }) => meansNamed(named));
   const elses = new Map<string, Mutable<Else>>();
   let rows = 0;
@@ -106,9 +107,10 @@ export function watchValues(columns: readonly WatchedColumn[]) {
     // What can't be read in the row is reported where it is needed.
     const { findings } = scope;
     scope.findings = [];
-    for (const [at, { met, strange }] of fresh.columns.entries()) {
-      const column = columns[at] as WatchedColumn; // one for each
+    for (let at = 0; at < columns.length; at += 1) {
+      const column = columns[at] as WatchedColumn; // within its length
       if (column.isOfItem !== isOfItem) continue;
+      const { met, strange } = fresh.columns[at] as (typeof fresh.columns)[number]; // one for each
       const text = column.read(scope);
       if (column.named.has(text)) met.add(text);
       else if (!isSkipped) {
@@ -123,7 +125,9 @@ export function watchValues(columns: readonly WatchedColumn[]) {
   };
   return {
     /** Looks at what differs within a row. Called before `see` of the row. */
-    seeItem: (scope: Scope, row: SeenRow): void => look(scope, true, { ...row, gave: true, isSkipped: false }),
+    seeItem(scope: Scope, { line, digest }: SeenRow): void {
+      if (hasItems) look(scope, true, { line, digest, gave: true, isSkipped: false });
+    },
     see(scope: Scope, row: RowOutcome): void {
       fresh.rows += 1;
       fresh.gaveAny ||= row.gave;

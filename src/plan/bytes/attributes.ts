@@ -7,7 +7,7 @@ const [QUOTE, COMMA, COLON, BLANK, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE
   '",: \\[]{}',
 ) as unknown as readonly [number, number, number, number, number, number, number, number, number];
 
-const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+const bytesOf = (text: string): Uint8Array => Buffer.from(text);
 const TRAIT_NAME = bytesOf("trait_type");
 const VALUE_NAME = bytesOf("value");
 const TRAIT = bytesOf('{"trait_type":"');
@@ -18,17 +18,20 @@ const VALUE_CONTENT = bytesOf('"],["value","');
 /** Names of traits that are kept to be known again; more stand in no sound file. */
 const MOST_KNOWN = 64;
 
-export interface AttributesLeaf {
-  readonly write: Leaf;
-  /** What was written last as it stands in the content (`textsOf`): `content` up to `contentBytes`. */
+/** Attributes that were written last as they stand in the content (`textsOf`): `content` up to `contentBytes`. */
+export interface AttributesContent {
   readonly content: Uint8Array;
   readonly contentBytes: number;
+}
+
+export interface AttributesLeaf extends AttributesContent {
+  readonly write: Leaf;
 }
 
 /** @param isNewTrait whether nobody has seen the trait, so that the reference is to be asked. */
 export function createAttributesLeaf(isNewTrait: (trait: string) => boolean): AttributesLeaf {
   const known: Uint8Array[] = [];
-  let content = new Uint8Array(4096);
+  let content = Buffer.allocUnsafe(4096);
   let contentBytes = 0;
   const read = new ListCursor();
 
@@ -41,7 +44,7 @@ export function createAttributesLeaf(isNewTrait: (trait: string) => boolean): At
 
   const write: Leaf = (out, start, bytes, from, to, flags) => {
     // Brackets, names and marks take as much again in the content, and a little more.
-    if (content.length < 4 * (to - from) + 64) content = new Uint8Array(8 * (to - from) + 64);
+    if (content.length < 4 * (to - from) + 64) content = Buffer.allocUnsafe(8 * (to - from) + 64);
     read.begin(bytes, from, to, flags);
     if (!read.takes(OPEN_LIST)) return NOT_PLAIN;
     let at = start;

@@ -7,7 +7,7 @@ export const BEYOND_ASCII = 1;
 /** Quotes that stand for one quote each. */
 export const DOUBLED = 2;
 /** A character that JSON writes in another way, or a control character. */
-const ODD = 4;
+export const ODD = 4;
 
 const LF = 10;
 const CR = 13;

@@ -10,6 +10,8 @@ import { EARLIEST_ORDER, FARTHEST_EVENT, LATEST_ORDER_AHEAD } from "../../checks
 import { BEYOND_ASCII, DOUBLED } from "./cells.ts";
 
 export const NOT_PLAIN = -1;
+/** What gives a value of a row gives this where the row has none. */
+export const ABSENT = -2;
 
 /**
  * Writes the cell from `from` to `to` of `bytes`, which is trimmed and not empty, to `out` at `at`: its end, or `NOT_PLAIN`.
@@ -40,7 +42,7 @@ export function leafOf(name: FieldName, options: LeafOptions): Leaf {
 }
 
 /** The reference judges every value. */
-export const neverPlain: Leaf = () => NOT_PLAIN;
+const neverPlain: Leaf = () => NOT_PLAIN;
 
 function besideClearWord(leaf: Leaf, word: string): Leaf {
   const first = Buffer.from(word)[0];
@@ -49,10 +51,21 @@ function besideClearWord(leaf: Leaf, word: string): Leaf {
     return (out, at, bytes, from, to, flags) =>
       bytes[from] === BACKSLASH ? NOT_PLAIN : leaf(out, at, bytes, from, to, flags);
   }
-  const length = Buffer.byteLength(word);
+  const mayBe = clearWordTest(word);
   return (out, at, bytes, from, to, flags) =>
-    bytes[from] === first && to - from === length ? NOT_PLAIN : leaf(out, at, bytes, from, to, flags);
+    mayBe(bytes, from, to) ? NOT_PLAIN : leaf(out, at, bytes, from, to, flags);
 }
+
+/** Tells whether a text has the length of the word and begins like it. */
+export function clearWordTest(word: string): (bytes: Uint8Array, from: number, to: number) => boolean {
+  const first = Buffer.from(word)[0];
+  const length = Buffer.byteLength(word);
+  return (bytes, from, to) => bytes[from] === first && to - from === length;
+}
+
+/** Words of any length, as the value of an attribute may be. */
+export const wordsLeaf = (options: LeafOptions): Leaf =>
+  besideClearWord(textLeaf(Number.POSITIVE_INFINITY, options), options.clearWord);
 
 const LEAVES: Partial<Record<FieldKind, (maxLength: number, options: LeafOptions, name: FieldName) => Leaf>> = {
   id: idLeaf,
@@ -89,8 +102,30 @@ function writeQuoted(out: Uint8Array, at: number, bytes: Uint8Array, from: numbe
   return end + 1;
 }
 
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+export const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 const isLetter = (byte: number): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
+
+export function hasDigit(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if (isDigit(bytes[at])) return true;
+  return false;
+}
+
+const BLANK = 0x20;
+
+/** Whether no blank stands at an end of what is not empty. Beyond ASCII, what may be one is left to the reference. */
+export function isTrimmed(bytes: Uint8Array, from: number, to: number, flags: number): boolean {
+  const first = bytes[from] as number; // not empty
+  const last = bytes[to - 1] as number;
+  if (first <= BLANK || last <= BLANK) return false;
+  if ((flags & BEYOND_ASCII) === 0) return true;
+  if (first >= 0x80 && MAY_BEGIN_BLANK.has(first)) return false;
+  let at = to - 1;
+  while ((bytes[at] as number) >= 0x80 && (bytes[at] as number) < 0xc0) at -= 1; // a valid character
+  return at === to - 1 || !MAY_BEGIN_BLANK.has(bytes[at] as number);
+}
+
+/** The first bytes of the blanks that Unicode has beyond ASCII, and of the byte order mark. */
+const MAY_BEGIN_BLANK: ReadonlySet<number> = new Set([0xc2, 0xe1, 0xe2, 0xe3, 0xef]);
 
 /** Ids of printed ASCII that nothing looks mangled in. */
 function idLeaf(maxLength: number): Leaf {
@@ -105,7 +140,7 @@ function idLeaf(maxLength: number): Leaf {
  * Letters, digits and hyphens that are neither a date (at most 10 characters, with a hyphen before a day or two digits), nor a
  * word, nor a long number that may have been rounded. Of all others `looksMangled` is asked.
  */
-function isSurelyPlainId(bytes: Uint8Array, from: number, to: number): boolean {
+export function isSurelyPlainId(bytes: Uint8Array, from: number, to: number): boolean {
   let isNumber = true;
   for (let at = from; at < to; at += 1) {
     const byte = bytes[at] as number; // within its length

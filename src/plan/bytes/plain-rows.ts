@@ -3,19 +3,24 @@
  * are *plain*. Of any other row it says nothing; that one goes whole through the reference, in its place (compile-rows.ts).
  */
 
-import { type ActionName, actionSpec } from "../../actions/actions.ts";
-import { digestHex } from "../../actions/identity.ts";
 import { fold } from "../../actions/nearest.ts";
+import type { Finding, Severity } from "../../actions/problem.ts";
 import type { PlainColumns } from "../../mapping/create-mapper.ts";
-import type { PlainAmount } from "../../mapping/mapper.ts";
+import type { Mapper, PlainAmount } from "../../mapping/mapper.ts";
+import type { PlainSource } from "../../mapping/plain-source.ts";
+import { isAmount } from "../../mapping/totals.ts";
 import { isTotalsWord } from "../../mapping/totals-words.ts";
-import type { CandidateWriter, PlainCandidate } from "../candidates/candidate-writer.ts";
+import type { CandidateWriter } from "../candidates/candidate-writer.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import { createAttributesLeaf } from "./attributes.ts";
-import { BEYOND_ASCII, type Cells, createCells, DOUBLED } from "./cells.ts";
-import { copyBytes, digitsAt, NOT_PLAIN, textOf } from "./leaves.ts";
-import { compileAction, type PlainAction } from "./program.ts";
+import { type Cells, createCells, DOUBLED } from "./cells.ts";
+import { createDeclaredRows } from "./declared-rows.ts";
+import { ActionDraft, type MutableCandidate } from "./draft.ts";
+import { hasDigit } from "./leaves.ts";
+import { createNamedRows } from "./named-rows.ts";
+import type { PlainAction, RowOutcome, RowProgram } from "./program.ts";
+import type { Table } from "./values.ts";
 
 export interface PlainRows {
   /** Behind the row that was taken, and the physical line there. */
@@ -23,15 +28,22 @@ export interface PlainRows {
   readonly nextLine: number;
   /** It was nothing but a line end: no row. */
   readonly isBlank: boolean;
+  /** Why the row that was taken gives nothing; undefined where it gives something. */
+  readonly skipped: string | undefined;
+  /** What is told of it all the same: warnings that many rows have. */
+  readonly findings: readonly Finding[];
+  /** Its cells. */
+  readonly cells: () => readonly string[];
   /**
-   * Takes the row at `at`, which begins on `line`, as a candidate of the writer. False where it is not plain; then nothing
+   * Takes the row at `at`, which begins on `line`, as candidates of the writer. False where it is not plain; then nothing
    * has happened.
    */
   take(bytes: Buffer, at: number, line: number, row: number): boolean;
 }
 
 export interface PlainRowsOptions {
-  readonly columns: PlainColumns;
+  /** What the cells mean. */
+  readonly reading: { readonly columns: PlainColumns } | { readonly source: PlainSource };
   readonly delimiter: string;
   /** Empty for none. */
   readonly quote: string;
@@ -41,85 +53,86 @@ export interface PlainRowsOptions {
   readonly now: number;
   /** The events that rows name for actions which carry none are noted, by the reference. */
   readonly notesEvents: boolean;
+  readonly severityOf: (rule: string) => Severity;
   readonly writer: CandidateWriter;
   readonly publicValues: PublicValuesSeen;
-  readonly seeAmount: (amount: PlainAmount) => void;
+  readonly mapper: Pick<Mapper, "seeAmount" | "seePlain" | "hasGiven">;
 }
 
 /** Undefined where no row can be plain. */
 export function createPlainRows(options: PlainRowsOptions): PlainRows | undefined {
-  const { columns, notesEvents, now, quote } = options;
-  const attributes = createAttributesLeaf((trait) => options.publicValues.wantsTrait(trait));
-  const leafOptions = { quote: codeOf(quote), now, clearWord: columns.clearWord };
-  const actions = new Map<ActionName, PlainAction>();
-  for (const action of columns.byAction.keys()) {
-    const isNoted = notesEvents && columns.columns.fields.has("eventId") && !takesEvent(action);
-    const compiled = isNoted ? undefined : compileAction(columns, action, leafOptions, attributes.write);
-    if (compiled !== undefined) actions.set(action, compiled);
+  const { reading, now, quote, delimiter } = options;
+  const { header, clearWord } = "source" in reading ? reading.source : reading.columns;
+  const table: Table = {
+    cells: createCells(header.length, codeOf(delimiter), codeOf(quote)),
+    leafOptions: { quote: codeOf(quote), now, clearWord },
+    stripsGuards: "source" in reading && reading.source.stripsGuards,
+    written: { isBeyondAscii: false },
+  };
+  const program = programOf(options, table);
+  return program === undefined ? undefined : new TableRows(options, header, table, program);
+}
+
+function programOf(options: PlainRowsOptions, table: Table): RowProgram | undefined {
+  const { reading, notesEvents, severityOf, publicValues, mapper } = options;
+  if ("columns" in reading) {
+    const attributes = createAttributesLeaf((trait) => publicValues.wantsTrait(trait));
+    return createNamedRows({ columns: reading.columns, table, attributes, notesEvents, severityOf });
   }
-  return actions.size === 0 ? undefined : new TableRows(options, actions, attributes);
+  return createDeclaredRows({
+    source: reading.source,
+    table,
+    publicValues,
+    notesEvents,
+    severityOf,
+    hasGiven: (eventId) => mapper.hasGiven?.(eventId) ?? false,
+    seePlain: (seen) => mapper.seePlain?.(seen),
+  });
 }
 
 const codeOf = (character: string): number => (character === "" ? -1 : character.charCodeAt(0));
 
-const takesEvent = (action: ActionName): boolean => {
-  const { required, optional } = actionSpec(action);
-  return required.includes("eventId") || optional.includes("eventId");
-};
-
 const NO_BYTES = Buffer.alloc(0);
-
-/** Room for a row's line and content: each byte may take two, and names and marks stand around each value. */
-const roomFor = (rowBytes: number): number => 4 * rowBytes + 4096;
+const NO_FINDINGS: readonly Finding[] = [];
 
 class TableRows implements PlainRows {
+  skipped: string | undefined;
+  findings: readonly Finding[] = NO_FINDINGS;
+  readonly cells = (): readonly string[] => this.#textsAgain();
   readonly #options: PlainRowsOptions;
+  readonly #table: Table;
   readonly #cells: Cells;
-  readonly #actions: ReadonlyMap<string, PlainAction>;
-  readonly #attributes: ReturnType<typeof createAttributesLeaf>;
-  readonly #columnOfAction: number;
-  /** That of the row before, or of all rows. */
-  #action: PlainAction | undefined;
-  #actionName: Uint8Array = new Uint8Array(0);
+  readonly #program: RowProgram;
   readonly #looksLikeHeader: (bytes: Uint8Array, cells: Cells) => boolean;
-  #line: Buffer = Buffer.allocUnsafe(roomFor(4096));
-  #content: Buffer = Buffer.allocUnsafe(roomFor(4096));
-  /** Where each field's value stands in the line; the beginning is -1 where it has none. */
-  #valueFrom = new Int32Array(0);
-  #valueTo = new Int32Array(0);
-  readonly #candidate: { -readonly [K in keyof PlainCandidate]: PlainCandidate[K] };
+  /** Those of the row in hand, as many as its outcome has actions. */
+  readonly #drafts: ActionDraft[] = [];
+  readonly #candidate: MutableCandidate;
   /** Where the row stands that was taken last. */
-  readonly #last: { action: PlainAction | undefined; bytes: Buffer; at: number } = {
-    action: undefined,
+  readonly #last: { bytes: Buffer; at: number; line: number; outcome: RowOutcome | undefined } = {
     bytes: NO_BYTES,
     at: 0,
+    line: 0,
+    outcome: undefined,
   };
   readonly #amount: { -readonly [K in keyof PlainAmount]: PlainAmount[K] };
 
-  constructor(
-    options: PlainRowsOptions,
-    actions: ReadonlyMap<ActionName, PlainAction>,
-    attributes: ReturnType<typeof createAttributesLeaf>,
-  ) {
-    const { columns, delimiter, quote, input } = options;
-    const { header, fixed } = columns;
+  constructor(options: PlainRowsOptions, header: readonly string[], table: Table, program: RowProgram) {
     this.#options = options;
-    this.#cells = createCells(header.length, codeOf(delimiter), codeOf(quote));
-    this.#actions = actions;
-    this.#attributes = attributes;
-    this.#columnOfAction = columns.columns.action ?? -1;
-    this.#action = fixed === undefined ? undefined : actions.get(fixed.action);
+    this.#table = table;
+    this.#cells = table.cells;
+    this.#program = program;
     this.#looksLikeHeader = compileHeaderLook(header);
     this.#candidate = {
-      input,
+      input: options.input,
       line: 0,
       row: 0,
+      nth: 0,
       code: 0,
-      text: this.#line,
+      text: NO_BYTES,
       textBytes: 0,
       identity: "",
       content: "",
-      source: this.#line,
+      source: NO_BYTES,
       factFrom: new Int32Array(FACT_FIELDS.length),
       factTo: new Int32Array(FACT_FIELDS.length),
       byNft: false,
@@ -143,42 +156,33 @@ class TableRows implements PlainRows {
   take(bytes: Buffer, at: number, line: number, row: number): boolean {
     const cells = this.#cells;
     if (!cells.scan(bytes, at, line)) return false;
+    this.skipped = undefined;
+    this.findings = NO_FINDINGS;
     if (cells.isBlank) return true;
-    const action = this.#actionOf(bytes);
-    if (action === undefined || this.#looksLikeHeader(bytes, cells) || this.#mayBeTotals(bytes)) return false;
-    const length = cells.next - at;
-    if (this.#line.length < roomFor(length)) {
-      this.#line = Buffer.allocUnsafe(roomFor(2 * length));
-      this.#content = Buffer.allocUnsafe(roomFor(2 * length));
-    }
-    const end = this.#writeLine(action, bytes);
-    if (end === NOT_PLAIN || !this.#isWhole(action, bytes)) return false;
-    this.#add(action, bytes, line, row, end);
-    this.#last.action = action;
+    const outcome = this.#program.outcomeOf(bytes);
+    if (outcome === undefined || this.#looksLikeHeader(bytes, cells) || this.#mayBeTotals(bytes)) return false;
+    const { actions } = outcome;
+    for (let number = 0; number < actions.length; number += 1)
+      if (!this.#draftAt(number).write(actions[number] as PlainAction, bytes, cells.next - at)) return false; // within its length
+    this.skipped = outcome.skipped;
+    this.#last.outcome = outcome;
     this.#last.bytes = bytes;
     this.#last.at = at;
+    this.#last.line = line;
+    this.#add(outcome, bytes, line, row);
     return true;
   }
 
-  /** The action of the row, if its cell names the one that all rows have, or one of those that may be plain. */
-  #actionOf(bytes: Buffer): PlainAction | undefined {
-    const column = this.#columnOfAction;
-    if (column === -1) return this.#action;
-    const { from, to } = this.#cells;
-    const start = from[column] ?? 0;
-    const end = to[column] ?? 0;
-    const isFixed = this.#options.columns.fixed !== undefined;
-    if (isFixed && start === end) return this.#action;
-    if (isSame(bytes, start, end, this.#actionName)) return this.#action;
-    const named = this.#actions.get(textOf(bytes, start, end));
-    if (isFixed && named !== this.#action) return undefined;
-    if (named === undefined) return undefined;
-    this.#action = named;
-    this.#actionName = Uint8Array.prototype.slice.call(bytes, start, end);
-    return named;
+  #draftAt(number: number): ActionDraft {
+    let draft = this.#drafts[number];
+    if (draft === undefined) {
+      draft = new ActionDraft(this.#table, this.#options.publicValues);
+      this.#drafts[number] = draft;
+    }
+    return draft;
   }
 
-  /** A row may call itself a sum in its first filled cell, or as its ticket. No word for one has a digit. */
+  /** A row may call itself a sum in its first filled cell, or be empty. No word for a sum has a digit. */
   #mayBeTotals(bytes: Buffer): boolean {
     const { from, to } = this.#cells;
     let cell = 0;
@@ -186,209 +190,63 @@ class TableRows implements PlainRows {
     if (cell === from.length) return true;
     const [start, end] = [from[cell] as number, to[cell] as number]; // within their length
     if (hasDigit(bytes, start, end)) return false;
-    return isTotalsWord(bytes.toString("utf8", start, end)) || bytes[start] === BLANK;
+    return isTotalsWord(bytes.toString("utf8", start, end)) || (bytes[start] as number) <= BLANK;
   }
 
-  /** Writes the line; its end, or `NOT_PLAIN`. */
-  #writeLine({ head, fields, refused }: PlainAction, bytes: Buffer): number {
-    const { from, to, flags } = this.#cells;
-    for (let at = 0; at < refused.length; at += 1) {
-      const column = refused[at] as number; // within its length
-      if (from[column] !== to[column]) return NOT_PLAIN;
-    }
-    if (this.#valueFrom.length < fields.length) {
-      this.#valueFrom = new Int32Array(fields.length);
-      this.#valueTo = new Int32Array(fields.length);
-    }
-    const line = this.#line;
-    let at = copyBytes(line, 0, head, 0, head.length);
-    let comma = 1; // left out before the first field
-    for (let number = 0; number < fields.length; number += 1) {
-      const { column, key, leaf, isNeeded } = fields[number] as PlainAction["fields"][number]; // within its length
-      const start = from[column] as number; // a column of the header
-      const end = to[column] as number;
-      const flag = flags[column] as number;
-      if (start === end) {
-        if (isNeeded) return NOT_PLAIN;
-        this.#valueFrom[number] = -1;
-        continue;
-      }
-      if (!isTrimmed(bytes, start, end, flag)) return NOT_PLAIN;
-      const begun = copyBytes(line, at, key, comma, key.length);
-      at = leaf(line, begun, bytes, start, end, flag);
-      if (at === NOT_PLAIN) return NOT_PLAIN;
-      this.#valueFrom[number] = begun;
-      this.#valueTo[number] = at;
-      comma = 0;
-    }
-    line[at] = CLOSE;
-    line[at + 1] = CLOSE;
-    line[at + 2] = LF;
-    return at + 3;
-  }
-
-  /** Whether it has the fields that the reference asks for together, and nothing that becomes public for the first time. */
-  #isWhole(action: PlainAction, bytes: Buffer): boolean {
-    const { places, anyOf, publicTexts } = action;
-    if (action.isAboutTicket && this.#has(places.ticketId) === this.#has(places.nftId)) return false;
-    if (anyOf.length > 0 && !anyOf.some((place) => this.#has(place))) return false;
-    if (action.updates && this.#given(action) < 2) return false;
-    if (this.#has(places.startTime) && this.#has(places.endTime)) {
-      const start = this.#numberOf(action, places.startTime, bytes);
-      if (this.#numberOf(action, places.endTime, bytes) < start) return false;
-    }
-    for (const { place, name } of publicTexts)
-      if (this.#has(place) && this.#options.publicValues.wantsText(name)) return false;
-    return !this.#has(places.ticketId) || !this.#isTotals(action, bytes);
-  }
-
-  #given({ fields }: PlainAction): number {
-    let given = 0;
-    for (let number = 0; number < fields.length; number += 1) if (this.#valueFrom[number] !== -1) given += 1;
-    return given;
-  }
-
-  #isTotals(action: PlainAction, bytes: Buffer): boolean {
-    const { from, to } = this.#cells;
-    const column = (action.fields[action.places.ticketId] as PlainAction["fields"][number]).column; // it has one
-    const [start, end] = [from[column] as number, to[column] as number]; // a column of the header
-    return !hasDigit(bytes, start, end) && isTotalsWord(textOf(bytes, start, end));
-  }
-
-  #numberOf(action: PlainAction, place: number, bytes: Buffer): number {
-    const column = action.fields[place]?.column ?? 0;
-    return digitsAt(bytes, this.#cells.from[column] as number, this.#cells.to[column] as number); // a column of the header
-  }
-
-  #add(action: PlainAction, bytes: Buffer, line: number, row: number, end: number): void {
+  #add(outcome: RowOutcome, bytes: Buffer, line: number, row: number): void {
+    const { writer, mapper } = this.#options;
     const candidate = this.#candidate;
-    const { from, to } = this.#cells;
+    const amount = this.#amount;
     candidate.line = line;
     candidate.row = row;
-    candidate.code = action.code;
-    candidate.text = this.#line;
-    candidate.textBytes = end;
-    candidate.source = bytes;
-    candidate.byNft = this.#has(action.places.nftId);
-    for (let fact = 0; fact < FACT_FIELDS.length; fact += 1) {
-      let place = action.facts[fact] as number; // as many
-      if (fact === TICKET_FACT && candidate.byNft) place = action.places.nftId;
-      const column = this.#has(place) ? (action.fields[place]?.column ?? -1) : -1;
-      candidate.factFrom[fact] = column === -1 ? -1 : (from[column] as number); // a column of the header
-      candidate.factTo[fact] = column === -1 ? -1 : (to[column] as number);
+    amount.line = line;
+    amount.amount = 0;
+    for (let number = 0; number < outcome.actions.length; number += 1) {
+      const draft = this.#drafts[number] as ActionDraft; // written
+      draft.fill(candidate);
+      candidate.nth = outcome.nths[number] as number; // as many
+      writer.addPlain(candidate);
+      amount.amount += draft.amount;
+      const { untimed } = draft.action;
+      if (!draft.isTimed && untimed.length > 0)
+        this.findings = this.findings.length === 0 ? untimed : [...this.findings, ...untimed];
     }
-    const subject = action.isAboutTicket ? TICKET_FACT : EVENT_FACT;
-    const id = textOf(bytes, candidate.factFrom[subject] as number, candidate.factTo[subject] as number); // it has one
-    candidate.identity = digestHex(`${candidate.byNft ? action.identityHeadOfNft : action.identityHead}${id}"]`);
-    candidate.content = digestHex(this.#contentOf(action));
-    candidate.time = this.#has(action.places.orderTime)
-      ? this.#numberOf(action, action.places.orderTime, bytes)
-      : undefined;
-    this.#options.writer.addPlain(candidate);
-    this.#seeAmount(action, bytes, line);
-  }
-
-  #has(place: number): boolean {
-    return place !== -1 && this.#valueFrom[place] !== -1;
-  }
-
-  /** As `textsOf` gives it. */
-  #contentOf({ contentHead, fields, byName, attributes }: PlainAction): string {
-    const content = this.#content;
-    let at = copyBytes(content, 0, contentHead, 0, contentHead.length);
-    let flags = 0;
-    for (let number = 0; number < byName.length; number += 1) {
-      const place = byName[number] as number; // within its length
-      const valueFrom = this.#valueFrom[place] as number; // as many
-      if (valueFrom === -1) continue;
-      const { contentKey, column } = fields[place] as PlainAction["fields"][number]; // its place
-      flags |= this.#cells.flags[column] as number; // a column of the header
-      at = copyBytes(content, at, contentKey, 0, contentKey.length);
-      at =
-        place === attributes
-          ? copyBytes(content, at, this.#attributes.content, 0, this.#attributes.contentBytes)
-          : copyBytes(content, at, this.#line, valueFrom, this.#valueTo[place] as number);
-    }
-    content[at] = CLOSE_LIST;
-    return (flags & BEYOND_ASCII) === 0 ? content.toString("latin1", 0, at + 1) : content.toString("utf8", 0, at + 1);
-  }
-
-  /** What the row adds to the sum that a last row may be. */
-  #seeAmount(action: PlainAction, bytes: Buffer, line: number): void {
-    const amount = this.#amount;
     const { from, to } = this.#cells;
     const { filled } = amount;
-    amount.line = line;
-    amount.amount = this.#has(action.places.price) ? this.#amountOf(action, bytes) : 0;
     for (let cell = 0; cell < filled.length; cell += 1)
       filled[cell] = isFilled(bytes, from[cell] as number, to[cell] as number) ? 1 : 0; // as many
-    this.#options.seeAmount(amount);
-  }
-
-  /** The price in 1/10000; 0 where it has more digits than that, as in `lastOf`. */
-  #amountOf(action: PlainAction, bytes: Buffer): number {
-    const column = action.fields[action.places.price]?.column ?? 0;
-    const [start, end] = [this.#cells.from[column] as number, this.#cells.to[column] as number]; // a column of the header
-    let point = start;
-    while (point < end && bytes[point] !== POINT) point += 1;
-    const decimals = Math.max(0, end - point - 1);
-    if (point - start > 11 || decimals > 4) return 0;
-    let units = digitsAt(bytes, start, point) * 10 ** decimals;
-    if (decimals > 0) units += digitsAt(bytes, point + 1, end);
-    return units * 10 ** (4 - decimals);
+    mapper.seeAmount?.(amount);
+    this.#program.note?.(outcome, line, this.cells);
   }
 
   /** The price and the cells of the row that was taken last. */
   #readAgain(): { readonly price: string; readonly cells: readonly string[] } {
-    const { action, bytes, at } = this.#last;
-    if (action === undefined) throw new Error("no row was taken");
+    const { outcome, bytes, at } = this.#last;
+    if (outcome === undefined) throw new Error("no row was taken");
+    const cells = this.#textsAgain();
+    let price = "";
+    for (const [number, action] of outcome.actions.entries()) {
+      const draft = this.#draftAt(number);
+      draft.write(action, bytes, this.#cells.next - at);
+      if (isAmount(draft.price)) price = draft.price;
+    }
+    return { price, cells };
+  }
+
+  /** The cells of the row that was taken last. */
+  #textsAgain(): readonly string[] {
+    const { bytes, at, line } = this.#last;
     const { from, to, flags } = this.#cells;
-    this.#cells.scan(bytes, at, 0);
+    this.#cells.scan(bytes, at, line);
     const quote = this.#options.quote;
-    const cells = Array.from(from, (start, cell) => {
+    return Array.from(from, (start, cell) => {
       const text = bytes.toString("utf8", start, to[cell]);
       return ((flags[cell] ?? 0) & DOUBLED) === 0 ? text : text.replaceAll(quote + quote, quote);
     });
-    return { price: cells[action.fields[action.places.price]?.column ?? -1]?.trim() ?? "", cells };
   }
 }
 
-const LF = 10;
 const BLANK = 0x20;
-const POINT = 0x2e;
-const CLOSE = 0x7d;
-const CLOSE_LIST = 0x5d;
-const EVENT_FACT = FACT_FIELDS.indexOf("eventId");
-const TICKET_FACT = FACT_FIELDS.indexOf("ticketId");
-
-function isSame(bytes: Uint8Array, from: number, to: number, other: Uint8Array): boolean {
-  if (to - from !== other.length || to === from) return false;
-  for (let at = 0; at < other.length; at += 1) if (bytes[from + at] !== other[at]) return false;
-  return true;
-}
-
-function hasDigit(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at] as number; // within its length
-    if (byte >= 0x30 && byte <= 0x39) return true;
-  }
-  return false;
-}
-
-/** Whether no blank stands at an end of the cell. Beyond ASCII, what may be one is left to the reference. */
-function isTrimmed(bytes: Uint8Array, from: number, to: number, flags: number): boolean {
-  const first = bytes[from] as number; // not empty
-  const last = bytes[to - 1] as number;
-  if (first <= BLANK || last <= BLANK) return false;
-  if ((flags & BEYOND_ASCII) === 0) return true;
-  if (first >= 0x80 && MAY_BEGIN_BLANK.has(first)) return false;
-  let at = to - 1;
-  while ((bytes[at] as number) >= 0x80 && (bytes[at] as number) < 0xc0) at -= 1; // a valid character
-  return at === to - 1 || !MAY_BEGIN_BLANK.has(bytes[at] as number);
-}
-
-/** The first bytes of the blanks that Unicode has beyond ASCII, and of the byte order mark. */
-const MAY_BEGIN_BLANK: ReadonlySet<number> = new Set([0xc2, 0xe1, 0xe2, 0xe3, 0xef]);
 
 /** As `isFilled` of totals.ts. */
 const isFilled = (bytes: Buffer, from: number, to: number): boolean =>

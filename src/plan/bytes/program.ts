@@ -1,17 +1,38 @@
-/** What the plain rows of a table are made into: its header and its mapping as columns, leaves and constant bytes. */
+/** What the plain rows of a table are made into: actions as what writes their fields, and constant bytes. */
 
 import { type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
-import { type FieldName, fieldSpec } from "../../actions/fields.ts";
+import type { FieldName } from "../../actions/fields.ts";
+import type { Finding, Severity } from "../../actions/problem.ts";
 import { recordOf } from "../../actions/schemas.ts";
-import type { PlainColumns } from "../../mapping/create-mapper.ts";
+import { judgeItem } from "../../checks/shape.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import { PUBLIC_TEXTS } from "../candidates/public-values.ts";
-import { type Leaf, type LeafOptions, leafOf, neverPlain } from "./leaves.ts";
+import type { AttributesContent } from "./attributes.ts";
+import { NOT_PLAIN } from "./leaves.ts";
+import type { ValueWriter } from "./values.ts";
 
-interface PlainField {
+/** The rows of a table as far as they may be plain. */
+export interface RowProgram {
+  /** What the row in hand gives, whose values are still to be looked at; undefined where it is not plain. */
+  outcomeOf(bytes: Buffer): RowOutcome | undefined;
+  /** Notes a row of that outcome which was taken. */
+  note?(outcome: RowOutcome, line: number, cells: () => readonly string[]): void;
+}
+
+export interface RowOutcome {
+  /** Why the row gives nothing. */
+  readonly skipped: string | undefined;
+  readonly actions: readonly PlainAction[];
+  /** The `nthOfName` of each. */
+  readonly nths: readonly number[];
+}
+
+interface WrittenField {
   readonly name: FieldName;
-  readonly column: number;
-  readonly leaf: Leaf;
+  readonly write: ValueWriter;
+}
+
+export interface PlainField extends WrittenField {
   /** `,"name":` of the line and `,"name",` of the content. */
   readonly key: Uint8Array;
   readonly contentKey: Uint8Array;
@@ -26,7 +47,7 @@ export interface PlainAction {
   /** The line up to its first field, and the content. */
   readonly head: Uint8Array;
   readonly contentHead: Uint8Array;
-  /** In the order of their columns, in which the line has them. */
+  /** In the order in which the line has them. */
   readonly fields: readonly PlainField[];
   /** The places of the fields in the order of their names, in which the content has them. */
   readonly byName: Int32Array;
@@ -34,6 +55,7 @@ export interface PlainAction {
   readonly refused: Int32Array;
   /** The place of metadataAttributes; -1 where it has none, as below. */
   readonly attributes: number;
+  readonly attributesContent: AttributesContent;
   /** The places of the fields that are looked at again. */
   readonly places: Readonly<Record<(typeof LOOKED_AT)[number], number>>;
   /** The places of `FACT_FIELDS`. */
@@ -44,42 +66,45 @@ export interface PlainAction {
   readonly publicTexts: readonly { readonly name: FieldName; readonly place: number }[];
   readonly isAboutTicket: boolean;
   readonly updates: boolean;
+  /** Told of each that has no orderTime. */
+  readonly untimed: readonly Finding[];
   /** The identity (`identityText`) up to its id. */
   readonly identityHead: string;
   readonly identityHeadOfNft: string;
 }
 
+export interface ActionParts {
+  readonly action: ActionName;
+  readonly fields: readonly WrittenField[];
+  readonly refused?: readonly number[];
+  readonly attributesContent: AttributesContent;
+  readonly severityOf: (rule: string) => Severity;
+}
+
+/** What only a relaxed rule lets in is the reference's to judge. */
+const neverPlainValue: ValueWriter = () => NOT_PLAIN;
+
 /**
- * Undefined where no row is plain: it lacks a column without which the reference has something to say, or it registers an
+ * Undefined where no row is plain: it lacks a field without which the reference has something to say, or it registers an
  * event, which the reference notes.
- *
- * @param attributes the leaf of metadataAttributes.
  */
-export function compileAction(
-  columns: PlainColumns,
-  action: ActionName,
-  options: LeafOptions,
-  attributes: Leaf,
-): PlainAction | undefined {
-  const read = columns.byAction.get(action);
-  const { required, optional, anyOf, about, effect, code, updates } = actionSpec(action);
-  if (read === undefined || effect === "register-event") return undefined;
-  const accepted = acceptedFields(action);
-  const needed = [...required, ...optional.filter((name) => name === "orderTime")];
-  if (!needed.every((name) => read.used.some(({ field }) => field === name))) return undefined;
-  const leafFor = (name: FieldName): Leaf => {
-    // What only a relaxed rule lets in is the reference's to judge.
-    if (!accepted.includes(name)) return neverPlain;
-    return fieldSpec(name).kind === "metadata" ? attributes : leafOf(name, options);
-  };
-  const fields = read.used.map(
-    ({ field, index }): PlainField => ({
-      name: field,
-      column: index,
-      leaf: leafFor(field),
-      key: bytesOf(`,"${field}":`),
-      contentKey: bytesOf(`,"${field}",`),
-      isNeeded: needed.includes(field),
+export function compileAction(parts: ActionParts): PlainAction | undefined {
+  const { action, refused = [], attributesContent, severityOf } = parts;
+  const { required, anyOf, about, effect, code, updates } = actionSpec(action);
+  if (effect === "register-event") return undefined;
+  const untimed = judgeItem({ action, data: {} }).filter(
+    ({ rule }) => rule === "order-time-missing" && severityOf(rule) !== "off",
+  );
+  const isTimeNeeded = untimed.some(({ rule }) => severityOf(rule) === "error");
+  const needed: readonly FieldName[] = isTimeNeeded ? [...required, "orderTime"] : required;
+  if (!needed.every((name) => parts.fields.some((field) => field.name === name))) return undefined;
+  const fields = parts.fields.map(
+    ({ name, write }): PlainField => ({
+      name,
+      write: acceptedFields(action).includes(name) ? write : neverPlainValue,
+      key: bytesOf(`,"${name}":`),
+      contentKey: bytesOf(`,"${name}",`),
+      isNeeded: needed.includes(name),
     }),
   );
   const placeOf = (name: FieldName): number => fields.findIndex((field) => field.name === name);
@@ -96,14 +121,16 @@ export function compileAction(
         .sort((one, other) => (one.name < other.name ? -1 : 1))
         .map(({ at }) => at),
     ),
-    refused: Int32Array.from(columns.fixed === undefined ? read.refused.map(({ index }) => index) : []),
+    refused: Int32Array.from(refused),
     attributes: placeOf("metadataAttributes"),
+    attributesContent,
     places: recordOf(LOOKED_AT, placeOf),
     facts: Int32Array.from(FACT_FIELDS, placeOf),
     anyOf: anyOf.map(placeOf),
     publicTexts: PUBLIC_TEXTS.map((name) => ({ name, place: placeOf(name) })).filter(({ place }) => place !== -1),
     isAboutTicket: about === "ticket",
     updates,
+    untimed,
     identityHead: `["${action}","${subject}`,
     identityHeadOfNft: `["${action}","nft:`,
   };
@@ -111,4 +138,4 @@ export function compileAction(
 
 const LOOKED_AT = ["ticketId", "nftId", "price", "orderTime", "startTime", "endTime"] as const;
 
-const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+const bytesOf = (text: string): Uint8Array => Buffer.from(text);

@@ -19,6 +19,8 @@ export interface PlainCandidate extends PlainFacts {
   readonly input: number;
   readonly line: number;
   readonly row: number;
+  /** See `IndexRecord`. */
+  readonly nth: number;
   /** Of its action. */
   readonly code: number;
   /** It begins with the line of the candidate, `textBytes` with its newline. */
@@ -33,7 +35,7 @@ export interface PlainCandidate extends PlainFacts {
 export interface CandidateWriter {
   /** @param key of the source itself, which says which deed it is. */
   add(action: Action, origin: Origin, key: string | undefined): void;
-  /** Adds the only action of a row, which no key of a source tells from others. */
+  /** Adds an action that no key of a source tells from others. */
   addPlain(candidate: PlainCandidate): void;
   readonly count: number;
   /** Gives everything and begins anew. */
@@ -89,7 +91,16 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
       const recordAt = index.reserve(RECORD_BYTES);
       const buffer = index.buffer();
       const isUntimed = candidate.time === undefined;
-      writePlainOrigin(buffer, recordAt, candidate.input, candidate.line, candidate.row, candidate.code, isUntimed);
+      writePlainOrigin(
+        buffer,
+        recordAt,
+        candidate.input,
+        candidate.line,
+        candidate.row,
+        candidate.nth,
+        candidate.code,
+        isUntimed,
+      );
       buffer.write(candidate.identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
       buffer.write(candidate.content, recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
       const factsAt = facts.reserve(FACTS_BYTES);

@@ -160,7 +160,7 @@ class CompiledRows {
     let left = 0;
     for (let at = 0; at < bytes.length; ) {
       if (plain.take(bytes, at, line, this.#row + 1)) {
-        if (!plain.isBlank) this.#row += 1;
+        if (!plain.isBlank) this.#addPlain(plain, line);
         taken += 1;
         at = plain.next;
         line = plain.nextLine;
@@ -175,6 +175,16 @@ class CompiledRows {
       line += countLineEnds(bytes, at, end, false);
       at = end;
     }
+  }
+
+  /** What is told of a plain row beside its candidates. */
+  #addPlain({ skipped, findings, cells }: PlainRows, line: number): void {
+    this.#row += 1;
+    if (skipped !== undefined) this.#skip(skipped);
+    if (findings.length === 0) return;
+    // Its cells are asked for only as long as problems are kept.
+    const isKept = this.#log.capacity.keeps === "all";
+    this.#report({ kind: "cells", line, cells: isKept ? cells() : [] }, findings);
   }
 
   /** A bad row whose mended version was accepted. */

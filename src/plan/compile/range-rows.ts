@@ -1,8 +1,7 @@
 /** The rows of a range: as the reference reads them, or byte by byte where its file may have plain ones. */
 
 import { GUARDED_COLUMN } from "../../actions/formula-guard.ts";
-import { columnsOfFields, type MapperOptions } from "../../mapping/create-mapper.ts";
-import type { Mapper, PlainAmount } from "../../mapping/mapper.ts";
+import { columnsOfFields, type MapperOptions, plainSource } from "../../mapping/create-mapper.ts";
 import { showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { type RangeFormat, rangeParser } from "../../readers/input.ts";
@@ -18,24 +17,27 @@ export function rowsOfRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Ra
   return rows;
 }
 
-interface FastPathOptions extends Pick<PlainRowsOptions, "input" | "now" | "notesEvents" | "writer" | "publicValues"> {
+interface FastPathOptions extends Omit<PlainRowsOptions, "reading" | "delimiter" | "quote"> {
   readonly ranged: RangeFormat | undefined;
   readonly settings: MapperOptions | undefined;
-  readonly mapper: Pick<Mapper, "seeAmount">;
   readonly marks: Pick<RowMarks, "hasMended">;
 }
 
 /** The fast path, where the file may have rows for it. */
-export function plainRowsOf({ ranged, settings, mapper, marks, ...options }: FastPathOptions): PlainRows | undefined {
+export function plainRowsOf({ ranged, settings, marks, ...options }: FastPathOptions): PlainRows | undefined {
   if (ranged?.format !== "csv" || settings === undefined || marks.hasMended) return undefined;
-  const columns = columnsOfFields(settings);
+  const { delimiter, header } = ranged.start;
   // Rows of rejects are known by what stands in them.
-  if (columns === undefined || showRejects(columns.header) || columns.header.includes(GUARDED_COLUMN)) return undefined;
-  const { delimiter } = ranged.start;
-  const seeAmount = (amount: PlainAmount): void => mapper.seeAmount?.(amount);
-  const quote = ranged.quote ?? '"';
-  const { input, now, notesEvents, writer, publicValues } = options;
-  return createPlainRows({ columns, delimiter, quote, input, now, notesEvents, writer, publicValues, seeAmount });
+  if (showRejects(header) || header.includes(GUARDED_COLUMN)) return undefined;
+  const columns = columnsOfFields(settings);
+  const source = columns === undefined ? plainSource(settings) : undefined;
+  const reading = columns !== undefined ? { columns } : source !== undefined ? { source } : undefined;
+  if (reading === undefined) return undefined;
+  const { input, now, notesEvents, severityOf, writer, publicValues, mapper } = options;
+  return createPlainRows({
+    ...{ reading, delimiter, quote: ranged.quote ?? '"', input, now, notesEvents },
+    ...{ severityOf, writer, publicValues, mapper },
+  });
 }
 
 /** The byte between which a line end is text; -1 where there is none. */

@@ -49,24 +49,29 @@ export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): v
   buffer.writeUInt32LE(origin.line, at + 4);
   buffer.writeUInt32LE(origin.row, at + 8);
   const marks = (origin.untimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0) | (origin.further ? FURTHER : 0);
-  const nth = origin.nth > MOST_NTH ? 0 : origin.nth;
-  buffer.writeUInt32LE(((nth << NTH_SHIFT) | actionSpec(origin.action).code | marks) >>> 0, at + 12);
+  writeMarks(buffer, at, origin.nth, actionSpec(origin.action).code | marks);
 }
 
-/** The same for the only action of a row, without a key: `code` is that of its action. */
+function writeMarks(buffer: Buffer, at: number, nth: number, codeAndMarks: number): void {
+  const kept = nth > MOST_NTH ? 0 : nth;
+  buffer.writeUInt32LE(((kept << NTH_SHIFT) | codeAndMarks) >>> 0, at + 12);
+}
+
+/** The same for an action without a key: `code` is that of its action. */
 export function writePlainOrigin(
   buffer: Buffer,
   at: number,
   input: number,
   line: number,
   row: number,
+  nth: number,
   code: number,
   isUntimed: boolean,
 ): void {
   buffer.writeUInt32LE(input, at);
   buffer.writeUInt32LE(line, at + 4);
   buffer.writeUInt32LE(row, at + 8);
-  buffer.writeUInt32LE(code | (isUntimed ? UNTIMED : 0), at + 12);
+  writeMarks(buffer, at, nth, code | (isUntimed ? UNTIMED : 0));
 }
 
 /** The action of a record that has neither a key nor an `nth`; undefined for any other. */

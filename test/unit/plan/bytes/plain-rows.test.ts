@@ -1,13 +1,17 @@
 /** The fast path of a plan against the reference: both make the same candidates, findings and everything else of a range. */
 
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test, vi } from "vitest";
 import { severityIn } from "../../../../src/checks/severity.ts";
 import { createMapper, type MapperOptions } from "../../../../src/mapping/create-mapper.ts";
+import { type SourceConfig, sourceSchema } from "../../../../src/mapping/source.ts";
 import type { Batch } from "../../../../src/plan/compile/batch.ts";
 import { createRowCompiler } from "../../../../src/plan/compile/compile-rows.ts";
 import { createProblemLog } from "../../../../src/plan/findings/problem-log.ts";
 import { createRowMarks } from "../../../../src/plan/rejects/mended-rows.ts";
+import { sourcesOf, tableOf } from "../../mapping/samples.ts";
 
 const RUNS = Number(process.env.RUNS ?? 500);
 const NOW = 1_800_000_000;
@@ -335,5 +339,226 @@ test("tables of plain and of odd cells come to the same both ways", () => {
     { numRuns: RUNS },
   );
   // The fast path took some of them.
+  expect(asked).toBeLessThan(rows * 0.8);
+});
+
+/** Columns of an export whose names are its own. */
+const SHOP: Readonly<Record<string, readonly string[]>> = {
+  Order: ["F8VVL", "A3KQN", "Jan", "00123", "", "TRUE", " F8VVL", "ü", "null", "'=x", '"A ""1"""', "Total"],
+  Position: ["1", "2", "3", "03", "Nov", "", "1E+10"],
+  Event: ["gala-26", "gala-27", "", "N/A", "été", "gala 26"],
+  Title: ["Gala", "Été", "Gala?", "", "Gala 2"],
+  Buyer: ["u-1001", "u-1002", "", "\\clear", "undefined"],
+  Email: ["a@example.com", "b@example.com", ""],
+  Price: ["23,00", "17,5", "0", "23.00", "1.234,50", "€ 12,00", "-1,00", "", "x", "12,", ",5", "23,00 "],
+  Count: ["1", "2", "0", "", "x"],
+  Paid: [
+    "2026-09-01 10:05",
+    "2026-10-25 02:15",
+    "2026-03-29 02:30",
+    "2026-10-25 03:00",
+    "2026-13-01 10:05",
+    "2026-09-01 24:00",
+    "2026-09-01 10:60",
+    "2026-09-01",
+    "",
+    "1790000000",
+    "2036-09-01 10:05",
+  ],
+  Stamp: [
+    "2026-09-01T10:05:30Z",
+    "2026-09-01T10:05:30.123+02:00[Europe/Zurich]",
+    "2026-09-01 10:05",
+    "2026-03-29T02:30:00",
+    "1790000000",
+    "",
+    "2026-09-01T10:05:61Z",
+    "2026-09-01T10:5:30Z",
+    "2026-09-01T10:05:30.Z",
+    "2026-09-01T10:05+01:0",
+    "01:02:03",
+  ],
+  Day: ["1.9.2026", "01.09.2026", "31.2.2026", "", "9/1/26 2:05 PM", "9/1/26 12:59 AM"],
+  Hour: ["10:05", "05:59", "6:00", "", "02:30"],
+  Category: ["A", "B", "a", "X", "", "S "],
+  Seat: ["12", "", "Loge – Süd", "me@x", "Ã¼", '"A, ""1"""', "null"],
+  Attributes: ['"[{""trait_type"":""Row"",""value"":""A""}]"', "", "x"],
+  Status: ["paid", "used", "void", "pending", "", "Paid", "open", "paid "],
+  Checked: ["", "yes", " "],
+  Quantity: ["1", "2", ""],
+};
+
+const anyOf = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
+
+/** Rules of fields, of which any may be what a source says. */
+const RULES = {
+  eventId: anyOf<unknown>("gala-26", "{Event}", "season-{Event}", ["{Event}", "none"], {
+    from: "{Category}",
+    map: { A: "first", B: "{Event}" },
+    else: "other",
+  }),
+  ticketId: anyOf<unknown>("{Order}-{Position}", "{Order}", " {Order} / {Position}", ["{Order}", "{Seat}"], {
+    from: "{Order}",
+    blank: "{Position}",
+  }),
+  userId: anyOf<unknown>("{Buyer}", ["{Buyer}", "{Email}"], "u{Position}"),
+  price: anyOf<unknown>(
+    { from: "{Price}", decimal: "," },
+    { from: "{Price}", decimal: ",", thousands: ".", sign: "€" },
+    "{Price}",
+    { from: "{Category}", map: { A: "12.50", B: "0" }, else: "1" },
+    { from: "{Price}", decimal: ",", divide: "{Count}", remainder: "round" },
+    "5.00",
+    { from: "{Price}", blank: "0", thousands: "," },
+  ),
+  orderTime: anyOf<unknown>(
+    { from: "{Paid}", format: "yyyy-MM-dd HH:mm" },
+    { from: "{Paid}", format: "yyyy-MM-dd HH:mm", rollover: "06:30" },
+    { from: "{Paid}", format: ["yyyy-MM-dd HH:mm", "yyyy-MM-dd"], zone: "America/New_York" },
+    "{Stamp}",
+    { from: "{Stamp}", format: "iso" },
+    { from: "{Stamp}", format: ["iso", "unix"] },
+    { from: "{Day} {Hour}", format: "d.M.yyyy H:mm" },
+    { from: "{Day} {Hour}", format: "d.M.yyyy HH:mm", rollover: "02:30" },
+    { from: "{Day}", format: "d.M.yyyy" },
+    { from: "{Day}", format: "M/d/yy h:mm a" },
+    { from: "{Paid}", zone: "UTC" },
+    undefined,
+  ),
+  name: anyOf<unknown>(undefined, "{Title}", "{Title} {Seat}", "Einlaß", {
+    from: "{Category}",
+    map: { A: "Parkett", B: "{Title}" },
+    else: "Rang",
+  }),
+  metadataAttributes: anyOf<unknown>(
+    undefined,
+    "{Attributes}",
+    { Seat: "{Seat}", Title: "{Title}" },
+    { Seat: "{Seat}", Kind: { from: "{Category}", map: { A: "Parkett" }, else: "Rang" }, Fixed: "ja" },
+    { "Paid on": { from: "{Day}", format: "d.M.yyyy" }, from_: "{Seat}" },
+    { Number: { from: "{Count}", display: "number" } },
+  ),
+  when: anyOf<unknown>(
+    undefined,
+    { Status: ["paid", "used"] },
+    { Status: { not: "void" } },
+    [{ Status: "paid" }, { Checked: { empty: false }, Status: "used" }],
+    { Status: { not: ["void", "open"] }, Checked: { empty: "true" } },
+    { "{Status}{Checked}": ["paid", "usedyes"] },
+  ),
+  scan: anyOf<unknown>(
+    undefined,
+    { scannedTicket: { when: { Status: "used" } } },
+    { checkedInTicket: { when: { Checked: { empty: "false" } } } },
+    { soldTicket: { when: { Status: "used" } } },
+    { invalidatedTicket: { when: { Status: "void" }, fields: { orderTime: "{Stamp}" } } },
+  ),
+  event: anyOf<unknown>(
+    undefined,
+    undefined,
+    { newEvent: { fields: { eventName: "{Title}", currency: "EUR" } } },
+    { newEvent: { when: { Status: { not: "void" } }, fields: { currency: "EUR" } } },
+  ),
+  skip: anyOf<unknown>(undefined, { Status: "pending" }, { Status: ["pending", ""], Category: "X" }),
+  expect: anyOf<unknown>(undefined, { Quantity: 1 }, { Quantity: ["1", "{Count}"] }, { Event: ["gala-26", "gala-27"] }),
+  zone: anyOf<string | undefined>("Europe/Berlin", "UTC", undefined),
+  guards: anyOf<unknown>(undefined, undefined, { guards: "strip" }),
+};
+
+const withoutUndefined = (map: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined));
+
+const configs: fc.Arbitrary<SourceConfig> = fc.record(RULES).map((rules) => {
+  const { when, scan, event, skip, expect: expected, zone, guards, eventId, ticketId, ...sold } = rules;
+  const written = {
+    ...{ skip, expect: expected, zone, csv: guards },
+    fields: { eventId, ticketId },
+    actions: [event, { soldTicket: withoutUndefined({ when, fields: withoutUndefined(sold) }) }, scan].filter(
+      (action) => action !== undefined,
+    ),
+  };
+  const { data, error } = sourceSchema.safeParse(asTexts(withoutUndefined(written)));
+  if (data === undefined) throw error;
+  return data as SourceConfig;
+});
+
+/** As the config's reader gives leaves. */
+function asTexts(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return value.map(asTexts);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asTexts(inner)]));
+}
+
+const declared: fc.Arbitrary<Table> = fc
+  .record({
+    config: configs,
+    odd: oddCells,
+    notesEvents: fc.boolean(),
+    header: fc.shuffledSubarray(Object.keys(SHOP), { minLength: Object.keys(SHOP).length }),
+  })
+  .chain(({ config, odd, notesEvents, header }) => {
+    const cellOfShop = (column: string): fc.Arbitrary<string> => {
+      const [plain = "", ...others] = SHOP[column] ?? [];
+      return fc.oneof(
+        { weight: 100 - odd, arbitrary: fc.constantFrom(plain, plain, others[0] ?? plain) },
+        { weight: odd, arbitrary: fc.constantFrom("", ...others) },
+      );
+    };
+    const row = fc.tuple(...header.map(cellOfShop)).map((cells) => cells.join(";"));
+    return fc.array(row, { minLength: 1, maxLength: 12 }).map(
+      (rows): Table => ({
+        header,
+        text: rows.map((each) => `${each}\n`).join(""),
+        delimiter: ";",
+        notesEvents,
+        settings: { fileName: "shop.csv", source: { name: "shop", config } },
+      }),
+    );
+  })
+  .filter(({ header, settings }) => isUnderstood({ fileName: "", header, ...settings }));
+
+/** Exports with a mapping: the folder of its config, the source, the file, the delimiter, and whether it may have plain rows. */
+const EXPORTS = [
+  ["pretix", "pretix-positions", "positions", ",", true],
+  ["alfio", "alfio-tickets", "tickets", ",", true],
+  ["hievents", "hievents-attendees", "attendees", ";", false],
+  ["hievents", "hievents-events", "events", ",", true],
+  ["eventbrite", "eventbrite-attendees", "attendees", ",", true],
+  ["openevent", "openevent-orders", "orders", ",", false],
+  ["openevent", "openevent-attendees", "attendees", ",", false],
+] as const;
+const OWN = join(import.meta.dirname, "../../../../fixtures/exports");
+const SHARED = join(import.meta.dirname, "../../../../../shared/exports");
+
+test.each(EXPORTS)(
+  "the export of %s, source %s, comes to the same both ways",
+  (system, source, stem, delimiter, isFast) => {
+    const config = sourcesOf(readFileSync(join(OWN, system, "tickets.config.yaml"), "utf8"))[source];
+    if (config === undefined) throw new Error(`there is no source ${source}`);
+    const files = [join(OWN, system, `${stem}.csv`), join(SHARED, `${source}.csv`)].filter((file) => existsSync(file));
+    for (const file of files) {
+      const text = readFileSync(file, "utf8").replace(/^\ufeff/, "");
+      const { header } = tableOf(text, delimiter);
+      const body = text.slice(text.indexOf("\n") + 1).repeat(20);
+      const settings = { fileName: `${stem}.csv`, source: { name: source, config } };
+      const { asked, rows } = compileBoth({ header, text: body, delimiter, settings });
+      expect(rows).toBeGreaterThan(100);
+      if (isFast) expect(asked).toBeLessThan(rows);
+      else expect(asked).toBe(rows);
+    }
+  },
+);
+
+test("tables that a declared source reads come to the same both ways", () => {
+  let asked = 0;
+  let rows = 0;
+  fc.assert(
+    fc.property(declared, (given) => {
+      const done = compileBoth(given);
+      asked += done.asked;
+      rows += done.rows;
+    }),
+    { numRuns: RUNS },
+  );
   expect(asked).toBeLessThan(rows * 0.8);
 });

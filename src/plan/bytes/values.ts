@@ -1,0 +1,224 @@
+/** What writes the value of a field of the row in hand as JSON, from its cells. */
+
+import { type FieldName, type FieldValue, fieldSpec } from "../../actions/fields.ts";
+import { type Clock, type PlainTime, type PlainValue, UNCLEAR } from "../../mapping/plain-source.ts";
+import { ByteMap } from "./byte-map.ts";
+import { CellKey } from "./cell-key.ts";
+import { BEYOND_ASCII, type Cells, DOUBLED } from "./cells.ts";
+import {
+  ABSENT,
+  clearWordTest,
+  copyBytes,
+  isDigit,
+  isTrimmed,
+  type Leaf,
+  type LeafOptions,
+  NOT_PLAIN,
+} from "./leaves.ts";
+import { createRowText, FOUND, flagsOf, type RowText, type TemplateParts } from "./texts.ts";
+import { createClock, type SecondsOf } from "./times.ts";
+
+/** Writes the value to `out` at `at`: its end, `ABSENT` where the row has none, or `NOT_PLAIN`. */
+export type ValueWriter = (out: Uint8Array, at: number, bytes: Buffer) => number;
+
+/** What all values of a table are written with. */
+export interface Table {
+  readonly cells: Cells;
+  readonly leafOptions: LeafOptions;
+  readonly stripsGuards: boolean;
+  /** Set by whatever writes characters beyond ASCII. */
+  readonly written: { isBeyondAscii: boolean };
+}
+
+/** The value of a column as it stands. */
+export function writeCell(column: number, leaf: Leaf, { cells, written }: Table): ValueWriter {
+  const { from, to, flags } = cells;
+  return (out, at, bytes) => {
+    const start = from[column] as number; // a column of the header
+    const end = to[column] as number;
+    if (start === end) return ABSENT;
+    const flag = flags[column] as number;
+    if (!isTrimmed(bytes, start, end, flag)) return NOT_PLAIN;
+    if ((flag & BEYOND_ASCII) !== 0) written.isBeyondAscii = true;
+    return leaf(out, at, bytes, start, end, flag);
+  };
+}
+
+/** The value that a text of the row says. */
+export function writeText(text: RowText, leaf: Leaf, { written }: Table): ValueWriter {
+  return (out, at, bytes) => {
+    const found = text.read(bytes);
+    if (found !== FOUND) return found;
+    if ((text.flags & BEYOND_ASCII) !== 0) written.isBeyondAscii = true;
+    return leaf(out, at, text.bytes, text.from, text.to, text.flags);
+  };
+}
+
+/** The same of every row. */
+function writeConstant(json: Uint8Array, isBeyondAscii: boolean, { written }: Table): ValueWriter {
+  return (out, at) => {
+    if (isBeyondAscii) written.isBeyondAscii = true;
+    return copyBytes(out, at, json, 0, json.length);
+  };
+}
+
+export function rowTextOf(templates: readonly TemplateParts[], field: FieldName, table: Table): RowText {
+  const { kind } = fieldSpec(field);
+  const isId = kind === "id" || kind === "nftId";
+  const partOf = !isId ? undefined : field === "ticketId" || field === "nftId" ? "ticket" : "other id";
+  return createRowText(templates, table.cells, { stripsGuards: table.stripsGuards, needsAll: isId, partOf });
+}
+
+const POINT = 0x2e;
+const MOST_DIGITS = 40;
+
+/** An amount of digits and at most one decimal mark; of any other text it asks. */
+function writeAmount(text: RowText, mark: "." | ",", leaf: Leaf, ask: ValueWriter, table: Table): ValueWriter {
+  const markByte = mark.charCodeAt(0);
+  const mayBeClearWord = clearWordTest(table.leafOptions.clearWord);
+  const scratch = Buffer.alloc(MOST_DIGITS);
+  return (out, at, bytes) => {
+    const found = text.read(bytes);
+    if (found !== FOUND) return found;
+    const { bytes: source, from, to } = text;
+    const length = to - from;
+    if (text.flags !== 0 || length > MOST_DIGITS || mayBeClearWord(source, from, to)) return ask(out, at, bytes);
+    let marks = 0;
+    for (let next = 0; next < length; next += 1) {
+      const byte = source[from + next] as number; // within its length
+      if (byte === markByte) marks += 1;
+      else if (!isDigit(byte)) return ask(out, at, bytes);
+      scratch[next] = byte === markByte ? POINT : byte;
+    }
+    // The leaf wants digits on both sides of the point.
+    return marks > 1 ? ask(out, at, bytes) : leaf(out, at, scratch, 0, length, 0);
+  };
+}
+
+/** A time whose seconds the reference tells by the hour, or one by one where it is written otherwise. */
+export function writeTime(text: RowText, time: TimeReading, leaf: Leaf, table: Table): ValueWriter {
+  const { takesDigits, secondsOf } = time;
+  const mayBeClearWord = clearWordTest(table.leafOptions.clearWord);
+  const clock = time.clock === undefined ? undefined : createClock(time.clock, secondsOf);
+  const known = new Map<string, number>();
+  const digits = Buffer.alloc(MOST_DIGITS);
+  const ask = (asked: string): number => {
+    let seconds = known.get(asked);
+    if (seconds === undefined) {
+      seconds = secondsOf(asked) ?? Number.NaN;
+      if (known.size >= MOST_TIMES) known.clear();
+      known.set(asked, seconds);
+    }
+    return seconds;
+  };
+  return (out, at, bytes) => {
+    const found = text.read(bytes);
+    if (found !== FOUND) return found;
+    const { bytes: source, from, to, flags } = text;
+    if ((flags & DOUBLED) !== 0 || mayBeClearWord(source, from, to)) return NOT_PLAIN;
+    if (takesDigits && areDigits(source, from, to)) return leaf(out, at, source, from, to, flags);
+    let seconds = clock === undefined || flags !== 0 ? Number.NaN : clock(source, from, to);
+    if (Number.isNaN(seconds)) seconds = ask((source as Buffer).toString("utf8", from, to));
+    const end = writeDigits(digits, seconds);
+    return end === NOT_PLAIN ? NOT_PLAIN : leaf(out, at, digits, 0, end, 0);
+  };
+}
+
+export interface TimeReading {
+  readonly takesDigits: boolean;
+  readonly clock: Clock | undefined;
+  readonly secondsOf: SecondsOf;
+}
+
+/** Days of eleven years. */
+const MOST_TIMES = 4096;
+
+function areDigits(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if (!isDigit(bytes[at])) return false;
+  return true;
+}
+
+/** The digits of Unix seconds of ten digits, which all likely times have; their end. */
+function writeDigits(out: Uint8Array, seconds: number): number {
+  if (!(seconds >= 1e9 && seconds < 1e10)) return NOT_PLAIN;
+  let rest = seconds;
+  for (let at = 9; at >= 0; at -= 1) {
+    out[at] = 0x30 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+  return 10;
+}
+
+/** What the reference made of cells. */
+interface Answer {
+  /** The value as JSON; empty where there is none. */
+  readonly json: Uint8Array;
+  /** In place of an end. */
+  readonly status: typeof ABSENT | typeof NOT_PLAIN | undefined;
+  readonly isBeyondAscii: boolean;
+}
+
+const MOST_ANSWERS = 4096;
+const NO_JSON = Buffer.alloc(0);
+
+/** Asks the reference, once for the same cells as long as they are kept. */
+function writeAsked({ columns, ask }: Pick<PlainValue, "columns" | "ask">, leaf: Leaf, table: Table): ValueWriter {
+  const { written } = table;
+  const answers = new ByteMap<Answer>(MOST_ANSWERS);
+  const key = new CellKey(columns, table);
+  return (out, at, bytes) => {
+    const end = key.write(bytes);
+    let answer = end === -1 ? UNPLAIN : answers.get(key.bytes, 0, end);
+    if (answer === undefined) {
+      answer = answerBy(ask(key.texts(bytes)), leaf);
+      answers.set(key.bytes, 0, end, answer);
+    }
+    if (answer.status !== undefined) return answer.status;
+    if (answer.isBeyondAscii) written.isBeyondAscii = true;
+    return copyBytes(out, at, answer.json, 0, answer.json.length);
+  };
+}
+
+function answerBy(value: FieldValue | undefined | typeof UNCLEAR, leaf: Leaf): Answer {
+  if (value === undefined) return { json: NO_JSON, status: ABSENT, isBeyondAscii: false };
+  const text = value === UNCLEAR ? undefined : textOfValue(value);
+  if (text === undefined || text.trim() !== text || text === "") return UNPLAIN;
+  const bytes = Buffer.from(text);
+  const flags = flagsOf(text);
+  const json = Buffer.alloc(bytes.length * 2 + 2);
+  const end = leaf(json, 0, bytes, 0, bytes.length, flags);
+  if (end === NOT_PLAIN) return UNPLAIN;
+  const isBeyondAscii = (flags & BEYOND_ASCII) !== 0;
+  return { json: json.subarray(0, end), status: undefined, isBeyondAscii };
+}
+
+const UNPLAIN: Answer = { json: NO_JSON, status: NOT_PLAIN, isBeyondAscii: false };
+
+/** The text of which a leaf makes the value; undefined where there is none. */
+function textOfValue(value: FieldValue): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return Number.isSafeInteger(value) ? String(value) : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const [only, more] = value;
+  return more === undefined && typeof only?.value === "string" ? only.value : undefined;
+}
+
+/** The value of a field of a source. */
+export function writeValue(value: PlainValue, leaf: Leaf, table: Table): ValueWriter {
+  const { field, columns, recipe } = value;
+  if (columns.length === 0) {
+    const { json, status, isBeyondAscii } = answerBy(value.ask([]), leaf);
+    return status === undefined ? writeConstant(json, isBeyondAscii, table) : () => status;
+  }
+  const ask = writeAsked(value, leaf, table);
+  switch (recipe.kind) {
+    case "text":
+      return writeText(rowTextOf(recipe.templates, field, table), leaf, table);
+    case "amount":
+      return writeAmount(rowTextOf(recipe.templates, field, table), recipe.mark, leaf, ask, table);
+    case "time":
+      return writeTime(rowTextOf(recipe.templates, field, table), recipe satisfies PlainTime, leaf, table);
+    default:
+      return ask;
+  }
+}
