@@ -43,6 +43,14 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
+/** Of an error and those that came while it was cleaned up after, the first: the others may come from it. */
+export function firstThrown(error: unknown): unknown {
+  let first = error;
+  // A Node without such errors of its own makes plain ones of that name.
+  while (first instanceof Error && first.name === "SuppressedError" && "suppressed" in first) first = first.suppressed;
+  return first;
+}
+
 /** Exit codes of what a signal stopped: 128 and the signal's number, as shells have it. */
 export const SIGNAL_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 export type StopSignal = keyof typeof SIGNAL_CODES;

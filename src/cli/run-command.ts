@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import type { Context } from "../commands/context.ts";
 import { keepTrace, newTrace } from "../commands/trace.ts";
 import { parseAge, parseDuration } from "../config/duration.ts";
-import { EXIT_CODES, exitCodeOfError, Failure, isStop } from "../failure.ts";
+import { EXIT_CODES, exitCodeOfError, Failure, firstThrown, isStop } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
 import { openTerminal } from "./terminal.ts";
@@ -89,7 +89,8 @@ export async function runCommand(
   try {
     const surroundings = { cwd: process.cwd(), env, stdin, stdout, isStdoutTaken: json, verbose };
     exitCode = await command(toOptions(flags), { ...surroundings, reporter: terminal, stop, abort, trace });
-  } catch (error) {
+  } catch (thrown) {
+    const error = firstThrown(thrown);
     failure = error;
     exitCode = exitCodeOfError(error, stop);
     if (!(error instanceof Failure)) throw error;

@@ -10,7 +10,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
-import { errorCode, Failure } from "../failure.ts";
+import { errorCode, Failure, firstThrown } from "../failure.ts";
 import { type Ledger, readMeta, rebind, runListPath, writeMeta } from "./ledger.ts";
 import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
 
@@ -268,7 +268,8 @@ function isDiskFull(cause: unknown): boolean {
 }
 
 /** Turns an error of SQLite or the file system into a failure with exit code 10; other failures pass. */
-export function storageFailure(path: string, cause: unknown): unknown {
+export function storageFailure(path: string, thrown: unknown): unknown {
+  const cause = firstThrown(thrown);
   if (cause instanceof Failure || !(cause instanceof Error)) return cause;
   const code = errorCode(cause) ?? "";
   const kind = sqliteErrorKind(cause);
