@@ -63,7 +63,7 @@ function writeAttributes(
   const isNewTrait = (trait: string): boolean => publicValues.wantsTrait(trait);
   if (recipe.kind === "text" && columns.length > 0) {
     const leaf = createAttributesLeaf(isNewTrait);
-    const write = writeText(rowTextOf(recipe.templates, field, table), leaf.write, table);
+    const write = writeText(rowTextOf(recipe.templates, field, table), leaf.write);
     return {
       write,
       get content() {

@@ -1,8 +1,9 @@
 /** An action of the row in hand while it is written: its line, where its values stand there, and what is asked of them. */
 
-import { digestHex } from "../../actions/identity.ts";
+import { paddedBytes } from "../../actions/sha256/lanes.ts";
 import { isTotalsWord } from "../../mapping/totals-words.ts";
-import type { PlainCandidate } from "../candidates/candidate-writer.ts";
+import type { CandidateWriter, PlainCandidate } from "../candidates/candidate-writer.ts";
+import { MOST_MESSAGE_BYTES } from "../candidates/digests.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import type { Cells } from "./cells.ts";
@@ -13,6 +14,7 @@ import type { Table } from "./values.ts";
 export type MutableCandidate = { -readonly [K in keyof PlainCandidate]: PlainCandidate[K] };
 
 const LF = 10;
+const QUOTE = 0x22;
 const POINT = 0x2e;
 const CLOSE = 0x7d;
 const CLOSE_LIST = 0x5d;
@@ -21,20 +23,22 @@ const TICKET_FACT = FACT_FIELDS.indexOf("ticketId");
 /** Behind the last value. */
 const CLOSING_BYTES = 3;
 
-/** Room for most lines and contents of a row; a longer one is left to the reference. */
+/** Room for most lines of a row; a longer one is left to the reference. */
 const roomFor = (rowBytes: number): number => 8 * rowBytes + 16 * 1024;
+
+/** Identity and content are shorter than the line but for attributes, which take less than as much again; and their padding. */
+const roomForMessages = (lineBytes: number): number => 4 * lineBytes + 512;
+const MOST_LINE_BYTES = (MOST_MESSAGE_BYTES - roomForMessages(0)) / 4;
 
 export class ActionDraft {
   readonly #table: Table;
   readonly #publicValues: PublicValuesSeen;
   #line: Buffer = Buffer.allocUnsafe(roomFor(4096));
-  #content: Buffer = Buffer.allocUnsafe(roomFor(4096));
   #end = 0;
   /** Where each field's value stands in the line; the beginning is -1 where it has none. */
   #valueFrom = new Int32Array(0);
   #valueTo = new Int32Array(0);
   #action: PlainAction | undefined;
-  #isBeyondAscii = false;
 
   constructor(table: Table, publicValues: PublicValuesSeen) {
     this.#table = table;
@@ -43,24 +47,20 @@ export class ActionDraft {
 
   /** Whether all of it is plain, in a row of so many bytes. */
   write(action: PlainAction, bytes: Buffer, rowBytes: number): boolean {
-    if (this.#line.length < roomFor(rowBytes)) {
-      this.#line = Buffer.allocUnsafe(roomFor(2 * rowBytes));
-      this.#content = Buffer.allocUnsafe(roomFor(2 * rowBytes));
-    }
+    if (this.#line.length < roomFor(rowBytes)) this.#line = Buffer.allocUnsafe(roomFor(2 * rowBytes));
     this.#action = action;
     this.#end = this.#writeLine(action, bytes);
-    return this.#end !== NOT_PLAIN && this.#isWhole(action);
+    return this.#end !== NOT_PLAIN && this.#end <= MOST_LINE_BYTES && this.#isWhole(action);
   }
 
   #writeLine({ head, fields, refused }: PlainAction, bytes: Buffer): number {
-    const { cells, written } = this.#table;
+    const { cells } = this.#table;
     if (!areEmpty(refused, cells)) return NOT_PLAIN;
     if (this.#valueFrom.length < fields.length) {
       this.#valueFrom = new Int32Array(fields.length);
       this.#valueTo = new Int32Array(fields.length);
     }
     const line = this.#line;
-    written.isBeyondAscii = false;
     let at = copyBytes(line, 0, head, 0, head.length);
     let comma = 1; // left out before the first field
     for (let number = 0; number < fields.length; number += 1) {
@@ -83,7 +83,6 @@ export class ActionDraft {
     line[at] = CLOSE;
     line[at + 1] = CLOSE;
     line[at + 2] = LF;
-    this.#isBeyondAscii = written.isBeyondAscii;
     return at + CLOSING_BYTES;
   }
 
@@ -138,8 +137,8 @@ export class ActionDraft {
     return this.#has(this.action.facts[EVENT_FACT] as number); // there is such a fact
   }
 
-  /** Gives what was written to the candidate. */
-  fill(candidate: MutableCandidate): void {
+  /** Gives what was written to the candidate, and the texts of its digests to the writer that takes it next. */
+  fill(candidate: MutableCandidate, writer: CandidateWriter): void {
     const { action } = this;
     candidate.code = action.code;
     candidate.text = this.#line;
@@ -154,16 +153,33 @@ export class ActionDraft {
       candidate.factTo[fact] = has ? (this.#valueTo[place] as number) - 1 : -1;
     }
     const subject = action.isAboutTicket ? TICKET_FACT : EVENT_FACT;
-    const id = textOf(this.#line, candidate.factFrom[subject] as number, candidate.factTo[subject] as number); // it has one
-    candidate.identity = digestHex(`${candidate.byNft ? action.identityHeadOfNft : action.identityHead}${id}"]`);
-    candidate.content = digestHex(this.#contentOf(action));
+    const start = writer.roomForMessages(roomForMessages(this.#end));
+    const { messages } = writer;
+    const head = candidate.byNft ? action.identityHeadOfNft : action.identityHead;
+    let at = copyBytes(messages, start, head, 0, head.length);
+    at = copyBytes(
+      messages,
+      at,
+      this.#line,
+      candidate.factFrom[subject] as number,
+      candidate.factTo[subject] as number,
+    ); // it has one
+    messages[at] = QUOTE;
+    messages[at + 1] = CLOSE_LIST;
+    candidate.identityFrom = start;
+    candidate.identityTo = at + 2;
+    candidate.contentFrom = start + paddedBytes(at + 2 - start);
+    candidate.contentTo = this.#writeContent(action, messages, candidate.contentFrom);
     candidate.time = this.isTimed ? this.#numberAt(action.places.orderTime) : undefined;
   }
 
-  /** As `textsOf` gives it. It is shorter than the line but for attributes, which take less than as much again. */
-  #contentOf({ contentHead, fields, byName, attributes, attributesContent }: PlainAction): string {
-    const content = this.#content;
-    let at = copyBytes(content, 0, contentHead, 0, contentHead.length);
+  /** Writes the content as `textsOf` gives it; its end. */
+  #writeContent(
+    { contentHead, fields, byName, attributes, attributesContent }: PlainAction,
+    content: Buffer,
+    start: number,
+  ): number {
+    let at = copyBytes(content, start, contentHead, 0, contentHead.length);
     for (let number = 0; number < byName.length; number += 1) {
       const place = byName[number] as number; // within its length
       const valueFrom = this.#valueFrom[place] as number; // as many
@@ -176,7 +192,7 @@ export class ActionDraft {
           : copyBytes(content, at, this.#line, valueFrom, this.#valueTo[place] as number);
     }
     content[at] = CLOSE_LIST;
-    return this.#isBeyondAscii ? content.toString("utf8", 0, at + 1) : content.toString("latin1", 0, at + 1);
+    return at + 1;
   }
 
   /** The price in 1/10000; 0 where it has none, or more digits than that, as in `lastOf`. */

@@ -67,7 +67,6 @@ export function createPlainRows(options: PlainRowsOptions): PlainRows | undefine
     cells: createCells(header.length, codeOf(delimiter), codeOf(quote)),
     leafOptions: { quote: codeOf(quote), now, clearWord },
     stripsGuards: "source" in reading && reading.source.stripsGuards,
-    written: { isBeyondAscii: false },
   };
   const program = programOf(options, table);
   return program === undefined ? undefined : new TableRows(options, header, table, program);
@@ -130,8 +129,10 @@ class TableRows implements PlainRows {
       code: 0,
       text: NO_BYTES,
       textBytes: 0,
-      identity: "",
-      content: "",
+      identityFrom: 0,
+      identityTo: 0,
+      contentFrom: 0,
+      contentTo: 0,
       source: NO_BYTES,
       factFrom: new Int32Array(FACT_FIELDS.length),
       factTo: new Int32Array(FACT_FIELDS.length),
@@ -203,7 +204,7 @@ class TableRows implements PlainRows {
     amount.amount = 0;
     for (let number = 0; number < outcome.actions.length; number += 1) {
       const draft = this.#drafts[number] as ActionDraft; // written
-      draft.fill(candidate);
+      draft.fill(candidate, writer);
       candidate.nth = outcome.nths[number] as number; // as many
       writer.addPlain(candidate);
       amount.amount += draft.amount;

@@ -69,8 +69,8 @@ export interface PlainAction {
   /** Told of each that has no orderTime. */
   readonly untimed: readonly Finding[];
   /** The identity (`identityText`) up to its id. */
-  readonly identityHead: string;
-  readonly identityHeadOfNft: string;
+  readonly identityHead: Uint8Array;
+  readonly identityHeadOfNft: Uint8Array;
 }
 
 export interface ActionParts {
@@ -131,8 +131,8 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
     isAboutTicket: about === "ticket",
     updates,
     untimed,
-    identityHead: `["${action}","${subject}`,
-    identityHeadOfNft: `["${action}","nft:`,
+    identityHead: bytesOf(`["${action}","${subject}`),
+    identityHeadOfNft: bytesOf(`["${action}","nft:`),
   };
 }
 

@@ -4,7 +4,7 @@ import { type FieldName, type FieldValue, fieldSpec } from "../../actions/fields
 import { type Clock, type PlainTime, type PlainValue, UNCLEAR } from "../../mapping/plain-source.ts";
 import { ByteMap } from "./byte-map.ts";
 import { CellKey } from "./cell-key.ts";
-import { BEYOND_ASCII, type Cells, DOUBLED } from "./cells.ts";
+import { type Cells, DOUBLED } from "./cells.ts";
 import {
   ABSENT,
   clearWordTest,
@@ -26,12 +26,10 @@ export interface Table {
   readonly cells: Cells;
   readonly leafOptions: LeafOptions;
   readonly stripsGuards: boolean;
-  /** Set by whatever writes characters beyond ASCII. */
-  readonly written: { isBeyondAscii: boolean };
 }
 
 /** The value of a column as it stands. */
-export function writeCell(column: number, leaf: Leaf, { cells, written }: Table): ValueWriter {
+export function writeCell(column: number, leaf: Leaf, { cells }: Table): ValueWriter {
   const { from, to, flags } = cells;
   return (out, at, bytes) => {
     const start = from[column] as number; // a column of the header
@@ -39,27 +37,22 @@ export function writeCell(column: number, leaf: Leaf, { cells, written }: Table)
     if (start === end) return ABSENT;
     const flag = flags[column] as number;
     if (!isTrimmed(bytes, start, end, flag)) return NOT_PLAIN;
-    if ((flag & BEYOND_ASCII) !== 0) written.isBeyondAscii = true;
     return leaf(out, at, bytes, start, end, flag);
   };
 }
 
 /** The value that a text of the row says. */
-export function writeText(text: RowText, leaf: Leaf, { written }: Table): ValueWriter {
+export function writeText(text: RowText, leaf: Leaf): ValueWriter {
   return (out, at, bytes) => {
     const found = text.read(bytes);
     if (found !== FOUND) return found;
-    if ((text.flags & BEYOND_ASCII) !== 0) written.isBeyondAscii = true;
     return leaf(out, at, text.bytes, text.from, text.to, text.flags);
   };
 }
 
 /** The same of every row. */
-function writeConstant(json: Uint8Array, isBeyondAscii: boolean, { written }: Table): ValueWriter {
-  return (out, at) => {
-    if (isBeyondAscii) written.isBeyondAscii = true;
-    return copyBytes(out, at, json, 0, json.length);
-  };
+function writeConstant(json: Uint8Array): ValueWriter {
+  return (out, at) => copyBytes(out, at, json, 0, json.length);
 }
 
 export function rowTextOf(templates: readonly TemplateParts[], field: FieldName, table: Table): RowText {
@@ -155,7 +148,6 @@ interface Answer {
   readonly json: Uint8Array;
   /** In place of an end. */
   readonly status: typeof ABSENT | typeof NOT_PLAIN | undefined;
-  readonly isBeyondAscii: boolean;
 }
 
 const MOST_ANSWERS = 4096;
@@ -163,7 +155,6 @@ const NO_JSON = Buffer.alloc(0);
 
 /** Asks the reference, once for the same cells as long as they are kept. */
 function writeAsked({ columns, ask }: Pick<PlainValue, "columns" | "ask">, leaf: Leaf, table: Table): ValueWriter {
-  const { written } = table;
   const answers = new ByteMap<Answer>(MOST_ANSWERS);
   const key = new CellKey(columns, table);
   return (out, at, bytes) => {
@@ -174,25 +165,22 @@ function writeAsked({ columns, ask }: Pick<PlainValue, "columns" | "ask">, leaf:
       answers.set(key.bytes, 0, end, answer);
     }
     if (answer.status !== undefined) return answer.status;
-    if (answer.isBeyondAscii) written.isBeyondAscii = true;
     return copyBytes(out, at, answer.json, 0, answer.json.length);
   };
 }
 
 function answerBy(value: FieldValue | undefined | typeof UNCLEAR, leaf: Leaf): Answer {
-  if (value === undefined) return { json: NO_JSON, status: ABSENT, isBeyondAscii: false };
+  if (value === undefined) return { json: NO_JSON, status: ABSENT };
   const text = value === UNCLEAR ? undefined : textOfValue(value);
   if (text === undefined || text.trim() !== text || text === "") return UNPLAIN;
   const bytes = Buffer.from(text);
-  const flags = flagsOf(text);
   const json = Buffer.alloc(bytes.length * 2 + 2);
-  const end = leaf(json, 0, bytes, 0, bytes.length, flags);
+  const end = leaf(json, 0, bytes, 0, bytes.length, flagsOf(text));
   if (end === NOT_PLAIN) return UNPLAIN;
-  const isBeyondAscii = (flags & BEYOND_ASCII) !== 0;
-  return { json: json.subarray(0, end), status: undefined, isBeyondAscii };
+  return { json: json.subarray(0, end), status: undefined };
 }
 
-const UNPLAIN: Answer = { json: NO_JSON, status: NOT_PLAIN, isBeyondAscii: false };
+const UNPLAIN: Answer = { json: NO_JSON, status: NOT_PLAIN };
 
 /** The text of which a leaf makes the value; undefined where there is none. */
 function textOfValue(value: FieldValue): string | undefined {
@@ -207,13 +195,13 @@ function textOfValue(value: FieldValue): string | undefined {
 export function writeValue(value: PlainValue, leaf: Leaf, table: Table): ValueWriter {
   const { field, columns, recipe } = value;
   if (columns.length === 0) {
-    const { json, status, isBeyondAscii } = answerBy(value.ask([]), leaf);
-    return status === undefined ? writeConstant(json, isBeyondAscii, table) : () => status;
+    const { json, status } = answerBy(value.ask([]), leaf);
+    return status === undefined ? writeConstant(json) : () => status;
   }
   const ask = writeAsked(value, leaf, table);
   switch (recipe.kind) {
     case "text":
-      return writeText(rowTextOf(recipe.templates, field, table), leaf, table);
+      return writeText(rowTextOf(recipe.templates, field, table), leaf);
     case "amount":
       return writeAmount(rowTextOf(recipe.templates, field, table), recipe.mark, leaf, ask, table);
     case "time":

@@ -3,6 +3,7 @@
 import type { Action } from "../../actions/actions.ts";
 import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeOrigin, writePlainOrigin } from "../files/index-file.ts";
+import { createDigests, type Digests } from "./digests.ts";
 import { type CandidateBytes, FACTS_BYTES, type PlainFacts, writeFacts, writePlainFacts, writeSizes } from "./facts.ts";
 
 /** Where an action comes from. */
@@ -26,15 +27,21 @@ export interface PlainCandidate extends PlainFacts {
   /** It begins with the line of the candidate, `textBytes` with its newline. */
   readonly text: Buffer;
   readonly textBytes: number;
-  /** Digests of the identity and the content in hexadecimal. */
-  readonly identity: string;
-  readonly content: string;
+  /** Where the texts of its identity and its content stand in the writer's `messages`. */
+  readonly identityFrom: number;
+  readonly identityTo: number;
+  readonly contentFrom: number;
+  readonly contentTo: number;
 }
 
 /** Collects candidates as the bytes of their files, in buffers that are used again. */
 export interface CandidateWriter {
   /** @param key of the source itself, which says which deed it is. */
   add(action: Action, origin: Origin, key: string | undefined): void;
+  /** Memory for the texts of a plain candidate's identity and content. */
+  readonly messages: Buffer;
+  /** Where they may be written, with room for `size` bytes, at most `MOST_MESSAGE_BYTES` (digests.ts). */
+  roomForMessages(size: number): number;
   /** Adds an action that no key of a source tells from others. */
   addPlain(candidate: PlainCandidate): void;
   readonly count: number;
@@ -51,6 +58,12 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
   const index = growing(64 * 1024, keeps);
   const facts = growing(64 * 1024, keeps);
   const texts = growing(64 * 1024, keeps);
+  /** Made for the first plain candidate: most files have none. */
+  let made: Digests | undefined;
+  const digests = (): Digests => {
+    made ??= createDigests(keeps);
+    return made;
+  };
   let count = 0;
   /** Identities of the row's actions that have a key. */
   const ofRow = { row: 0, identities: new Set<string>() };
@@ -101,17 +114,24 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
         candidate.code,
         isUntimed,
       );
-      buffer.write(candidate.identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
-      buffer.write(candidate.content, recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
+      const { identityFrom, identityTo, contentFrom, contentTo } = candidate;
+      const identityAt = recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES;
+      digests().add(identityFrom, identityTo, identityAt, DIGEST_BYTES, buffer);
+      digests().add(contentFrom, contentTo, recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, buffer);
       const factsAt = facts.reserve(FACTS_BYTES);
       const textBytes = writePlainFacts(facts.buffer(), factsAt, candidate, texts.bytes);
       writeSizes(facts.buffer(), factsAt, lines.bytes(candidate.text, 0, candidate.textBytes), textBytes);
       count += 1;
     },
+    get messages() {
+      return digests().memory;
+    },
+    roomForMessages: (size) => digests().room(size, index.buffer()),
     get count() {
       return count;
     },
     take() {
+      made?.flush(index.buffer());
       count = 0;
       ofRow.row = 0;
       return { lines: lines.take(), index: index.take(), facts: facts.take(), texts: texts.take() };
