@@ -12,6 +12,9 @@ import type { Reporter } from "./reporter.ts";
 /** Problems shown on a terminal unless `--max-problems` says otherwise; `--json` gives all that were kept. */
 export const PROBLEMS_SHOWN = 50;
 
+/** The longest remedy, and what it may quote of the input. */
+const LONGEST_HINT = 600;
+
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
 export function shown(field: string | undefined, value: string, verbose: boolean): string {
   return shownIf(field !== undefined && isPersonal(field), value, verbose);
@@ -26,7 +29,7 @@ export function shownIf(isOfPerson: boolean, value: string, verbose: boolean): s
 function problemLine(problem: Problem, verbose: boolean): string {
   const { source, line, field, value, message, hint, rule } = problem;
   const what = value === undefined ? "" : `${JSON.stringify(shown(field, value, verbose))} `;
-  return `${cleanText(source, 200)}:${line} ${field === undefined ? "" : `${cleanText(field)}: `}${what}${cleanText(message, 400)}${hint === undefined ? "" : ` ${cleanText(hint, 300)}`} [${rule}]`;
+  return `${cleanText(source, 200)}:${line} ${field === undefined ? "" : `${cleanText(field)}: `}${what}${cleanText(message, 400)}${hint === undefined ? "" : ` ${cleanText(hint, LONGEST_HINT)}`} [${rule}]`;
 }
 
 /** The problem as a small block with the offending text underlined. */
@@ -40,7 +43,7 @@ function problemBlock(problem: Problem, verbose: boolean): string {
     lines.push(`${label}${text}`, `${" ".repeat(textWidth(label))}${"^".repeat(Math.max(1, textWidth(text)))}`);
   }
   lines.push(`    ${cleanText(message, 400)}`);
-  if (hint !== undefined) lines.push(`    ${cleanText(hint, 300)}`);
+  if (hint !== undefined) lines.push(`    ${cleanText(hint, LONGEST_HINT)}`);
   return lines.join("\n");
 }
 
@@ -152,8 +155,10 @@ export function tellProblems(
       if (times > options.most) say(`${rule}: ${number(times)} times in all. --max-problems shows more.`);
       continue;
     }
-    const line = problemLine(fresh.first ?? first, options.verbose).replace(` [${rule}]`, "");
-    const others = TELLS_WHAT_IS_NOT_SENT.has(rule) ? alsoNotSent(fresh, times, options.most) : "";
+    const named = fresh.first ?? fresh.kept[0] ?? first;
+    const line = problemLine(named, options.verbose).replace(` [${rule}]`, "");
+    const isNotSent = TELLS_WHAT_IS_NOT_SENT.has(rule);
+    const others = isNotSent ? alsoNotSent(fresh.kept, named, times, options.most) : "";
     say(`${rule}${often}: ${line}${others}`);
   }
 }
@@ -162,13 +167,18 @@ export function tellProblems(
 const SAYS_ITS_OWN: ReadonlySet<string> = new Set(["value-not-named", "value-near"]);
 
 /** Rules by which a row is not sent: each one is named. */
-const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set(["deed-repeated", "history-late", "history-superseded"]);
+const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set([
+  "deed-repeated",
+  "history-late",
+  "history-superseded",
+  "state-came-back",
+]);
 
 /** ` Not sent either: resales.csv:7, resales.csv:9 and 8 more.` */
-function alsoNotSent({ all, count: fresh }: ReturnType<typeof freshOf>, times: number, most: number): string {
-  const others = all.slice(1, 1 + most).map(({ source, line }) => `${cleanText(source, 200)}:${line}`);
-  const more = (fresh === 0 ? times : fresh) - 1 - others.length;
-  return others.length === 0 ? "" : ` Not sent either: ${others.join(", ")}${andMore(more)}.`;
+function alsoNotSent(all: readonly Problem[], named: Problem, times: number, most: number): string {
+  const others = all.filter((problem) => problem !== named).slice(0, most);
+  const places = others.map(({ source, line }) => `${cleanText(source, 200)}:${line}`);
+  return places.length === 0 ? "" : ` Not sent either: ${places.join(", ")}${andMore(times - 1 - places.length)}.`;
 }
 
 /** The warnings of a rule that no earlier run reported. Where not all are kept, all count as new. */
@@ -177,12 +187,18 @@ function freshOf(
   rule: string,
   times: number,
   told: ToldWarnings | undefined,
-): { readonly count: number; readonly first: Problem | undefined; readonly all: readonly Problem[] } {
+): {
+  readonly count: number;
+  readonly first: Problem | undefined;
+  /** The new ones; where none is, all that are kept. */
+  readonly all: readonly Problem[];
+  readonly kept: readonly Problem[];
+} {
   const ofRule = kept.filter((problem) => problem.severity === "warn" && problem.rule === rule);
   const digests = numbered(ofRule.map(digestOfWarning));
   const wasTold = (digest: string | undefined): boolean => digest !== undefined && told?.was(digest) === true;
   const fresh = ofRule.filter((_, at) => !wasTold(digests[at]));
   for (const digest of digests) if (digest !== undefined) told?.note(digest);
-  if (ofRule.length < times) return { count: times, first: undefined, all: ofRule };
-  return { count: fresh.length, first: fresh[0], all: fresh.length === 0 ? ofRule : fresh };
+  if (ofRule.length < times) return { count: times, first: undefined, all: ofRule, kept: ofRule };
+  return { count: fresh.length, first: fresh[0], all: fresh.length === 0 ? ofRule : fresh, kept: ofRule };
 }

@@ -32,6 +32,8 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
     reporter.error(
       `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} ${verbose ? `rejected: ${cleanText(row.response ?? "", 300)}` : rejectionText(row)}`,
     );
+  const more = summary.actions.rejected - end.rejected.length;
+  if (more > 0) reporter.error(`… and ${number(more)} more rejected by the service: the rejects have all of them.`);
   reporter.info(
     `${describeActions(summary.actions, { waiting: left.waiting, repeated: manifest.repeated })}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, end.sent)}`,
   );

@@ -109,7 +109,7 @@ export function tellChanged(
   for (const change of shownFirst.slice(0, SHOWN)) say(`  ${describeChange(change, verbose)}`);
   if (total > SHOWN) say(`  … and ${number(total - SHOWN)} more.`);
   say(
-    "  To change what is registered, send an update or a resale. To send such an action again as it is now, stream it alone with --again. Otherwise correct it at the source.",
+    "  To change what is registered, send an update or a resale. To send such an action again as it is now, stream its row alone with --again (and with its name in tickets:actions, where the row gives more). Otherwise correct it at the source.",
   );
 }
 

@@ -7,6 +7,7 @@ import type { Finding } from "../actions/problem.ts";
 import { quote } from "./columns.ts";
 import { LooseNumber } from "./exact-numbers.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
+import { OWN_COLUMNS } from "./open-actions.ts";
 import { isList } from "./schema-words.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
 import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";
@@ -175,7 +176,7 @@ export function columnsOf(
       return index;
     },
     used: () => header.filter((_name, index) => used.has(index)),
-    unused: () => header.filter((_name, index) => !used.has(index)),
+    unused: () => header.filter((name, index) => !used.has(index) && !OWN_COLUMNS.has(name.trim())),
     keys: undefined,
     positions: () => [...positions.values()],
     leaf: (label) => () => label,

@@ -69,6 +69,17 @@ test("a reason is a sentence; the service's answer stands in the promises alone"
   expect(readPromises(place.read("sales.playground.promises.ndjson"))[1]?.response).toEqual(failure);
 });
 
+test("of many rejected actions the first are named, and the others counted", async () => {
+  const place = openWorkplace();
+  const service = await startService({ failureOf: () => ({ status: "error", error: { message: "No." } }) });
+  place.write("sales.csv", salesTable(8));
+  const { stderr, exitCode } = await place.summary(["stream", "sales.csv", ...ENV], service);
+  expect(exitCode).toBe(4);
+  expect(stderr.match(/rejected by the service: No\./g)).toHaveLength(5);
+  expect(stderr).toContain("… and 3 more rejected by the service: the rejects have all of them.");
+  expect(readTable(place.read("sales.rejects.csv"))).toHaveLength(8);
+});
+
 test("two nights' rejects hold a row once, whatever holds it, and two rejects files of it are one row when they are streamed", async () => {
   const place = openWorkplace();
   const service = await startService();

@@ -117,6 +117,11 @@ describe("a history without times", () => {
     expect(night.said).toContain("Not sent either: updates.ndjson:2, updates.ndjson:3, updates.ndjson:4.");
     const short = await field.stream(["updates.ndjson"], { maxProblems: 2 });
     expect(short.said).toContain("Not sent either: updates.ndjson:2, updates.ndjson:3 and 1 more.");
+    // One that is news stands first, and those that were reported before are named all the same.
+    await field.write("updates.ndjson", lines(...["e", "a", "b", "c", "d", "z"].map((name) => updated(url(name)))));
+    const more = await field.stream(["updates.ndjson"]);
+    expect(more.said).toContain("(5 times");
+    expect(more.said).toMatch(/Not sent either: updates\.ndjson:\d, .+, updates\.ndjson:6?5\./);
   });
 
   test("a row that came late is told and not sent; streamed on its own it is, and then all is known", async () => {
@@ -1435,7 +1440,9 @@ describe("a key of the source", () => {
       const late = await night("a b a");
       expect(late.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, superseded: 1 });
       expect(late.said).toContain("history-superseded: lists.csv:2");
-      expect(late.said).toContain("stream its row alone with --again and 1:updateTicket in tickets:actions.");
+      expect(late.said).toContain(
+        "stream its row alone with --again. With --again, add a column tickets:actions that says 1:updateTicket: else",
+      );
       const more = await night("a b a c");
       expect(more.actions, more.said).toMatchObject({ accepted: 1, alreadySent: 2, superseded: 1 });
       expect(images(field)).toBe("b a c");

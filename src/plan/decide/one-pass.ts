@@ -24,6 +24,7 @@ import { RECORD_BYTES, rowAt } from "../files/index-file.ts";
 import { describeChange } from "../findings/changed-actions.ts";
 import { reasonOf } from "../findings/findings-of-row.ts";
 import { findingOf, heldBack, type KnownPlaces } from "../findings/findings-of-verdict.ts";
+import { namingAction } from "../findings/name-action.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { digestOfTold } from "../findings/told-warnings.ts";
 import { historyOf } from "../identity/history-of-candidate.ts";
@@ -229,7 +230,7 @@ export class OnePass {
     if (before !== undefined) findings.push(heldBack(before));
     return findings.flatMap((finding) => {
       const severity = this.#options.severityOf(finding.rule);
-      return severity === "off" ? [] : [{ ...at, severity, ...finding }];
+      return severity === "off" ? [] : [{ ...at, severity, ...this.#named(finding, candidate) }];
     });
   }
 
@@ -255,10 +256,14 @@ export class OnePass {
     });
   }
 
-  #checkAcross({ head, actions, at }: RowFates, problems: Problem[]): void {
+  #checkAcross({ head, open, actions, at }: RowFates, problems: Problem[]): void {
     const inFile = itemPointer(this.#options.compiled, head.input, head.row);
-    for (const findings of this.#crossChecks.row(actions, at))
-      for (const each of findings) problems.push({ ...at, ...placed(each, inFile) });
+    for (const [index, findings] of this.#crossChecks.row(actions, at).entries())
+      for (const each of findings) problems.push({ ...at, ...placed(this.#named(each, open[index] ?? head), inFile) });
+  }
+
+  #named<F extends Finding>(finding: F, candidate: Candidate): F {
+    return namingAction(finding, candidate, this.#places.isOfSource(candidate.input));
   }
 
   /** What follows an action of a row that is not sent waits for it. */

@@ -58,7 +58,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
       return {
         rule: "history-superseded",
         message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted another ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
-        hint: allTheSame(candidate, places, true),
+        hint: allTheSame(true),
       };
     case "unclear":
       return unclear(action, detail, places);
@@ -130,13 +130,13 @@ function late(
       return {
         rule: "history-late",
         message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: sent now, it would undo them.`,
-        hint: allTheSame(candidate, places, candidate.nth > 0 || !candidate.untimed),
+        hint: allTheSame(candidate.nth > 0 || !candidate.untimed),
       };
     case "late in time":
       return {
         rule: "history-late",
         message: `It was not accepted, but ${withArticle(action)} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
-        hint: allTheSame(candidate, places, true),
+        hint: allTheSame(true),
       };
     case "stood before":
       return {
@@ -355,7 +355,7 @@ function cameBack(
   return {
     rule: "state-came-back",
     message: `It says what was accepted before${acceptedPlace(was, places)}, so it is not sent. But another ${action} of this ${about} was accepted later${acceptedIn(since, places)}, and this input lacks that one.`,
-    hint: `If the ${about} is back to what this row says, stream the row alone with --again${namedIn(candidate, places)}. ${acceptedFields(action).includes("orderTime") ? "A time in such rows" : "A key of the source that changes with each change"} tells it by itself.`,
+    hint: `If the ${about} is back to what this row says, stream the row alone with --again. ${acceptedFields(action).includes("orderTime") ? "A time in such rows" : "A key of the source that changes with each change"} tells it by itself.`,
   };
 }
 
@@ -366,7 +366,7 @@ function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces):
   return {
     rule: "changed",
     message: `It was accepted with other content and is not sent again${values.length === 0 ? "" : `: ${values.join(", ")}`}.`,
-    hint: isOneOfMany ? otherDeedOfRow(candidate) : REMEDY[actionSpec(action).effect],
+    hint: isOneOfMany ? OTHER_DEED : REMEDY[actionSpec(action).effect],
   };
 }
 
@@ -387,18 +387,8 @@ const NOTHING = { before: {}, now: {} } as const;
 
 const OTHER_DEED = "If it is another deed, stream its row alone with --again. If not, correct it at the source.";
 
-/** With `--again` the others that its row gives would be sent too, unless this one is named. */
-function allTheSame(candidate: Candidate, places: KnownPlaces, needsAgain: boolean): string {
-  const named = namedIn(candidate, places);
-  return `Leave it unsent to keep the current state. To send it anyway, stream its row alone${needsAgain ? ` with --again${named}` : ""}.`;
-}
-
-const namedIn = (candidate: Candidate, { isOfSource }: KnownPlaces): string =>
-  isOfSource(candidate.input) ? ` and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}` : "";
-
-/** Its row gives others too, which are not to be sent again. */
-const otherDeedOfRow = (candidate: Candidate): string =>
-  `If it is another deed, stream its row alone with --again and ${nameOf(candidate)} in ${OPEN_ACTIONS_COLUMN}. If not, correct it at the source.`;
+const allTheSame = (needsAgain: boolean): string =>
+  `Leave it unsent to keep the current state. To send it anyway, stream its row alone${needsAgain ? " with --again" : ""}.`;
 
 const REMEDY: Readonly<Record<Effect, string>> = {
   "register-event": "To change the event, send an updateEvent. If the new value is wrong, correct it at the source.",

@@ -1,0 +1,114 @@
+/** What a message tells a person to do, done literally: nothing is sent that was accepted before. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { importResults } from "../../src/commands/results.ts";
+import { type Field, makeContext, openField } from "../support/context.ts";
+
+/** Each row gives its event, once an input, and one deed more. */
+const source = (deed: string): string =>
+  `sources:\n  rows: {match: "rows*.csv", fields: {eventId: "{Ev}", ticketId: "{T}"}, actions: [newEvent: {fields: {currency: EUR}}, ${deed}]}\n`;
+const SOLD = 'soldTicket: {fields: {userId: "{U}", price: "10.00", orderTime: "1768600000"}}';
+const SCANNED = 'scannedTicket: {fields: {orderTime: "{U}"}}';
+const SCANS = "scannedTicket: {each: {in: '{U}', match: '(?<at>[0-9]+)'}, fields: {orderTime: '{item.at}'}}";
+
+const HEADER = "Ev,T,U";
+const table = (header: string, ...rows: readonly string[]): string => `${[header, ...rows].join("\n")}\n`;
+
+async function openRows(deed: string): Promise<Field> {
+  const field = await openField();
+  await field.write("tickets.config.yaml", source(deed));
+  return field;
+}
+
+/** Everything that the service took, in order. */
+const taken = ({ sandbox }: Field): readonly string[] =>
+  [...sandbox.engine.processed()]
+    .filter(({ status }) => status === "success")
+    .map(({ action, eventId, ticketId, data }) => {
+      const { orderTime } = JSON.parse(data) as { orderTime?: number };
+      return [action, action === "newEvent" ? eventId : ticketId, action === "scannedTicket" ? orderTime : ""]
+        .join(" ")
+        .trimEnd();
+    });
+
+/** Streams the row alone with `--again` and the column that the message asks for, which names one action. */
+async function follow(field: Field, said: string, row: string): Promise<void> {
+  const names = said.matchAll(/add a column (?<column>\S+) that says (?<name>\S+): else/g);
+  const [asked] = [...names].toReversed();
+  const { column = "", name = "" } = asked?.groups ?? {};
+  expect(column, said).toBe("tickets:actions");
+  await field.write("rows-alone.csv", table(`${HEADER},${column}`, `${row},${name}`));
+  const alone = await field.stream(["rows-alone.csv"], { again: true });
+  expect(alone.exitCode, alone.said).toBe(0);
+  expect(alone.said).not.toContain("not used: tickets:actions");
+}
+
+test.each([
+  ["id-zeros-lost", "00012", "12"],
+  ["id-in-two-forms", "M\u00fc1", "Mu\u03081"],
+])("a row with another spelling of a ticket, alone with --again: %s", async (rule, ticket, other) => {
+  const field = await openRows(SOLD);
+  await field.write("rows.csv", table(HEADER, `e1,${ticket},u1`, "e1,t2,u2"));
+  await field.stream(["rows.csv"]);
+  await field.write("rows.csv", table(HEADER, `e1,${ticket},u1`, "e1,t2,u2", `e1,${other},u3`));
+  const told = await field.stream(["rows.csv"]);
+  expect(told.exitCode, told.said).toBe(3);
+  expect(told.said).toContain(`[${rule}]`);
+  await follow(field, told.said, `e1,${other},u3`);
+  expect(taken(field)).toEqual(["newEvent e1", `soldTicket ${ticket}`, "soldTicket t2", `soldTicket ${other}`]);
+});
+
+test("a row with another spelling of an event, alone with --again: its newEvent, and then all of it goes", async () => {
+  const field = await openRows(SOLD);
+  await field.write("rows.csv", table(HEADER, "00012,t1,u1"));
+  await field.stream(["rows.csv"]);
+  await field.write("rows.csv", table(HEADER, "00012,t1,u1", "12,t2,u2"));
+  const told = await field.stream(["rows.csv"]);
+  expect(told.exitCode, told.said).toBe(3);
+  await follow(field, told.said, "12,t2,u2");
+  expect((await field.stream(["rows.csv"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 3 });
+  expect(taken(field)).toEqual(["newEvent 00012", "soldTicket t1", "newEvent 12", "soldTicket t2"]);
+});
+
+test("two rows of one second that are two deeds, alone with --again", async () => {
+  const field = await openRows(SCANNED);
+  await field.write("sale.ndjson", '{"action":"newEvent","data":{"eventId":"e1","currency":"EUR"}}\n');
+  await field.stream(["sale.ndjson"]);
+  await field.write(
+    "ticket.ndjson",
+    '{"action":"soldTicket","data":{"eventId":"e1","ticketId":"t1","userId":"u","price":"1","orderTime":1768600000}}\n',
+  );
+  await field.stream(["ticket.ndjson"]);
+  const row = "e1,t1,1780311678";
+  await field.write("rows.csv", table(HEADER, row, row));
+  const told = await field.stream(["rows.csv"]);
+  expect(told.exitCode, told.said).toBe(3);
+  expect(told.said).toContain("[history-unclear]");
+  await follow(field, told.said, row);
+  expect(taken(field)).toEqual(["newEvent e1", "soldTicket t1", "scannedTicket t1 1780311678"]);
+});
+
+test("a new scan of a ticket whose earlier ones are known from promises alone, alone with --again", async () => {
+  const field = await openRows(`${SOLD.replace("{U}", "u1")}, ${SCANS}`);
+  await field.write("rows.csv", table(HEADER, "e1,t1,1780000001 1780000100"));
+  const night = await field.stream(["rows.csv"], { output: "kept.ndjson" });
+  expect(night.exitCode, night.said).toBe(0);
+  await rm(join(field.folder, "state"), { recursive: true });
+  await importResults({ file: "kept.ndjson", waitLock: 0, flags: {} }, makeContext(field.folder, field.env).context);
+  const row = "e1,t1,1780000001 1780000100 1780000200";
+  await field.write("rows.csv", table(HEADER, row));
+  const told = await field.stream(["rows.csv"]);
+  expect(told.exitCode, told.said).toBe(3);
+  for (const nth of [1, 2, 3])
+    expect(told.said, "each scan is named").toContain(`says ${nth}:scannedTicket: else all that the row gives`);
+  await follow(field, told.said, row);
+  expect(taken(field)).toEqual([
+    "newEvent e1",
+    "soldTicket t1",
+    "scannedTicket t1 1780000001",
+    "scannedTicket t1 1780000100",
+    "scannedTicket t1 1780000200",
+  ]);
+});
