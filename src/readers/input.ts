@@ -14,6 +14,7 @@ import { EMPTY, type RowParser } from "./row-parser.ts";
 import type { AsUtf8 } from "./utf8-watch.ts";
 
 const ROWS_PER_BATCH = 1000;
+const LEAST_CUT_BYTES = 1024;
 
 export interface OpenInputOptions extends BytesOptions {
   /** `--encoding` or the source's: any label of the WHATWG Encoding Standard (utf-8). A byte order mark wins over it; rejects are UTF-8. */
@@ -202,17 +203,17 @@ export class Input implements AsyncDisposable {
 
   /**
    * May be called instead of `batches`. What was read already and what can't be cut comes as rows; the rest comes as ranges
-   * of about `rangeBytes`, which `rangeParser` reads in any order. After a range whose last row ends the reading, ask for no
+   * of about `rangeBytes`, asked for each, which `rangeParser` reads in any order. After a range whose last row ends the reading, ask for no
    * more and call `drain`.
    */
-  async *parts(rangeBytes: number): AsyncGenerator<Part, void> {
+  async *parts(rangeBytes: () => number): AsyncGenerator<Part, void> {
     const how = this.ranged;
     const start = this.#hasEnded || how === undefined ? undefined : this.#parser.leave?.();
     if (start !== undefined && how !== undefined) {
       if (this.#rows.length > 0) yield { kind: "rows", rows: this.#rows };
       const cutter = createRangeCutter(start, rangeBytes);
       this.#text.parser = cutter;
-      yield* this.#ranges(cutter);
+      yield* this.#ranges(cutter, rangeBytes);
       this.#parser = rangeParser(how, cutter.lineEndsGiven);
       this.#text.parser = this.#parser;
       this.#rows = [];
@@ -221,7 +222,7 @@ export class Input implements AsyncDisposable {
     for await (const batch of this.batches()) yield { kind: "rows", rows: batch };
   }
 
-  async *#ranges(cutter: RangeCutter): AsyncGenerator<Part, void> {
+  async *#ranges(cutter: RangeCutter, rangeBytes: () => number): AsyncGenerator<Part, void> {
     while (!this.#hasEnded && !cutter.isLost) {
       let block: Buffer | undefined;
       try {
@@ -233,8 +234,15 @@ export class Input implements AsyncDisposable {
         throw cause;
       }
       this.#hasEnded = block === undefined;
-      const range = block === undefined ? cutter.end() : cutter.take(block);
-      if (range !== undefined) yield { kind: "range", ...range };
+      // A block may be several ranges.
+      let next = 0;
+      for (let at = 0; block !== undefined && at < block.length; at = next) {
+        next = Math.min(block.length, at + Math.max(LEAST_CUT_BYTES, rangeBytes()));
+        const range = cutter.take(block.subarray(at, next));
+        if (range !== undefined) yield { kind: "range", ...range };
+      }
+      const last = block === undefined ? cutter.end() : undefined;
+      if (last !== undefined) yield { kind: "range", ...last };
     }
   }
 

@@ -19,9 +19,9 @@ const LF = 10;
  * Cuts a text by counting its quotes: where all of them stand where they belong, a line feed after an even number of them
  * ends a row. Where they don't, the reader finds the fault in its range, and nothing after it is read.
  *
- * @param rangeBytes size from which a range is given.
+ * @param rangeBytes size from which a range is given; asked again for each.
  */
-export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBytes: number) {
+export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBytes: () => number) {
   let pending: Buffer[] = [];
   let size = 0;
   let isQuoted = false;
@@ -80,7 +80,7 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
     /** Takes the next block, which must not change afterwards; gives the range that is full by it. */
     take(block: Buffer): Range | undefined {
       add(block);
-      return size >= rangeBytes && cut.size > 0 ? give(cut, false) : undefined;
+      return size >= rangeBytes() && cut.size > 0 ? give(cut, false) : undefined;
     },
     /** The rows that are whole, when the text can't be read on. */
     whole: (): Range | undefined => (cut.size === 0 ? undefined : give(cut, false)),
@@ -88,7 +88,7 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
     end: (): Range | undefined => (size === 0 ? undefined : give({ size, lines }, true)),
     /** Whether no row has ended for so long that a reader should look at the text instead. */
     get isLost(): boolean {
-      return cut.size === 0 && size > rangeBytes + MAX_ROW_BYTES;
+      return cut.size === 0 && size > rangeBytes() + MAX_ROW_BYTES;
     },
     /** What was taken and not given yet. */
     get pending(): readonly Buffer[] {

@@ -22,12 +22,14 @@ import type { Batch } from "./batch.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
 import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.ts";
 import { createWorkers, type MadeMapper, type WorkerOptions, type Workers } from "./parallel.ts";
+import { createPortion } from "./portion.ts";
 import { createContentsSeen } from "./same-contents.ts";
 
 /** Size from which a file is worth the fast path: its rows are not read singly then. */
 const RANGES_FROM_BYTES = 64 * 1024;
 /** In this thread a range is memory and no more, and what one row allows another need not be handed over. */
 const RANGE_BYTES = 64 * 1024;
+const ROWS_AT_ONCE = 1000;
 
 export interface CompileOptions extends JoinOptions {
   readonly files: readonly InputFile[];
@@ -201,11 +203,13 @@ class CompiledInputs {
   /** A file of some size whose rows have a fast path. */
   async *#inRanges(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
     const { problems } = this.#options;
-    for await (const part of input.parts(RANGE_BYTES)) {
+    const portion = createPortion(RANGE_BYTES);
+    for await (const part of input.parts(() => portion.size)) {
       const batch =
         part.kind === "rows"
           ? compiler.compile(part.rows, problems.fork())
           : compiler.compileRange(part, problems.fork());
+      if (part.kind === "range") portion.note(part.bytes.length, batch.bytes);
       yield batch;
       if (part.kind === "range") free(part.bytes);
       if (batch.isUnreadable) return await input.drain();
@@ -215,9 +219,16 @@ class CompiledInputs {
 
   /** The way that is always right, against which the others are tested. */
   async *#inThisThread(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
+    const portion = createPortion(ROWS_AT_ONCE);
     for await (const rows of input.batches()) {
       // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
-      yield compiler.compile(this.#withinLimit(rows), this.#options.problems.fork());
+      const taken = this.#withinLimit(rows);
+      for (let from = 0, to = 0; from < taken.length; from = to) {
+        to = Math.min(taken.length, from + portion.size);
+        const batch = compiler.compile(taken.slice(from, to), this.#options.problems.fork());
+        portion.note(to - from, batch.bytes);
+        yield batch;
+      }
     }
   }
 

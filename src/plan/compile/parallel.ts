@@ -21,13 +21,14 @@ import type { CandidateBytes } from "../candidates/facts.ts";
 import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
 import type { Batch } from "./batch.ts";
 import type { RowCompiler } from "./compile-rows.ts";
+import { createPortion } from "./portion.ts";
 
 export interface WorkerOptions {
   /** How many; below two, all is done in this thread. */
   readonly count: number;
   /** Size from which a file is worth starting them (default 16 MiB as stored). */
   readonly leastBytes?: number;
-  /** Size of a range (default 128 KiB). */
+  /** Size of a range, unless much comes of it (default 128 KiB). */
   readonly rangeBytes?: number;
 }
 
@@ -130,15 +131,16 @@ export function createWorkers(
   signal.addEventListener("abort", giveUp, { once: true });
 
   async function* compileInRanges(job: Job, task: FileTask, handles: readonly WorkerHandle[]): AsyncGenerator<Batch> {
-    const { input, mapper, compilerOf, problems } = job;
+    const { input, compilerOf, problems } = job;
     const compiler = compilerOf(true);
     const compileHere = (rows: readonly Row[]): Batch => compiler.compile(rows, problems.fork());
     for (const handle of handles) handle.tell(task);
     /** What comes next, each to be called when all before it was joined. */
     const waiting: (() => Promise<Batch>)[] = [];
+    const portion = createPortion(rangeBytes);
     const most = handles.length * STRETCHES_PER_WORKER * RANGES_PER_STRETCH;
     let failure: { readonly cause: unknown } | undefined;
-    const parts = input.parts(rangeBytes);
+    const parts = input.parts(() => portion.size);
     for (;;) {
       const part = await parts.next().catch((cause: unknown) => {
         failure = { cause };
@@ -149,21 +151,15 @@ export function createWorkers(
         waiting.push(async () => compileHere(rows));
       } else {
         const { bytes, lineEnds, isLast } = part.value;
+        const taken = bytes.length;
         const handle = handles[Math.floor(ranges / RANGES_PER_STRETCH) % handles.length];
         if (handle === undefined) throw new Error("there are no workers");
         const range = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
         const answer = handle.compile({ ...range, bytes, lineEnds, isLast });
         waiting.push(async () => {
-          const { batch, text } = await answer;
-          if (text === undefined) return batch;
-          if (!batch.isUnsure && (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false)) {
-            free(text);
-            return batch;
-          }
-          freeBatch(batch);
-          const again = compiler.compileRange({ bytes: asBuffer(text), lineEnds, isLast }, problems.fork());
-          free(text);
-          return again;
+          const batch = agreed(await answer, { lineEnds, isLast }, job, compiler);
+          portion.note(taken, batch.bytes);
+          return batch;
         });
         ranges += 1;
       }
@@ -214,6 +210,24 @@ export function createWorkers(
       for (const handle of started ?? []) await handle.end();
     },
   };
+}
+
+/** The batch of a range; made once more in this thread where a worker gave what the rows before the range don't allow. */
+function agreed(
+  { batch, text }: Answer,
+  range: Omit<Range, "bytes">,
+  { mapper, problems }: Job,
+  compiler: RowCompiler,
+): Batch {
+  if (text === undefined) return batch;
+  if (!batch.isUnsure && (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false)) {
+    free(text);
+    return batch;
+  }
+  freeBatch(batch);
+  const again = compiler.compileRange({ ...range, bytes: asBuffer(text) }, problems.fork());
+  free(text);
+  return again;
 }
 
 /** A worker from this side. */

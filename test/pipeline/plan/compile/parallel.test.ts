@@ -48,7 +48,7 @@ async function rowsInRanges(path: string, rangeBytes: number): Promise<readonly 
   const how = input.ranged;
   const rows: Row[] = [];
   let hasStopped = false;
-  for await (const part of input.parts(rangeBytes)) {
+  for await (const part of input.parts(() => rangeBytes)) {
     if (part.kind === "rows") rows.push(...part.rows);
     else {
       if (how === undefined) throw new Error("ranges of an input that has none");
