@@ -62,6 +62,8 @@ export interface Clock {
   readonly hasSeconds: boolean;
   /** A point or a comma and digits behind the seconds mean nothing. */
   readonly cutsFraction: boolean;
+  /** Digits before the first colon are the hour, from 0 to 23. */
+  readonly hasHour: boolean;
 }
 
 export interface PlainSourceAction {
@@ -87,6 +89,8 @@ export interface PlainSource {
   readonly actions: readonly PlainSourceAction[];
   /** Read of a row of which no action names its event. */
   readonly event: PlainValue | undefined;
+  /** What identifies the rows: the first of the templates of which all columns are filled. */
+  readonly key: readonly Template[] | undefined;
 }
 
 /** Undefined where a source has a part that only its mapper knows. */
@@ -94,8 +98,8 @@ export function plainSourceOf(
   settings: SourceSettings & { readonly header: readonly string[] },
 ): PlainSource | undefined {
   const { config } = settings;
-  const { each, lookup, key, fillDown } = config;
-  if ([each, lookup, key, fillDown].some((part) => part !== undefined)) return undefined;
+  const { each, lookup, fillDown } = config;
+  if ([each, lookup, fillDown].some((part) => part !== undefined)) return undefined;
   if (config.actions.some((entry) => Object.values(entry).some((rule) => rule?.each !== undefined))) return undefined;
   try {
     return new SourceDescription(settings).source;
@@ -141,6 +145,7 @@ class SourceDescription {
         event === undefined || ofEvent === undefined
           ? undefined
           : this.#value("soldTicket", "eventId", ofEvent, event.read),
+      key: config.key === undefined ? undefined : [config.key].flat().map((template) => this.#templateOf(template)),
     };
   }
 
@@ -329,7 +334,7 @@ function decider({ rules, skips, expectations }: SourceRules): PlainSource["deci
   };
 }
 
-export const ISO_CLOCK: Clock = { hasSeconds: true, cutsFraction: true };
+export const ISO_CLOCK: Clock = { hasSeconds: true, cutsFraction: true, hasHour: true };
 
 /** How minutes stand in a text of the formats; undefined where they may stand otherwise. */
 function clockOf(formats: readonly string[]): Clock | undefined {
@@ -338,7 +343,8 @@ function clockOf(formats: readonly string[]): Clock | undefined {
   if (only === undefined || formats.length > 1) return undefined;
   // Quoted text may hold anything, and an offset a colon.
   const found = /^[^:'Z]*:mm?(:ss?)?(?:[^:'A-Za-z][^:']*)?$/.exec(only);
-  return found === null ? undefined : { hasSeconds: found[1] !== undefined, cutsFraction: false };
+  if (found === null) return undefined;
+  return { hasSeconds: found[1] !== undefined, cutsFraction: false, hasHour: /(?:^|[^A-Za-z])HH?:/.test(only) };
 }
 
 /** What a field makes of a text, where it is a time that can be calculated with. */

@@ -20,3 +20,14 @@ export function isTotalsWord(text: string): boolean {
   if (text.length > 40 || /\d/.test(text)) return false;
   return TOTALS_WORDS.has(fold(text.trim().replace(/[\s:.=]+$/, "")));
 }
+
+const BEGINNINGS = new Uint8Array(0x80).fill(1);
+for (let code = 0x41; code <= 0x5a; code += 1) {
+  const letter = String.fromCharCode(code).toLowerCase();
+  const begins = [...TOTALS_WORDS].some((word) => word.startsWith(letter)) ? 1 : 0;
+  BEGINNINGS[code] = begins;
+  BEGINNINGS[code | 0x20] = begins;
+}
+
+/** Whether a text that begins with this byte of UTF-8 may be such a word. */
+export const mayBeginTotalsWord = (byte: number): boolean => byte >= 0x80 || BEGINNINGS[byte] === 1;

@@ -13,6 +13,7 @@ import { CellKey } from "./cell-key.ts";
 import { leafOf, NOT_PLAIN, wordsLeaf } from "./leaves.ts";
 import { type ActionParts, compileAction, type PlainAction, type RowOutcome, type RowProgram } from "./program.ts";
 import { RowClasses } from "./row-classes.ts";
+import { createRowText } from "./texts.ts";
 import { createTraitsWriter } from "./traits.ts";
 import { rowTextOf, type Table, type ValueWriter, writeText, writeValue } from "./values.ts";
 
@@ -37,6 +38,7 @@ export function createDeclaredRows(options: DeclaredRowsOptions): RowProgram | u
 const NO_ATTRIBUTES: AttributesContent = { content: new Uint8Array(0), contentBytes: 0 };
 
 function compileDeclared({ action, fields }: PlainSourceAction, options: DeclaredRowsOptions): PlainAction | undefined {
+  const { source, table, severityOf } = options;
   let attributesContent = NO_ATTRIBUTES;
   const written: { readonly name: FieldName; readonly write: ValueWriter }[] = [];
   for (const value of fields) {
@@ -52,7 +54,12 @@ function compileDeclared({ action, fields }: PlainSourceAction, options: Declare
     attributesContent = attributes;
     written.push({ name: value.field, write: attributes.write });
   }
-  return compileAction({ action, fields: written, attributesContent, severityOf: options.severityOf });
+  const { stripsGuards } = table;
+  const key =
+    source.key === undefined
+      ? undefined
+      : createRowText(source.key, table.cells, { stripsGuards, needsAll: true, partOf: undefined });
+  return compileAction({ action, fields: written, key, attributesContent, severityOf });
 }
 
 /** Undefined where only the reference knows the attributes. */

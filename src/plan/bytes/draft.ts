@@ -9,6 +9,7 @@ import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import type { Cells } from "./cells.ts";
 import { ABSENT, copyBytes, digitsAt, hasDigit, NOT_PLAIN, textOf } from "./leaves.ts";
 import type { PlainAction, PlainField } from "./program.ts";
+import { FOUND } from "./texts.ts";
 import type { Table } from "./values.ts";
 
 export type MutableCandidate = { -readonly [K in keyof PlainCandidate]: PlainCandidate[K] };
@@ -50,7 +51,9 @@ export class ActionDraft {
     if (this.#line.length < roomFor(rowBytes)) this.#line = Buffer.allocUnsafe(roomFor(2 * rowBytes));
     this.#action = action;
     this.#end = this.#writeLine(action, bytes);
-    return this.#end !== NOT_PLAIN && this.#end <= MOST_LINE_BYTES && this.#isWhole(action);
+    return (
+      this.#end !== NOT_PLAIN && this.#end <= MOST_LINE_BYTES && this.#isWhole(action) && hasPlainKey(action, bytes)
+    );
   }
 
   #writeLine({ head, fields, refused }: PlainAction, bytes: Buffer): number {
@@ -133,10 +136,6 @@ export class ActionDraft {
     return this.#has(this.action.places.orderTime);
   }
 
-  get hasEvent(): boolean {
-    return this.#has(this.action.facts[EVENT_FACT] as number); // there is such a fact
-  }
-
   /** Gives what was written to the candidate, and the texts of its digests to the writer that takes it next. */
   fill(candidate: MutableCandidate, writer: CandidateWriter): void {
     const { action } = this;
@@ -152,25 +151,28 @@ export class ActionDraft {
       candidate.factFrom[fact] = has ? (this.#valueFrom[place] as number) + 1 : -1;
       candidate.factTo[fact] = has ? (this.#valueTo[place] as number) - 1 : -1;
     }
-    const subject = action.isAboutTicket ? TICKET_FACT : EVENT_FACT;
     const start = writer.roomForMessages(roomForMessages(this.#end));
     const { messages } = writer;
-    const head = candidate.byNft ? action.identityHeadOfNft : action.identityHead;
-    let at = copyBytes(messages, start, head, 0, head.length);
-    at = copyBytes(
-      messages,
-      at,
-      this.#line,
-      candidate.factFrom[subject] as number,
-      candidate.factTo[subject] as number,
-    ); // it has one
-    messages[at] = QUOTE;
-    messages[at + 1] = CLOSE_LIST;
+    candidate.keyed = action.key !== undefined;
     candidate.identityFrom = start;
-    candidate.identityTo = at + 2;
-    candidate.contentFrom = start + paddedBytes(at + 2 - start);
+    candidate.identityTo = this.#writeIdentity(action, candidate, messages, start);
+    candidate.contentFrom = start + paddedBytes(candidate.identityTo - start);
     candidate.contentTo = this.#writeContent(action, messages, candidate.contentFrom);
     candidate.time = this.isTimed ? this.#numberAt(action.places.orderTime) : undefined;
+  }
+
+  /** Writes what `identityText` or `ownKeyText` gives; its end. */
+  #writeIdentity(action: PlainAction, { byNft, factFrom, factTo }: PlainCandidate, out: Buffer, start: number): number {
+    const { key, isAboutTicket, identityHead, identityHeadOfNft } = action;
+    const head = byNft ? identityHeadOfNft : identityHead;
+    let at = copyBytes(out, start, head, 0, head.length);
+    if (key === undefined) {
+      const subject = isAboutTicket ? TICKET_FACT : EVENT_FACT;
+      at = copyBytes(out, at, this.#line, factFrom[subject] as number, factTo[subject] as number); // it has one
+    } else at = copyBytes(out, at, key.bytes, key.from, key.to);
+    out[at] = QUOTE;
+    out[at + 1] = CLOSE_LIST;
+    return at + 2;
   }
 
   /** Writes the content as `textsOf` gives it; its end. */
@@ -216,6 +218,13 @@ export class ActionDraft {
     return this.#has(place) ? textOf(this.#line, ...this.#textAt(place)) : "";
   }
 }
+
+/** There is room for as much beside the line. */
+const MOST_KEY_BYTES = 255;
+
+/** Whether the key that a source makes of the row, if it does, is plain ASCII. */
+const hasPlainKey = ({ key }: PlainAction, bytes: Buffer): boolean =>
+  key === undefined || (key.read(bytes) === FOUND && key.flags === 0 && key.to - key.from <= MOST_KEY_BYTES);
 
 function areEmpty(columns: Int32Array, { from, to }: Cells): boolean {
   for (let at = 0; at < columns.length; at += 1) {

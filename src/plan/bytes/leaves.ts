@@ -298,10 +298,14 @@ function currencyLeaf(): Leaf {
 }
 
 /** Unix seconds near enough to be meant. */
+export function likelyTimes(name: FieldName, now: number): { readonly earliest: number; readonly latest: number } {
+  return name === "orderTime"
+    ? { earliest: EARLIEST_ORDER, latest: now + LATEST_ORDER_AHEAD }
+    : { earliest: Math.max(EARLIEST_ORDER, now - FARTHEST_EVENT), latest: now + FARTHEST_EVENT };
+}
+
 function timeLeaf(_maxLength: number, { now }: LeafOptions, name: FieldName): Leaf {
-  const isOrder = name === "orderTime";
-  const earliest = isOrder ? EARLIEST_ORDER : Math.max(EARLIEST_ORDER, now - FARTHEST_EVENT);
-  const latest = now + (isOrder ? LATEST_ORDER_AHEAD : FARTHEST_EVENT);
+  const { earliest, latest } = likelyTimes(name, now);
   return (out, at, bytes, from, to, flags) => {
     if (flags !== 0 || to - from > 11 || bytes[from] === 0x30) return NOT_PLAIN;
     const time = digitsAt(bytes, from, to);

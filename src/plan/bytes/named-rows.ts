@@ -7,7 +7,7 @@ import { ISO_CLOCK, secondsBy } from "../../mapping/plain-source.ts";
 import type { AttributesLeaf } from "./attributes.ts";
 import { leafOf, textOf } from "./leaves.ts";
 import { type ActionParts, compileAction, type PlainAction, type RowOutcome, type RowProgram } from "./program.ts";
-import { rowTextOf, type Table, type ValueWriter, writeCell, writeTime } from "./values.ts";
+import { type Table, type ValueWriter, writeCell, writeTime } from "./values.ts";
 
 export interface NamedRowsOptions extends Pick<ActionParts, "severityOf"> {
   readonly columns: PlainColumns;
@@ -43,9 +43,8 @@ function compileNamed(action: ActionName, options: NamedRowsOptions): PlainActio
   const fields = read.used.map(({ field, index, coerce }) => {
     const { kind } = fieldSpec(field);
     const leaf = kind === "metadata" ? attributes.write : leafOf(field, table.leafOptions);
-    const time = { takesDigits: true, clock: ISO_CLOCK, secondsOf: secondsBy(coerce) };
-    const write: ValueWriter =
-      kind === "u64" ? writeTime(rowTextOf([[index]], field, table), time, leaf, table) : writeCell(index, leaf, table);
+    const time = { templates: [[index]], takesDigits: true, clock: ISO_CLOCK, secondsOf: secondsBy(coerce) };
+    const write: ValueWriter = kind === "u64" ? writeTime(field, time, leaf, table) : writeCell(index, leaf, table);
     return { name: field, write };
   });
   const refused = columns.fixed === undefined ? read.refused.map(({ index }) => index) : [];

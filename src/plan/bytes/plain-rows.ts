@@ -9,7 +9,7 @@ import type { PlainColumns } from "../../mapping/create-mapper.ts";
 import type { Mapper, PlainAmount } from "../../mapping/mapper.ts";
 import type { PlainSource } from "../../mapping/plain-source.ts";
 import { isAmount } from "../../mapping/totals.ts";
-import { isTotalsWord } from "../../mapping/totals-words.ts";
+import { isTotalsWord, mayBeginTotalsWord } from "../../mapping/totals-words.ts";
 import type { CandidateWriter } from "../candidates/candidate-writer.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
@@ -126,6 +126,7 @@ class TableRows implements PlainRows {
       line: 0,
       row: 0,
       nth: 0,
+      keyed: false,
       code: 0,
       text: NO_BYTES,
       textBytes: 0,
@@ -190,7 +191,7 @@ class TableRows implements PlainRows {
     while (cell < from.length && from[cell] === to[cell]) cell += 1;
     if (cell === from.length) return true;
     const [start, end] = [from[cell] as number, to[cell] as number]; // within their length
-    if (hasDigit(bytes, start, end)) return false;
+    if (!mayBeginTotalsWord(bytes[start] as number) || hasDigit(bytes, start, end)) return false;
     return isTotalsWord(bytes.toString("utf8", start, end)) || (bytes[start] as number) <= BLANK;
   }
 

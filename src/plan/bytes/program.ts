@@ -9,6 +9,7 @@ import { FACT_FIELDS } from "../candidates/facts.ts";
 import { PUBLIC_TEXTS } from "../candidates/public-values.ts";
 import type { AttributesContent } from "./attributes.ts";
 import { NOT_PLAIN } from "./leaves.ts";
+import type { RowText } from "./texts.ts";
 import type { ValueWriter } from "./values.ts";
 
 /** The rows of a table as far as they may be plain. */
@@ -68,7 +69,9 @@ export interface PlainAction {
   readonly updates: boolean;
   /** Told of each that has no orderTime. */
   readonly untimed: readonly Finding[];
-  /** The identity (`identityText`) up to its id. */
+  /** What a source says itself that identifies its rows. */
+  readonly key: RowText | undefined;
+  /** The identity (`identityText`, `ownKeyText`) up to its id or key. */
   readonly identityHead: Uint8Array;
   readonly identityHeadOfNft: Uint8Array;
 }
@@ -77,6 +80,7 @@ export interface ActionParts {
   readonly action: ActionName;
   readonly fields: readonly WrittenField[];
   readonly refused?: readonly number[];
+  readonly key?: RowText | undefined;
   readonly attributesContent: AttributesContent;
   readonly severityOf: (rule: string) => Severity;
 }
@@ -109,6 +113,7 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
   );
   const placeOf = (name: FieldName): number => fields.findIndex((field) => field.name === name);
   const subject = about === "ticket" ? "ticket:" : "=";
+  const isKeyed = parts.key !== undefined;
   return {
     action,
     code,
@@ -131,8 +136,9 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
     isAboutTicket: about === "ticket",
     updates,
     untimed,
-    identityHead: bytesOf(`["${action}","${subject}`),
-    identityHeadOfNft: bytesOf(`["${action}","nft:`),
+    key: parts.key,
+    identityHead: bytesOf(isKeyed ? `["${action}","key","` : `["${action}","${subject}`),
+    identityHeadOfNft: bytesOf(isKeyed ? `["${action}","key","` : `["${action}","nft:`),
   };
 }
 

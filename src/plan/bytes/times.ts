@@ -1,6 +1,6 @@
 /**
- * Times of day by the hour. What a text with other minutes and seconds means was asked of the reference: once for each hour,
- * whatever its date, its zone and the form of the text are.
+ * Times by their day. What a text with another time of day means was asked of the reference: once for each day, whatever its
+ * zone and the form of the text are, or once for each hour of a day on which the clocks change.
  */
 
 import { ByteMap } from "./byte-map.ts";
@@ -15,10 +15,13 @@ export interface ClockForm {
   readonly hasSeconds: boolean;
   /** A point or a comma and digits behind the seconds mean nothing. */
   readonly cutsFraction: boolean;
+  /** Digits before the first colon are the hour, from 0 to 23. */
+  readonly hasHour: boolean;
 }
 
 const COLON = 0x3a;
 const ZERO = 0x30;
+const MOST_DAYS = 4096;
 const MOST_HOURS = 8192;
 /** Longer texts are no times. */
 const MOST_BYTES = 100;
@@ -26,19 +29,38 @@ const MOST_BYTES = 100;
 /** Gives Unix seconds; NaN where the reference is to be asked. */
 export type ReadClock = (bytes: Uint8Array, from: number, to: number) => number;
 
-export function createClock({ hasSeconds, cutsFraction }: ClockForm, secondsOf: SecondsOf): ReadClock {
-  /** The seconds at which an hour begins; NaN where not all of its minutes follow each other. */
+export function createClock({ hasSeconds, cutsFraction, hasHour }: ClockForm, secondsOf: SecondsOf): ReadClock {
+  /** The seconds at which a day or an hour begins; NaN where not all of its seconds follow each other. */
+  const days = new ByteMap<number>(MOST_DAYS);
   const hours = new ByteMap<number>(MOST_HOURS);
   const scratch = Buffer.alloc(MOST_BYTES);
 
-  /** @param parts of the text around minutes and seconds. */
-  function beginOf(prefix: string, suffix: string, withSeconds: boolean): number {
-    const textAt = (minute: string): string => `${prefix}${minute}${withSeconds ? `:${minute}` : ""}${suffix}`;
-    const begin = secondsOf(textAt("00"));
-    const end = secondsOf(textAt("59"));
-    const length = withSeconds ? 59 * 60 + 59 : 59 * 60;
-    // Where the clocks change, or a day ends within the hour, the two are farther apart, or nearer.
+  /** @param textAt the text at a time of day, which is that of a day or an hour. */
+  function beginOf(textAt: (time: string) => string, last: string, length: number): number {
+    const begin = secondsOf(textAt(last.replaceAll(/\d/g, "0")));
+    const end = secondsOf(textAt(last));
+    // Where the clocks change, or a day ends in between, the two are farther apart, or nearer.
     return begin !== undefined && end !== undefined && end - begin === length ? begin : Number.NaN;
+  }
+
+  /** The begin of the day or hour that the bytes around `cut` and behind `behind` tell. */
+  function find(
+    known: ByteMap<number>,
+    bytes: Uint8Array,
+    [from, cut, behind, to]: readonly [from: number, cut: number, behind: number, to: number],
+    last: string,
+    length: number,
+  ): number {
+    const prefixEnd = copyBytes(scratch, 0, bytes, from, cut);
+    // No byte of a text that is printed, and one for each form of a time of day.
+    scratch[prefixEnd] = last.length;
+    const end = copyBytes(scratch, prefixEnd + 1, bytes, behind, to);
+    const before = known.get(scratch, 0, end);
+    if (before !== undefined) return before;
+    const [prefix, suffix] = [scratch.toString("utf8", 0, prefixEnd), scratch.toString("utf8", prefixEnd + 1, end)];
+    const begin = beginOf((time) => prefix + time + suffix, last, length);
+    known.set(scratch, 0, end, begin);
+    return begin;
   }
 
   return (bytes, from, to) => {
@@ -64,21 +86,27 @@ export function createClock({ hasSeconds, cutsFraction }: ClockForm, secondsOf: 
     }
     // Also NaN.
     if (!(minutes < 60 && seconds < 60) || (behind < to && isDigit(bytes[behind]))) return Number.NaN;
-    const prefixEnd = copyBytes(scratch, 0, bytes, from, minute);
-    scratch[prefixEnd] = withSeconds ? 1 : 0;
-    const end = copyBytes(scratch, prefixEnd + 1, bytes, behind, to);
-    let begin = hours.get(scratch, 0, end);
-    if (begin === undefined) {
-      const [prefix, suffix] = [scratch.toString("utf8", 0, prefixEnd), scratch.toString("utf8", prefixEnd + 1, end)];
-      begin = beginOf(prefix, suffix, withSeconds);
-      hours.set(scratch, 0, end, begin);
+    const ofHour = minutes * 60 + seconds;
+    const hour = hasHour && areTwoDigits(bytes, from, minute - 1) ? twoDigits(bytes, minute - 3) : Number.NaN;
+    if (hour < 24) {
+      const places = [from, minute - 3, behind, to] as const;
+      const begin = withSeconds
+        ? find(days, bytes, places, "23:59:59", 86_399)
+        : find(days, bytes, places, "23:59", 86_340);
+      if (!Number.isNaN(begin)) return begin + hour * 3600 + ofHour;
     }
-    return begin + minutes * 60 + seconds;
+    const places = [from, minute, behind, to] as const;
+    return (withSeconds ? find(hours, bytes, places, "59:59", 3599) : find(hours, bytes, places, "59", 3540)) + ofHour;
   };
 }
 
+/** Whether two digits and no more stand before the place. */
+const areTwoDigits = (bytes: Uint8Array, from: number, to: number): boolean =>
+  to - 2 >= from && isDigit(bytes[to - 2]) && isDigit(bytes[to - 1]) && !(to - 3 >= from && isDigit(bytes[to - 3]));
+
 /** The number of two digits; NaN where they are none. */
 function twoDigits(bytes: Uint8Array, at: number): number {
-  const [tens, ones] = [bytes[at], bytes[at + 1]];
+  const tens = bytes[at];
+  const ones = bytes[at + 1];
   return isDigit(tens) && isDigit(ones) ? ((tens as number) - ZERO) * 10 + (ones as number) - ZERO : Number.NaN;
 }

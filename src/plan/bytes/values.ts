@@ -13,6 +13,7 @@ import {
   isTrimmed,
   type Leaf,
   type LeafOptions,
+  likelyTimes,
   NOT_PLAIN,
 } from "./leaves.ts";
 import { createRowText, FOUND, flagsOf, type RowText, type TemplateParts } from "./texts.ts";
@@ -89,12 +90,13 @@ function writeAmount(text: RowText, mark: "." | ",", leaf: Leaf, ask: ValueWrite
 }
 
 /** A time whose seconds the reference tells by the hour, or one by one where it is written otherwise. */
-export function writeTime(text: RowText, time: TimeReading, leaf: Leaf, table: Table): ValueWriter {
-  const { takesDigits, secondsOf } = time;
+export function writeTime(field: FieldName, time: TimeReading, leaf: Leaf, table: Table): ValueWriter {
+  const { templates, takesDigits, secondsOf } = time;
+  const text = rowTextOf(templates, field, table);
+  const { earliest, latest } = likelyTimes(field, table.leafOptions.now);
   const mayBeClearWord = clearWordTest(table.leafOptions.clearWord);
   const clock = time.clock === undefined ? undefined : createClock(time.clock, secondsOf);
   const known = new Map<string, number>();
-  const digits = Buffer.alloc(MOST_DIGITS);
   const ask = (asked: string): number => {
     let seconds = known.get(asked);
     if (seconds === undefined) {
@@ -112,12 +114,12 @@ export function writeTime(text: RowText, time: TimeReading, leaf: Leaf, table: T
     if (takesDigits && areDigits(source, from, to)) return leaf(out, at, source, from, to, flags);
     let seconds = clock === undefined || flags !== 0 ? Number.NaN : clock(source, from, to);
     if (Number.isNaN(seconds)) seconds = ask((source as Buffer).toString("utf8", from, to));
-    const end = writeDigits(digits, seconds);
-    return end === NOT_PLAIN ? NOT_PLAIN : leaf(out, at, digits, 0, end, 0);
+    return seconds >= earliest && seconds <= latest ? writeDigits(out, at, seconds) : NOT_PLAIN;
   };
 }
 
 export interface TimeReading {
+  readonly templates: readonly TemplateParts[];
   readonly takesDigits: boolean;
   readonly clock: Clock | undefined;
   readonly secondsOf: SecondsOf;
@@ -131,15 +133,20 @@ function areDigits(bytes: Uint8Array, from: number, to: number): boolean {
   return true;
 }
 
-/** The digits of Unix seconds of ten digits, which all likely times have; their end. */
-function writeDigits(out: Uint8Array, seconds: number): number {
+const HALF_OF_DIGITS = 100_000;
+
+/** The digits of Unix seconds from 2001 to 2286, which are ten. */
+function writeDigits(out: Uint8Array, at: number, seconds: number): number {
   if (!(seconds >= 1e9 && seconds < 1e10)) return NOT_PLAIN;
-  let rest = seconds;
-  for (let at = 9; at >= 0; at -= 1) {
-    out[at] = 0x30 + (rest % 10);
-    rest = Math.floor(rest / 10);
+  let high = (seconds / HALF_OF_DIGITS) | 0;
+  let low = (seconds - high * HALF_OF_DIGITS) | 0;
+  for (let digit = 4; digit >= 0; digit -= 1) {
+    out[at + digit] = 0x30 + (high % 10);
+    out[at + 5 + digit] = 0x30 + (low % 10);
+    high = (high / 10) | 0;
+    low = (low / 10) | 0;
   }
-  return 10;
+  return at + 10;
 }
 
 /** What the reference made of cells. */
@@ -205,7 +212,7 @@ export function writeValue(value: PlainValue, leaf: Leaf, table: Table): ValueWr
     case "amount":
       return writeAmount(rowTextOf(recipe.templates, field, table), recipe.mark, leaf, ask, table);
     case "time":
-      return writeTime(rowTextOf(recipe.templates, field, table), recipe satisfies PlainTime, leaf, table);
+      return writeTime(field, recipe satisfies PlainTime, leaf, table);
     default:
       return ask;
   }

@@ -22,6 +22,8 @@ export interface PlainCandidate extends PlainFacts {
   readonly row: number;
   /** See `IndexRecord`. */
   readonly nth: number;
+  /** A key of the source, which is the same for all actions of the row, says which deed it is. */
+  readonly keyed: boolean;
   /** Of its action. */
   readonly code: number;
   /** It begins with the line of the candidate, `textBytes` with its newline. */
@@ -42,7 +44,7 @@ export interface CandidateWriter {
   readonly messages: Buffer;
   /** Where they may be written, with room for `size` bytes, at most `MOST_MESSAGE_BYTES` (digests.ts). */
   roomForMessages(size: number): number;
-  /** Adds an action that no key of a source tells from others. */
+  /** Adds an action that was written already. */
   addPlain(candidate: PlainCandidate): void;
   readonly count: number;
   /** Gives everything and begins anew. */
@@ -104,16 +106,8 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
       const recordAt = index.reserve(RECORD_BYTES);
       const buffer = index.buffer();
       const isUntimed = candidate.time === undefined;
-      writePlainOrigin(
-        buffer,
-        recordAt,
-        candidate.input,
-        candidate.line,
-        candidate.row,
-        candidate.nth,
-        candidate.code,
-        isUntimed,
-      );
+      // Another action of its kind has the same key.
+      writePlainOrigin(buffer, recordAt, candidate, isUntimed, candidate.keyed && candidate.nth > 1);
       const { identityFrom, identityTo, contentFrom, contentTo } = candidate;
       const identityAt = recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES;
       digests().add(identityFrom, identityTo, identityAt, DIGEST_BYTES, buffer);

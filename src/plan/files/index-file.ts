@@ -57,21 +57,19 @@ function writeMarks(buffer: Buffer, at: number, nth: number, codeAndMarks: numbe
   buffer.writeUInt32LE(((kept << NTH_SHIFT) | codeAndMarks) >>> 0, at + 12);
 }
 
-/** The same for an action without a key: `code` is that of its action. */
+/** The same with the code of an action in place of its name. */
 export function writePlainOrigin(
   buffer: Buffer,
   at: number,
-  input: number,
-  line: number,
-  row: number,
-  nth: number,
-  code: number,
+  origin: Omit<RecordOrigin, "action" | "untimed" | "further"> & { readonly code: number },
   isUntimed: boolean,
+  isFurther: boolean,
 ): void {
-  buffer.writeUInt32LE(input, at);
-  buffer.writeUInt32LE(line, at + 4);
-  buffer.writeUInt32LE(row, at + 8);
-  writeMarks(buffer, at, nth, code | (isUntimed ? UNTIMED : 0));
+  buffer.writeUInt32LE(origin.input, at);
+  buffer.writeUInt32LE(origin.line, at + 4);
+  buffer.writeUInt32LE(origin.row, at + 8);
+  const marks = (isUntimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0) | (isFurther ? FURTHER : 0);
+  writeMarks(buffer, at, origin.nth, origin.code | marks);
 }
 
 /** The action of a record that has neither a key nor an `nth`; undefined for any other. */

@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, test, vi } from "vitest";
-import { severityIn } from "../../../../src/checks/severity.ts";
+import type { Severity } from "../../../../src/actions/problem.ts";
+import { severityIn, severityTable } from "../../../../src/checks/severity.ts";
 import { createMapper, type MapperOptions } from "../../../../src/mapping/create-mapper.ts";
 import { type SourceConfig, sourceSchema } from "../../../../src/mapping/source.ts";
 import type { Batch } from "../../../../src/plan/compile/batch.ts";
@@ -23,11 +24,12 @@ interface Table {
   readonly quote?: string;
   readonly settings?: Partial<MapperOptions>;
   readonly notesEvents?: boolean;
+  readonly severities?: Readonly<Record<string, Severity>>;
 }
 
 /** Both ways of one text, in one range or cut in two, and how many rows the mapper was asked about. */
 function compileBoth(table: Table) {
-  const { header, text, delimiter = ",", quote, settings = {}, notesEvents = false } = table;
+  const { header, text, delimiter = ",", quote, settings = {}, notesEvents = false, severities = {} } = table;
   const made: MapperOptions = { fileName: "sales.csv", header, ...settings };
   const ranged = { format: "csv", quote, start: { header, headerLine: 1, delimiter } } as const;
   const compilerOf = (isFast: boolean) => {
@@ -37,7 +39,7 @@ function compileBoth(table: Table) {
       file: { name: "sales.csv", format: "csv" },
       input: 3,
       mapper,
-      severityOf: severityIn(new Map()),
+      severityOf: severityIn(severityTable(severities)),
       now: NOW,
       notesEvents,
       readAs: "soldTicket",
@@ -347,7 +349,7 @@ const SHOP: Readonly<Record<string, readonly string[]>> = {
   Order: ["F8VVL", "A3KQN", "Jan", "00123", "", "TRUE", " F8VVL", "ü", "null", "'=x", '"A ""1"""', "Total"],
   Position: ["1", "2", "3", "03", "Nov", "", "1E+10"],
   Event: ["gala-26", "gala-27", "", "N/A", "été", "gala 26"],
-  Title: ["Gala", "Été", "Gala?", "", "Gala 2"],
+  Title: ["Gala", "Été", "Gala?", "", "Gala 2", "'+1 Gala", "'Gala"],
   Buyer: ["u-1001", "u-1002", "", "\\clear", "undefined"],
   Email: ["a@example.com", "b@example.com", ""],
   Price: ["23,00", "17,5", "0", "23.00", "1.234,50", "€ 12,00", "-1,00", "", "x", "12,", ",5", "23,00 "],
@@ -450,7 +452,7 @@ const RULES = {
     undefined,
     { scannedTicket: { when: { Status: "used" } } },
     { checkedInTicket: { when: { Checked: { empty: "false" } } } },
-    { soldTicket: { when: { Status: "used" } } },
+    { soldTicket: { when: { Status: "used" }, fields: { userId: "{Buyer}", price: "5.00" } } },
     { invalidatedTicket: { when: { Status: "void" }, fields: { orderTime: "{Stamp}" } } },
   ),
   event: anyOf<unknown>(
@@ -463,15 +465,16 @@ const RULES = {
   expect: anyOf<unknown>(undefined, { Quantity: 1 }, { Quantity: ["1", "{Count}"] }, { Event: ["gala-26", "gala-27"] }),
   zone: anyOf<string | undefined>("Europe/Berlin", "UTC", undefined),
   guards: anyOf<unknown>(undefined, undefined, { guards: "strip" }),
+  key: anyOf<unknown>(undefined, undefined, undefined, "{Order}", ["{Order}/{Position}", "{Seat}"]),
 };
 
 const withoutUndefined = (map: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined));
 
 const configs: fc.Arbitrary<SourceConfig> = fc.record(RULES).map((rules) => {
-  const { when, scan, event, skip, expect: expected, zone, guards, eventId, ticketId, ...sold } = rules;
+  const { when, scan, event, skip, expect: expected, zone, guards, key, eventId, ticketId, ...sold } = rules;
   const written = {
-    ...{ skip, expect: expected, zone, csv: guards },
+    ...{ skip, expect: expected, zone, key, csv: guards },
     fields: { eventId, ticketId },
     actions: [event, { soldTicket: withoutUndefined({ when, fields: withoutUndefined(sold) }) }, scan].filter(
       (action) => action !== undefined,
@@ -492,11 +495,17 @@ function asTexts(value: unknown): unknown {
 const declared: fc.Arbitrary<Table> = fc
   .record({
     config: configs,
+    severities: anyOf<NonNullable<Table["severities"]>>(
+      {},
+      {},
+      { "order-time-missing": "error" },
+      { "order-time-missing": "off" },
+    ),
     odd: oddCells,
     notesEvents: fc.boolean(),
     header: fc.shuffledSubarray(Object.keys(SHOP), { minLength: Object.keys(SHOP).length }),
   })
-  .chain(({ config, odd, notesEvents, header }) => {
+  .chain(({ config, severities, odd, notesEvents, header }) => {
     const cellOfShop = (column: string): fc.Arbitrary<string> => {
       const [plain = "", ...others] = SHOP[column] ?? [];
       return fc.oneof(
@@ -511,6 +520,7 @@ const declared: fc.Arbitrary<Table> = fc
         text: rows.map((each) => `${each}\n`).join(""),
         delimiter: ";",
         notesEvents,
+        severities,
         settings: { fileName: "shop.csv", source: { name: "shop", config } },
       }),
     );
