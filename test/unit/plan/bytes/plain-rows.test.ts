@@ -468,6 +468,8 @@ const RULES = {
   key: anyOf<unknown>(undefined, undefined, undefined, "{Order}", ["{Order}/{Position}", "{Seat}"]),
 };
 
+const SOLD = { eventId: "{Event}", userId: "u1", price: "5", orderTime: "1790000000" };
+
 const withoutUndefined = (map: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== undefined));
 
@@ -558,6 +560,32 @@ test.each(EXPORTS)(
     }
   },
 );
+
+test.each<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
+  [
+    "an exporter's apostrophe",
+    { csv: { guards: "strip" }, actions: [{ soldTicket: { fields: { ...SOLD, name: "{Note}" } } }] },
+    ["paid,gala,T-2,Balkon", "paid,gala,T-3,'+1 Ticket", "paid,gala,T-4,'Ticket"],
+  ],
+  [
+    "the event of a row whose actions name none",
+    {
+      fields: { eventId: "season-{Event}" },
+      actions: [
+        { soldTicket: { when: { Status: "paid" }, fields: { userId: "u1", price: "5" } } },
+        { scannedTicket: { when: { Status: "used" } } },
+      ],
+    },
+    ["used,gala,T-1,", "used,N/A,T-2,", "used,,T-3,"],
+  ],
+])("the same comes of %s", (_, config, rows) => {
+  const header = ["Status", "Event", "Ticket", "Note"];
+  const fields = { ticketId: "{Ticket}", ...Object(config.fields) };
+  const source = { name: "shop", config: sourceSchema.parse(asTexts({ ...config, fields })) };
+  const text = ["paid,gala,T-1,Rang", ...rows].map((row) => `${row}\n`).join("");
+  const { asked, rows: read } = compileBoth({ header, text, settings: { fileName: "shop.csv", source } });
+  expect(asked).toBeLessThan(read);
+});
 
 test("tables that a declared source reads come to the same both ways", () => {
   let asked = 0;
