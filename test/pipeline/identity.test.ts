@@ -2127,6 +2127,24 @@ describe("rows of one run that tell of one ticket", () => {
     },
   );
 
+  test.each([1, 3, 6])(
+    "are a problem where no times tell them in an export that goes from the latest to the earliest, %i of whose rows are invalid",
+    async (bad) => {
+      const field = await openBothSold();
+      const falling = [6, 5, 4, 3, 2, 1].map((hours, at) =>
+        at < bad ? laterThan(hours).replace(",5,", ",free,") : laterThan(hours),
+      );
+      await field.write("resales.csv", resales(...falling, "T,b,5,", "T,a,5,"));
+      const told = await field.stream(["resales.csv"], { maxInvalid: { rows: 9 } });
+      expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
+      expect(holders(field)).not.toContain("b");
+      // Times of invalid rows that do not fall tell that it does not.
+      const mixed = await openBothSold();
+      await mixed.write("resales.csv", resales(...falling.toReversed(), "T,b,5,", "T,a,5,"));
+      expect((await mixed.stream(["resales.csv"], { maxInvalid: { rows: 9 } })).said).not.toContain("history-unclear");
+    },
+  );
+
   test.each([
     ["input", `T,b,5,${SECOND}`],
     ["time", `T,b,5,${SECOND}`],

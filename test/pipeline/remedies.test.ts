@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { importResults } from "../../src/commands/results.ts";
+import { settle } from "../../src/commands/settle.ts";
 import { type Field, makeContext, openField } from "../support/context.ts";
 
 /** Each row gives its event, once an input, and one deed more. */
@@ -111,4 +112,48 @@ test("a new scan of a ticket whose earlier ones are known from promises alone, a
     "scannedTicket t1 1780000100",
     "scannedTicket t1 1780000200",
   ]);
+});
+
+test("what its closing words say of rejects, to stream them with --again, sends what is open of each row and no more", async () => {
+  const field = await openRows(`${SOLD.replace("{U}", "u1")}, ${SCANS}`);
+  await field.write("rows.csv", table(HEADER, "e1,t1,1780000061"));
+  await field.stream(["rows.csv"]);
+  // Perhaps the same scan, read in another zone.
+  await field.write("rows.csv", table(HEADER, "e1,t1,1780003661", "e1,t2,1780000500"));
+  const told = await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } });
+  expect(told.exitCode, told.said).toBe(4);
+  expect(await field.read("rows.rejects.csv")).toMatch(/,scannedTicket,\d+\.[0-9a-f]+$/m);
+  const again = await field.stream(["rows.rejects.csv"], { again: true });
+  expect(again.summary?.actions, again.said).toMatchObject({ total: 1, accepted: 1 });
+  expect(taken(field)).toEqual([
+    ...["newEvent e1", "soldTicket t1", "scannedTicket t1 1780000061"],
+    ...["soldTicket t2", "scannedTicket t2 1780000500", "scannedTicket t1 1780003661"],
+  ]);
+  const next = await field.stream(["rows.csv"]);
+  expect(next.summary?.actions, next.said).toMatchObject({ accepted: 0 });
+});
+
+test("deeds of a row wait for a sale of the same row that waits for what is in doubt", async () => {
+  const resale =
+    'resoldTicket: {when: {B: {empty: false}}, fields: {userId: "{B}", price: "12.00", orderTime: "1768600100"}}';
+  const field = await openRows(`${SOLD}, ${resale}`);
+  const header = `${HEADER},B`;
+  await field.write("rows.csv", table(header, "g,t1,u1,"));
+  field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+  expect((await field.stream(["rows.csv"])).exitCode).toBe(6);
+  field.setFaults();
+  const decide = async (decision: "abandon" | "sent"): Promise<void> => {
+    const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no")?.run));
+    const asked = { run, decision, chunk: undefined, first: undefined, reason: "test", json: false } as const;
+    await settle({ ...asked, waitLock: 0, flags: {} }, makeContext(field.folder, field.env).context);
+  };
+  await decide("abandon");
+  await field.write("rows.csv", table(header, "g,t1,u1,", "g,t9,u9,u10"));
+  const waits = await field.stream(["rows.csv"]);
+  expect(waits.exitCode, waits.said).toBe(6);
+  expect(taken(field)).toEqual(["newEvent g", "soldTicket t1"]);
+  await decide("sent");
+  const sent = await field.stream(["rows.csv"]);
+  expect(sent.said).not.toContain("ticket-not-sold");
+  expect(taken(field)).toEqual(["newEvent g", "soldTicket t1", "soldTicket t9", "resoldTicket t9"]);
 });

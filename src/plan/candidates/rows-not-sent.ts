@@ -19,7 +19,7 @@ export interface InvalidRow {
   /** What is open of it, as `tickets:actions` names it; left out where that is not known. */
   readonly gives?: readonly string[];
   /** It gives more, with which it is done. */
-  readonly isPart?: true;
+  readonly isPart?: boolean;
   /** Number of the candidate that it stands before. */
   readonly before: number;
   /** Histories (identity without a key, hex) of which it is known to have a deed. */

@@ -199,7 +199,12 @@ export class OnePass {
   #fatesOf(candidates: readonly Candidate[]): RowFates | undefined {
     const [head] = candidates;
     if (head === undefined) return undefined;
-    const fates = candidates.map((candidate) => ({ candidate, fate: this.#fates.of(candidate, candidates) }));
+    const fates = candidates.map((candidate) => {
+      const fate = this.#fates.of(candidate, candidates);
+      // At once, since what depends on it may stand behind it in its own row; and in any case, since it is not sent now.
+      if (fate === "waiting") this.#fates.wait(candidate);
+      return { candidate, fate };
+    });
     // Where the rule that holds it back is off, it is sent all the same.
     const open = fates.flatMap(({ candidate, fate }) => (fate === "new" || fate === "held" ? [candidate] : []));
     return {
@@ -272,10 +277,13 @@ export class OnePass {
     this.#heldHistories.hold([...open, ...undecided], at);
   }
 
-  #reject({ head, at, candidates }: RowFates, errors: readonly Problem[]): void {
+  #reject({ head, at, candidates, fates }: RowFates, errors: readonly Problem[]): void {
     const { row, input, line, seq } = head;
     const cause = causeOf(errors);
     if (cause !== undefined) this.#found.held.note(at, cause);
+    const open = fates.filter(({ fate }) => !NOT_OPEN.has(fate));
+    // Named, so that --again, too, sends only what is meant.
+    const isPart = open.length > 0 && open.length < fates.length;
     const ofHistories = candidates.filter(({ action }) => actionSpec(action).identity === "history");
     this.#justFound.push({
       row,
@@ -283,7 +291,8 @@ export class OnePass {
       line,
       reason: reasonOf(errors, this.#options.severityOf),
       isHeld: cause !== undefined,
-      gives: candidates.map(({ action, nth }) => openActionText(action, nth)),
+      gives: (isPart ? open : fates).map(({ candidate: { action, nth } }) => openActionText(action, nth)),
+      isPart,
       before: seq,
       histories: [...new Set(ofHistories.map((each) => historyOf(each, this.#known.lines).toString("hex")))],
     });
@@ -300,7 +309,6 @@ export class OnePass {
       if (fate !== "new" && fate !== "held" && !isSurelyDone(candidate, fate)) this.#waitingMends.add(row);
       if (detail?.kind === "sent") this.#knownOfMends.set(row, [...(this.#knownOfMends.get(row) ?? []), detail.as]);
     }
-    if (fate === "waiting") this.#fates.wait(candidate);
     if (fate === "new" || fate === "held") {
       this.#fates.bring(candidate);
       this.#tally.keep(candidate);
@@ -363,6 +371,9 @@ function placed<F extends Finding>(finding: F, inFile: string | undefined): F {
   const { pointer: _, ...rest } = finding;
   return rest as F; // only an optional key less
 }
+
+/** What was sent, may be sent by another run, or is told and left. */
+const NOT_OPEN: ReadonlySet<Fate> = new Set(["sent", "changed", "pending", "late", "superseded"]);
 
 const DEED_REPEATED = { rule: "deed-repeated", hint: "Remove the row if it says nothing new." } as const;
 

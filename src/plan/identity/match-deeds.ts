@@ -160,10 +160,10 @@ async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise
 
 /** Of what is a set, the order says nothing. */
 async function newestFirstAmong(
-  { directory, lines, inputs }: MatchOptions,
+  { directory, lines, inputs, blockedRows }: MatchOptions,
   { hasOrdered }: FoundVerdicts,
 ): Promise<ReadonlySet<number>> {
-  return hasOrdered ? inputsNewestFirst(directory, lines, inputs.length) : new Set();
+  return hasOrdered ? inputsNewestFirst(directory, lines, inputs.length, blockedRows) : new Set();
 }
 
 async function judgeWithinRun(

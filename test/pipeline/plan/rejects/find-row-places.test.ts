@@ -788,7 +788,7 @@ test("a bad row behind which the config lets its history go is superseded by tha
 });
 
 describe("a row that waits for another's sake", () => {
-  test("is late where a part of it was late", async () => {
+  test("has no more open what of it was late, and told", async () => {
     const field = await openSold(`sources:
   pairs:
     match: "pairs*.csv"
@@ -804,10 +804,12 @@ describe("a row that waits for another's sake", () => {
     await field.write("pairs.csv", pairs(...rows));
     const night = await field.stream(["pairs.csv"], BEARING);
     expect(night.summary?.rows, night.said).toMatchObject({ invalid: 1, held: 1 });
+    expect(night.said).toContain("history-late: pairs.csv:3 ");
     const [header = "", , held = ""] = (await field.read("pairs.rejects.csv")).trimEnd().split("\n");
+    expect(held).toContain(",resoldTicket,");
     await field.write("pairs.rejects.csv", `${header}\n${held}\n`);
     const rest = await field.stream(["pairs.rejects.csv"]);
-    expect(rest.summary?.actions, rest.said).toMatchObject({ late: 1, accepted: 1 });
+    expect(rest.summary?.actions, rest.said).toMatchObject({ total: 1, accepted: 1 });
     expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("two");
   });
 });
