@@ -17,9 +17,8 @@ import type { OrderTime } from "./order-time.ts";
 import { takenFor } from "./row-action.ts";
 import type { Evidence } from "./sample.ts";
 import { type Deciding, decidingOf, statusesOf } from "./status-columns.ts";
-import { isTime } from "./time-evidence.ts";
 import { orderTimeLines, timeRule } from "./time-rules.ts";
-import { type Columns, called, columnsOf, type Order } from "./unknown-columns.ts";
+import { type Columns, called, columnsOf, type Order, titleIn } from "./unknown-columns.ts";
 import { ask, choice, template, valuesTold } from "./words.ts";
 
 export function fromColumns(evidence: Evidence): readonly Line[] {
@@ -132,7 +131,7 @@ function eventAction({ all, currency, called: find }: Columns, why: string): Val
   const id =
     find("eventId").find((column) => isUnique(column) || EVENT_ID_NAME.test(wordsOf(column.name).join(""))) ??
     all.find((column) => isUnique(column) && isIdName(column));
-  const title = find("eventName").find((column) => column !== id && !isTime(column));
+  const title = titleIn(all.filter((column) => column !== id));
   const field = (key: FieldName, column: ColumnProfile | undefined, asked?: string): readonly Entry[] => {
     if (column !== undefined) return [{ key, value: template(column), note: "guess by name" }];
     return asked === undefined ? [] : [{ key, value: ask(asked) }];

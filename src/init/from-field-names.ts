@@ -18,7 +18,7 @@ import type { Evidence } from "./sample.ts";
 import { decidingOf, isDeed } from "./status-columns.ts";
 import { isTime, timesOf, unixOf } from "./time-evidence.ts";
 import { isTimeField, orderTimeLines, timeRule } from "./time-rules.ts";
-import { called, columnsOf, eventColumns, idColumns, pricesIn } from "./unknown-columns.ts";
+import { called, columnsOf, eventColumns, idColumns, pricesIn, titleIn } from "./unknown-columns.ts";
 import { ask, namesText, template, valuesText } from "./words.ts";
 
 /** Which action the rows of a table with columns named like fields are. */
@@ -242,7 +242,12 @@ function rulesOfNamed(
     }
     return [{ key: field, value: template(column) }];
   });
-  if (action === "newEvent")
+  if (action === "newEvent") {
+    const title = fields.has("eventName") ? undefined : titleIn(besideFields(evidence));
+    if (title !== undefined) {
+      needsRules = true;
+      lines.push({ key: "eventName", value: template(title), note: "guess by name" });
+    }
     for (const field of ["startTime", "endTime"] as const) {
       const [column] = fields.has(field) ? [] : called(WORDS[field], besideFields(evidence)).filter(isTime);
       if (column === undefined) continue;
@@ -250,6 +255,7 @@ function rulesOfNamed(
       times.push(column);
       lines.push(timeRule(column, evidence.columns, field));
     }
+  }
   if (time !== undefined && time.kind !== "none" && !isAsNamed) {
     needsRules = true;
     times.push(...(time.kind === "column" ? [time.column] : time.columns));

@@ -51,8 +51,8 @@ export const WORDS = {
   eventName:
     "eventname eventtitle event title veranstaltung veranstaltungsname titel titre nomevenement evenement titolo evento titulo espectaculo spettacolo",
   startTime:
-    "eventstart startdate starttime startsat start begin beginn debut datedebut inizio datainizio inicio fechainicio datainicio aanvang",
-  endTime: "eventend enddate endtime endsat end ende fin datefin fine datafine fim datafim fechafin einde",
+    "eventstart startdate starttime startsat start starts begin begins beginn debut datedebut inizio datainizio inicio fechainicio datainicio aanvang",
+  endTime: "eventend enddate endtime endsat end ends ende fin datefin fine datafine fim datafim fechafin einde",
 } as const;
 
 export const TRAITS: Readonly<Record<string, string>> = {

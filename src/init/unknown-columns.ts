@@ -95,6 +95,14 @@ export const eventColumns = (columns: readonly ColumnProfile[]): readonly Column
     (column) => !isTime(column),
   );
 
+/** The title of an event, where the rows are events: in such a list it is often called no more than `Name`. */
+export const titleIn = (columns: readonly ColumnProfile[]): ColumnProfile | undefined =>
+  [...called(WORDS.eventName, columns), ...columns.filter(({ name }) => BARE_NAME.test(wordsOf(name).join("")))].find(
+    (column) => column.filled > 0 && !isTime(column),
+  );
+
+const BARE_NAME = /^(?:name|bezeichnung|nom|nome|naam)$/;
+
 /** Columns that are named like an id of anything. */
 export const idColumns = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] => [
   ...(["ticketId", "eventId", "userId"] as const).flatMap((id) => called(WORDS[id], columns)),

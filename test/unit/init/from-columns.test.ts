@@ -105,4 +105,18 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
     expect(all).toContain('currency: "<FILL IN: the currency of the events');
     expect(all).not.toContain("soldTicket");
   });
+
+  test.each([
+    "ID,Name,Begins,Ends,City,Currency",
+    "Event ID,Name,Begins,Ends,City,Currency",
+    "Event ID,Title,Starts,Ends,City,Currency",
+  ])("of events loses neither their names nor their times, however short these are called: %s", (header) => {
+    const rows =
+      "e1,Gala,2026-05-01T20:00Z,2026-05-01T23:00Z,Bonn,EUR\ne2,Ball,2026-05-02T20:00Z,2026-05-02T23:00Z,Bonn,EUR\n";
+    const all = bodyOf("events.csv", `${header}\n${rows}`).join("\n");
+    const [, name, start, end] = header.split(",");
+    expect(all).toContain(`eventName: "{${name}}"   # guess by name`);
+    expect(all).toContain(`startTime: {from: "{${start}}"`);
+    expect(all).toContain(`endTime: {from: "{${end}}"`);
+  });
 });
