@@ -81,7 +81,8 @@ const LOGIN = {
   hint: "Give the URL without the part before the @, and change that password if it was sent anywhere.",
 } as const;
 
-const LOCAL_ENDING = /\.(?:localhost|local|internal|intranet|private|corp|home|lan)(?:[/?#]|$)/i;
+const LOCAL_ENDING =
+  /\.(?:localhost|local|internal|intranet|private|corp|home|home\.arpa|lan|localdomain|test)(?:[/?#]|$)/i;
 
 /** Whether a host, as the URL parser gives it, is an address or made of labels as RFC 1123 has them; many have a `_`. */
 function isHost(hostname: string): boolean {
@@ -93,7 +94,7 @@ function isHost(hostname: string): boolean {
 }
 
 const PRIVATE_SUBNETS =
-  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 ::/127 fc00::/7 fe80::/10";
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15 224.0.0.0/3 ::/127 fc00::/7 fe80::/10 ff00::/8";
 const PRIVATE = new BlockList();
 for (const subnet of PRIVATE_SUBNETS.split(" ")) {
   const [address = "", bits] = subnet.split("/");

@@ -102,6 +102,13 @@ describe("a URL", () => {
     "http://intranet/hook",
     "http://printer.local/hook",
     "https://hooks.corp.internal/a",
+    "http://nas.home.arpa/hook",
+    "http://printer.localdomain/hook",
+    "https://api.test/hook",
+    "http://198.18.0.1/",
+    "http://224.0.0.1/",
+    "http://255.255.255.255/",
+    "http://[ff02::1]/",
   ])("that only this network knows can't be called back: %s", (url) => {
     expect(rulesOf("callbackUrl", url)).toEqual(["callback-not-public"]);
   });
@@ -111,6 +118,8 @@ describe("a URL", () => {
     "http://172.32.0.1/",
     "http://[2001:db8::1]/",
     "https://a.example/x.local",
+    "https://test.example.com/",
+    "http://223.255.255.1/",
   ])("that is public can: %s", (url) => expect(rulesOf("callbackUrl", url)).toEqual([]));
 });
 
