@@ -80,7 +80,7 @@ const OPTIONS = {
   lineWidth: 0,
 };
 
-/** The config is read as text only, so no word and no number needs quotes to stay what it is. */
+/** The config is read as text only, so no number and no word but `null` needs quotes to stay what it is. */
 const documentOf = (value: Value, indent: number): Document =>
   new Document(nodeOf(value, indent), { schema: "failsafe" });
 
@@ -88,7 +88,7 @@ type Node = Scalar<string> | YAMLMap | YAMLSeq;
 
 /** @param indent - the column in which its lines begin. */
 function nodeOf(value: Value, indent: number): Node {
-  if (typeof value === "string") return scalarOf(value, PLAIN_TEXT.test(value) ? "PLAIN" : "QUOTE_DOUBLE");
+  if (typeof value === "string") return scalarOf(value, isPlain(value) ? "PLAIN" : "QUOTE_DOUBLE");
   if (isList(value))
     return onOneLine(
       new YAMLSeq(),
@@ -106,6 +106,9 @@ function nodeOf(value: Value, indent: number): Node {
 }
 
 const PLAIN_TEXT = /^[\p{L}\p{N}](?:[\p{L}\p{N} _.()/–-]*[\p{L}\p{N})_])?$/u;
+
+/** Databases write NULL into cells, which is no value to YAML. */
+const isPlain = (text: string): boolean => PLAIN_TEXT.test(text) && !/^null$/i.test(text);
 
 const isComment = (line: Value | Line): line is Comment => typeof line === "object" && "comment" in line;
 

@@ -17,6 +17,7 @@ test.each<[Value, string]>([
   [{ plain: "…" }, "…"],
   [{ pattern: String.raw`(?<at>\d{4}-[^']+)` }, String.raw`'(?<at>\d{4}-[^'']+)'`],
   [["paid", "a, b"], '[paid, "a, b"]'],
+  [["NULL", "null", "nullable", "yes"], '["NULL", "null", nullable, yes]'],
   [flow({ from: "{Price}", blank: undefined, places: "2" }), '{from: "{Price}", places: 2}'],
 ])("%j is written %s", (value, text) => {
   expect(written({ key: "Item: 1", value })).toEqual([`"Item: 1": ${text}`]);

@@ -105,4 +105,12 @@ describe("an unknown layout", () => {
     expect(lines).toContain("      # Cancelled in this file: no 1, yes 1");
     expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: the value that gives this action');
   });
+
+  test("with NULL for a status, as databases write it, is a config that can be read and means that text", () => {
+    const csv = "Barcode,Event ID,Email,Price,Status\nb1,e,a@example.com,1.00,paid\nb2,e,b@example.com,1.00,NULL\n";
+    const { yaml } = guessConfig({ fileName: "sold.csv", isWhole: true, ...tableOf(csv) });
+    const { issues } = load(yaml);
+    expect(issues).toEqual([]);
+    expect(yaml).toContain('Status: [paid, "NULL"]');
+  });
 });
