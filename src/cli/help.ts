@@ -14,7 +14,7 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
     examples: [
       "tickets stream events.csv sales.csv",
       "tickets stream sales.csv --env playground --limit 10",
-      "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o promises.ndjson",
+      "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o sent.ndjson",
     ],
   },
   validate: { examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"] },
@@ -42,8 +42,8 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
   settle: {
     examples: [
       "tickets settle 4ba62e61 --env playground",
-      'tickets settle 4ba62e61 --env playground --sent --reason "the service has them"',
-      'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "not there"',
+      'tickets settle 4ba62e61 --env playground --sent --reason "they are there"',
+      'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "lost"',
     ],
     note: "Without --sent, --not-sent or --abandon it only shows what is to be decided.",
   },

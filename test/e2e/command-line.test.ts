@@ -49,10 +49,10 @@ describe("help", () => {
     expect(readdirSync(GOLDEN).toSorted()).toEqual(golden.toSorted());
   });
 
-  test("fits a terminal of 100 columns and has no value of the program's inside", async () => {
+  test("fits a terminal of 80 columns and has no value of the program's inside", async () => {
     for (const name of readdirSync(GOLDEN)) {
       const text = readFileSync(join(GOLDEN, name), "utf8");
-      expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
+      expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
       expect(text, name).toMatch(/\nExamples?:\n {2}tickets /);
       expect(text, name).toMatch(/\nMore: docs\/cli\.md/);
       expect(text).not.toMatch(/\[object|undefined|\{"|default: false/);
