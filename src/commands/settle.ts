@@ -1,20 +1,21 @@
 /** `tickets settle`: a person says what became of a chunk, or closes a run. */
 
-import { type Action, actionSpec } from "../actions/actions.ts";
+import { actionSpec } from "../actions/actions.ts";
 import { decideCommand, settleCommand, statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
+import type { ChunkRecord } from "../ledger/runs.ts";
 import type { RowsOfFile } from "../outputs/rejects.ts";
 import { planDirectory } from "../run/places.ts";
-import type { DoubtfulAction, Questions } from "../run/run-details.ts";
+import type { PlacedAction, Questions } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type SettledRun, type SettleResult, type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
-import { shown } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeActions, describeNothingOpen } from "./summary.ts";
+import { idsOf, type TellingField, tellingFields } from "./telling-fields.ts";
 
 export interface SettleOptions
   extends EnvironmentOptions,
@@ -106,9 +107,12 @@ function tellQuestions(questions: Questions, { info }: Reporter, verbose: boolea
       `${count(superseded, "action")} would undo a later one of the same history that was accepted meanwhile. With --not-sent ${superseded === 1 ? "it is" : "they are"} not sent again and ${superseded === 1 ? "goes" : "go"} into rejects.`,
     );
   if (chunks.length === 0) return;
+  const isOne = chunks.length === 1 && chunks[0]?.chunk.count === 1;
+  const goes = isOne ? "it goes" : "they go";
+  const [them, again] = isOne ? ["it", "it is sent again"] : ["them", "they are sent again"];
   const ways: readonly (readonly [string, string])[] = [
-    ["If the service has them:", "--sent"],
-    [`If it does not (they ${isClosed ? "go into rejects" : "are sent again"}):`, "--not-sent"],
+    [`If the service has ${them}:`, "--sent"],
+    [`If it does not (${isClosed ? `${goes} into rejects` : again}):`, "--not-sent"],
     ...(questions.isOpen ? [["To close the run and leave the doubt:", "--abandon"] as const] : []),
   ];
   const width = Math.max(...ways.map(([words]) => words.length)) + 1;
@@ -122,10 +126,14 @@ function tellChunk(
   verbose: boolean,
 ): void {
   info(
-    `Chunk ${chunkNumber(chunk, whole)} is ${chunk.state}: ${count(chunk.count, "action")}, ${number(chunk.first)} to ${number(chunk.first + chunk.count - 1)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
+    `Chunk ${chunkNumber(chunk, whole)} is ${chunk.state}: ${describeRange(chunk)} of the run. ${cleanText(chunk.detail ?? "", 300)}`,
   );
-  for (const { source, line, action } of actions.slice(0, SHOWN))
-    info(`  ${cleanText(source, 200)}:${line} ${action.action} ${describeIds(action, verbose)}`);
+  // Of all, so that the same number means the same in `status --chunk`.
+  const fields = tellingFields(
+    actions.map(({ action }) => action),
+    verbose,
+  );
+  for (const [at, action] of actions.slice(0, SHOWN).entries()) info(`  ${describeDoubtful(action, fields[at] ?? [])}`);
   if (actions.length > SHOWN)
     info(
       `  … and ${number(actions.length - SHOWN)} more; all of them: ${statusCommand(environment, run, "--chunk", String(chunk.chunk))}`,
@@ -134,24 +142,34 @@ function tellChunk(
   const refusedTwice = actions.filter(({ action }) => actionSpec(action.action).identity !== "history").length;
   if (refusedTwice > 0)
     info(
-      `  The service would probably refuse ${number(refusedTwice)} of them a second time (${kinds(actions, true)}).`,
+      `  The service would probably refuse ${ofThem(refusedTwice, actions)} a second time (${kinds(actions, true)}).`,
     );
   if (refusedTwice < actions.length)
     info(
-      `  The service would register ${number(actions.length - refusedTwice)} of them twice (${kinds(actions, false)}).`,
+      `  The service would register ${ofThem(actions.length - refusedTwice, actions)} twice (${kinds(actions, false)}).`,
     );
 }
 
-function kinds(actions: readonly DoubtfulAction[], once: boolean): string {
+/** `action 5`, `4 actions, 5 to 8` */
+function describeRange({ first, count: actions }: ChunkRecord): string {
+  if (actions === 1) return `action ${number(first)}`;
+  return `${count(actions, "action")}, ${number(first)} to ${number(first + actions - 1)}`;
+}
+
+/** `it` where it is the only one, else `one of them`, `3 of them` */
+function ofThem(some: number, { length }: readonly PlacedAction[]): string {
+  return length === 1 ? "it" : `${some === 1 ? "one" : number(some)} of them`;
+}
+
+function kinds(actions: readonly PlacedAction[], once: boolean): string {
   return [...new Set(actions.map(({ action }) => action.action))]
     .filter((action) => (actionSpec(action).identity !== "history") === once)
     .join(", ");
 }
 
-function describeIds({ data }: Action, verbose: boolean): string {
-  const { eventId, ticketId, nftId, userId } = data;
-  return [eventId, ticketId, nftId, userId == null ? undefined : shown("userId", userId, verbose)]
-    .filter((id) => id != null)
-    .map((id) => cleanText(String(id)))
-    .join(" ");
+/** `resales.csv:2 resoldTicket T1, userId gu…74, price 20.00, orderTime 1777658400` */
+function describeDoubtful({ source, line, action }: PlacedAction, fields: readonly TellingField[]): string {
+  const ids = idsOf(action).map((id) => cleanText(id));
+  const told = fields.map(({ name, text }) => `${name} ${text}`);
+  return [`${cleanText(source, 200)}:${line} ${[action.action, ...ids].join(" ")}`, ...told].join(", ");
 }

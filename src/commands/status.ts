@@ -1,5 +1,6 @@
 /** `tickets status`: what the ledger knows. It takes no lock. */
 
+import { stringifyJson } from "../actions/json.ts";
 import { andMore, cleanText, count, displayPath, escapeUnseen } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
@@ -9,7 +10,7 @@ import type { RunCounts, RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { Manifest } from "../plan/files/manifest.ts";
 import { unknownRun } from "../run/resume.ts";
-import { actionsOfChunk, detailsOf } from "../run/run-details.ts";
+import { type ActionsOfChunk, actionsOfChunk, detailsOf } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { status as lookUp, type RunStatus, type Status } from "../run/status.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
@@ -18,6 +19,7 @@ import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
 import { describeActions } from "./summary.ts";
+import { tellingFields } from "./telling-fields.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -144,12 +146,11 @@ async function showRun(
   options: StatusOptions,
   status: RunStatus,
   environment: Environment,
-  { reporter, cwd }: Context,
+  { reporter, cwd, verbose }: Context,
 ): Promise<void> {
   const { run, summary, counts, manifest } = status;
   if (options.chunk !== undefined) {
-    for (const action of await actionsOfChunk(environment, run, options.chunk))
-      reporter.out(`${escapeUnseen(JSON.stringify(action))}\n`);
+    tellActions(await actionsOfChunk(environment, run, options.chunk), reporter, verbose);
     return;
   }
   if (options.json) {
@@ -176,6 +177,20 @@ async function showRun(
   ];
   reporter.out(`${lines.join("\n")}\n`);
   tellNext(reporter, summary.next);
+}
+
+/** A document a line. */
+function tellActions({ chunk: { chunk, state }, actions }: ActionsOfChunk, { out }: Reporter, verbose: boolean): void {
+  const fields = tellingFields(
+    actions.map(({ action }) => action),
+    verbose,
+  );
+  for (const [at, { source, line, action }] of actions.entries()) {
+    const { eventId, ticketId, nftId } = action.data;
+    const telling = Object.fromEntries((fields[at] ?? []).map(({ name, value }) => [name, value]));
+    const document = { source, line, action: action.action, eventId, ticketId, nftId, ...telling, chunk, state };
+    out(`${escapeUnseen(stringifyJson(document))}\n`);
+  }
 }
 
 function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): string {

@@ -97,10 +97,15 @@ const WORDS: Words = {
     else reporter.info(settledBefore(run, before));
   },
   "chunk settled by hand": ({ chunk, decision, first, rest }, { reporter }) => {
+    const others = chunk.count - first;
+    const part = first === 1 ? "the first" : `the first ${number(first)}`;
     reporter.info(
-      `Chunk ${chunk.chunk}: ${first < chunk.count ? `the first ${number(first)} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${decision}.`,
+      `Chunk ${chunk.chunk}: ${others > 0 ? `${part} of ${count(chunk.count, "action")}` : count(chunk.count, "action")} settled as ${decision}.`,
     );
-    if (first < chunk.count) reporter.info(`The other ${number(chunk.count - first)} still wait, as chunk ${rest}.`);
+    if (others > 0)
+      reporter.info(
+        `The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`,
+      );
   },
   "chunk promised elsewhere": ({ run, chunk, environment }, { reporter }) =>
     reporter.warn(

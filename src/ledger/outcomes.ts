@@ -281,10 +281,17 @@ export function countByAction(ledger: Ledger, runNo: number): Readonly<Record<st
   return Object.fromEntries(counts.map(({ action, n }) => [String(action), Number(n)]));
 }
 
-/** The actions of a chunk that have rows of their own: where each came from, and its ids. */
-export function placesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly Readonly<SqlRow>[] {
-  const sql = `SELECT source, line, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId
-    FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq`;
-  const places = ledger.all(sql, runNo, chunk);
-  return places.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
+/** The actions of a chunk that have rows of their own: where each came from, and its data as it was sent. */
+export function placesOfChunk(
+  ledger: Ledger,
+  runNo: number,
+  chunk: number,
+): readonly Pick<OutcomeRow, "source" | "line" | "action" | "data">[] {
+  const sql = "SELECT source, line, action, data FROM actions WHERE run_no = ? AND chunk = ? ORDER BY seq";
+  return ledger.all(sql, runNo, chunk).map(({ source, line, action, data }) => ({
+    source: String(source),
+    line: Number(line),
+    action: String(action),
+    data: String(data),
+  }));
 }

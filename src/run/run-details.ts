@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import type { Action } from "../actions/actions.ts";
+import { parseJson } from "../actions/json.ts";
 import { resultsCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
@@ -30,6 +31,18 @@ export function detailsOf(environment: Environment, { runNo }: RunRecord): RunDe
   };
 }
 
+/** The actions of a chunk, and what the ledger says of it. */
+export interface ActionsOfChunk {
+  readonly chunk: ChunkRecord;
+  readonly actions: readonly PlacedAction[];
+}
+
+export interface PlacedAction {
+  readonly source: string;
+  readonly line: number;
+  readonly action: Action;
+}
+
 /**
  * Every action of a chunk, with where it came from. Plans of ended runs are removed after a while; the outcome of each action
  * stays in the ledger.
@@ -40,18 +53,15 @@ export async function actionsOfChunk(
   environment: Environment,
   run: RunRecord,
   number: number,
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
+): Promise<ActionsOfChunk> {
   const directory = planDirectory(environment, run.run);
   using ledger = openLedgerToRead(environment);
   const chunk = ledger && chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
   if (ledger === undefined || chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
-  if (!existsSync(directory) && run.state !== "open") return actionsOfLedger(ledger, environment, run, chunk);
+  if (!existsSync(directory) && run.state !== "open")
+    return { chunk, actions: actionsOfLedger(ledger, environment, run, chunk) };
   await using plan = await openPlan(directory, run.manifest);
-  return (await actionsOf(plan, chunk)).map(({ action: { action, data }, record: { input, line } }) => {
-    const { eventId, ticketId, nftId } = data;
-    const source = plan.manifest.inputs[input]?.name;
-    return { source, line, action, eventId, ticketId, nftId, chunk: number, state: chunk.state };
-  });
+  return { chunk, actions: await placedActions(plan, chunk) };
 }
 
 function actionsOfLedger(
@@ -59,7 +69,7 @@ function actionsOfLedger(
   environment: Environment,
   { run, runNo }: RunRecord,
   { chunk, state }: ChunkRecord,
-): readonly Readonly<Record<string, unknown>>[] {
+): readonly PlacedAction[] {
   const rows = placesOfChunk(ledger, runNo, chunk);
   if (rows.length === 0)
     throw new Failure(
@@ -67,7 +77,18 @@ function actionsOfLedger(
       `The plan of run ${run} was removed, and the ledger holds no action of its chunk ${chunk} (${state}).`,
       { hint: `Write what the ledger holds of the run: ${resultsCommand(environment, run)}` },
     );
-  return rows.map((row) => ({ ...row, chunk, state }));
+  return rows.map(({ source, line, action, data }) => ({
+    source,
+    line,
+    // The ledger holds what was sent, which the planner checked.
+    action: { action: action as Action["action"], data: parseJson(data) as Action["data"] },
+  }));
+}
+
+async function placedActions(plan: Plan, chunk: ChunkRecord): Promise<readonly PlacedAction[]> {
+  return (await actionsOf(plan, chunk)).map(({ action, record: { input, line } }) => {
+    return { source: plan.manifest.inputs[input]?.name ?? "", line, action };
+  });
 }
 
 export interface Questions {
@@ -85,13 +106,7 @@ interface OpenChunk {
   readonly chunk: ChunkRecord;
   /** The planned chunk that it is a part of. */
   readonly whole: number | undefined;
-  readonly actions: readonly DoubtfulAction[];
-}
-
-export interface DoubtfulAction {
-  readonly source: string;
-  readonly line: number;
-  readonly action: Action;
+  readonly actions: readonly PlacedAction[];
 }
 
 /** The doubtful actions, each with its place in the input. */
@@ -103,12 +118,8 @@ export async function questionsOf(
   run: RunRecord,
 ): Promise<Questions> {
   const open: OpenChunk[] = [];
-  for (const chunk of chunks) {
-    const actions = (await actionsOf(plan, chunk)).map(({ action, record: { input, line } }) => {
-      return { source: plan.manifest.inputs[input]?.name ?? "", line, action };
-    });
-    open.push({ chunk, whole: wholeOf(ledger, chunk), actions });
-  }
+  for (const chunk of chunks)
+    open.push({ chunk, whole: wholeOf(ledger, chunk), actions: await placedActions(plan, chunk) });
   const superseded = await findSuperseded(ledger, plan, chunks);
   const isOpen = run.state === "open";
   return {

@@ -1,0 +1,187 @@
+/** What tells the actions of a doubt apart, where a person compares them with what the service has. */
+
+import { describe, expect, test } from "vitest";
+import { prune } from "../../../src/commands/prune.ts";
+import { settle } from "../../../src/commands/settle.ts";
+import { status } from "../../../src/commands/status.ts";
+import { type Field, makeContext, openField, settleOptions } from "../../support/context.ts";
+
+const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
+const EVENT = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
+const SALE = { action: "soldTicket", data: { eventId: "E", ticketId: "T1", userId: "holder", price: "10.00" } };
+
+const lines = (actions: readonly object[]): string => actions.map((action) => `${JSON.stringify(action)}\n`).join("");
+
+interface Doubt extends Field {
+  readonly run: string;
+}
+
+/** The event and the ticket are there, and what was sent of the actions is in doubt. */
+async function doubtOf(actions: readonly object[]): Promise<Doubt> {
+  const field = await openField();
+  await field.write("sales.ndjson", lines([EVENT, SALE]));
+  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
+  await field.write("doubt.ndjson", lines(actions));
+  field.setFaults({ fault: "drop", when: "before" });
+  const { exitCode, summary } = await field.stream(["doubt.ndjson"]);
+  expect(exitCode).toBe(6);
+  field.setFaults();
+  return { ...field, run: summary?.run ?? "" };
+}
+
+async function looked(field: Doubt, verbose = false): Promise<readonly string[]> {
+  const { context, said } = makeContext(field.folder, field.env);
+  const options = { ...OPTIONS, run: field.run, decision: undefined, chunk: undefined, first: undefined } as const;
+  expect(await settle({ ...options, reason: undefined }, { ...context, verbose })).toBe(6);
+  return said().split("\n");
+}
+
+async function documents(field: Doubt, verbose = false): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { context, out } = makeContext(field.folder, field.env);
+  await status({ flags: {}, run: field.run, chunk: 1, maxAge: undefined, json: false }, { ...context, verbose });
+  return out()
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line)); // lines of ours
+}
+
+const scan = (orderTime?: number): object => ({ action: "scannedTicket", data: { ticketId: "T1", orderTime } });
+const resale = (userId: string, price: string, more: object = {}): object => ({
+  action: "resoldTicket",
+  data: { ticketId: "T1", userId, price, ...more },
+});
+
+describe("several deeds of one ticket in doubt are told apart", () => {
+  test("scans by their times, as they were sent", async () => {
+    const field = await doubtOf([scan(1768600000), scan(1768600060)]);
+    const said = await looked(field);
+    expect(said).toContain("  doubt.ndjson:1 scannedTicket T1, orderTime 1768600000");
+    expect(said).toContain("  doubt.ndjson:2 scannedTicket T1, orderTime 1768600060");
+    const state = "in doubt";
+    expect(await documents(field)).toEqual([
+      ...[
+        {
+          source: "doubt.ndjson",
+          line: 1,
+          action: "scannedTicket",
+          ticketId: "T1",
+          orderTime: 1768600000,
+          chunk: 1,
+          state,
+        },
+      ],
+      ...[
+        {
+          source: "doubt.ndjson",
+          line: 2,
+          action: "scannedTicket",
+          ticketId: "T1",
+          orderTime: 1768600060,
+          chunk: 1,
+          state,
+        },
+      ],
+    ]);
+  });
+
+  test("resales by buyer and price: buyers are masked, and numbered where their masks are the same", async () => {
+    const field = await doubtOf([
+      resale("anna-12", "10.00", { orderTime: 1768600000 }),
+      resale("anton-12", "10.00"),
+      resale("bert-77", "12.50", { to: `0x${"ab".repeat(20)}` }),
+      resale("anna-12", "11.00"),
+    ]);
+    const said = await looked(field);
+    expect(said.filter((line) => line.includes("resoldTicket T1"))).toEqual([
+      "  doubt.ndjson:1 resoldTicket T1, userId an…12 (1), price 10.00, orderTime 1768600000",
+      "  doubt.ndjson:2 resoldTicket T1, userId an…12 (2), price 10.00",
+      "  doubt.ndjson:3 resoldTicket T1, userId be…77, price 12.50, to 0x…ab",
+      "  doubt.ndjson:4 resoldTicket T1, userId an…12 (1), price 11.00",
+    ]);
+    expect(await documents(field)).toMatchObject([
+      { userId: "an…12 (1)", price: "10.00", orderTime: 1768600000 },
+      { userId: "an…12 (2)", price: "10.00" },
+      { userId: "be…77", to: "0x…ab", price: "12.50" },
+      { userId: "an…12 (1)", price: "11.00" },
+    ]);
+    expect(await looked(field, true)).toContain("  doubt.ndjson:2 resoldTicket T1, userId anton-12, price 10.00");
+    expect(await documents(field, true)).toMatchObject([
+      ...[{ userId: "anna-12" }, { userId: "anton-12" }, { userId: "bert-77", to: `0x${"ab".repeat(20)}` }],
+      ...[{ userId: "anna-12" }],
+    ]);
+  });
+
+  test("updates by all they carry: long values by their ends, and numbered where these are the same", async () => {
+    const [long, longer] = ["x", "y"].map(
+      (middle) => `https://example.com/${"a".repeat(40)}${middle}${"b".repeat(40)}.png`,
+    );
+    const update = (data: object): object => ({ action: "updateTicket", data: { ticketId: "T1", ...data } });
+    const traits = [{ trait_type: "Seat", value: "A 1" }];
+    const field = await doubtOf([
+      update({ imageUrl: "https://example.com/1.png" }),
+      update({ imageUrl: null, mediaUrl: "" }),
+      update({ imageUrl: long }),
+      update({ imageUrl: longer }),
+      update({ metadataAttributes: traits }),
+    ]);
+    const short = `https://example.com/${"a".repeat(10)}…${"b".repeat(25)}.png`;
+    expect((await looked(field)).filter((line) => line.includes("updateTicket T1"))).toEqual([
+      "  doubt.ndjson:1 updateTicket T1, imageUrl https://example.com/1.png",
+      '  doubt.ndjson:2 updateTicket T1, imageUrl null, mediaUrl ""',
+      `  doubt.ndjson:3 updateTicket T1, imageUrl ${short} (1)`,
+      `  doubt.ndjson:4 updateTicket T1, imageUrl ${short} (2)`,
+      `  doubt.ndjson:5 updateTicket T1, metadataAttributes ${JSON.stringify(traits)}`,
+    ]);
+    expect(await documents(field)).toMatchObject([
+      { imageUrl: "https://example.com/1.png" },
+      { imageUrl: null, mediaUrl: "" },
+      { imageUrl: long },
+      { imageUrl: longer },
+      { metadataAttributes: traits },
+    ]);
+  });
+
+  test("also where only the ledger has them, since the plan of an ended run was removed", async () => {
+    const field = await doubtOf([scan(1768600000), resale("anna-12", "10.00")]);
+    expect(await settle(settleOptions(field.run, "sent"), makeContext(field.folder, field.env).context)).toBe(0);
+    const { exitCode } = await field.stream(["doubt.ndjson"]);
+    expect(exitCode).toBe(0);
+    expect(
+      await prune(
+        { flags: {}, olderThan: 0, dryRun: false, json: false, waitLock: 0 },
+        makeContext(field.folder, field.env).context,
+      ),
+    ).toBe(0);
+    expect(await documents(field)).toMatchObject([
+      { source: "doubt.ndjson", line: 1, action: "scannedTicket", ticketId: "T1", orderTime: 1768600000 },
+      { source: "doubt.ndjson", line: 2, userId: "an…12", price: "10.00" },
+    ]);
+  });
+});
+
+describe("the words of a settlement fit", () => {
+  test("one action", async () => {
+    const field = await doubtOf([scan(1768600000)]);
+    const said = (await looked(field)).join("\n");
+    expect(said).toMatch(/^Chunk 1 is in doubt: action 1 of the run\. /m);
+    expect(said).toContain("The service would register it twice (scannedTicket).");
+    expect(said).toContain("If the service has it:");
+    expect(said).toContain("If it does not (it is sent again):");
+  });
+
+  test("one action beside others", async () => {
+    const field = await doubtOf([
+      scan(1768600000),
+      { action: "invalidatedTicket", data: { ticketId: "T1", orderTime: 1768600001 } },
+    ]);
+    const said = (await looked(field)).join("\n");
+    expect(said).toMatch(/^Chunk 1 is in doubt: 2 actions, 1 to 2 of the run\. /m);
+    expect(said).toContain("The service would probably refuse one of them a second time (invalidatedTicket).");
+    expect(said).toContain("The service would register one of them twice (scannedTicket).");
+    expect(said).toContain("If the service has them:");
+    const { context, said: settled } = makeContext(field.folder, field.env);
+    await settle({ ...settleOptions(field.run, "sent"), chunk: 1, first: 1 }, context);
+    expect(settled()).toContain("Chunk 1: the first of 2 actions settled as sent.");
+    expect(settled()).toContain("The other one still waits, as chunk 2.");
+  });
+});
