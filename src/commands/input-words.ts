@@ -7,7 +7,6 @@ import { publicName } from "../mapping/columns.ts";
 import type { PublicValues } from "../plan/candidates/public-values.ts";
 import { lanesOf, type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import type { ToldWarnings } from "../plan/findings/told-warnings.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
 import type { RunEvent, UnderstoodInput } from "../run/progress.ts";
 import type { PlanEnding } from "../run/stream.ts";
 import type { Summary } from "../run/summary.ts";
@@ -17,6 +16,7 @@ import type { Reporter } from "./reporter.ts";
 import { tellRunsWithDoubts } from "./run-end.ts";
 import { describeActions, describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
 import type { Trace } from "./trace.ts";
+import { describeWaiting, tellWaiting } from "./waiting-words.ts";
 
 /** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat, public: name ("Row A, seat 12"), price` */
 export function describeUnderstanding({ file, understanding, input, values }: UnderstoodInput): readonly string[] {
@@ -66,6 +66,7 @@ export function tellChecked(
   if (isTold) tellChanged(reporter, plan, verbose, told);
   if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, told);
   tellSkipped(reporter, plan);
+  tellWaiting(reporter, plan, { most: maxProblems, verbose });
 }
 
 /** What this run tells is remembered once it has ended and said so. */
@@ -83,8 +84,9 @@ export function tellPlanned(
   { plan, manifest }: Extract<RunEvent, { kind: "sending planned" }>,
   { reporter }: Context,
 ): void {
+  const waiting = describeWaiting(plan);
   reporter.info(
-    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${describeSent(plan)}, `}${describeWaiting(plan)}${number(plan.actions.planned)} to send in ${describeChunks(manifest)}.`,
+    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${describeSent(plan)}, `}${waiting === "" ? "" : `${waiting}, `}${number(plan.actions.planned)} to send in ${describeChunks(manifest)}.`,
   );
 }
 
@@ -105,7 +107,7 @@ export function tellNothingSent(
     reporter.info(
       plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
         ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`
-        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(actions, { repeated: plan.repeated })}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan).replace(/, $/, "")}.` : ""}`,
+        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(actions, { repeated: plan.repeated })}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan)}.` : ""}`,
     );
   else
     reporter.info(
@@ -113,15 +115,6 @@ export function tellNothingSent(
     );
   if (waitsForAnotherRun(plan.actions))
     tellRunsWithDoubts(reporter, doubts, environment, otherwise === "dry run" ? reporter.warn : reporter.error);
-}
-
-/** `2 waiting in another run, 3 waiting for those, `, where there are any. */
-function describeWaiting({ actions: { pending, waiting } }: Pick<PlanResult, "actions">): string {
-  const parts = [
-    ...(pending > 0 ? [`${number(pending)} waiting in another run, `] : []),
-    ...(waiting > 0 ? [`${number(waiting)} waiting for what another run holds, `] : []),
-  ];
-  return parts.join("");
 }
 
 /** `12 chunks`, `12 chunks, over 4 lanes` */

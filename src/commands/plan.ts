@@ -17,6 +17,7 @@ import { runContextOf } from "./run-context.ts";
 import { describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
 import { traceChecked } from "./trace.ts";
 import type { ValidateOptions } from "./validate.ts";
+import { describeWaiting, tellWaiting } from "./waiting-words.ts";
 
 export interface PlanCommandOptions extends ValidateOptions {
   /** File for the actions; `-` or absent: standard output. */
@@ -50,6 +51,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
   if (seen === undefined) tellSkipped(reporter, plan);
   tellChanged(reporter, plan, verbose, undefined);
   if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, undefined);
+  tellWaiting(reporter, plan, { most: options.maxProblems, verbose });
   const told = describePlan(plan);
   if (options.json) {
     reporter.out(
@@ -73,7 +75,8 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket), 6 already sent left out.` */
 function describePlan(plan: PlanResult): string {
   const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
-  return `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${describeSent(plan)} left out` : ""}.`;
+  const waiting = describeWaiting(plan);
+  return `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${describeSent(plan)} left out` : ""}${waiting === "" ? "" : `, ${waiting}`}.`;
 }
 
 /** JSON lines: their very bytes for a program, and for a terminal the same without what would steer it. */

@@ -24,6 +24,7 @@ import type { MadeMapper, WorkerOptions } from "./compile/parallel.ts";
 import { select } from "./decide/decide.ts";
 import type { HeldFor } from "./decide/held-rows.ts";
 import type { Selection } from "./decide/selection.ts";
+import type { WaitingRows } from "./decide/waiting-rows.ts";
 import { copyRanges, createFile } from "./files/append-file.ts";
 import { cutChunks } from "./files/cut-chunks.ts";
 import { RECORD_BYTES, readOrigin } from "./files/index-file.ts";
@@ -101,6 +102,8 @@ export interface PlanResult {
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
   readonly actions: Manifest["actions"];
+  /** The rows of the actions that are pending or waiting. */
+  readonly waitingRows: WaitingRows;
   readonly repeated: number;
   readonly byAction: Readonly<Record<string, number>>;
   readonly changed: readonly ChangedAction[];
@@ -167,6 +170,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     ids: idsOf(compiled, selection),
     heldFor: selection.heldFor,
     actions: countActions(selection),
+    waitingRows: selection.waitingRows,
     repeated: selection.repeated,
     byAction: selection.byAction,
     changed: selection.changed.shown,

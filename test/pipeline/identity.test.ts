@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { digestOf, formerIdentityText, identityText } from "../../src/actions/identity.ts";
+import { plan } from "../../src/commands/plan.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
@@ -1907,6 +1908,21 @@ describe("an action that is pending in another run", () => {
     expect(night.exitCode).toBe(6);
     expect(night.summary?.actions).toMatchObject({ total: 4, accepted: 1, inDoubt: 1, notSent: 2 });
     expect(night.said).toContain("1 waiting in another run, 2 waiting for what another run holds");
+    const rows = [
+      "1 action is not sent, since another run may have sent or still send it: later.ndjson:3.",
+      "2 actions are not sent, since they wait for what another run holds: later.ndjson:1, later.ndjson:4.",
+    ].join("\n");
+    expect(night.said).toContain(rows);
+    const dry = await field.stream(["later.ndjson"], { dryRun: true });
+    expect(dry.said).toContain(rows);
+    const planned = makeContext(field.folder, field.env);
+    await plan({ files: ["later.ndjson"], flags: {}, json: false, output: "out.ndjson" }, planned.context);
+    expect(planned.said()).toContain(rows);
+    expect(planned.said()).toContain("1 waiting in another run, 2 waiting for what another run holds");
+    const nothingNew = await field.stream(["later.ndjson"], { maxProblems: 1 });
+    expect(nothingNew.said).toContain(
+      "they wait for what another run holds: later.ndjson:1 and 1 more row (--max-problems shows more).",
+    );
     expect(processedBy(field.sandbox)).toBe("E S T S");
     expect(night.said).toContain("of those not sent 2 waiting");
     const asked = makeContext(field.folder, field.env);

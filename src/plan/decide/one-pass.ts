@@ -119,7 +119,7 @@ export class OnePass {
       placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
       isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
     };
-    this.#tally = new SelectionTally(compiled.inputs.length);
+    this.#tally = new SelectionTally(compiled.inputs.length, compiled.rows.read);
     this.#countedOn = new Uint8Array(found.bits.length);
     this.#plain = new PlainCandidates({
       compiled,
@@ -315,6 +315,7 @@ export class OnePass {
       return;
     }
     this.#tally.leave(candidate, fate, verdicts.of(candidate));
+    if (fate === "pending" || fate === "waiting") this.#tally.name(fate, row, at);
     if (fate === "changed" && detail?.kind === "changed" && comparedWith !== undefined)
       this.#tally.show(() => describeChange(comparedWith, detail.from, candidate, lines, at.source));
   }

@@ -1,6 +1,7 @@
 /** Which candidates are sent, and how all others are counted. */
 
 import type { ActionName } from "../../actions/actions.ts";
+import type { SourceLine } from "../../actions/problem.ts";
 import type { Candidate, KeptRange } from "../candidates/candidates.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { ChangedAction } from "../findings/changed-actions.ts";
@@ -8,6 +9,7 @@ import type { Verdict } from "../identity/verdicts.ts";
 import type { LastAccepted } from "../rejects/find-row-places.ts";
 import type { Fate } from "./fates.ts";
 import type { HeldFor } from "./held-rows.ts";
+import { type WaitingRows, WaitingRowsTally } from "./waiting-rows.ts";
 
 export interface Selection {
   /** The candidates that are sent, in order. */
@@ -19,6 +21,8 @@ export interface Selection {
   readonly pending: number;
   /** Not sent because they depend on what is pending. */
   readonly waiting: number;
+  /** The rows of these two. */
+  readonly waitingRows: WaitingRows;
   /** Not sent because something later of their history was accepted already. */
   readonly late: number;
   /** Rejected earlier, and not sent because something later of their history was accepted since. */
@@ -79,8 +83,11 @@ export class SelectionTally {
     unclear: 0,
   };
 
-  /** @param inputs how many there are. */
-  constructor(inputs: number) {
+  readonly #waitingRows: WaitingRowsTally;
+
+  /** How many inputs there are, and rows in all of them. */
+  constructor(inputs: number, rows: number) {
+    this.#waitingRows = new WaitingRowsTally(rows);
     this.#kinds = Array.from({ length: inputs }, () => ({ sent: new Set<ActionName>(), known: new Set<ActionName>() }));
   }
 
@@ -105,12 +112,24 @@ export class SelectionTally {
     if (fate === "changed") this.#changed.count += 1;
   }
 
+  /** Names the row of one that is not sent because of another run. */
+  name(fate: keyof WaitingRows, row: number, at: SourceLine): void {
+    this.#waitingRows[fate].add(row, at);
+  }
+
   /** Shows one that is changed, with both values, unless enough are shown. */
   show(describe: () => ChangedAction): void {
     if (this.#changed.shown.length < CHANGED_SHOWN) this.#changed.shown.push(describe());
   }
 
   get selected(): Omit<Selection, "heldFor" | "mends" | "openOfInvalid" | "lastAccepted" | "newestFirst"> {
-    return { ...this.#counts, kept: this.#kept, changed: this.#changed, byAction: this.#byAction, kinds: this.#kinds };
+    return {
+      ...this.#counts,
+      kept: this.#kept,
+      changed: this.#changed,
+      byAction: this.#byAction,
+      kinds: this.#kinds,
+      waitingRows: this.#waitingRows,
+    };
   }
 }
