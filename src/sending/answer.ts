@@ -25,6 +25,8 @@ export type Exchange =
       readonly early: boolean;
       /** Why the body did not come to its end. */
       readonly error?: Error;
+      /** Why the body could not be decoded by its Content-Encoding. It is as it came, which may be plain text all the same. */
+      readonly undecoded?: string;
     };
 
 export interface AnswerHeaders {
@@ -86,14 +88,16 @@ export function readExchange(
     case "lost":
       return { kind: "in doubt", detail: describe(exchange.error), body: "" };
     case "answer": {
-      const { status, headers, body, whole, early, error } = exchange;
+      const { status, headers, body, whole, early, error, undecoded } = exchange;
       const detail = `HTTP ${status}`;
-      const text = body.toString("utf8", 0, MOST_SHOWN_BYTES);
+      const text = shownOf(exchange);
       if (status >= 200 && status < 300) {
         const doubt = (why: string): Reading => ({ kind: "in doubt", detail: `${detail}, but ${why}`, body: text });
         if (early) return doubt("the answer came before the whole request was sent");
         if (!whole) return doubt(`the answer was cut off${error === undefined ? "" : ` (${describe(error)})`}`);
         const read = readAnswer(body, sent, promises);
+        if (read === NOT_JSON && undecoded !== undefined)
+          return doubt(`the answer's content encoding is broken (${undecoded})`);
         return typeof read === "string" ? doubt(read) : read;
       }
       if (retryStatuses.includes(status)) return { kind: "retry", detail, headers };
@@ -114,6 +118,36 @@ export function readExchange(
 /** How much of an answer is kept to be shown to a person. */
 const MOST_SHOWN_BYTES = 64 * 1024;
 
+const NOT_JSON = "the answer is not JSON";
+
+/** The codings of a Content-Encoding that change the body, in the order in which they were applied. */
+export const codingsOf = (header = ""): string[] =>
+  header
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity");
+
+/** The beginning of an answer as text; nothing of one that is still compressed. */
+function shownOf({ headers, body, whole, undecoded }: Extract<Exchange, { kind: "answer" }>): string {
+  const shown = body.subarray(0, MOST_SHOWN_BYTES);
+  const isCoded = codingsOf(headers.contentEncoding).length > 0 && (!whole || undecoded !== undefined);
+  const isPlain = isCoded ? isBeginningOfUtf8(shown) : !shown.subarray(0, GZIP.length).equals(GZIP);
+  return isPlain ? shown.toString("utf8") : "";
+}
+
+/** What gzip begins with, also where no header says so. */
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
+function isBeginningOfUtf8(bytes: Buffer): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
@@ -131,7 +165,7 @@ function readAnswer(
     text = new TextDecoder("utf-8", { fatal: true }).decode(body);
     parsed = parseJson(text);
   } catch {
-    return "the answer is not JSON";
+    return NOT_JSON;
   }
   const answer = toObject(parsed);
   const hasStatus = answer !== undefined && Object.hasOwn(answer, "status");

@@ -1,21 +1,11 @@
 /** One connection to the service: posts request bodies, and says exactly how far each got. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import {
-  brotliDecompressSync,
-  gunzipSync,
-  inflateRawSync,
-  inflateSync,
-  type ZlibOptions,
-  zstdDecompressSync,
-} from "node:zlib";
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import type { Exchange } from "./answer.ts";
 import { type Connections, openConnections } from "./connection.ts";
+import { decoded, MAX_ANSWER_BYTES } from "./content-codings.ts";
 import { proxyFor } from "./proxy.ts";
-
-/** The largest answer that is read. 5000 items with all ids at full length stay far below. */
-export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** A connection that was idle longer may be closing at the other end, and a request on it would be in doubt for nothing. */
 const MAX_IDLE_MS = 2000;
@@ -95,41 +85,6 @@ export function openClient(options: {
     },
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };
-}
-
-/** Content codings that a server may use although it was asked not to. */
-const DECODERS: Readonly<Record<string, readonly ((bytes: Buffer, options: ZlibOptions) => Buffer)[]>> = {
-  gzip: [gunzipSync],
-  "x-gzip": [gunzipSync],
-  // Servers send either form under this name.
-  deflate: [inflateSync, inflateRawSync],
-  br: [brotliDecompressSync],
-  zstd: [(bytes, { maxOutputLength = MAX_ANSWER_BYTES }) => zstdDecompressSync(bytes, { maxOutputLength })],
-};
-
-/** Decodes the body by its Content-Encoding. It stays as it came where it has none, or another one than the header says. */
-function decoded(result: Exchange): Exchange {
-  if (result.kind !== "answer" || !result.whole || result.body.length === 0) return result;
-  let body = result.body;
-  for (const coding of (result.headers.contentEncoding ?? "").toLowerCase().split(",").reverse()) {
-    const decoders = DECODERS[coding.trim()] ?? [];
-    body = firstThatWorks(decoders, body) ?? body;
-  }
-  return { ...result, body };
-}
-
-function firstThatWorks(
-  decoders: readonly ((bytes: Buffer, options: ZlibOptions) => Buffer)[],
-  body: Buffer,
-): Buffer | undefined {
-  for (const decode of decoders) {
-    try {
-      return decode(body, { maxOutputLength: MAX_ANSWER_BYTES });
-    } catch {
-      // Not in this coding, damaged, or too large: then the bytes are read as they are.
-    }
-  }
-  return undefined;
 }
 
 /** A shorter key could occur in an answer by chance, even inside an actionPromise. */

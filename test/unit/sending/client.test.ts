@@ -5,8 +5,10 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Key } from "../../../src/config/key.ts";
 import { Failure } from "../../../src/failure.ts";
-import type { Exchange } from "../../../src/sending/answer.ts";
-import { MAX_ANSWER_BYTES, openClient, type ServiceClient } from "../../../src/sending/client.ts";
+import { type Exchange, readExchange } from "../../../src/sending/answer.ts";
+import { openClient, type ServiceClient } from "../../../src/sending/client.ts";
+import { MAX_ANSWER_BYTES } from "../../../src/sending/content-codings.ts";
+import { createRunPromises } from "../../../src/sending/run-promises.ts";
 import { selfSigned } from "../../support/certificate.ts";
 import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
 import { until } from "../../support/until.ts";
@@ -203,6 +205,62 @@ const answered: readonly {
     body: "{",
   },
 ];
+
+describe("an answer that can't be decoded", () => {
+  const [status, items] = ["success", Array.from({ length: 50 }, (_, at) => ({ status: `no ${at}` }))];
+  const whole = Buffer.from(JSON.stringify({ status, data: items }));
+  const gzipped = gzipSync(whole);
+  const damaged = Buffer.from(gzipped);
+  damaged[damaged.length - 6] = (damaged.at(-6) ?? 0) ^ 1; // of the checksum
+
+  /** What the answer comes to, as a person reads it. */
+  async function readingOf(coding: string, body: Buffer, code = 200, length = body.length): Promise<object> {
+    const head = coding === "" ? "" : `Content-Encoding: ${coding}\r\n`;
+    const server = await startRaw({
+      onRequest(socket) {
+        socket.write(`HTTP/1.1 ${code} OK\r\n${head}Content-Length: ${length}\r\n\r\n`);
+        socket.end(body);
+      },
+    });
+    return readExchange(await open(at(server)).post(BODY, NEVER), [], [], createRunPromises());
+  }
+
+  test.each([
+    ["gzip", gzipped.subarray(0, -10), "gzip: unexpected end of file"],
+    ["gzip", damaged, "gzip: incorrect data check"],
+    ["deflate", deflateSync(whole).subarray(0, -10), "deflate: unexpected end of file"],
+    ["br", brotliCompressSync(whole).subarray(0, -10), "br: unexpected end of file"],
+    ["br", gzipped, "br: Decompression failed"],
+    ["compress", gzipped, "compress: not known here"],
+    ["constructor", gzipped, "constructor: not known here"],
+  ])("says so of %s, and shows none of its bytes", async (coding, body, why) => {
+    expect(await readingOf(coding, body)).toEqual({
+      kind: "in doubt",
+      detail: `HTTP 200, but the answer's content encoding is broken (${why})`,
+      body: "",
+    });
+    expect(await readingOf(coding, body, 500)).toEqual({ kind: "in doubt", detail: "HTTP 500", body: "" });
+  });
+
+  test("shows none of its bytes where it was cut off, or where no header tells how it is coded", async () => {
+    expect(await readingOf("gzip", gzipped.subarray(0, -10), 200, gzipped.length)).toMatchObject({ body: "" });
+    const untold = { kind: "in doubt", detail: "HTTP 200, but the answer is not JSON", body: "" };
+    expect(await readingOf("", gzipped)).toEqual(untold);
+  });
+
+  test("is shown where it is plain text", async () => {
+    const detail = "HTTP 200, but the answer's content encoding is broken (gzip: incorrect header check)";
+    expect(await readingOf("gzip", Buffer.from("Größe: ok"))).toEqual({ kind: "in doubt", detail, body: "Größe: ok" });
+    expect(await readingOf("identity", Buffer.from("no"))).toMatchObject({ body: "no" });
+  });
+
+  test("since it is too large is told as a plain one is", async () => {
+    const large = Buffer.alloc(MAX_ANSWER_BYTES + 1, " ");
+    const plain = await readingOf("", large);
+    expect(plain).toMatchObject({ detail: expect.stringContaining("exceeded max size") });
+    expect(await readingOf("gzip", gzipSync(large))).toEqual({ ...plain, body: "" });
+  });
+});
 
 describe("an answer", () => {
   test.each(answered)("$name", async ({ serve, status, whole, body }) => {
