@@ -102,7 +102,7 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
   },
   "totals-line": {
     reason:
-      "The row sums up the others, as at the end of reports: its ticket has a word such as Total for an id, or the last amount is the sum of all before it.",
+      "The row sums up the others, as at the end of reports: its ticket has a word such as Total for an id, alone or before a colon and a number, or the last amount is the sum of all before it: of ten amounts or more, or of three or more where the row also leaves two cells empty that all others fill. Otherwise that may be chance.",
     example: "Summe;;;1250.00 as the last row",
   },
   "event-told-differently": {

@@ -15,16 +15,42 @@ const TOTALS_WORDS: ReadonlySet<string> = new Set([
   ...["合計", "総計", "小計", "合计", "总计", "總計", "小计", "합계", "총계", "المجموع", "الإجمالي", "סהכ"], // Japanese, Chinese, Korean, Arabic, Hebrew
 ]);
 
-/** Whether the text is such a word and nothing else. */
+/** What they call a number of rows, likewise. Alone such a word may be anything; before a colon and a number it is that. */
+const COUNT_WORDS: ReadonlySet<string> = new Set([
+  ...["count", "totalcount", "quantity", "anzahl", "gesamtanzahl", "gesamtzahl", "stückzahl"], // English, German
+  ...["quantité", "quantità", "cantidad", "quantidade", "aantal", "antal", "antall", "lukumäärä"], // Romance, Dutch, Nordic
+  ...["ilość", "liczba", "počet", "količina", "adet", "количество", "кількість"], // Slavic, Turkish
+]);
+
+/** A word, a colon and a number, which may have its currency beside it: `Anzahl: 2`, `Summe: 1.250,00 EUR`. */
+const WITH_NUMBER = /^([^\d:=]+)[:=][\s\p{Sc}]*[+-]?\d[\d\s.,'’]*(?:\p{Sc}|[A-Z]{3})?$/u;
+
+const LONGEST = 40;
+
+/** Whether the text is such a word, alone or with its number, and nothing else. */
 export function isTotalsWord(text: string): boolean {
-  if (text.length > 40 || /\d/.test(text)) return false;
-  return TOTALS_WORDS.has(fold(text.trim().replace(/[\s:.=]+$/, "")));
+  if (text.length > LONGEST) return false;
+  if (!/\d/.test(text)) return TOTALS_WORDS.has(folded(text));
+  const word = folded(WITH_NUMBER.exec(text.trim())?.[1] ?? "");
+  return TOTALS_WORDS.has(word) || COUNT_WORDS.has(word);
+}
+
+const folded = (word: string): string => fold(word.trim().replace(/[\s:.=]+$/, ""));
+
+/** Whether a text may be one as far as its digits tell: none stands before a colon. Bytes of UTF-8. */
+export function mayBeTotalsWord(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const byte = bytes[at] as number; // within its length
+    if (byte === 0x3a || byte === 0x3d) return true; // `:` and `=`
+    if (byte >= 0x30 && byte <= 0x39) return false;
+  }
+  return true;
 }
 
 const BEGINNINGS = new Uint8Array(0x80).fill(1);
 for (let code = 0x41; code <= 0x5a; code += 1) {
   const letter = String.fromCharCode(code).toLowerCase();
-  const begins = [...TOTALS_WORDS].some((word) => word.startsWith(letter)) ? 1 : 0;
+  const begins = [...TOTALS_WORDS, ...COUNT_WORDS].some((word) => word.startsWith(letter)) ? 1 : 0;
   BEGINNINGS[code] = begins;
   BEGINNINGS[code | 0x20] = begins;
 }

@@ -1,13 +1,13 @@
 /** An action of the row in hand while it is written: its line, where its values stand there, and what is asked of them. */
 
 import { paddedBytes } from "../../actions/sha256/lanes.ts";
-import { isTotalsWord } from "../../mapping/totals-words.ts";
+import { isTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
 import type { CandidateWriter, PlainCandidate } from "../candidates/candidate-writer.ts";
 import { MOST_MESSAGE_BYTES } from "../candidates/digests.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import type { Cells } from "./cells.ts";
-import { ABSENT, copyBytes, digitsAt, hasDigit, NOT_PLAIN, textOf } from "./leaves.ts";
+import { ABSENT, copyBytes, digitsAt, NOT_PLAIN, textOf } from "./leaves.ts";
 import type { PlainAction, PlainField } from "./program.ts";
 import { FOUND } from "./texts.ts";
 import type { Table } from "./values.ts";
@@ -110,7 +110,7 @@ export class ActionDraft {
 
   #isTotals(place: number): boolean {
     const [start, end] = this.#textAt(place);
-    return !hasDigit(this.#line, start, end) && isTotalsWord(textOf(this.#line, start, end));
+    return mayBeTotalsWord(this.#line, start, end) && isTotalsWord(textOf(this.#line, start, end));
   }
 
   #has(place: number): boolean {

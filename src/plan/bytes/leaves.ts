@@ -105,11 +105,6 @@ function writeQuoted(out: Uint8Array, at: number, bytes: Uint8Array, from: numbe
 export const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 const isLetter = (byte: number): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
-export function hasDigit(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) if (isDigit(bytes[at])) return true;
-  return false;
-}
-
 const BLANK = 0x20;
 
 /** Whether no blank stands at an end of what is not empty. Beyond ASCII, what may be one is left to the reference. */

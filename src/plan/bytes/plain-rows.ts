@@ -9,7 +9,7 @@ import type { PlainColumns } from "../../mapping/create-mapper.ts";
 import type { Mapper, PlainAmount } from "../../mapping/mapper.ts";
 import type { PlainSource } from "../../mapping/plain-source.ts";
 import { isAmount } from "../../mapping/totals.ts";
-import { isTotalsWord, mayBeginTotalsWord } from "../../mapping/totals-words.ts";
+import { isTotalsWord, mayBeginTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
 import type { CandidateWriter } from "../candidates/candidate-writer.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
@@ -17,7 +17,6 @@ import { createAttributesLeaf } from "./attributes.ts";
 import { type Cells, createCells, DOUBLED } from "./cells.ts";
 import { createDeclaredRows } from "./declared-rows.ts";
 import { ActionDraft, type MutableCandidate } from "./draft.ts";
-import { hasDigit } from "./leaves.ts";
 import { createNamedRows } from "./named-rows.ts";
 import type { PlainAction, RowOutcome, RowProgram } from "./program.ts";
 import type { Table } from "./values.ts";
@@ -184,14 +183,14 @@ class TableRows implements PlainRows {
     return draft;
   }
 
-  /** A row may call itself a sum in its first filled cell, or be empty. No word for a sum has a digit. */
+  /** A row may call itself a sum in its first filled cell, or be empty. */
   #mayBeTotals(bytes: Buffer): boolean {
     const { from, to } = this.#cells;
     let cell = 0;
     while (cell < from.length && from[cell] === to[cell]) cell += 1;
     if (cell === from.length) return true;
     const [start, end] = [from[cell] as number, to[cell] as number]; // within their length
-    if (!mayBeginTotalsWord(bytes[start] as number) || hasDigit(bytes, start, end)) return false;
+    if (!mayBeginTotalsWord(bytes[start] as number) || !mayBeTotalsWord(bytes, start, end)) return false;
     return isTotalsWord(bytes.toString("utf8", start, end)) || (bytes[start] as number) <= BLANK;
   }
 

@@ -1,9 +1,9 @@
 /** The text that a rule takes from the cells of a row, as bytes. */
 
 import { looksMangled } from "../../actions/mangled-ids.ts";
-import { isTotalsWord } from "../../mapping/totals-words.ts";
+import { isTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
 import { BEYOND_ASCII, type Cells, DOUBLED, ODD } from "./cells.ts";
-import { ABSENT, copyBytes, hasDigit, isSurelyPlainId, isTrimmed, NOT_PLAIN, textOf } from "./leaves.ts";
+import { ABSENT, copyBytes, isSurelyPlainId, isTrimmed, NOT_PLAIN, textOf } from "./leaves.ts";
 
 /** Texts and numbers of columns in turn, as a template has them. */
 export type TemplateParts = readonly (string | number)[];
@@ -185,7 +185,7 @@ const isBlank = (byte: number | undefined): boolean =>
 /** Whether a part of an id may be something else, or call its row a sum. */
 function isStrangePart(bytes: Uint8Array, from: number, to: number, partOf: "ticket" | "other id"): boolean {
   if (!isSurelyPlainId(bytes, from, to) && looksMangled(textOf(bytes, from, to))) return true;
-  return partOf === "ticket" && !hasDigit(bytes, from, to) && isTotalsWord(textOf(bytes, from, to));
+  return partOf === "ticket" && mayBeTotalsWord(bytes, from, to) && isTotalsWord(textOf(bytes, from, to));
 }
 
 /** What stands in a text beside plain ASCII, as `Cells` tells it of a cell. */

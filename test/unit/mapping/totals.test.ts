@@ -35,6 +35,16 @@ describe("a row whose ticket is called", () => {
     expect(rulesOf(read(`${ROWS}${word},u4,36.00,D\n`).mapped.at(-1))).toEqual(["totals-line"]);
   });
 
+  test.each(["Anzahl: 2", "COUNT:3", "Summe: 1.250,00 EUR", "Total = 36.00", "Total:€ 36", "Ilość: 3"])(
+    "%s, with its number, is no ticket",
+    (text) => {
+      expect(rulesOf(read(`${ROWS}"${text}",u4,0.00,D\n`).mapped.at(-1))).toEqual(["totals-line"]);
+      expect(rulesOf(read(`${ROWS}"${text}",,,\n`, SOLD.replace("{ID}", "x-{Seat}")).mapped.at(-1))).toContain(
+        "totals-line",
+      );
+    },
+  );
+
   test("Total and little else is told also where its ticket has no id", () => {
     const yaml = SOLD.replace("{ID}", "{ID}-{Seat}");
     expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, yaml).mapped.at(-1))).toContain("totals-line");
@@ -69,7 +79,10 @@ describe("a row whose ticket is called", () => {
     expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, `skip: {ID: Total}\n${SOLD}`).mapped.at(-1))).toBe("skipped");
   });
 
-  test.each(["total-1", "TOTAL2026", "totally", "sum41"])("%s is one", (id) => {
+  test.each([
+    ...["total-1", "TOTAL2026", "totally", "sum41", "Total 2", "Anzahl", "Anzahl 2", "Ticket: 2", "A1:Total: 2"],
+    ...["Total: 2 of 3", "Summe: A1", "12:30"],
+  ])("%s is one", (id) => {
     expect(rulesOf(read(`${ROWS}${id},u4,36.00,D\n`).mapped.at(-1))).toBe("actions");
   });
 
@@ -84,6 +97,17 @@ describe("a row whose ticket is called", () => {
 });
 
 describe("a last row whose amount is the sum of all", () => {
+  // As the words of the rule say.
+  test.each([
+    ["of two amounts", "t1,u1,12.00,A\nt2,u2,12.00,B\n3,,24.00,\n", false],
+    ["of three, and two cells are empty that all others fill", "t1,u,1,A\nt2,u,2,B\nt3,u,3,C\n4,,6,\n", true],
+    ["of three, and one cell is", "t1,u,1,A\nt2,u,2,B\nt3,u,3,C\n4,,6,D\n", false],
+    ["of nine, and no cell is", `${Array.from({ length: 9 }, (_, at) => `t${at},u,2,A\n`).join("")}9,u,18,A\n`, false],
+    ["of ten, and no cell is", `${Array.from({ length: 10 }, (_, at) => `t${at},u,2,A\n`).join("")}9,u,20,A\n`, true],
+  ])("%s", (_what, rows, isTold) => {
+    expect(read(`ID,User,Price,Seat\n${rows}`).said.map(({ rule }) => rule)).toEqual(isTold ? ["totals-line"] : []);
+  });
+
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `t${at},u,${at + 1}.25,A\n`).join("");
   const sumOf = (count: number) => String((count * (count + 1)) / 2 + count * 0.25);
 

@@ -155,6 +155,7 @@ const cell = {
     "ü",
     "x".repeat(256),
     "Total",
+    "Total: 2",
     "00123",
     "1234567890123400",
     "a\u200bb",
@@ -346,7 +347,23 @@ test("tables of plain and of odd cells come to the same both ways", () => {
 
 /** Columns of an export whose names are its own. */
 const SHOP: Readonly<Record<string, readonly string[]>> = {
-  Order: ["F8VVL", "A3KQN", "Jan", "00123", "", "TRUE", " F8VVL", "ü", "null", "'=x", '"A ""1"""', "Total"],
+  Order: [
+    "F8VVL",
+    "A3KQN",
+    "Jan",
+    "00123",
+    "",
+    "TRUE",
+    " F8VVL",
+    "ü",
+    "null",
+    "'=x",
+    '"A ""1"""',
+    "Total",
+    "Total: 2",
+    "Anzahl: 12",
+    "a:1",
+  ],
   Position: ["1", "2", "3", "03", "Nov", "", "1E+10"],
   Event: ["gala-26", "gala-27", "", "N/A", "été", "gala 26"],
   Title: ["Gala", "Été", "Gala?", "", "Gala 2", "'+1 Gala", "'Gala"],
