@@ -8,7 +8,7 @@ import { type Action, type ActionData, type ActionName, actionSpec } from "../ac
 import { contentText, digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { digestOfKey } from "../mapping/row-digest.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
 import { newestFirstInputs } from "./newest-first.ts";
 import { TAKEN } from "./outcomes.ts";
 import {
@@ -35,6 +35,8 @@ export interface RejectedRows {
    * taken, and those that a person left out of it by mending.
    */
   closedOf(key: string): readonly string[];
+  /** What the service took of a row when it rejected others of the same kinds; not what a mended row gave. */
+  takenBeside(key: string): readonly TakenBeside[];
   /** When the service was last asked for an action of a row, as `tickets:actions` names it, and did not take it. */
   askedOf(key: string, name: string): AskedAt | undefined;
   /** Whether the service has taken the deed, whatever row brought it. In a history: one of the same content. */
@@ -69,6 +71,10 @@ export interface MendedDeed extends Action {
   readonly name: string | undefined;
 }
 
+export interface TakenBeside extends MendedDeed {
+  readonly name: string;
+}
+
 export interface FirstRejected {
   /** Number of the run that first put it into a rejects file. */
   readonly firstIn: number;
@@ -88,6 +94,7 @@ export const NO_REJECTED_ROWS: RejectedRows = {
   mended: new Set(),
   deedsOf: () => [],
   closedOf: () => [],
+  takenBeside: () => [],
   askedOf: () => undefined,
   isTaken: () => false,
   rulesOf: () => [],
@@ -110,13 +117,10 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
            WHERE row = ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`,
           key,
         )
-        .map(({ run_no, seq, name, action, data }) => ({
-          name: name === null ? undefined : String(name),
-          action: String(action) as ActionName, // written by the planner
-          data: parseJson(String(data)) as ActionData, // written by the planner
-          accepted: { runNo: Number(run_no), seq: Number(seq) },
-        })),
+        .map((deed) => ({ ...takenDeedOf(deed), name: deed.name === null ? undefined : String(deed.name) })),
     closedOf: (key) => ledger.all(CLOSED, key).map(({ action }) => String(action)),
+    takenBeside: (key) =>
+      ledger.all(TAKEN_BESIDE, key).map((deed) => ({ ...takenDeedOf(deed), name: String(deed.name) })),
     askedOf(key, name) {
       const asked = ledger.get("SELECT run_no, seq FROM row_actions WHERE row = ? AND action = ?", key, name);
       return asked?.seq == null ? undefined : { runNo: Number(asked.run_no), seq: Number(asked.seq) };
@@ -159,12 +163,29 @@ WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no DESC, seq D
 
 const RULES = z.array(z.string());
 
+const takenDeedOf = ({ run_no, seq, action, data }: SqlRow): Omit<MendedDeed, "name"> => ({
+  action: String(action) as ActionName, // written by the planner
+  data: parseJson(String(data)) as ActionData, // written by the planner
+  accepted: { runNo: Number(run_no), seq: Number(seq) },
+});
+
+const IS_TAKEN = `EXISTS (
+    SELECT 1 FROM actions WHERE actions.run_no = closed.run_no AND actions.seq = closed.seq AND outcome IN ${TAKEN})`;
+const IS_OF_MEND = `EXISTS (
+    SELECT 1 FROM mendings
+    WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND mendings.seq = closed.seq)`;
+
+/** What has a place in a plan that is none of a mended row's was sent of the row itself. */
+const TAKEN_BESIDE = `
+SELECT run_no, seq, closed.action AS name, actions.action, data
+FROM mended_actions AS closed JOIN actions USING (run_no, seq)
+WHERE row = ? AND outcome IN ${TAKEN} AND NOT ${IS_OF_MEND} ORDER BY run_no, seq`;
+
 /** Of a mend that the service has not taken whole, only the taken actions are known to be done with. */
 const CLOSED = `
 SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
-  EXISTS (
-    SELECT 1 FROM actions WHERE actions.run_no = closed.run_no AND actions.seq = closed.seq AND outcome IN ${TAKEN})
-  OR NOT EXISTS (
+  (${IS_TAKEN} AND ${IS_OF_MEND})
+  OR closed.seq IS NULL AND NOT EXISTS (
     SELECT 1 FROM mendings WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND NOT EXISTS (
       SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
       AND outcome IN ${TAKEN})))`;
@@ -249,6 +270,8 @@ export interface RejectedRow extends OpenSince {
   readonly gives: readonly string[];
   /** Places in the plan of those that the service was asked for, or would have been. */
   readonly seqOf: ReadonlyMap<string, number>;
+  /** Likewise of all that the run sends of it, where it gives several of a kind; empty otherwise. */
+  readonly sent: ReadonlyMap<string, number>;
   /** Where it stood; for a row of which nothing was sent. */
   readonly place: RowPlace | undefined;
   /** It comes from a rejects file itself, so its neighbours there say nothing about its place. */
@@ -262,13 +285,15 @@ export interface RejectedRow extends OpenSince {
  * rejected it first, its place stays unknown here until something of it was sent.
  */
 export function noteRejected(ledger: Ledger, key: string, row: RejectedRow): void {
-  const { runNo, seq, readAs, gives, seqOf, place, isFromRejects, isAgain, isOneOfSeveral, number } = row;
+  const { runNo, seq, readAs, gives, seqOf, sent, place, isFromRejects, isAgain, isOneOfSeveral, number } = row;
   const isFirst = ledger.get("SELECT 1 AS one FROM rejected_rows WHERE row = ?", key) === undefined;
   for (const action of gives) ledger.run("INSERT OR IGNORE INTO row_actions (row, action) VALUES (?, ?)", key, action);
   if (isFirst && isFromRejects && (seq === undefined || isAgain)) return;
   if (!isFirst && isOneOfSeveral) return;
   if (isFirst || !isAgain) for (const [action, at] of seqOf) ledger.run(NOTE_ASKED, runNo, at, key, action);
   if (!isFromRejects) noteRowNumber(ledger, key, runNo, number);
+  // With those of them that are taken, the row is done whatever becomes of its mended one.
+  if (!isFromRejects) for (const [action, at] of sent) ledger.run(NOTE_CLOSED, key, runNo, action, at);
   if (place !== undefined && (isFirst || !isFromRejects)) noteRowPlace(ledger, key, place, isFirst);
   const sql = "INSERT OR IGNORE INTO rejected_rows (row, run_no, seq, read_as) VALUES (?, ?, ?, ?)";
   ledger.run(sql, key, runNo, seq ?? null, readAs);

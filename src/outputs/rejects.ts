@@ -59,6 +59,8 @@ interface OpenRow {
   readonly seq: number | undefined;
   /** Places in the plan of its open actions, as `tickets:actions` names them. */
   readonly seqOf: Map<string, number>;
+  /** Likewise of all that the run sends of it, where it gives several of a kind. */
+  readonly sent: Map<string, number>;
   /** Where it stood, if nothing of it was sent. */
   readonly place: RowPlace | undefined;
 }
@@ -146,7 +148,15 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
   ): void => {
     const rows = open.get(input) ?? new Map<number, OpenRow>();
     open.set(input, rows);
-    const row: OpenRow = rows.get(number) ?? { reasons: [], actions: [], gives: [], seq, seqOf: new Map(), place };
+    const row: OpenRow = rows.get(number) ?? {
+      reasons: [],
+      actions: [],
+      gives: [],
+      seq,
+      seqOf: new Map(),
+      sent: new Map(),
+      place,
+    };
     rows.set(number, row);
     row.reasons.push(reason);
     row.actions.push(...actions);
@@ -156,6 +166,7 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
   const areWritten = areInvalidRowsWritten(ledger, run.run) || hasRejectsWritten(ledger, run.runNo);
   const invalid = areWritten ? [] : await readInvalid(plan);
   for (const row of invalid.filter(isOpen)) note(row);
+  const ofSeveral = new Map<number, OpenRow>();
   const chunks = decidedChunks(ledger, run.runNo).filter(({ rejectsWritten }) => !rejectsWritten);
   for (const chunk of chunks) {
     const rejected = openOutcomesOfChunk(ledger, run.runNo, chunk.chunk);
@@ -171,9 +182,19 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
             ? `${row.action} was not sent: it would undo a later action of its history that was accepted. To send it anyway, stream this row with --again.`
             : `${row.action} was not sent: the run was closed.`;
       note({ ...record, reason, open: [openActionText(row.action, record.nth)] }, row.seq);
+      const noted = open.get(record.input)?.get(record.row);
+      if (record.nth > 0 && noted !== undefined) ofSeveral.set(record.row, noted);
     }
   }
+  if (ofSeveral.size > 0) await addSent(plan, ofSeveral);
   return { open, chunks, nothingOpen: invalid.filter((row) => !isOpen(row)).length };
+}
+
+/** @param rows by running number. Their actions may stand in any chunk. */
+async function addSent(plan: Plan, rows: ReadonlyMap<number, OpenRow>): Promise<void> {
+  for (const chunk of plan.manifest.chunks)
+    for (const [at, { row, action, nth }] of (await plan.records(chunk)).entries())
+      rows.get(row)?.sent.set(openActionText(action, nth), chunk.first + at);
 }
 
 /** How the reason of a row begins that was compared with what was accepted; rows with a wrong value are not. */
@@ -338,9 +359,9 @@ async function readOpenRows(
       const key = written ?? numbered;
       if (known.has(key) || written !== undefined) numberOf.set(key, number);
       if (open === undefined) continue;
-      const { seq, seqOf, place, gives } = open;
+      const { seq, seqOf, sent, place, gives } = open;
       const isFromRejects = written !== undefined;
-      rejected.push({ key, number, seq, seqOf, place, isFromRejects, gives, open: open.actions.join(" ") });
+      rejected.push({ key, number, seq, seqOf, sent, place, isFromRejects, gives, open: open.actions.join(" ") });
       lines.push(rejectLine(row, input, open, key, safeCsv && GUARDED));
     }
   }

@@ -119,12 +119,15 @@ export class JoinedBatches implements Joined {
     noteUntil(batch.candidates);
   }
 
-  /** A row of which a mended one was accepted: what that became stands in its place, and what is open of it. */
+  /** A row of which a mended one was accepted: what was taken of it and of that stands in its place, and what is open of it. */
   #addMended(mended: BatchMended, input: number): void {
     const { rejectedRows, timeOrder, blockedRows } = this.#options;
     const place = this.#placeOf(mended, input);
     this.mended.set(place.row, mended.key);
-    for (const { accepted, ...action } of rejectedRows.deedsOf(mended.key)) {
+    for (const { accepted, ...action } of [
+      ...rejectedRows.takenBeside(mended.key),
+      ...rejectedRows.deedsOf(mended.key),
+    ]) {
       if (timeOrder === undefined)
         blockedRows.add({ ...place, before: this.candidates + mended.before, attempted: [action], accepted });
       else timeOrder.held(action, { ...place, accepted });

@@ -78,6 +78,10 @@ export async function select(options: SelectOptions): Promise<Selection> {
       const key = compiled.rejected.get(row);
       return key === undefined ? [] : options.rejectedRows.deedsOf(key);
     },
+    takenBeside: (row) => {
+      const key = compiled.rejected.get(row);
+      return key === undefined ? [] : options.rejectedRows.takenBeside(key);
+    },
     rejectedBeside: (history) => options.rejectedRows.runsOfOthers(history, given),
     hasRejected: compiled.rejected.size > 0,
   });

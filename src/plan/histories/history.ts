@@ -45,6 +45,8 @@ export type InputDeed =
       readonly unplaced?: ReadonlySet<number> | undefined;
       /** Likewise: known deeds that were accepted for just this action of its row when that was mended. */
       readonly became?: readonly number[] | undefined;
+      /** Likewise: known deeds that the service took of its row when it rejected others of that, and that this one may be. */
+      readonly beside?: readonly number[] | undefined;
       /** Likewise: the run that rejected it. */
       readonly rejectedIn?: number | undefined;
       /** Likewise: by run that had it among its rejects, which row of its input it was. */

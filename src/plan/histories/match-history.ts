@@ -229,15 +229,16 @@ class Match {
   }
 
   /**
-   * A mended row that says what was accepted of it is that deed; if it says something else now, it was changed. Any other row
+   * A mended row that says what was accepted of it is that deed; if it says something else now, it was changed. One that says
+   * what was accepted beside it of its own row has its number now: the one that was rejected was taken out. Any other row
    * from a rejects file that says what was accepted since it was rejected is that deed, if it was still to be sent then: of
    * two rows that say the same, with another accepted between them, the first was superseded. A row that says what was
    * accepted before it was rejected may be that deed, or say the same once more (A, B and a bad row that becomes A). Where
    * something later was accepted, it does not matter which. A row that the ledger does not know may be any of these.
    */
   fromRejects(): void {
-    for (const [at, { content, became = [] }] of this.#open(false)) {
-      const same = became.find((of) => this.#left.has(of) && this.#knownAt(of).content === content);
+    for (const [at, { content, became = [], beside = [] }] of this.#open(false)) {
+      const same = [...became, ...beside].find((of) => this.#left.has(of) && this.#knownAt(of).content === content);
       if (same !== undefined) this.#bind(at, same, "old");
     }
     // What another one says now may have changed its number in the row.

@@ -5,7 +5,7 @@ import { parseJson } from "../../actions/json.ts";
 import { type AcceptedDeed, acceptedData, wasAgain } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
-import type { MendedDeed, RejectedRows } from "../../ledger/rejected-rows.ts";
+import type { MendedDeed, RejectedRows, TakenBeside } from "../../ledger/rejected-rows.ts";
 import type { AskedAt, Standings } from "../../ledger/row-places.ts";
 import { type BlockedRow, type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
 import type { LeftOut } from "../candidates/rows-not-sent.ts";
@@ -54,6 +54,8 @@ export interface MatchOptions {
   readonly standingsOf: (candidate: Pick<Candidate, "row" | "nth">, action: Action) => Standings | undefined;
   /** What was accepted of a row when it was mended, where it comes from a rejects file. */
   readonly mendedTo: (row: number) => readonly MendedDeed[];
+  /** What the service took of a row when it rejected others of it, where it comes from a rejects file. */
+  readonly takenBeside: (row: number) => readonly TakenBeside[];
   /** The runs that rejected rows of a history (hex) which are open still, and which the input lacks. */
   readonly rejectedBeside: (history: string) => ReadonlySet<number>;
   /** Whether any row comes from a rejects file. */

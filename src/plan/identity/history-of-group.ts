@@ -121,7 +121,7 @@ function placeOf(
   group: DeedGroup,
   candidate: Doubtful,
   known: readonly KnownOfHistory[],
-): Pick<KnownInput, "after" | "asked" | "behind" | "unplaced" | "became"> {
+): Pick<KnownInput, "after" | "asked" | "behind" | "unplaced" | "became" | "beside"> {
   const isReplaced = replaces(candidate.action);
   const standingOf = candidate.untimed || isReplaced ? standingsOf(group, candidate) : undefined;
   if (standingOf === undefined) return {};
@@ -141,6 +141,7 @@ function placeOf(
     behind: those("stood behind", "sent behind").intersection(taken),
     ...(isReplaced && { unplaced: those(...UNPLACED).intersection(taken) }),
     became: became(group, candidate),
+    beside: beside(group, candidate),
   };
 }
 
@@ -154,6 +155,23 @@ function became(group: DeedGroup, { row, action, nth }: Doubtful): KnownInput["b
   return group.options.mendedTo(row).flatMap(({ accepted, name }) => {
     const of = group.tried.findIndex(({ runNo, seq }) => runNo === accepted.runNo && seq === accepted.seq);
     return of === -1 || name !== openActionText(action, nth) ? [] : of;
+  });
+}
+
+/**
+ * Deeds that were accepted of the candidate's own row, of which it may be one since its row has lost another. Of those of which
+ * the last one counts, only the last: sent once more, it would change nothing. Scans without a time all say the same, so the
+ * candidate must be in the place of an accepted one, or the only one.
+ */
+function beside(group: DeedGroup, candidate: Doubtful): KnownInput["beside"] {
+  const { row, action, nth, content } = candidate;
+  const asked = group.tried[askedAt(group, candidate) ?? -1];
+  if (asked?.content.equals(content) === true || group.pending.length > 0) return [];
+  const last = group.tried.findLastIndex(({ isTaken }) => isTaken);
+  return group.options.takenBeside(row).flatMap(({ accepted, name }) => {
+    const of = group.tried.findIndex(({ runNo, seq }) => runNo === accepted.runNo && seq === accepted.seq);
+    const isInPlace = asked === undefined && (nth === 0 || name === openActionText(action, nth));
+    return of !== -1 && (replaces(action) ? of === last : isInPlace) ? [of] : [];
   });
 }
 

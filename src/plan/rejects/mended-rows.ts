@@ -2,7 +2,7 @@
 
 import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { NO_REJECTED_ROWS, type RejectedRows } from "../../ledger/rejected-rows.ts";
-import { countsOfNames, openActionText, openNames } from "../../mapping/open-actions.ts";
+import { countsOfNames, openActionText, openNames, parseName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
 
@@ -79,7 +79,10 @@ export interface StillOpen {
 export function createRowMarks(
   keys: ReadonlySet<string>,
   sees: "all" | "some",
-  known: Pick<RejectedRows, "openSince" | "closedOf" | "deedsOf" | "isTaken" | "rulesOf"> = NO_REJECTED_ROWS,
+  known: Pick<
+    RejectedRows,
+    "openSince" | "closedOf" | "takenBeside" | "deedsOf" | "isTaken" | "rulesOf"
+  > = NO_REJECTED_ROWS,
 ): RowMarks {
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
@@ -129,13 +132,15 @@ export function createRowMarks(
  * with, all is open that nobody has sent.
  */
 function openOfMended(
-  known: Pick<RejectedRows, "closedOf" | "deedsOf" | "isTaken">,
+  known: Pick<RejectedRows, "closedOf" | "takenBeside" | "deedsOf" | "isTaken">,
   key: string,
   { actions, nths, isSound }: Given,
 ): StillOpen {
   const names = actions.map(({ action }, at) => openActionText(action, nths[at] ?? 0));
   const given = countsOfNames(names);
-  const closed = countsOfNames(known.closedOf(key));
+  const closed = new Map(countsOfNames(known.closedOf(key)));
+  const beside = new Set(known.takenBeside(key).map(({ name }) => name));
+  for (const [kind, count] of beyond(beside, closed)) closed.set(kind, (closed.get(kind) ?? 0) + count);
   const isMore = (kind: string): boolean => (given.get(kind) ?? 0) > (closed.get(kind) ?? 0);
   // The next row of its event gives a newEvent that stands in the row only because it is the first.
   const isOnlyEvents = actions.every(({ action }) => registersEvent(action));
@@ -149,6 +154,12 @@ function openOfMended(
     closed: [...closed.values()].reduce((sum, count) => sum + count, 0),
     others: open.length > 0 ? [] : saysElse(known, key, actions),
   };
+}
+
+/** Of each kind, how many of the names are beyond those that a count of the kind implies. */
+function beyond(names: Iterable<string>, counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const kinds = Array.from(names, parseName).filter(({ nth, action }) => (nth ?? 1) > (counts.get(action) ?? 0));
+  return new Map([...Map.groupBy(kinds, ({ action }) => action)].map(([kind, { length }]) => [kind, length]));
 }
 
 /** A field that the accepted one has and this one lacks may be the very one that was mended. */

@@ -294,6 +294,129 @@ describe("a bad row of which a mended one was accepted is done with what was acc
   });
 });
 
+describe("what the service took of a row itself is no part of what is open beside its mended one", () => {
+  const IMAGE = (column: string): string =>
+    `updateTicket: {when: {${column}: {empty: false}}, fields: {imageUrl: "https://i.example/{${column}}.png"}}`;
+  const UNTIMED = (column: string): string => `scannedTicket: {when: {${column}: {empty: false}}, fields: {}}`;
+
+  /** An event with a ticket, and a night whose row the service takes without the items of these numbers. */
+  async function rejectedNight(actions: readonly string[], row: string, items: readonly number[]): Promise<Field> {
+    const field = await openField();
+    const before = [
+      '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}',
+      '{"action":"soldTicket","data":{"eventId":"E","ticketId":"S1","userId":"u","price":"1","orderTime":1780000000}}',
+    ];
+    await field.write("before.ndjson", `${before.join("\n")}\n`);
+    expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+    await field.write("tickets.config.yaml", source(actions));
+    await field.write("sales.csv", `Ticket,One,Two,More\n${row}\n`);
+    field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [...items] });
+    const night = await field.stream(["sales.csv"]);
+    expect(night.summary?.actions, night.said).toMatchObject({ rejected: items.length });
+    field.setFaults();
+    return field;
+  }
+
+  const SCANS = [scanOf("One"), scanOf("Two")];
+  const SCANNED = "S1,1780000100,1780000200,x";
+
+  test.each([
+    ["with another time", "S1,1780000150,1780000200", "1:scannedTicket", ["scannedTicket S1 1780000150"]],
+    ["without it", "S1,,1780000200", "1:scannedTicket", []],
+    ["without it, and with no more in tickets:actions", "S1,,1780000200", "", []],
+    [
+      "with another time, and with no more in tickets:actions",
+      "S1,1780000150,1780000200",
+      "",
+      ["scannedTicket S1 1780000150"],
+    ],
+  ] as const)("a rejected scan that is mended %s", async (_, row, open, sent) => {
+    const field = await rejectedNight(SCANS, SCANNED, [0]);
+    const before = acceptedBy(field);
+    const rejects = await field.read("sales.rejects.csv");
+    expect(rejects).toContain(",1:scannedTicket,");
+    const mendedRow = rejects.replace("S1,1780000100,1780000200", row).replace(",1:scannedTicket,", `,${open},`);
+    await field.write("sales.rejects.csv", mendedRow);
+    expect((await field.stream(["sales.rejects.csv"])).exitCode).toBe(0);
+    const night = await field.stream(["sales.csv"]);
+    expect(night.summary, night.said).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+    expect(night.said).toContain("mended-unsure: sales.csv:2");
+    expect(acceptedBy(field)).toEqual([...before, ...sent]);
+    // What the mapping has since is open all the same.
+    await field.write("tickets.config.yaml", source([...SCANS, "invalidatedTicket: {fields: {}}"]));
+    await isToldAndOpen(field, "invalidatedTicket");
+    await field.write("tickets.config.yaml", source([...SCANS, 'scannedTicket: {fields: {orderTime: "1780000300"}}']));
+    expect((await field.stream(["sales.csv"])).said).toContain("mended-gives-more");
+  });
+
+  test("it does not stand for what is open of its kind", async () => {
+    const actions = [...SCANS, 'invalidatedTicket: {fields: {orderTime: "{More}"}}'];
+    const field = await rejectedNight(actions, "S1,1780000100,1780000200,1780000300", [0, 2]);
+    const rejects = await field.read("sales.rejects.csv");
+    expect(rejects).toContain(",1:scannedTicket invalidatedTicket,");
+    await field.write(
+      "sales.rejects.csv",
+      rejects.replace("1780000300", "1780000301").replace("1:scannedTicket invalidated", "invalidated"),
+    );
+    expect((await field.stream(["sales.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+    const told = await field.stream(["sales.csv"]);
+    expect(told.exitCode, told.said).toBe(3);
+    expect(told.said).toContain("mended-gives-more");
+    expect(told.said).toContain("1:scannedTicket");
+  });
+
+  test("it stays in its history: a scan without a time that another row brings is one more", async () => {
+    const field = await rejectedNight([UNTIMED("One"), UNTIMED("Two")], "S1,y,y,x", [0]);
+    await mend(field, "S1,y,y,x", "S1,y,y,z");
+    expect((await field.stream(["sales.rejects.csv"], { again: true })).summary?.actions).toMatchObject({
+      accepted: 1,
+    });
+    await field.write("sales.csv", "Ticket,One,Two,More\nS1,y,y,x\nS1,y,,new\n");
+    const night = await field.stream(["sales.csv"]);
+    expect(night.summary, night.said).toMatchObject({ exitCode: 0, rows: { mended: 1 }, actions: { accepted: 1 } });
+    expect((await field.stream(["sales.csv"])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 1 });
+  });
+
+  test.each([
+    ["update", [IMAGE("One"), IMAGE("Two")], "S1,a,b,x", "S1,,b,x"],
+    ["scan without a time", [UNTIMED("One"), UNTIMED("Two")], "S1,y,y,x", "S1,,y,x"],
+  ] as const)(
+    "it was sent already where its number is that of the rejected one, which was taken out: %s",
+    async (_, actions, row, now) => {
+      const field = await rejectedNight(actions, row, [0]);
+      const before = acceptedBy(field);
+      await mend(field, row, now);
+      const mended = await field.stream(["sales.rejects.csv"]);
+      expect(mended.summary, mended.said).toMatchObject({ exitCode: 0, actions: { total: 1, alreadySent: 1 } });
+      expect(mended.said).not.toContain("--again");
+      expect(acceptedBy(field)).toEqual(before);
+    },
+  );
+
+  test("an update that is back to what was accepted before another one is told as before", async () => {
+    const field = await rejectedNight([IMAGE("One"), IMAGE("Two")], "S1,a,b,x", [0]);
+    await field.write(
+      "more.ndjson",
+      '{"action":"updateTicket","data":{"ticketId":"S1","imageUrl":"https://i.example/c.png"}}\n',
+    );
+    expect((await field.stream(["more.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+    await mend(field, "S1,a,b,x", "S1,,b,x");
+    const mended = await field.stream(["sales.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 0, alreadySent: 0, superseded: 1 });
+  });
+
+  test("a scan that has lost its time is not that one, which its row still gives", async () => {
+    const field = await rejectedNight(
+      ['scannedTicket: {fields: {orderTime: "{One}"}}', UNTIMED("Two")],
+      "S1,1780000100,y,x",
+      [0],
+    );
+    await mend(field, "S1,1780000100,y", "S1,,y");
+    const mended = await field.stream(["sales.rejects.csv"]);
+    expect(mended.summary?.actions, mended.said).toMatchObject({ total: 1, alreadySent: 0 });
+  });
+});
+
 describe("rejects that name an action by its number", () => {
   /** Rows of a gate of which the service rejects one scan, and the accepted ones. */
   const rejectedNight = async (config: string, item: number): Promise<Field> => {
