@@ -13,7 +13,7 @@ import type { Reporter } from "./reporter.ts";
 export const PROBLEMS_SHOWN = 50;
 
 /** The longest remedy, and what it may quote of the input. */
-const LONGEST_HINT = 600;
+const LONGEST_HINT = 900;
 
 /** A value fit for a terminal, with all but its ends hidden where it names a person. */
 export function shown(field: string | undefined, value: string, verbose: boolean): string {
@@ -171,14 +171,22 @@ const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set([
   "deed-repeated",
   "history-late",
   "history-superseded",
+  "history-unclear",
+  "imported-history",
+  "key-shared",
+  "mended-gives-more",
+  "mended-unsure",
   "state-came-back",
 ]);
 
 /** ` Not sent either: resales.csv:7, resales.csv:9 and 8 more.` */
 function alsoNotSent(all: readonly Problem[], named: Problem, times: number, most: number): string {
-  const others = all.filter((problem) => problem !== named).slice(0, most);
-  const places = others.map(({ source, line }) => `${cleanText(source, 200)}:${line}`);
-  return places.length === 0 ? "" : ` Not sent either: ${places.join(", ")}${andMore(times - 1 - places.length)}.`;
+  const others = all.filter((problem) => problem !== named);
+  // A row may have several of them.
+  const places = [...new Set(others.map(({ source, line }) => `${cleanText(source, 200)}:${line}`))];
+  const shown = places.slice(0, most);
+  const more = places.length - shown.length + times - all.length;
+  return shown.length === 0 ? "" : ` Not sent either: ${shown.join(", ")}${andMore(more)}.`;
 }
 
 /** The warnings of a rule that no earlier run reported. Where not all are kept, all count as new. */

@@ -157,3 +157,35 @@ test("deeds of a row wait for a sale of the same row that waits for what is in d
   expect(sent.said).not.toContain("ticket-not-sold");
   expect(taken(field)).toEqual(["newEvent g", "soldTicket t1", "soldTicket t9", "resoldTicket t9"]);
 });
+
+test("a row that has grown and says again what was accepted of its older form: the rest goes without it, and then all is known", async () => {
+  const update = 'updateTicket: {fields: {imageUrl: "https://i.example/{A}.png"}}';
+  const scan = (column: string): string =>
+    `scannedTicket: {when: {${column}: {empty: false}}, fields: {orderTime: "{${column}}"}}`;
+  const actions = [SOLD.replace("10.00", "{P}"), update, scan("S"), scan("R")];
+  const field = await openRows(actions.join(", "));
+  const header = `${HEADER},P,A,S,R`;
+  const mend = async (file: string, from: string, to: string): Promise<void> =>
+    field.write(file, (await field.read(file)).replace(from, to));
+  await field.write("rows.csv", table(header, "g,t1,u1,?,a,1780000100,"));
+  expect((await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
+  await mend("rows.rejects.csv", "?", "9.50");
+  expect((await field.stream(["rows.rejects.csv"])).exitCode).toBe(0);
+  const before = taken(field);
+  await rm(join(field.folder, "rows.rejects.csv"));
+  await field.write("rows.csv", table(header, "g,t1,u1,?,a,1780000100,1780000200"));
+  expect((await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
+  await mend("rows.rejects.csv", "?", "9.50");
+  const told = await field.stream(["rows.rejects.csv"]);
+  expect(told.exitCode, told.said).toBe(3);
+  expect(told.said).toContain("which sends it a second time if the service has it");
+  const rest = /stream the row alone with (?<names>.+) in tickets:actions, and without --again\./.exec(told.said);
+  expect(rest?.groups?.names, told.said).toBe("2:scannedTicket");
+  const [columns = "", row = ""] = (await field.read("rows.rejects.csv")).split("\n");
+  expect(columns).toMatch(/,tickets:actions,tickets:row$/);
+  await field.write("rows.rejects.csv", `${columns}\n${row.replace(/,,(?=[^,]+$)/, ",2:scannedTicket,")}\n`);
+  const done = await field.stream(["rows.rejects.csv"]);
+  expect(done.exitCode, done.said).toBe(0);
+  expect((await field.stream(["rows.csv"])).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+  expect(taken(field)).toEqual([...before, "scannedTicket t1 1780000200"]);
+});

@@ -179,7 +179,7 @@ export class OnePass {
       this.#holdBack(row, row.actions, row.at);
       return;
     }
-    const problems = row.fates.flatMap(({ candidate, fate }) => this.#problemsOf(candidate, fate, row.at));
+    const problems = row.fates.flatMap(({ candidate, fate }) => this.#problemsOf(candidate, fate, row));
     this.#assume(row);
     problems.push(...this.#repeatsIn(row));
     const isSound = !problems.some(isError);
@@ -223,8 +223,9 @@ export class OnePass {
   }
 
   /** What is wrong with an action of a row, given the row itself and those before it. */
-  #problemsOf(candidate: Candidate, fate: Fate, at: SourceLine): readonly Problem[] {
+  #problemsOf(candidate: Candidate, fate: Fate, { at, open }: RowFates): readonly Problem[] {
     const findings: Finding[] = [];
+    const rest = UNDECIDED.has(fate) ? open.map(({ action, nth }) => openActionText(action, nth)) : undefined;
     if (fate === "imported") findings.push(importedHistory(candidate));
     else {
       const detail = this.#known.verdicts.detailOf(candidate);
@@ -235,7 +236,7 @@ export class OnePass {
     if (before !== undefined) findings.push(heldBack(before));
     return findings.flatMap((finding) => {
       const severity = this.#options.severityOf(finding.rule);
-      return severity === "off" ? [] : [{ ...at, severity, ...this.#named(finding, candidate) }];
+      return severity === "off" ? [] : [{ ...at, severity, ...this.#named(finding, candidate, rest) }];
     });
   }
 
@@ -267,8 +268,8 @@ export class OnePass {
       for (const each of findings) problems.push({ ...at, ...placed(this.#named(each, open[index] ?? head), inFile) });
   }
 
-  #named<F extends Finding>(finding: F, candidate: Candidate): F {
-    return namingAction(finding, candidate, this.#places.isOfSource(candidate.input));
+  #named<F extends Finding>(finding: F, candidate: Candidate, rest?: readonly string[]): F {
+    return namingAction(finding, candidate, { isOfSource: this.#places.isOfSource(candidate.input), rest });
   }
 
   /** What follows an action of a row that is not sent waits for it. */
