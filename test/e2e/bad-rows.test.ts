@@ -40,7 +40,9 @@ describe("one bad row among 12,000", () => {
   const { text, ticketId, price } = withBadPrice(line);
   const sold = readTable(SALES).map((row) => row.ticketId);
 
-  test("stops the run before anything is sent, and says where, what, why and what to do", async () => {
+  test("stops the run before anything is sent, and says where, what, why and what to do", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", text);

@@ -227,7 +227,7 @@ test("--encoding reads what is not UTF-8; without it the place is named and noth
   expect(service.sent()[1]?.data.userId).toBe("Zo\u00eb");
 });
 
-test("line numbers are those of an editor, after cells with line breaks too", async () => {
+test("line numbers are those of an editor, after cells with line breaks too", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write(
@@ -270,7 +270,7 @@ describe("plan", () => {
     expect(service.requests.map(({ body }) => body.toString())).toEqual(bodies);
   });
 
-  test("of invalid input is exit 3 and nothing on standard output", async () => {
+  test("of invalid input is exit 3 and nothing on standard output", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", salesTable(3).replace(",11.50,", ",?,"));
     expect(await place.tickets(["plan", "sales.csv"])).toMatchObject({ exitCode: 3, stdout: "" });

@@ -93,7 +93,7 @@ describe("an output file that others touch while the run writes it", () => {
     await expectAllOnce(place, service);
   });
 
-  test("touched, but not changed, it is written on", async () => {
+  test("touched, but not changed, it is written on", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     meanwhile(service, () => atRest(place, () => overwrite(place.path("promises.ndjson"), "{")));
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);

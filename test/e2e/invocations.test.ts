@@ -119,7 +119,9 @@ test("status begins with the last success and the last failure, and shows files 
   });
 });
 
-test("status --max-age is 4 when the last success is older, or there was none; a check is no success", async () => {
+test("status --max-age is 4 when the last success is older, or there was none; a check is no success", {
+  tags: ["long"],
+}, async () => {
   const { place, service } = await openSales();
   const old = [...STATUS, "--max-age", "26h"];
   expect(await place.tickets(old, service)).toMatchObject({ exitCode: 4 });

@@ -67,7 +67,7 @@ describe("a wrong key", () => {
     },
   );
 
-  test("is mended by the right one and the same command", async () => {
+  test("is mended by the right one and the same command", { tags: ["long"] }, async () => {
     const place = openSales();
     const service = await startService();
     const wrong = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };

@@ -393,7 +393,9 @@ async function resetSandbox(place: Workplace): Promise<void> {
   expect(reset.exitCode).toBe(0);
 }
 
-test("after a reset the same command sends everything to the new sandbox, and the old promises are set aside", async () => {
+test("after a reset the same command sends everything to the new sandbox, and the old promises are set aside", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   place.write("sales.csv", salesTable(3));
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");

@@ -51,7 +51,9 @@ describe("tickets init", () => {
     expect(parse(planned.stdout)).toEqual(parse(readFileSync(EVENTBRITE.replace(".csv", ".expected.ndjson"), "utf8")));
   });
 
-  test("makes one config of several exports, which the command that it names takes as they are", async () => {
+  test("makes one config of several exports, which the command that it names takes as they are", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     cpSync(fixture("exports/alfio/tickets.csv"), place.path("tickets.csv"));
     cpSync(fixture("exports/hievents/events.csv"), place.path("events.csv"));
@@ -292,7 +294,7 @@ describe("never a silent wrong reading", () => {
     expect(stderr).toContain(rule);
   });
 
-  test("values of unmapped statuses are counted and shown", async () => {
+  test("values of unmapped statuses are counted and shown", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("tickets.config.yaml", SOURCE);
     const rows = ["t0;paid", "t1;open", "t2;open", "t3;lost"].map((start) => GOOD.replace("t1;paid", start));

@@ -67,7 +67,7 @@ describe("standard output", () => {
     expect(JSON.parse(stdout)).toEqual({ error, exitCode: 2 });
   });
 
-  test("can't be both: --json with --output - is exit 2, and nothing is sent", async () => {
+  test("can't be both: --json with --output - is exit 2, and nothing is sent", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     const { exitCode, stdout, stderr } = await place.tickets([...SEND, "--json", "-o", "-"], service);
     expect(exitCode).toBe(2);
@@ -210,7 +210,7 @@ describe("--quiet", () => {
       });
   });
 
-  test("tells all when something is wrong", async () => {
+  test("tells all when something is wrong", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write("sales.csv", salesTable(3).replace(",10.50,", ",?,").replace(",11.50,", ",?,"));
     const { exitCode, stderr } = await place.tickets([...SEND, "--quiet"], service);
@@ -289,7 +289,7 @@ describe("an output file", () => {
     expect(forced.stderr).toContain(aside[0]);
   });
 
-  test("that was changed since is exit 2 before anything is sent", async () => {
+  test("that was changed since is exit 2 before anything is sent", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const changed = place.read("promises.ndjson").replace("T-1", "T-X");
@@ -383,7 +383,7 @@ describe("--dry-run", () => {
     expect(service.connections()).toBe(0);
   });
 
-  test("leaves a ledger as it is, and counts what it knows", async () => {
+  test("leaves a ledger as it is, and counts what it knows", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     await place.tickets(SEND, service);
     place.write("sales.csv", salesTable(15));
@@ -394,7 +394,7 @@ describe("--dry-run", () => {
     expect(service.sent()).toHaveLength(12);
   });
 
-  test("does so for the sandbox, and leaves no temporary files", async () => {
+  test("does so for the sandbox, and leaves no temporary files", { tags: ["long"] }, async () => {
     const { place } = await openSales();
     const { summary } = await place.summary(["stream", "sales.csv", "--dry-run", "--max-invalid", "100%"]);
     expect(summary).toMatchObject({ state: "dry run" });
@@ -408,7 +408,7 @@ describe("--dry-run", () => {
   });
 });
 
-test("--limit sends a canary; the full command afterwards sends the rest", async () => {
+test("--limit sends a canary; the full command afterwards sends the rest", { tags: ["long"] }, async () => {
   const { place, service } = await openSales(120);
   const canary = await place.summary([...SEND, "--limit", "10"], service);
   expect(canary.summary).toMatchObject({ exitCode: 0, rows: { read: 10 }, actions: { total: 10, accepted: 10 } });

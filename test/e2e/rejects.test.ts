@@ -21,7 +21,9 @@ const TWO_UPDATES = `sources:
 
 const sentOf = (service: Service): readonly Item["data"][] => service.sent().map(({ data }) => data);
 
-test("of two updates in a row the rejected one alone is open, and stays so when it is rejected again", async () => {
+test("of two updates in a row the rejected one alone is open, and stays so when it is rejected again", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService({
     failureOf: ({ data }) => ("mediaUrl" in data ? { status: "error" } : undefined),
@@ -80,7 +82,9 @@ test("of many rejected actions the first are named, and the others counted", asy
   expect(readTable(place.read("sales.rejects.csv"))).toHaveLength(8);
 });
 
-test("two nights' rejects hold a row once, whatever holds it, and two rejects files of it are one row when they are streamed", async () => {
+test("two nights' rejects hold a row once, whatever holds it, and two rejects files of it are one row when they are streamed", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write("updates.csv", "ticketId,imageUrl\nT-1,no address\n");

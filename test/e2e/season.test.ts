@@ -136,7 +136,9 @@ test("every promise is the one that the service gave for that action", async () 
   expect(promises.map(({ ticketId, actionPromise }) => [ticketId, actionPromise])).toEqual([...given]);
 });
 
-test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is no news as NDJSON", async () => {
+test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is no news as NDJSON", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const tables = [...STEMS, "invalidations"].map((stem) => fixture(`${stem}.csv`));
   const { summary } = await place.summary(["stream", ...tables]);

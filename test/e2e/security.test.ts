@@ -213,7 +213,7 @@ describe("what came from elsewhere reaches a terminal without control characters
     expectPrintable(await place.tickets(["settle", run, "--env", "playground", "--reason", HOSTILE], service));
   });
 
-  test("from the item of a rejected action", async () => {
+  test("from the item of a rejected action", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(2);
     service.behave({ failureOf: () => ({ status: HOSTILE, message: HOSTILE + FORGED }) });
     const ended = await place.tickets([...SEND, "--verbose"], service);
@@ -328,7 +328,7 @@ describe("links", () => {
     expect(place.read("precious.txt")).toBe("precious\n");
   });
 
-  test("in the temporary folder that another user may have prepared are not followed", async () => {
+  test("in the temporary folder that another user may have prepared are not followed", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     mkdirSync(place.path("theirs"), { mode: 0o777 });
     symlinkSync(place.path("theirs"), place.path(`tmp/tickets-${process.getuid?.()}`));

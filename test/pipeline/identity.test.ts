@@ -97,7 +97,7 @@ describe("a history without times", () => {
     expect(images(field)).toBe("a c b");
   });
 
-  test("a rejected update that nothing followed is tried again", async () => {
+  test("a rejected update that nothing followed is tried again", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b"))));
     field.setFaults(rejecting(1));
@@ -175,7 +175,9 @@ describe("a history without times", () => {
     expect(acceptedOf(field, "updateTicket", "imageUrl")).toEqual([url("a"), undefined]);
   });
 
-  test("what repeats in a way that can't be told is a problem that shows both sides, and --again sends it", async () => {
+  test("what repeats in a way that can't be told is a problem that shows both sides, and --again sends it", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), updated(url("a"))));
     await field.stream(["updates.ndjson"]);
@@ -248,7 +250,7 @@ describe("a history without times", () => {
     });
   });
 
-  test("what follows on a row of which that can't be told is held with it", async () => {
+  test("what follows on a row of which that can't be told is held with it", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), updated(url("a"))));
     await field.stream(["updates.ndjson"]);
@@ -286,7 +288,9 @@ describe("a row that is invalid tonight", () => {
     expect(images(field)).toBe("a b c d");
   });
 
-  test("leaves nothing open where it stands in the place of an accepted one, and the rejects leave it out", async () => {
+  test("leaves nothing open where it stands in the place of an accepted one, and the rejects leave it out", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), updated(url("c"))));
     await field.stream(["updates.ndjson"]);
@@ -462,7 +466,9 @@ test("a newEvent of which only an update was accepted is sent with a warning, or
   expect(processedBy(field.sandbox)).toBe("E (E) E (E) (E) E");
 });
 
-test("an id that is a number with an exponent is not sent, since the next export may write it otherwise", async () => {
+test("an id that is a number with an exponent is not sent, since the next export may write it otherwise", {
+  tags: ["long"],
+}, async () => {
   const field = await openSold();
   const scan = (ticketId: string): string => `{"ticketId":${ticketId},"orderTime":1768600005}\n`;
   await field.write("scans.ndjson", scan("1.5e3"));
@@ -542,7 +548,9 @@ describe("resales whose prices are written otherwise", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["ben", "carla", "dave", "ben"]);
   });
 
-  test("are a problem where a ticket may have gone back to someone, and are sent by nobody but a person", async () => {
+  test("are a problem where a ticket may have gone back to someone, and are sent by nobody but a person", {
+    tags: ["long"],
+  }, async () => {
     const { field, night } = await openResales();
     await night(["T,ben,18.00", "T,carla,21.00"]);
     const delta = await night(["T,ben,25.00"], "resales-delta.csv");
@@ -635,7 +643,9 @@ describe("a history with times", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["u2", "u4"]);
   });
 
-  test("a resale of an earlier time than an accepted one is late, in any file, but with --again", async () => {
+  test("a resale of an earlier time than an accepted one is late, in any file, but with --again", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     const resales = async (name: string, of: readonly object[], again = false) => {
       await field.write(name, lines(...of));
@@ -856,7 +866,9 @@ describe("a file that holds its rows twice", () => {
   const times = (field: Field): readonly unknown[] => acceptedOf(field, "scannedTicket", "orderTime");
   const [ONE, TWO, MINUTE] = [1768700011, 1768700022, 1768700040];
 
-  test("sends none of those of one second, the first night or any other; which are two goes with --again", async () => {
+  test("sends none of those of one second, the first night or any other; which are two goes with --again", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("scans.csv", scans(ONE, TWO, ONE, TWO));
     const first = await field.stream(["scans.csv"]);
@@ -1103,7 +1115,9 @@ describe("claims", () => {
   const claimed = (data: object): object => ({ action: "claimedTicket", data: { ticketId: "T", ...data } });
   const wallet = "0x52908400098527886E0F7030069857D2E4169EE7";
 
-  test("of one ticket are the same where their recipients agree as far as both give them", async () => {
+  test("of one ticket are the same where their recipients agree as far as both give them", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     const claims = async (...of: readonly object[]) => {
       await field.write("claims.ndjson", lines(...of));
@@ -1511,7 +1525,7 @@ describe("a key of the source", () => {
     );
   });
 
-  test("does not let a deed undo what came after it", async () => {
+  test("does not let a deed undo what came after it", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write(
       "tickets.config.yaml",
@@ -2483,7 +2497,9 @@ describe("two inputs of one run that overlap", () => {
     expect((await field.stream(["scans-3.csv"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 2 });
   });
 
-  test("hold a resale of one time that says something else in each, which is changed once one was accepted", async () => {
+  test("hold a resale of one time that says something else in each, which is changed once one was accepted", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("one.ndjson", lines(resold("b", MONDAY)));
     await field.write("other.ndjson", lines(resold("c", MONDAY)));

@@ -133,7 +133,7 @@ describe("an older copy of the ledger, put back after a doubt", () => {
     expectNothingDoubled(field.sandbox);
   });
 
-  test("that is put back a second time is noticed again", async () => {
+  test("that is put back a second time is noticed again", { tags: ["long"] }, async () => {
     const { field, putBack } = await doubtAfterCopy();
     putBack();
     expect((await person(field)).exitCode).toBe(6);
@@ -160,7 +160,9 @@ describe("an older copy of the ledger, put back after a doubt", () => {
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
 
-  test("with promises on standard output: closing the run leaves what is not known in doubt", async () => {
+  test("with promises on standard output: closing the run leaves what is not known in doubt", {
+    tags: ["long"],
+  }, async () => {
     const field = await openField();
     await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
     field.setFaults({ fault: "status", status: 429, on: { request: 2 } });
@@ -256,7 +258,9 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
 
-  test("and which a person goes on with sends nothing that another run has sent since, as its promises tell", async () => {
+  test("and which a person goes on with sends nothing that another run has sent since, as its promises tell", {
+    tags: ["long"],
+  }, async () => {
     const update = { action: "updateTicket", data: { ticketId: "A", imageUrl: "https://x.example/1" } };
     const later = { action: "updateTicket", data: { ticketId: "A", imageUrl: "https://x.example/2" } };
     const { field, run, putBack } = await stoppedAtCopy([...INPUT.slice(0, 4), update, sale("X")]);
@@ -327,7 +331,7 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect(processedBy(field.sandbox), "what was closed unsent is not in doubt").toBe(ALL);
   });
 
-  test("whose older update was closed unsent since does not undo the newer one", async () => {
+  test("whose older update was closed unsent since does not undo the newer one", { tags: ["long"] }, async () => {
     const update = (url: string): object => ({
       action: "updateTicket",
       data: { ticketId: "A", imageUrl: `https://x.example/${url}` },
@@ -440,7 +444,7 @@ describe("an older copy of the ledger in which a run is open", () => {
       return { field, run, restore: () => renameSync(kept, plan) };
     }
 
-    test("sends nothing again that its promises tell, though they can't be placed", async () => {
+    test("sends nothing again that its promises tell, though they can't be placed", { tags: ["long"] }, async () => {
       const { field, run } = await importedWithoutPlan();
       await forget(field);
       await person(field, "abandon");
@@ -474,7 +478,7 @@ describe("an older copy of the ledger in which a run is open", () => {
     });
   });
 
-  test("can be looked at where its promises can't be imported any more", async () => {
+  test("can be looked at where its promises can't be imported any more", { tags: ["long"] }, async () => {
     const { field, putBack } = await stoppedAtCopy();
     expect((await goOn(field)).exitCode).toBe(0);
     putBack();
@@ -689,7 +693,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
       expect(processedBy(field.sandbox), "the second update is another deed").toBe("E A B A A");
     });
 
-    test("is asked for one by one where the first run's own promises are not known", async () => {
+    test("is asked for one by one where the first run's own promises are not known", { tags: ["long"] }, async () => {
       const { field, run } = await closedThenSent("-");
       forgetUnsent(field, run);
       loseLedger(field);
@@ -806,7 +810,9 @@ describe("a ledger put back from the night before", () => {
     expect((await night(field, "third.ndjson")).said).toContain("changed");
   });
 
-  test("says how many actions are in doubt also where the import has put more into doubt before", async () => {
+  test("says how many actions are in doubt also where the import has put more into doubt before", {
+    tags: ["long"],
+  }, async () => {
     const field = await openField();
     await write(field);
     expect((await night(field)).exitCode).toBe(0);
@@ -897,7 +903,9 @@ describe("a ledger and its list of runs, both put back from the night before", (
     },
   );
 
-  test("lack two nights whose promises have files of their own: both are named, and missed until they are imported", async () => {
+  test("lack two nights whose promises have files of their own: both are named, and missed until they are imported", {
+    tags: ["long"],
+  }, async () => {
     const { field, putBack } = await oneNight();
     await write(field, [...INPUT, ...SALES.slice(0, 2)]);
     expect((await night(field, "second.ndjson")).exitCode).toBe(0);

@@ -58,7 +58,7 @@ test("whatever an export holds, the config can be read, and asks only for what i
       },
     ),
     {
-      numRuns: 500,
+      numRuns: 250,
       examples: [
         [{ header: ["ID", "\ufffd#"], rows: [["1", "\ufffd"]], fileName: "\ufffd.csv", isWhole: true }],
         [{ header: ["", "", "ID", "\ufffd#", ""], rows: [["", "", "ID", "!", "ID"]], fileName: "", isWhole: false }],

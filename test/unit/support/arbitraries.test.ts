@@ -51,7 +51,7 @@ test("a random self-consistent history is accepted whole", () => {
       );
       expect(record.map(({ actionPromise }) => actionPromise)).toEqual(accepted);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
@@ -68,7 +68,7 @@ test("a mutated action is refused by the sandbox for the rule that validateItem 
         seen.add(rule);
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
   expect(mutatedRules().filter((rule) => !seen.has(rule))).toEqual([]);
   expect(engine.counts()).toMatchObject({ events: 0, tickets: 0, accepted: 0 });

@@ -79,7 +79,9 @@ describe("a row whose ticket or event could not be read", () => {
       expect(acceptedOf(field, "resoldTicket")).toBe("ann cid bob");
     });
 
-    test("is a problem beside what was accepted before, of which some may stand behind it", async () => {
+    test("is a problem beside what was accepted before, of which some may stand behind it", {
+      tags: ["long"],
+    }, async () => {
       const field = await openSold(config);
       await field.write("all.csv", `${RESALES}${resale("ann")}${resale("cid")}`);
       await field.stream(["all.csv"]);
@@ -244,7 +246,7 @@ function isKnownWhereItStood(_: string, config: string): void {
     expect(accepted(field)).toBe("one three four");
   });
 
-  test("is late where the service rejected it before, and it was superseded", async () => {
+  test("is late where the service rejected it before, and it was superseded", { tags: ["long"] }, async () => {
     const field = await openSold(config);
     await field.write("updates.csv", updates("one", "two"));
     field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
@@ -273,7 +275,7 @@ function isKnownWhereItStood(_: string, config: string): void {
     expect(accepted(field)).toBe("one three");
   });
 
-  test("is sent where it stands behind all that was accepted", async () => {
+  test("is sent where it stands behind all that was accepted", { tags: ["long"] }, async () => {
     const field = await openSold(config);
     await field.write("updates.csv", updates("one", "two"));
     await field.stream(["updates.csv"]);
@@ -394,7 +396,7 @@ describe("rejects that are streamed a second time", () => {
     expect(second.said).toContain("history-superseded: log.rejects.csv:2");
   });
 
-  test("send nothing more where the rows became something else", async () => {
+  test("send nothing more where the rows became something else", { tags: ["long"] }, async () => {
     const field = await rejectedNight(noted, "a c b c", [1, 3]);
     await field.write("log.rejects.csv", (await field.read("log.rejects.csv")).replaceAll(url("c"), url("e")));
     await field.stream(["log.rejects.csv"]);
@@ -410,7 +412,7 @@ describe("rejects that are streamed a second time", () => {
     expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("a c b c");
   });
 
-  test("send nothing more where one was sent with --again", async () => {
+  test("send nothing more where one was sent with --again", { tags: ["long"] }, async () => {
     const field = await rejectedNight(noted, "a c a c", [1, 3]);
     const [header, first] = (await field.read("log.rejects.csv")).split("\n");
     await field.stream(["log.rejects.csv"]);
@@ -763,7 +765,7 @@ test("unclear rows stay so behind a row of the same rejects that another night r
   expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("a");
 });
 
-test("a row that is rejected a second time keeps its first place", async () => {
+test("a row that is rejected a second time keeps its first place", { tags: ["long"] }, async () => {
   const field = await openSold();
   await field.write("all.csv", `${RESALES}${resale("ann")}${resale("bob", "")}${resale("cid")}`);
   await field.stream(["all.csv"], BEARING);

@@ -485,7 +485,7 @@ describe("a mended row whose lookup says something else the next night", () => {
       mend: ['"10,00"', "10.00"],
     });
 
-  test("in the place of what was accepted is told, and nothing is sent on a guess", async () => {
+  test("in the place of what was accepted is told, and nothing is sent on a guess", { tags: ["long"] }, async () => {
     const field = await openOrder();
     await field.write("orders.csv", "Ref,Images\nR1,B\n");
     const night = await field.stream(["sales.csv"]);
@@ -558,7 +558,9 @@ function isKnown(...[action, header, one, two, bad, good]: Kind): void {
   };
   const mended = (row: string, name: string): string => row.replace(bad, good(name));
 
-  test("is known when its rejects are streamed once more, and the next one of the file is sent", async () => {
+  test("is known when its rejects are streamed once more, and the next one of the file is sent", {
+    tags: ["long"],
+  }, async () => {
     const field = await openRejected();
     await mendOne(field, one, mended(one, "1"));
     const first = await field.stream(["log.rejects.csv"], { maxInvalid: { rows: 1 } });
