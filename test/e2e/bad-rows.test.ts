@@ -71,7 +71,9 @@ describe("one bad row among 12,000", () => {
     ).toEqual([]);
   });
 
-  test("with --max-invalid 1 the rest is sent, and the mended rejects are exactly what is missing", async () => {
+  test("with --max-invalid 1 the rest is sent, and the mended rejects are exactly what is missing", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     const service = await startService();
     place.write("sales.csv", text);

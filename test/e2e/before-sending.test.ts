@@ -122,7 +122,7 @@ describe("a proxy", () => {
     HTTPS_PROXY: `http://ann:s3cret@127.0.0.1:${port}`,
   });
 
-  test("that asks for a login is asked once, and named without it", async () => {
+  test("that asks for a login is asked once, and named without it", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const proxy = await openProxy(407);
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");

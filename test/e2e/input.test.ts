@@ -212,7 +212,9 @@ describe("a file that tickets wrote", () => {
   });
 });
 
-test("--encoding reads what is not UTF-8; without it the place is named and nothing is sent", async () => {
+test("--encoding reads what is not UTF-8; without it the place is named and nothing is sent", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const service = await startService();
   place.write("sales.csv", Buffer.from(salesTable(3).replace("user-2", "Zo\u00eb"), "latin1"));

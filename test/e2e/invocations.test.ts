@@ -29,7 +29,9 @@ function age(place: Workplace, hours: number): void {
   database.prepare("UPDATE runs SET ended_at = strftime('%Y-%m-%dT%H:%M:%fZ', ended_at, ?)").run(by);
 }
 
-test("every command that sends or checks leaves what it was, how it ended and what it counted; what only looks leaves nothing", async () => {
+test("every command that sends or checks leaves what it was, how it ended and what it counted; what only looks leaves nothing", {
+  tags: ["long"],
+}, async () => {
   const { place, service } = await openSales();
   const bad = place.write("bad.csv", salesTable(3).replaceAll("E-1", ""));
   await place.tickets(SEND, service);

@@ -94,8 +94,8 @@ describe("the right key", () => {
     expectSpokenAsSpecified(service);
     expectNoKey(place, said);
   };
-  test.each(forWalks(TALK, 4).short)(NAME, showsNowhere);
-  test.each(forWalks(TALK, 4).long)(NAME, { tags: ["long"] }, showsNowhere);
+  test.each(forWalks(TALK, 8).short)(NAME, showsNowhere);
+  test.each(forWalks(TALK, 8).long)(NAME, { tags: ["long"] }, showsNowhere);
 
   test.each([
     [400, 9],

@@ -213,7 +213,7 @@ describe("a ledger that was lost", () => {
 });
 
 describe("a ledger that was put back from an older copy", () => {
-  test("is noticed whatever the output is called", async () => {
+  test("is noticed whatever the output is called", { tags: ["long"] }, async () => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     const putBack = copyLedger(rig);

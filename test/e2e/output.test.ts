@@ -90,7 +90,9 @@ describe("--quiet", () => {
   const withoutNew = (stderr: string): string => stderr.replace(/^.* NEW( · .*)?\n/, "");
   const quietly = async (place: Workplace, service: Service) => place.tickets([...SEND, "--quiet"], service);
 
-  test("holds back progress and summary when all is well, and prints warnings, each once for its row", async () => {
+  test("holds back progress and summary when all is well, and prints warnings, each once for its row", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     const first = await quietly(place, service);
     expect(first.exitCode).toBe(0);
@@ -220,7 +222,7 @@ describe("--quiet", () => {
   });
 });
 
-test("--log-format json writes one JSON object a line on standard error", async () => {
+test("--log-format json writes one JSON object a line on standard error", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   const { stderr } = await place.tickets([...SEND, "--log-format", "json", "--verbose"], service);
   for (const line of readLines(stderr)) {
@@ -270,7 +272,9 @@ describe("an output file", () => {
     );
   });
 
-  test("that tickets did not write is exit 2 before anything is sent; --force sets it aside", async () => {
+  test("that tickets did not write is exit 2 before anything is sent; --force sets it aside", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     place.write("promises.ndjson", "my notes\n");
     const refused = await place.tickets([...SEND, "-o", "promises.ndjson"], service);
@@ -401,7 +405,7 @@ describe("--dry-run", () => {
     expect(place.files()).toEqual(["sales.csv"]);
   });
 
-  test("of invalid input is exit 3, as the run would be", async () => {
+  test("of invalid input is exit 3, as the run would be", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write("sales.csv", salesTable(3).replace(",10.50,", ",?,").replace(",11.50,", ",?,"));
     expect(await place.tickets([...SEND, "--dry-run"], service)).toMatchObject({ exitCode: 3 });
@@ -429,7 +433,7 @@ test("files are for their owner only", async () => {
   expect(open).toEqual([]);
 });
 
-test("userId is masked in what is said, and shown with --verbose", async () => {
+test("userId is masked in what is said, and shown with --verbose", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   place.write("sales.csv", `${salesTable(1)}E-1,T-2,${"user-secret ".repeat(40)},10.50,1\n`);
   const masked = await place.tickets(SEND, service);

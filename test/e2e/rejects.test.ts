@@ -71,7 +71,7 @@ test("a reason is a sentence; the service's answer stands in the promises alone"
   expect(readPromises(place.read("sales.playground.promises.ndjson"))[1]?.response).toEqual(failure);
 });
 
-test("of many rejected actions the first are named, and the others counted", async () => {
+test("of many rejected actions the first are named, and the others counted", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   const service = await startService({ failureOf: () => ({ status: "error", error: { message: "No." } }) });
   place.write("sales.csv", salesTable(8));

@@ -339,7 +339,9 @@ describe("links", () => {
   });
 });
 
-test("everything of the state is for its owner alone, at all times, whatever the umask", async () => {
+test("everything of the state is for its owner alone, at all times, whatever the umask", {
+  tags: ["long"],
+}, async () => {
   const { place, service } = await openSales(30);
   const seen = new Map<string, number>();
   const look = (folder: string): void => {

@@ -86,8 +86,8 @@ describe("an action that the service does not accept", () => {
       /^E-1,T-13,user-6,13\.50,1700000013,.*rejected by the service.*,soldTicket,\d+\.[0-9a-f]{32}$/,
     );
   };
-  test.each(forWalks(FAILURES, 3).short)(NAME, isKept);
-  test.each(forWalks(FAILURES, 3).long)(NAME, { tags: ["long"] }, isKept);
+  test.each(forWalks(FAILURES, 6).short)(NAME, isKept);
+  test.each(forWalks(FAILURES, 6).long)(NAME, { tags: ["long"] }, isKept);
 
   test("keeps its answer to the last digit", async () => {
     const place = openSales(1);
@@ -126,7 +126,7 @@ describe("an action that the service does not accept", () => {
     expect(exitCode).toBe(4);
   });
 
-  test("is written to a CSV of promises with its answer as JSON", async () => {
+  test("is written to a CSV of promises with its answer as JSON", { tags: ["long"] }, async () => {
     const place = openSales(5);
     const failure = { status: "error", error: { message: 'taken, "again"' } };
     const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-2" ? failure : undefined) });

@@ -90,7 +90,7 @@ function breaksBetweenWords(columns: number): void {
     expect(lines.some((line) => line.length > columns / 2)).toBe(true);
   });
 
-  test("errors and help do so too", async () => {
+  test("errors and help do so too", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     for (const args of [["stream", "gone.csv"], ["stream", "--qiet"], ["stream", "--help"], ["--help"], ["status"]])
       expectBroken((await onTerminal(place, columns, args)).lines.filter((line) => !/^ {2}(tickets|-|--)/.test(line)));
@@ -150,7 +150,7 @@ describe("colours", () => {
     expect(raw).toMatch(COLOUR);
   });
 
-  test("are nowhere with NO_COLOR, not in the live line either", async () => {
+  test("are nowhere with NO_COLOR, not in the live line either", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", salesTable(3));
     const { env } = await startService();

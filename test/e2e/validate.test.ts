@@ -79,7 +79,7 @@ describe("a bad file", () => {
   test.each(BAD.short)("%s is exit %i", ends);
   test.each(BAD.long)("%s is exit %i", { tags: ["long"] }, ends);
 
-  test("with more problems than are shown says how many there are", async () => {
+  test("with more problems than are shown says how many there are", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", salesTable(200).replace(/,1\d\.50,/g, ",?,"));
     const { exitCode, stderr } = await place.tickets(["validate", "sales.csv", "--max-problems", "3"]);
@@ -123,7 +123,7 @@ test("asks a ledger only when an environment is named", { tags: ["long"] }, asyn
   expect(service.requests).toHaveLength(1);
 });
 
-test("needs no key and no network", async () => {
+test("needs no key and no network", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   place.write("sales.csv", salesTable(3));
   const env = { TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com" };

@@ -156,7 +156,7 @@ describe("a state that comes back", () => {
     expect(said.match(/state-came-back/g)).toHaveLength(1);
   });
 
-  test("of one field is told beside later updates of others", async () => {
+  test("of one field is told beside later updates of others", { tags: ["long"] }, async () => {
     const world = await openWorld();
     const header = "ticketId,imageUrl,mediaUrl";
     for (const [name, row] of [
@@ -269,7 +269,7 @@ describe("a row of an older state is no news", () => {
     expect((await world.send(["a.csv"])).said).toContain(RULE);
   });
 
-  test("where it comes from rejects", async () => {
+  test("where it comes from rejects", { tags: ["long"] }, async () => {
     let isRejected = true;
     const world = await openWorld(() => isRejected);
     await world.write("updates.csv", HEADER, update("a"), `S,${image("x")},`);

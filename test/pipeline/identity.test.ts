@@ -107,7 +107,7 @@ describe("a history without times", () => {
     expect(images(field)).toBe("a b");
   });
 
-  test("of several rows that came late, each one is named", async () => {
+  test("of several rows that came late, each one is named", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("z"))));
     await field.stream(["updates.ndjson"]);
@@ -266,7 +266,9 @@ describe("a history without times", () => {
 describe("a row that is invalid tonight", () => {
   const bad = (imageUrl: string): object => updated(imageUrl);
 
-  test("sends nothing again of its history, nothing new beside it, and all that is new once it is mended", async () => {
+  test("sends nothing again of its history, nothing new beside it, and all that is new once it is mended", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("b")), updated(url("c"))));
     await field.stream(["updates.ndjson"]);
@@ -448,7 +450,9 @@ describe("a row that is invalid tonight", () => {
   });
 });
 
-test("a newEvent of which only an update was accepted is sent with a warning, or held where its rule is an error", async () => {
+test("a newEvent of which only an update was accepted is sent with a warning, or held where its rule is an error", {
+  tags: ["long"],
+}, async () => {
   const field = await openField();
   await field.write("elsewhere.ndjson", lines(newEvent("E")));
   await field.stream(["elsewhere.ndjson"], {}, { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } });
@@ -534,7 +538,9 @@ describe("resales whose prices are written otherwise", () => {
     return { field, night };
   }
 
-  test("are changed where their holders tell them, and what comes behind them is sent", async () => {
+  test("are changed where their holders tell them, and what comes behind them is sent", {
+    tags: ["long"],
+  }, async () => {
     const { field, night } = await openResales();
     expect((await night(["T,ben,18.00", "T,carla,21.00"])).actions).toMatchObject({ accepted: 2 });
     const saved = await night(["T,ben,18", "T,carla,21"]);
@@ -618,7 +624,9 @@ describe("resales whose prices are written otherwise", () => {
   });
 });
 
-test("a claim is known by its user, in whichever Unicode form its letters are written", async () => {
+test("a claim is known by its user, in whichever Unicode form its letters are written", {
+  tags: ["long"],
+}, async () => {
   const field = await openSold();
   const claimed = (userId: string): object => ({ action: "claimedTicket", data: { ticketId: "T", userId } });
   await field.write("claims.ndjson", lines(claimed("jörg")));
@@ -845,7 +853,9 @@ describe("a history with times", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["u2", "u3", "u4"]);
   });
 
-  test("scans that later get their times are the same, and so are times that were lost again", async () => {
+  test("scans that later get their times are the same, and so are times that were lost again", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     const scanned = (orderTime?: number): object => ({ action: "scannedTicket", data: { ticketId: "T", orderTime } });
     const scans = async (...of: readonly object[]) => {
@@ -1146,7 +1156,9 @@ describe("a key of the source", () => {
           fields: {userId: u1, price: "1.00", orderTime: "1768600000"}
 `;
 
-  test("that two tickets share is a problem: within an input, and with what was accepted under it", async () => {
+  test("that two tickets share is a problem: within an input, and with what was accepted under it", {
+    tags: ["long"],
+  }, async () => {
     const field = await openField();
     await field.write("tickets.config.yaml", KEYED);
     await field.write("events.ndjson", lines(newEvent("E")));
@@ -1432,7 +1444,7 @@ describe("a key of the source", () => {
       expect(accepted()).toBe("11 10 12 13");
     });
 
-    test("does not let one undo another that was accepted since", async () => {
+    test("does not let one undo another that was accepted since", { tags: ["long"] }, async () => {
       const { field, night } = await openLists("Images");
       field.setFaults(rejecting(1));
       expect((await night("a b c")).actions).toMatchObject({ accepted: 2, rejected: 1 });
@@ -1840,7 +1852,9 @@ ${key === "" ? "" : `    key: "${key}"\n`}    fields: {eventId: E, ticketId: "{T
       expect(images(field)).toBe("a b a c c");
     });
 
-    test("what the key of another source brought is not guessed to be the same, and not to be another", async () => {
+    test("what the key of another source brought is not guessed to be the same, and not to be another", {
+      tags: ["long"],
+    }, async () => {
       const field = await openField();
       await field.write("base.ndjson", lines(newEvent("E"), sold("A")));
       await field.stream(["base.ndjson"]);
@@ -2094,7 +2108,9 @@ describe("rows of one run that tell of one ticket", () => {
     return field;
   }
 
-  test("are a problem where a resale stands behind one of a later time, unless their times give the order", async () => {
+  test("are a problem where a resale stands behind one of a later time, unless their times give the order", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("resales.csv", resales(`T,b,5,${LATER}`, `T,a,5,${SECOND}`));
     const told = await field.stream(["resales.csv"]);
@@ -2454,7 +2470,9 @@ describe("two inputs of one run that overlap", () => {
     expect(times(field)).toEqual([MONDAY, TUESDAY]);
   });
 
-  test("send nothing of what one of them brought before, and the second of two equal ones is sent with --again alone", async () => {
+  test("send nothing of what one of them brought before, and the second of two equal ones is sent with --again alone", {
+    tags: ["long"],
+  }, async () => {
     const field = await openScanned();
     await field.stream(["scans-mon.csv"]);
     const both = await field.stream(["scans-mon.csv", "scans-tue.csv"]);

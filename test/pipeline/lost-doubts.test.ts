@@ -147,7 +147,9 @@ describe("an older copy of the ledger, put back after a doubt", () => {
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
 
-  test("in which a doubt is open that a person has ended since is not believed either", async () => {
+  test("in which a doubt is open that a person has ended since is not believed either", {
+    tags: ["long"],
+  }, async () => {
     const { field } = await doubtAfterCopy("-");
     const putBack = copyLedger(field);
     expect((await person(field, "sent")).exitCode).toBe(0);
@@ -236,7 +238,9 @@ describe("an older copy of the ledger in which a run is open", () => {
     },
   );
 
-  test("that was closed since is closed again, and sends nothing that another run has sent", async () => {
+  test("that was closed since is closed again, and sends nothing that another run has sent", {
+    tags: ["long"],
+  }, async () => {
     const { field, run, putBack } = await stoppedAtCopy();
     expect((await person(field, "abandon")).exitCode).toBe(0);
     expect((await night(field, "second.ndjson")).exitCode).toBe(0);
@@ -301,7 +305,7 @@ describe("an older copy of the ledger in which a run is open", () => {
     expectNothingDoubled(field.sandbox);
   });
 
-  test("that was closed since is closed again by a look at it, which says so", async () => {
+  test("that was closed since is closed again by a look at it, which says so", { tags: ["long"] }, async () => {
     const { field, run, putBack } = await stoppedAtCopy();
     expect((await person(field, "abandon")).exitCode).toBe(0);
     putBack();
@@ -348,7 +352,9 @@ describe("an older copy of the ledger in which a run is open", () => {
     expect(processedBy(field.sandbox)).toBe(before);
   });
 
-  test("whose rejected actions another run has sent since tells that they were rejected, and sends none", async () => {
+  test("whose rejected actions another run has sent since tells that they were rejected, and sends none", {
+    tags: ["long"],
+  }, async () => {
     const early = (ticketId: string): object => ({
       action: "soldTicket",
       data: { eventId: "E2", ticketId, userId: "u", price: "10.00", orderTime: 1768600000 },
@@ -456,7 +462,7 @@ describe("an older copy of the ledger in which a run is open", () => {
       expect(await night(field)).toMatchObject({ exitCode: 0, said: expect.stringContaining("Nothing new") });
     });
 
-    test("has them placed by another import once the plan is back", async () => {
+    test("has them placed by another import once the plan is back", { tags: ["long"] }, async () => {
       const { field, run, restore } = await importedWithoutPlan();
       restore();
       const imported = await importPromises(field);
@@ -548,7 +554,7 @@ describe("a promises file whose last line does not end", () => {
 });
 
 describe("a ledger that was lost while actions were in doubt", () => {
-  test("is given its promises, and what they don't tell is decided by a person", async () => {
+  test("is given its promises, and what they don't tell is decided by a person", { tags: ["long"] }, async () => {
     const { field } = await doubtAfterCopy();
     loseLedger(field);
     const imported = await importPromises(field);
@@ -710,7 +716,7 @@ describe("a ledger that was lost while actions were in doubt", () => {
       expect(processedBy(field.sandbox)).toBe("E A B A");
     });
 
-    test("is not asked for before the later run's promises were imported", async () => {
+    test("is not asked for before the later run's promises were imported", { tags: ["long"] }, async () => {
       const { field, run } = await closedThenSent("-");
       loseLedger(field);
       await importPromises(field, "first.ndjson");
@@ -755,7 +761,7 @@ describe("a ledger that was lost, of which a copy of the promises file was impor
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
 
-  test("names the way to append to a file that it is no copy of to the byte", async () => {
+  test("names the way to append to a file that it is no copy of to the byte", { tags: ["long"] }, async () => {
     const field = await imported((text) => `${text}\n`);
     const refused = await night(field, "p.ndjson");
     expect(refused.exitCode).toBe(2);
@@ -797,7 +803,7 @@ describe("a ledger put back from the night before", () => {
     return { field, nights };
   }
 
-  test("knows again what was sent, scan by scan, where the plans are still there", async () => {
+  test("knows again what was sent, scan by scan, where the plans are still there", { tags: ["long"] }, async () => {
     const { field, nights } = await twoNights();
     expect((await importPromises(field)).exitCode).toBe(0);
     await write(field, ...nights);
@@ -926,7 +932,7 @@ describe("a ledger and its list of runs, both put back from the night before", (
     expect(processedBy(field.sandbox)).toBe(`${ALL} G H I J`);
   });
 
-  test("have a run as it was before it went on, with promises on standard output", async () => {
+  test("have a run as it was before it went on, with promises on standard output", { tags: ["long"] }, async () => {
     const field = await openField();
     await write(field, INPUT);
     field.setFaults({ fault: "status", status: 403, on: { request: 2 } });

@@ -110,7 +110,7 @@ describe("rejects of a night that the ledger has lost", () => {
       return { field, putBack };
     }
 
-    test("have their places again from the plan, once the promises are imported", async () => {
+    test("have their places again from the plan, once the promises are imported", { tags: ["long"] }, async () => {
       const { field, putBack } = await secondNight();
       putBack();
       expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).exitCode).toBe(2);
@@ -129,7 +129,7 @@ describe("rejects of a night that the ledger has lost", () => {
       expect(acceptedOf(field)).toBe("u3");
     });
 
-    test("are not sent where the plans were removed too", async () => {
+    test("are not sent where the plans were removed too", { tags: ["long"] }, async () => {
       const { field, putBack } = await secondNight();
       putBack();
       rmSync(join(stateOf(field), "runs"), { recursive: true });
@@ -197,7 +197,7 @@ describe("rejects of a night that the ledger has lost", () => {
       return field;
     }
 
-    test("are told and not sent, nor are the rejects of those", async () => {
+    test("are told and not sent, nor are the rejects of those", { tags: ["long"] }, async () => {
       const field = await lostNight();
       await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
       const told = await streamed(field, ["resales.rejects.csv"], OUTPUT);
@@ -224,7 +224,9 @@ describe("rejects of a night that the ledger has lost", () => {
       expect(acceptedOf(field)).toBe("u3");
     });
 
-    test("are a problem where they say what was accepted, which may be that or the same once more", async () => {
+    test("are a problem where they say what was accepted, which may be that or the same once more", {
+      tags: ["long"],
+    }, async () => {
       const field = await lostNight();
       await mend(field, "resales.rejects.csv", "resoldTicket,,u2", "resoldTicket,T,u3");
       const told = await streamed(field, ["resales.rejects.csv"], OUTPUT);
@@ -242,7 +244,7 @@ describe("rejects of a night that the ledger has lost", () => {
       expect(acceptedOf(field)).toBe("u3 u2");
     });
 
-    test("are sent in the end where the service rejected them in between", async () => {
+    test("are sent in the end where the service rejected them in between", { tags: ["long"] }, async () => {
       const field = await lostNight();
       await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T2,");
       field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
@@ -254,7 +256,7 @@ describe("rejects of a night that the ledger has lost", () => {
       expect(acceptedOf(field)).toBe("u3 u2");
     });
 
-    test("are plain rows without their digests", async () => {
+    test("are plain rows without their digests", { tags: ["long"] }, async () => {
       const field = await lostNight();
       const rejects = await field.read("resales.rejects.csv");
       await field.write(
@@ -407,7 +409,9 @@ describe("scans in rejects that the ledger does not know", () => {
   });
 });
 
-test("a row whose rejects were written by a command that was killed before it noted them is known to the next", async () => {
+test("a row whose rejects were written by a command that was killed before it noted them is known to the next", {
+  tags: ["long"],
+}, async () => {
   const field = await openSold();
   await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u3")}`);
   const args = ["stream", "resales.csv", "--output", OUTPUT.output, "--max-invalid", "9"];

@@ -176,8 +176,7 @@ describe("settle", () => {
       expect((await rig.run(settle)).stderr).not.toContain("had not been written whole");
     };
     const name = `is put right by the next command, which writes ${output}`;
-    if (point === "projected" && output === "out.ndjson") test(name, isWritten);
-    else test(name, { tags: ["long"] }, isWritten);
+    test(name, { tags: ["long"] }, isWritten);
   });
 
   test("a doubt of a run that was closed is remembered for as long as it is one", { tags: ["long"] }, async () => {

@@ -39,7 +39,7 @@ describe("a promises file that a power cut left torn", () => {
     expect((await rig.run(command)).exitCode).toBe(0);
     expectAllTold(rig, rig.placed);
   };
-  test("is cut back and completed: it ends in the middle of a line", () => isCutBack(MIDDLE));
+  test("is cut back and completed: it ends in the middle of a line", { tags: ["long"] }, () => isCutBack(MIDDLE));
   test.each(TAILS)("is cut back and completed: %s", { tags: ["long"] }, (_, tear) => isCutBack(tear));
 
   test("is cut back where the file system made room for what it then did not write", { tags: ["long"] }, async () => {

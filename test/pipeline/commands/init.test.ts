@@ -238,7 +238,7 @@ describe("several files give one config with a source for each,", () => {
     await expectValid(folder, next);
   });
 
-  test("also of one system, each under its own name and match", async () => {
+  test("also of one system, each under its own name and match", { tags: ["long"] }, async () => {
     const path = join(FIXTURES, "exports/eventbrite/attendees.csv");
     const names = ["gala.csv", "ball-1.csv", "ball-2.csv"];
     const folder = openFolder(names.map((name) => [name, path]));

@@ -845,7 +845,7 @@ describe("a signal", () => {
   });
 });
 
-test("the ledger keeps each try and what came of it", async () => {
+test("the ledger keeps each try and what came of it", { tags: ["long"] }, async () => {
   const field = await openField("retryStatuses: [503]");
   await writeInput(field);
   field.setFaults(

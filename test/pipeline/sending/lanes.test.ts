@@ -184,7 +184,7 @@ describe("lanes of different speed", () => {
     expectSpokenAsSpecified(service, 4);
   });
 
-  test("a line longer than what a lane collects", async () => {
+  test("a line longer than what a lane collects", { tags: ["long"] }, async () => {
     const long = (event: string): Item => {
       const { action, data } = sale(event, `${event}-long`);
       const value = "x".repeat(300_000);
@@ -234,7 +234,7 @@ describe("how many lanes", () => {
     });
   });
 
-  test("a run goes on with the lanes of its plan", async () => {
+  test("a run goes on with the lanes of its plan", { tags: ["long"] }, async () => {
     const { service, stream, resume, states } = await openNight(night(EVENTS, 5), {
       answer: ({ items }) => (items.some((item) => nameOf(item) === "C-2") ? { status: 403, body: "{}" } : undefined),
     });
@@ -261,7 +261,9 @@ describe("which lane", () => {
     expect((await stream({ lanes: 1 })).exitCode).toBe(0);
   });
 
-  test("a ticket that was sold another night goes with its event, by what the ledger knows", async () => {
+  test("a ticket that was sold another night goes with its event, by what the ledger knows", {
+    tags: ["long"],
+  }, async () => {
     const { field, service, stream } = await openNight(night(["A", "B"], 6));
     expect((await stream({ lanes: 2 })).exitCode).toBe(0);
     const updates = ["A", "B"].map((eventId) => ({
@@ -285,7 +287,7 @@ describe("which lane", () => {
     expect(service.requests.map(({ items }) => items.map(nameOf).join(" ")).toSorted()).toEqual(["A-1 A-2", "B-1"]);
   });
 
-  test("by time, each lane is in the order of time", async () => {
+  test("by time, each lane is in the order of time", { tags: ["long"] }, async () => {
     const at = (item: Item, orderTime: number): Item => ({ ...item, data: { ...item.data, orderTime } });
     const items = [
       at(scan({ ticketId: "A-1" }), 1_768_600_900),
@@ -341,7 +343,9 @@ describe("a lane that can't go on ends all", () => {
     expect((await promised()).toSorted()).toEqual([told("A", 5), told("B", 5)].join(" ").split(" ").toSorted());
   });
 
-  test("doubts and refusals of several lanes are all named, and settled one by one or at once", async () => {
+  test("doubts and refusals of several lanes are all named, and settled one by one or at once", {
+    tags: ["long"],
+  }, async () => {
     const all = gate(() => true);
     const { service, stream, states, settle, resume, promised } = await openNight(night(EVENTS, 5), {
       answer: async (request) => {
@@ -401,7 +405,7 @@ describe("a lane that can't go on ends all", () => {
 });
 
 describe("what counts for all lanes", () => {
-  test("a wait after 429: no lane sends before it is over", async () => {
+  test("a wait after 429: no lane sends before it is over", { tags: ["long"] }, async () => {
     const others = gate((request) => eventOf(request) === "B");
     const { service, stream, promised, resume } = await openNight(night(["A", "B"], 5), {
       answer: async (request) => {
@@ -446,7 +450,7 @@ describe("what counts for all lanes", () => {
     expectSpokenAsSpecified(service, 2);
   });
 
-  test("--rate: what one lane has sent keeps the others waiting", async () => {
+  test("--rate: what one lane has sent keeps the others waiting", { tags: ["long"] }, async () => {
     const { service, stream, resume } = await openNight(night(EVENTS, 5));
     let asked: Asked | undefined;
     const { exitCode } = await stream(
@@ -477,7 +481,9 @@ describe("what counts for all lanes", () => {
     for (const event of EVENTS) expect(taken.filter((name) => name.startsWith(event)).join(" ")).toBe(told(event, 63));
   });
 
-  test("the first signal: four requests on their way end, and their answers are stored", async () => {
+  test("the first signal: four requests on their way end, and their answers are stored", {
+    tags: ["long"],
+  }, async () => {
     const all = gate(() => true);
     const { service, stream, states, promised, resume } = await openNight(night(EVENTS, 5), {
       answer: (request) => all.pass(request).then(() => undefined),

@@ -223,7 +223,7 @@ describe("URLs", () => {
         expect(URL.parse(text)).not.toBeNull();
         expect(new URL(text).protocol).toMatch(/^https?:$/);
       }),
-      { numRuns: 20_000 },
+      { numRuns: 10_000 },
     );
   });
 

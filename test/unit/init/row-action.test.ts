@@ -128,7 +128,7 @@ describe("where the file's name says the action, no other is written:", () => {
           for (const [at, cells] of rows.entries()) mapper.map({ kind: "cells", line: at + 2, cells });
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 });

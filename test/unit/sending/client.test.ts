@@ -370,7 +370,7 @@ describe("an answer", () => {
     });
   });
 
-  test("to a whole large request is not called early, nor one behind an early 103", async () => {
+  test("to a whole large request is not called early, nor one behind an early 103", { tags: ["long"] }, async () => {
     const certificate = selfSigned("localhost");
     trust(certificate.cert);
     for (const tls of [undefined, certificate]) {
@@ -510,7 +510,7 @@ describe("a request whose answer never came is lost, not unsent", () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  test("no answer within the timeout", async () => {
+  test("no answer within the timeout", { tags: ["long"] }, async () => {
     const server = await startRaw({});
     const exchange = await open(at(server), { timeoutMs: ENOUGH_MS }).post(BODY, NEVER);
     expect(exchange).toMatchObject({ kind: "lost", error: { code: "ETIMEDOUT" } });
@@ -800,7 +800,9 @@ describe("through a proxy", () => {
     },
   );
 
-  test("the variables of the process count for nothing beside those that are handed in", async () => {
+  test("the variables of the process count for nothing beside those that are handed in", {
+    tags: ["long"],
+  }, async () => {
     vi.stubEnv("HTTPS_PROXY", `http://127.0.0.1:${await deadPort()}`);
     onTestFinished(() => {
       vi.unstubAllEnvs();

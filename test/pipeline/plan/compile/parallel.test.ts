@@ -401,7 +401,9 @@ describe("a plan by workers", () => {
     expect(await plan(3)).toEqual(alone);
   });
 
-  it("of rows with a key that give several deeds knows those that tickets:actions leaves out", async () => {
+  it("of rows with a key that give several deeds knows those that tickets:actions leaves out", {
+    tags: ["long"],
+  }, async () => {
     const folder = openFolder();
     const path = join(folder, "scans.csv");
     // What is left out of every second row says something else than the row before; what it gives is new.

@@ -264,7 +264,9 @@ describe("nothing is said", () => {
     expect(processedBy(field.sandbox)).toContain("ball-O2-1");
   });
 
-  test("of a key that stays: it tells the deeds apart, and another ticket under it is a problem of its own", async () => {
+  test("of a key that stays: it tells the deeds apart, and another ticket under it is a problem of its own", {
+    tags: ["long"],
+  }, async () => {
     const key = "{Order}/{Pos}";
     const field = await openFirstNight({ key });
     const night = await nextNight(field, { key, ticketId: WITH_EVENT });
@@ -319,7 +321,7 @@ describe("ids whose zeros in front were lost", () => {
     expect(night.said).toContain('the same number as "123456789"');
   });
 
-  test("are told of a check-in, and of scans of tickets that were sold elsewhere", async () => {
+  test("are told of a check-in, and of scans of tickets that were sold elsewhere", { tags: ["long"] }, async () => {
     const field = await openSold(...LINES);
     await field.write("elsewhere.ndjson", SOLD_ELSEWHERE);
     await field.stream(["elsewhere.ndjson"], {}, { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } });
@@ -341,7 +343,7 @@ describe("ids whose zeros in front were lost", () => {
     expect(processedBy(field.sandbox)).toBe("0042");
   });
 
-  test("are told where a key of the source is new with them", async () => {
+  test("are told where a key of the source is new with them", { tags: ["long"] }, async () => {
     const field = await openField();
     const source = (key: string): string =>
       `sources: {s: {match: "sales*.csv", key: "${key}", fields: {eventId: "{eventId}", ticketId: "{ticketId}"}, actions: [soldTicket: {fields: {userId: "{userId}", price: "{price}", orderTime: "{orderTime}"}}]}}\n`;
@@ -443,7 +445,7 @@ describe("ids in another Unicode form", () => {
     expect(await field.stream(["sales.csv"])).toMatchObject({ exitCode: 0, summary: { state: "nothing new" } });
   });
 
-  test("are told of scans, and of events", async () => {
+  test("are told of scans, and of events", { tags: ["long"] }, async () => {
     const field = await openSold(...COMPOSED);
     await field.write("scans.csv", `ticketId,orderTime\n${DECOMPOSED[0]},1790842000\n`);
     expect((await field.stream(["scans.csv"])).said).toContain("[id-in-two-forms]");
@@ -463,7 +465,7 @@ describe("ids in another Unicode form", () => {
     expect(processedBy(field.sandbox)).toBe(["ball", ...COMPOSED].join(" "));
   });
 
-  test("hold every sale of such an event", async () => {
+  test("hold every sale of such an event", { tags: ["long"] }, async () => {
     const field = await openField();
     await field.write("events.csv", "eventId,currency\nB\u00e4lle,EUR\n");
     await field.stream(["events.csv"]);

@@ -163,7 +163,7 @@ describe("a row whose ticket or event could not be read", () => {
     expect(acceptedOf(field, "updateEvent", "eventName")).toBe("one three");
   });
 
-  test("which says what its run sent behind it is another deed, and too late", async () => {
+  test("which says what its run sent behind it is another deed, and too late", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("all.csv", `${RESALES}${resale("ann")}${resale("cid", "")}${resale("cid")}`);
     await field.stream(["all.csv"], BEARING);
@@ -405,7 +405,7 @@ describe("rejects that are streamed a second time", () => {
     expect(acceptedOf(field, "updateTicket", "imageUrl")).toBe("a b e");
   });
 
-  test("send what was left out of the first time", async () => {
+  test("send what was left out of the first time", { tags: ["long"] }, async () => {
     const field = await rejectedNight(update, "a c b c", [1, 2, 3]);
     await field.stream(["log.rejects.csv"], { limit: 1 });
     await field.stream(["log.rejects.csv"]);
@@ -522,7 +522,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(night.summary?.next, night.said).toBeNull();
   });
 
-  test("beside a row with a wrong value, its rejects are there to be mended", async () => {
+  test("beside a row with a wrong value, its rejects are there to be mended", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("updates.csv", updates("one", "two", "one"));
     await field.stream(["updates.csv"]);
@@ -547,7 +547,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect((await field.stream(["all.csv"])).summary?.actions).toMatchObject({ alreadySent: 3, accepted: 1 });
   });
 
-  test("events", async () => {
+  test("events", { tags: ["long"] }, async () => {
     const field = await openSold();
     const named = (...names: readonly string[]): string =>
       ndjson(names.map((eventName) => ({ action: "updateEvent", data: { eventId: "E", eventName } })));
@@ -676,7 +676,7 @@ function isNotGuessed(_: string, config: string): void {
     expect(updated(field)).toBe("A B C");
   });
 
-  test("is not sent before the bad row that became the accepted one", async () => {
+  test("is not sent before the bad row that became the accepted one", { tags: ["long"] }, async () => {
     const field = await openNight([["C"]], ["B", "!C"]);
     await mend(field, rejects, "!C", url("C"));
     await field.stream([rejects]);
@@ -726,7 +726,9 @@ test("an event's change before one whose row is bad tonight is unclear without t
   expect(acceptedOf(field, "updateEvent", "eventName")).toBe("C");
 });
 
-test("a good row before a bad one that is mended to what was accepted is unclear with it, and late in the whole export", async () => {
+test("a good row before a bad one that is mended to what was accepted is unclear with it, and late in the whole export", {
+  tags: ["long"],
+}, async () => {
   const field = await openSold();
   await field.write("updates.csv", updates("one"));
   await field.stream(["updates.csv"]);
@@ -781,7 +783,7 @@ test("a row that is rejected a second time keeps its first place", { tags: ["lon
   isLeft(await field.stream(["all.rejects.rejects.rejects.csv"]), "history-superseded");
 });
 
-test("a bad row behind which the config lets its history go is superseded by that", async () => {
+test("a bad row behind which the config lets its history go is superseded by that", { tags: ["long"] }, async () => {
   const field = await openSold("rules: {depends-on-invalid: warn}\n");
   await field.write("updates.csv", updates("one", "!two", "three"));
   expect((await field.stream(["updates.csv"], BEARING)).summary?.actions).toMatchObject({ accepted: 2 });
@@ -873,7 +875,7 @@ ${key}    fields: {ticketId: "{ID}"}
       expect(acceptedOf(field, "resoldTicket")).toBe("bert");
     });
 
-    test("is sent behind the one before it, whenever that was accepted", async () => {
+    test("is sent behind the one before it, whenever that was accepted", { tags: ["long"] }, async () => {
       const field = await openSold(LISTS(key));
       await field.write("tickets.csv", "ID,Resales\nT,anna:11.00 bert:12.00 cora:13.00\n");
       field.setFaults(rejecting(0, 1, 2));

@@ -145,7 +145,7 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect(acceptedBy(field).slice(2)).toEqual(["soldTicket t1 1780000000", "invalidatedTicket t1 1780000500"]);
   });
 
-  test("a second scan that the mapping has since", async () => {
+  test("a second scan that the mapping has since", { tags: ["long"] }, async () => {
     const field = await mendedNight({
       config: source([scanOf("In")]),
       files: { "sales.csv": "Ticket,In,Out\nS1,BAD,1780000200\n" },
@@ -191,7 +191,9 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect((await field.stream(["sales.csv"])).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
   });
 
-  test("what is open stays so while the service rejects it, and its first rejects bring it too", async () => {
+  test("what is open stays so while the service rejects it, and its first rejects bring it too", {
+    tags: ["long"],
+  }, async () => {
     const field = await mendedNight({
       config: source([SOLD]),
       files: { "sales.csv": "Ticket,User,Price,At,Status,RefundedAt\nt1,u1,?,1780000000,refunded,1780000500\n" },
@@ -263,7 +265,7 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect(acceptedBy(field)).toEqual(["soldTicket t1 1780000000", "invalidatedTicket t1 1780000500"]);
   });
 
-  test("a row of which not even the action can be read gives nothing more", async () => {
+  test("a row of which not even the action can be read gives nothing more", { tags: ["long"] }, async () => {
     const field = await openField();
     const rows = [
       '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}',
@@ -459,7 +461,9 @@ describe("rejects that name an action by its number", () => {
     expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: rest, alreadySent: 1 });
   });
 
-  test("are read as they were written where the mapping was put right, or has other actions too", async () => {
+  test("are read as they were written where the mapping was put right, or has other actions too", {
+    tags: ["long"],
+  }, async () => {
     const field = await rejectedNight(source([scanOf("In"), scanOf("Out")]), 1);
     await field.write("tickets.config.yaml", source([UPDATE, scanOf("In"), scanOf("Out").replace("{Out}", "{Pre}")]));
     const mended = await field.stream(["sales.rejects.csv"]);
@@ -574,7 +578,7 @@ function isKnown(...[action, header, one, two, bad, good]: Kind): void {
     expect((await field.stream(["log.csv"])).summary?.rows).toMatchObject({ mended: 2 });
   });
 
-  test("is known where its answer was lost, and a person has settled it as sent", async () => {
+  test("is known where its answer was lost, and a person has settled it as sent", { tags: ["long"] }, async () => {
     const field = await openRejected();
     await mendOne(field, one, mended(one, "1"));
     await mendOne(field, two, mended(two, "1"));

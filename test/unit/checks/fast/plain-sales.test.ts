@@ -7,7 +7,7 @@ import { CrossActionChecks, type CrossActionOptions, NOTHING_KNOWN } from "../..
 import type { PlainSale } from "../../../../src/checks/fast/plain-sales.ts";
 import { severityIn, severityTable } from "../../../../src/checks/severity.ts";
 
-const RUNS = Number(process.env.RUNS ?? 300);
+const RUNS = Number(process.env.RUNS ?? 150);
 
 const OPTIONS: CrossActionOptions = {
   knownState: NOTHING_KNOWN,

@@ -14,7 +14,7 @@ import { createProblemLog } from "../../../../src/plan/findings/problem-log.ts";
 import { createRowMarks } from "../../../../src/plan/rejects/mended-rows.ts";
 import { sourcesOf, tableOf } from "../../mapping/samples.ts";
 
-const RUNS = Number(process.env.RUNS ?? 250);
+const RUNS = Number(process.env.RUNS ?? 150);
 const NOW = 1_800_000_000;
 
 interface Table {
