@@ -39,8 +39,9 @@ export async function importResults(options: ImportOptions, context: Context): P
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");
   const { path, imported, runs, known, stillLost, onlyPromised } = await importFile(core, { ...options, settings });
+  const alreadyKnown = known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`;
   reporter.info(
-    `${count(imported, "action")} of ${count(runs, "run")} imported from ${displayPath(path, cwd)}${known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`}.`,
+    `${imported === 0 ? "Nothing" : `${count(imported, "action")} of ${count(runs, "run")}`} imported from ${displayPath(path, cwd)}${alreadyKnown}.`,
   );
   // What is missing after an import stops the next command, so it is reported now.
   if (stillLost !== undefined) reporter.warn(stillLost.message);

@@ -198,14 +198,14 @@ async function addSent(plan: Plan, rows: ReadonlyMap<number, OpenRow>): Promise<
 }
 
 /** How the reason of a row begins that was compared with what was accepted; rows with a wrong value are not. */
-const UNCLEAR = "history-unclear: ";
+const UNCLEAR = ["history-unclear: ", "imported-history: "] as const;
 /** The same for a row that waits for another. */
 const HELD = "depends-on-invalid: ";
 
 function areUnclear({ open }: FoundOpen): boolean {
   const rows = [...open.values()].flatMap((ofInput) => [...ofInput.values()]);
   const reasons = rows.flatMap((row) => row.reasons).filter((reason) => !reason.startsWith(HELD));
-  return reasons.length > 0 && reasons.every((reason) => reason.startsWith(UNCLEAR));
+  return reasons.length > 0 && reasons.every((reason) => UNCLEAR.some((start) => reason.startsWith(start)));
 }
 
 /** The rows that were found open, input by input. */

@@ -37,7 +37,7 @@ export interface ImportResult {
   readonly path: string;
   /** Actions that the ledger knows now and did not know before. */
   readonly imported: number;
-  /** How many runs they belong to. */
+  /** How many runs these belong to. */
   readonly runs: number;
   /** Actions of the file that it knew before. */
   readonly known: number;
@@ -67,11 +67,12 @@ export async function importResults(context: RunContext, options: ImportSettings
   refuseForeign(file, lines, environment);
   const runs = Map.groupBy(lines, ({ run }) => run);
   refuseReset(file, [...runs.keys()], environment);
-  let [imported, unplaced] = [0, 0];
+  let [imported, unplaced, completed] = [0, 0, 0];
   for (const [run, ofRun] of runs) {
     const done = await importLines(context, session, run, ofRun);
     imported += done.imported;
     unplaced += done.unplaced;
+    if (done.imported > 0) completed += 1;
   }
   mergeOutcomes(ledger);
   const isOurs = await mendEnd(path, end);
@@ -84,7 +85,7 @@ export async function importResults(context: RunContext, options: ImportSettings
   return {
     path,
     imported,
-    runs: runs.size,
+    runs: completed,
     known: lines.length - imported - unplaced,
     stillLost:
       lost.length === 0 ? undefined : lostRunsFailure(lost, environment, cwd, "Nothing is sent until that is mended."),

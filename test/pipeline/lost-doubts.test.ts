@@ -805,7 +805,10 @@ describe("a ledger put back from the night before", () => {
 
   test("knows again what was sent, scan by scan, where the plans are still there", { tags: ["long"] }, async () => {
     const { field, nights } = await twoNights();
-    expect((await importPromises(field)).exitCode).toBe(0);
+    expect(await importPromises(field)).toMatchObject({
+      exitCode: 0,
+      said: expect.stringContaining("3 actions of 1 run imported"),
+    });
     await write(field, ...nights);
     const same = await night(field, "third.ndjson");
     expect(same).toMatchObject({ exitCode: 0, said: expect.stringContaining("Nothing new") });
@@ -845,6 +848,9 @@ describe("a ledger put back from the night before", () => {
     expect((await importPromises(field)).exitCode).toBe(0);
     const next = await night(field, "third.ndjson");
     expect(next).toMatchObject({ exitCode: 3, said: expect.stringContaining("imported-history") });
+    const borne = await field.stream(["night.ndjson"], { maxInvalid: { rows: 9 } });
+    expect(borne).toMatchObject({ exitCode: 4, said: expect.stringContaining("No value in these rejects is wrong") });
+    expect(borne.said).not.toContain("Mend the rejects");
     expect(processedBy(field.sandbox)).toBe(`${ALL} A B A`);
   });
 });
