@@ -86,6 +86,9 @@ async function run(args: readonly string[]): Promise<number> {
     onFirstSignal: (listener) => {
       onFirstSignal = listener;
     },
+    letSignalsEnd: () => {
+      for (const signal of SIGNALS) process.removeAllListeners(signal);
+    },
   });
 }
 

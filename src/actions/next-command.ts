@@ -43,6 +43,9 @@ export const resultsCommand = (environment: Named, ...words: readonly string[]):
 export const importCommand = (environment: Named, file?: string): string =>
   resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));
 
+export const queryCommand = (environment: Named, sql: string): string =>
+  commandOf("query", [inShell(sql)], environment);
+
 export const forgetLostCommand = (environment: Named): string =>
   `${commandOf("env", ["--forget-lost"], environment)} ${REASON}`;
 

@@ -54,6 +54,17 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
       "tickets results --import promises.ndjson --env playground",
     ],
   },
+  find: {
+    examples: ["tickets find PDLLYA-1 --env production", "tickets find PDLLYA-1 --env production --json"],
+    note: "Exit code 4: nothing was found.",
+  },
+  query: {
+    examples: [
+      'tickets query "SELECT run, state, exit_code FROM runs" --env production',
+      'tickets query "SELECT * FROM tickets LIMIT 10" --env playground -o ten.csv',
+    ],
+    note: "Tables and columns: docs/ledger.md in the package's folder.",
+  },
   env: { examples: ["tickets env", "tickets env production", "tickets env production --rebind"] },
   prune: {
     examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],

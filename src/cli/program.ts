@@ -40,6 +40,8 @@ const MEANS: Readonly<Record<string, readonly string[]>> = {
   resume: ["continue", "retry", "restart"],
   settle: ["abandon", "cancel", "close", "decide", "resolve"],
   results: ["export", "output", "promises", "download"],
+  find: ["search", "lookup", "look", "locate", "grep", "where"],
+  query: ["sql", "select", "ask", "sqlite", "ledger"],
   env: ["environment", "environments", "whoami", "doctor"],
   sandbox: ["serve", "server", "mock", "start"],
 };
@@ -58,6 +60,7 @@ const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly stri
   status: { chunk: ["run"] },
   results: { waitLock: ["import"] },
   settle: { first: ["chunk"] },
+  query: { force: ["output"], safeCsv: ["output"] },
   env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
 };
 
@@ -307,6 +310,27 @@ export function buildProgram(
           ? rebindLedger({ ...options, name }, context)
           : showEnvironment({ ...options, name }, context);
       }),
+    );
+
+  answering(environment(program.command("find")))
+    .argument("<id>", "ticketId, eventId, nftId or actionPromise")
+    .description("all that was ever sent about a ticket, event, nftId or promise")
+    .action((id: string, flags: Flags) =>
+      run(flags, async (options, context) => (await import("../commands/find.ts")).find({ ...options, id }, context)),
+    );
+
+  answering(environment(program.command("query")))
+    .argument("<sql>", "one statement that only reads, in quotes")
+    .description("look into the ledger with SQL, read-only")
+    .addOption(
+      new Option("-o, --output <file>", ".ndjson or .csv by extension, - for NDJSON on stdout").conflicts("json"),
+    )
+    .option("--force", "replace the file")
+    .option("--safe-csv", "guard CSV output against spreadsheet formulas")
+    .action((sql: string, flags: Flags) =>
+      run(flags, async (options, context) =>
+        (await import("../commands/query.ts")).query({ ...options, sql }, context),
+      ),
     );
 
   answering(environment(program.command("prune")))

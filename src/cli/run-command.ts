@@ -15,6 +15,8 @@ export interface Process {
   readonly stop: AbortSignal;
   readonly abort: AbortSignal;
   readonly onFirstSignal: (listener: (signal: NodeJS.Signals) => void) => void;
+  /** Has a signal end the process at once, for work that can't look whether one came, and leaves nothing half done. */
+  readonly letSignalsEnd: () => void;
 }
 
 /** Flags without a value. */
@@ -66,7 +68,7 @@ export type Options = ReturnType<typeof toOptions>;
  */
 export async function runCommand(
   { verb, flags, args }: { readonly verb: string; readonly flags: Flags; readonly args: readonly string[] },
-  { stop, abort, onFirstSignal }: Process,
+  { stop, abort, onFirstSignal, letSignalsEnd }: Process,
   command: (options: Options, context: Context) => Promise<number>,
 ): Promise<number> {
   const [startedAt, started] = [new Date(), performance.now()];
@@ -84,6 +86,7 @@ export async function runCommand(
         `${signal}: stopping after the request in flight; a second signal gives it up and leaves it in doubt.`,
       );
   });
+  if (ENDED_BY_SIGNALS.has(verb)) letSignalsEnd();
   let failure: unknown;
   let exitCode: number = EXIT_CODES.internal;
   try {
@@ -113,8 +116,11 @@ export async function runCommand(
 /** Commands that let the request in flight end when a signal comes. */
 const SENDING: ReadonlySet<string> = new Set(["stream", "resume"]);
 
+/** While SQLite looks for the next row of a query, no signal is heard. */
+const ENDED_BY_SIGNALS: ReadonlySet<string> = new Set(["query"]);
+
 /** Commands of which standard output is for people. */
-const LISTING: ReadonlySet<string> = new Set(["status", "env"]);
+const LISTING: ReadonlySet<string> = new Set(["status", "env", "find"]);
 
 function toOptions(flags: Flags) {
   const { maxDuration, waitLock, maxAge, olderThan } = flags;

@@ -242,8 +242,8 @@ interface FoldedTicket {
 
 const NEW_TICKET: FoldedTicket = { eventId: null, holder: null, state: "sold" };
 
-/** Chunks whose outcomes are final and not yet merged. */
-const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
+/** Chunks whose outcomes are final and not yet merged. For SQL. */
+export const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
 
 /**
  * Merges what the service has taken since the last merge into the identities, events and tickets, in key order

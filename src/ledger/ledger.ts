@@ -22,6 +22,16 @@ export interface Ledger extends Disposable {
 /** Path of the list of runs, which shows whether the ledger was lost. */
 export const runListPath = (path: string): string => join(dirname(path), "run-list.ndjson");
 
+/** Has `look` see the ledger as it is now, whatever a run writes meanwhile. */
+export async function readSnapshot<T>(ledger: Ledger, look: () => Promise<T>): Promise<T> {
+  ledger.run("BEGIN");
+  try {
+    return await look();
+  } finally {
+    ledger.run("ROLLBACK");
+  }
+}
+
 export function readMeta(ledger: Ledger, key: string): string | undefined {
   const row = ledger.get("SELECT value FROM meta WHERE key = ?", key);
   return row === undefined ? undefined : String(row.value);

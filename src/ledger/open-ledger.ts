@@ -42,12 +42,18 @@ const NETWORK_FILE_SYSTEMS = new Map([
  * @throws Failure `usage` when it belongs to another service or lies on a network file system, `storage` when it is damaged,
  * made by a newer version, or can't be opened.
  */
-export function openLedger(options: {
+export function openLedger(options: OpenOptions): Ledger {
+  return wrap(openDatabase(options), options.path);
+}
+
+export interface OpenOptions {
   readonly path: string;
   readonly boundTo: string | undefined;
   readonly readOnly?: boolean;
-}): Ledger {
-  const { path, boundTo, readOnly = false } = options;
+}
+
+/** The same, as the database itself: for what no function of this folder asks. */
+export function openDatabase({ path, boundTo, readOnly = false }: OpenOptions): DatabaseSync {
   const isNew = !existsSync(path);
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
@@ -77,10 +83,9 @@ export function openLedger(options: {
     if (!isNew) checkIntegrity(database, path);
     if (readOnly) standIn(database, version);
     else migrate(database, version);
-    const ledger = wrap(database, path);
     if (!readOnly) fillBallast(path);
-    if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
-    return ledger;
+    if (boundTo !== undefined) bind(wrap(database, path), boundTo, readOnly);
+    return database;
   } catch (cause) {
     database.close();
     throw storageFailure(path, cause);

@@ -125,10 +125,11 @@ function tally(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void
   for (const { row, actions } of counts.values()) ledger.run(sql, runNo, row.chunk, row.action, row.outcome, actions);
 }
 
-const COLUMNS =
+/** What `toOutcome` reads. */
+export const OUTCOME_COLUMNS =
   "seq, chunk, source, line, action, data, event_id, ticket_id, nft_id, outcome, status, action_promise, response, at";
 
-const toOutcome = (row: SqlRow): OutcomeRow => {
+export const toOutcome = (row: SqlRow): OutcomeRow => {
   const text = (column: string): string | undefined => (row[column] === null ? undefined : String(row[column]));
   return {
     seq: Number(row.seq),
@@ -151,7 +152,7 @@ const toOutcome = (row: SqlRow): OutcomeRow => {
 /** The outcomes of one chunk in the order of the plan. */
 export function outcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] {
   // By the chunk's range in the plan, which the primary key finds; an index by chunk would cost every insert.
-  const sql = `SELECT ${COLUMNS} FROM actions
+  const sql = `SELECT ${OUTCOME_COLUMNS} FROM actions
     WHERE run_no = ? AND chunk = ?
     AND seq >= (SELECT first FROM chunks WHERE run_no = ? AND chunk = ?)
     AND seq < (SELECT first + count FROM chunks WHERE run_no = ? AND chunk = ?)
@@ -185,7 +186,7 @@ export function unprojectedChunks(ledger: Ledger, runNo: number): readonly numbe
 
 /** The outcomes of a run in the order of the plan, a page at a time. */
 export function* outcomesOfRun(ledger: Ledger, runNo: number): Generator<readonly OutcomeRow[]> {
-  const sql = `SELECT ${COLUMNS} FROM actions WHERE run_no = ? AND seq > ? ORDER BY seq LIMIT 5000`;
+  const sql = `SELECT ${OUTCOME_COLUMNS} FROM actions WHERE run_no = ? AND seq > ? ORDER BY seq LIMIT 5000`;
   let page = ledger.all(sql, runNo, 0).map(toOutcome);
   for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
     yield page;
@@ -213,6 +214,12 @@ function chunksWith(ledger: Ledger, runNo: number, outcomes: readonly Outcome[])
   const sql = `SELECT chunk FROM chunks WHERE run_no = ? AND chunk IN
     (SELECT chunk FROM tallies WHERE run_no = ? AND outcome IN (SELECT value FROM json_each(?))) ORDER BY first, chunk`;
   return ledger.all(sql, runNo, runNo, JSON.stringify(outcomes)).map(({ chunk }) => Number(chunk));
+}
+
+/** What became of an action, where that is known. */
+export function outcomeAt(ledger: Ledger, runNo: number, seq: number): OutcomeRow | undefined {
+  const row = ledger.get(`SELECT ${OUTCOME_COLUMNS} FROM actions WHERE run_no = ? AND seq = ?`, runNo, seq);
+  return row && toOutcome(row);
 }
 
 /** Whether it is known what became of an action. */

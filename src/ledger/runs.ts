@@ -136,6 +136,17 @@ export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
   return row && toRun(row);
 }
 
+/** A run by its number. */
+export function runOf(ledger: Ledger, runNo: number): RunRecord {
+  const row = ledger.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run_no = ?`, runNo);
+  if (row === undefined) throw new Error(`the ledger lacks its run ${runNo}`);
+  return toRun(row);
+}
+
+/** The numbers of all runs, the newest first. */
+export const runNumbers = (ledger: Ledger): readonly number[] =>
+  ledger.all("SELECT run_no FROM runs ORDER BY run_no DESC").map(({ run_no }) => Number(run_no));
+
 /** The id of a run, by its number. */
 export const runIdOf = (ledger: Ledger, runNo: number): string =>
   String(ledger.get("SELECT run FROM runs WHERE run_no = ?", runNo)?.run);

@@ -34,6 +34,10 @@ export function mergeZeroLengths(ledger: Ledger, runNo: number, unmerged: string
 const EVENT_LENGTHS = `SELECT DISTINCT length(event_id) AS length FROM events
   WHERE event_id >= '0' AND event_id < '1' AND ${DIGITS_ONLY("event_id")}`;
 
+/** The lengths of accepted ids that begin with a zero. */
+export const idLengths = (ledger: Ledger): ReadonlySet<number> =>
+  new Set(ledger.all(`${EVENT_LENGTHS} UNION SELECT length FROM zero_lengths`).map(({ length }) => Number(length)));
+
 /** For an unknown id: the known one that is the same number with other leading zeros. */
 export function spellingsOf(ledger: Ledger, { isKnown, toldOf, pending }: KnownIds): OtherSpelling {
   const readLengths = (sql: string, field: SpelledField): ReadonlySet<number> =>

@@ -10,12 +10,12 @@ import { lookForLostRuns, lostRunsFailure } from "./lost-runs.ts";
 /** The ledger, read-only; undefined where there is none yet. */
 export function openLedgerToRead(environment: Environment): Ledger | undefined {
   if (!existsSync(environment.ledgerPath)) return undefined;
-  return openLedger({
-    path: environment.ledgerPath,
-    boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl,
-    readOnly: true,
-  });
+  return openLedger({ path: environment.ledgerPath, boundTo: boundToRead(environment), readOnly: true });
 }
+
+/** What the ledger must belong to. Of a sandbox that is not running it is not known. */
+export const boundToRead = ({ kind, baseUrl }: Environment): string | undefined =>
+  kind === "sandbox" ? undefined : baseUrl;
 
 /**
  * The same for a command that decides by the ledger what was sent before.

@@ -26,10 +26,10 @@ export interface Progress {
 }
 
 export interface WorkUnderWay {
-  readonly doing: "checking" | "ordering" | "sending";
+  readonly doing: "checking" | "ordering" | "sending" | "looking at";
   readonly done: number;
   readonly total?: number;
-  readonly unit: "rows" | "actions";
+  readonly unit: "rows" | "actions" | "promises";
   readonly chunk?: { readonly number: number; readonly of: number };
   /** How many lanes are being sent at once. */
   readonly lanes?: number;

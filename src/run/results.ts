@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { displayPath } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfRun } from "../ledger/outcomes.ts";
@@ -40,11 +41,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   const { settings, run: name, to, force, safeCsv } = options;
   const { environment } = settings;
   using ledger = openLedgerToRead(environment);
-  if (ledger === undefined)
-    throw new Failure(
-      "usage",
-      `There is no ledger of ${environment.name} at ${displayPath(environment.ledgerPath, cwd)}.`,
-    );
+  if (ledger === undefined) throw noLedger(environment, cwd);
   const runs = name === undefined ? listRuns(ledger).toReversed() : [findRun(ledger, name) ?? []].flat();
   if (name !== undefined && runs.length === 0) throw unknownRun(name, environment);
   const format = typeof to === "string" ? promiseFormat(to) : "ndjson";
@@ -73,8 +70,11 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   return { lines: written, path };
 }
 
+export const noLedger = ({ name, ledgerPath }: Environment, cwd: string): Failure =>
+  new Failure("usage", `There is no ledger of ${name} at ${displayPath(ledgerPath, cwd)}.`);
+
 /** Writes the file whole or not at all; writes straight to a device or a pipe. */
-async function writeFileWhole(path: string, lines: Iterable<string>): Promise<void> {
+export async function writeFileWhole(path: string, lines: Iterable<string>): Promise<void> {
   await makeWayFor(path);
   const temporary = `${path}.${process.pid}.tmp`;
   try {

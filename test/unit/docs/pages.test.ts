@@ -12,7 +12,12 @@ import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";
 const SIGNAL_CODES = [129, 130, 143];
 
 const program = buildProgram(
-  { stop: new AbortController().signal, abort: new AbortController().signal, onFirstSignal: () => undefined },
+  {
+    stop: new AbortController().signal,
+    abort: new AbortController().signal,
+    onFirstSignal: () => undefined,
+    letSignalsEnd: () => undefined,
+  },
   () => undefined,
 );
 const commands = new Map(program.commands.map((command) => [command.name(), command]));

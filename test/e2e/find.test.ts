@@ -1,0 +1,186 @@
+/** `tickets find` and `tickets query` as they are typed: what people and programs get, and what they leave as it was. */
+
+import { readFileSync, rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { openWorkplace } from "../support/bin.ts";
+import { startService } from "../support/service.ts";
+import { readPromises, salesTable } from "../support/tables.ts";
+
+const ENV = ["--env", "playground"];
+const STATE = "home/state/tickets/playground";
+
+const SEND = ["stream", "sales.csv", ...ENV, "--chunk-size", "2", "--retries", "0"];
+
+async function openSales() {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("sales.csv", salesTable(6));
+  const find = async (id: string, ...more: readonly string[]) => {
+    const ended = await place.tickets(["find", id, ...ENV, "--json", ...more], service);
+    return { ...ended, document: JSON.parse(ended.stdout) };
+  };
+  const query = (sql: string, ...more: readonly string[]) => place.tickets(["query", sql, ...ENV, ...more], service);
+  return { place, service, find, query };
+}
+
+test("find: accepted, rejected, in doubt, not sent yet, settled by hand, and by the promise; a program gets one document", async () => {
+  const { place, service, find } = await openSales();
+  service.behave({
+    failureOf: ({ data }) =>
+      data.ticketId === "T-2" ? { status: "error", error: { message: `no user ${data.userId}` } } : undefined,
+    answer: ({ items }) => (items.some(({ data }) => data.ticketId === "T-3") ? { status: 500, body: "" } : undefined),
+  });
+  expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 6 });
+  const [promise] = readPromises(place.read("sales.playground.promises.ndjson"));
+
+  const accepted = await find("T-1");
+  expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(accepted.document).toMatchObject({
+    ...{ id: "T-1", environment: "playground", foundAs: ["ticketId"], similar: [], unread: [] },
+    lookedFor: ["ticketId", "nftId", "eventId"],
+    actions: [
+      {
+        ...{
+          as: "ticketId",
+          action: "soldTicket",
+          outcome: "accepted",
+          source: "sales.csv",
+          line: 2,
+          seq: 1,
+          chunk: 1,
+        },
+        ...{ actionPromise: promise?.actionPromise, run: promise?.run, environment: "playground", attempts: 1 },
+        ...{ data: { ticketId: "T-1" }, reason: null, settlements: [] },
+      },
+    ],
+  });
+  const byPromise = await find(promise?.actionPromise ?? "");
+  expect(byPromise.document).toMatchObject({
+    foundAs: ["actionPromise"],
+    actions: [{ as: "actionPromise", data: { ticketId: "T-1" } }],
+  });
+
+  const { data } = (await find("T-2")).document.actions[0];
+  const forPeople = await place.tickets(["find", "T-2", ...ENV], service);
+  expect(forPeople.stdout).toMatch(/rejected.*rejected by the service: no user /);
+  expect(forPeople.stdout).not.toContain(data.userId);
+  expect((await place.tickets(["find", "T-2", ...ENV, "--verbose"], service)).stdout).toContain(
+    `userId ${data.userId}`,
+  );
+
+  const doubted = await find("T-3");
+  expect(doubted.document.actions).toMatchObject([{ outcome: "in doubt", seq: 3, line: 4, actionPromise: null }]);
+  expect(doubted.document.actions[0].sentAt).toMatch(/^20/);
+  const waiting = await find("T-5");
+  expect(waiting.document.actions).toMatchObject([{ outcome: "planned", seq: 5, sentAt: null }]);
+
+  const settle = ["settle", promise?.run ?? "", ...ENV, "--sent", "--reason", "support has seen it"];
+  await place.tickets(settle, service);
+  const settled = await find("T-3");
+  expect(settled.document.actions).toMatchObject([
+    {
+      outcome: "settled by hand",
+      seq: 3,
+      settlements: [{ decision: "sent", reason: "support has seen it" }],
+    },
+  ]);
+
+  // A plan that is gone leaves something unknown, which is said.
+  rmSync(place.path(`${STATE}/runs/${promise?.run}/actions.ndjson`));
+  const unread = await find("T-1");
+  expect(unread.exitCode).toBe(0);
+  expect(unread.stderr).toContain(`What run ${promise?.run} has not sent yet`);
+  expect(unread.document.unread).toMatchObject([{ run: promise?.run }]);
+});
+
+test("find: nothing is exit 4 with a document, other spellings are named, and the ledger stays as it is", async () => {
+  const { place, service, find } = await openSales();
+  const never = await find("T-1");
+  expect(never).toMatchObject({ exitCode: 4, document: { actions: [], lookedFor: [] } });
+  expect(never.stderr).toContain("Nothing was ever sent to playground from here: there is no ledger");
+
+  await place.tickets(SEND, service);
+  const before = readFileSync(place.path(`${STATE}/ledger.db`));
+  const other = await find(" t-1");
+  expect(other).toMatchObject({ exitCode: 4, document: { similar: ["T-1"] } });
+  expect(other.stderr).toContain('Something was sent about "T-1".');
+  const strange = await place.tickets(["find", "T\u001b[31m-1", ...ENV], service);
+  expect(strange).toMatchObject({ exitCode: 4, stdout: "" });
+  expect(strange.stderr).not.toContain("\u001b");
+  for (const args of [["find", ""], ["find"], ["find", "T-1", "--env", "nowhere"]])
+    expect((await place.tickets([...args, ...(args.includes("--env") ? [] : ENV)], service)).exitCode).toBe(2);
+  expect(readFileSync(place.path(`${STATE}/ledger.db`)).equals(before)).toBe(true);
+});
+
+test("find and query work beside a run, which is not disturbed", async () => {
+  const { place, service, find, query } = await openSales();
+  const [held, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  service.behave({
+    answer: async ({ items }) => {
+      if (!items.some(({ data }) => data.ticketId === "T-3")) return undefined;
+      arrived.resolve();
+      await held.promise;
+      return undefined;
+    },
+  });
+  const running = place.tickets(SEND, service);
+  await arrived.promise;
+  const outcomes = [];
+  for (const id of ["T-1", "T-3", "T-6"]) outcomes.push((await find(id)).document.actions[0]?.outcome);
+  expect(outcomes.slice(1)).toEqual(["in flight", "planned"]);
+  expect(["accepted", "answered"]).toContain(outcomes[0]);
+  expect((await query("SELECT state FROM runs", "-o", "-")).stdout).toBe('{"state":"open"}\n');
+  held.resolve();
+  expect(await running).toMatchObject({ exitCode: 0 });
+  expect((await find("T-3")).document.actions).toMatchObject([{ outcome: "accepted" }]);
+});
+
+test("query: a table, a document, NDJSON, a file; what is wrong is exit 2 and nothing is written", async () => {
+  const { place, service, query } = await openSales();
+  const none = await query("SELECT 1");
+  expect(none.exitCode).toBe(2);
+  expect(none.stderr).toContain("There is no ledger of playground");
+
+  await place.tickets(SEND, service);
+  const sql = "SELECT seq, ticket_id FROM actions ORDER BY seq LIMIT 2";
+  expect(await query(sql)).toMatchObject({
+    ...{ exitCode: 0, stderr: "2 rows.\n" },
+    stdout: "seq  ticket_id\n───  ─────────\n  1  T-1\n  2  T-2\n",
+  });
+  expect((await query(sql, "--json")).stdout).toBe(
+    '{"columns":["seq","ticket_id"],"rows":[{"seq":1,"ticket_id":"T-1"},{"seq":2,"ticket_id":"T-2"}]}\n',
+  );
+  expect((await query(sql, "-o", "rows.csv")).stderr).toBe("2 rows written to rows.csv.\n");
+  expect(place.read("rows.csv")).toBe("seq,ticket_id\n1,T-1\n2,T-2\n");
+  expect(await query(sql, "-o", "rows.csv")).toMatchObject({ exitCode: 2 });
+
+  for (const [wrong, said] of [
+    ["SELECT nonsuch FROM runs", "no such column: nonsuch"],
+    ["DELETE FROM runs", "only reads"],
+    ["SELECT 1; SELECT 2", "one statement"],
+    ["SELECT 1 AS a, 2 AS a", 'Two columns are called "a"'],
+  ] as const) {
+    const ended = await query(wrong, "-o", "-");
+    expect(ended).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(ended.stderr).toContain(said);
+  }
+  // One that fails amid its rows ends its document all the same.
+  const amid = await query(
+    "SELECT CASE seq WHEN 3 THEN json(action) ELSE seq END AS a FROM actions ORDER BY seq",
+    "--json",
+  );
+  expect(amid.exitCode).toBe(2);
+  expect(JSON.parse(amid.stdout)).toMatchObject({ rows: [{ a: 1 }, { a: 2 }], error: { code: "usage" }, exitCode: 2 });
+  expect((await query("SELECT count(*) AS n FROM actions", "-o", "-")).stdout).toBe('{"n":6}\n');
+});
+
+test("query: a signal ends it while SQLite is still looking", { tags: ["long"] }, async () => {
+  const { place, service } = await openSales();
+  await place.tickets(SEND, service);
+  const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0";
+  const { exitCode } = await place.tickets(["query", endless, ...ENV], {
+    ...service,
+    onSpawn: (child) => void setTimeout(() => child.kill("SIGINT"), 3000),
+  });
+  expect(exitCode).toBeNull();
+});
