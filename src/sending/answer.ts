@@ -265,16 +265,20 @@ function holdsSomething(value: unknown): boolean {
 
 const isGiven = (promise: unknown): boolean => promise !== undefined && promise !== null && promise !== "";
 
-/** Whether the item holds a promise under another spelling of its key, or deeper inside. */
+/** A promise in a text, as in an answer that was put into another as text. Without a digit it is a word: `actionPromise: missing`. */
+const PROMISE_IN_TEXT = /action[\s_-]?promise\W{0,5}[:=]\W{0,5}[\w-]{0,64}\d/i;
+
+/** Whether the item holds a promise under any other key that is called so, deeper inside, or in a text. */
 function hasPromiseElsewhere(item: JsonObject): boolean {
   // A list of what is still to be looked at, since an item may nest deeper than calls can.
   const left: unknown[] = [item];
   while (left.length > 0) {
     const value = left.pop();
+    if (typeof value === "string" && PROMISE_IN_TEXT.test(value)) return true;
     if (Array.isArray(value)) for (const each of value) left.push(each);
     if (!isJsonObject(value)) continue;
     for (const [key, each] of Object.entries(value)) {
-      if (isGiven(each) && key.replace(/[^a-z]/gi, "").toLowerCase() === "actionpromise") return true;
+      if (key.toLowerCase().includes("promise") && holdsSomething(each)) return true;
       left.push(each);
     }
   }

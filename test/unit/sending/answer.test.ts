@@ -239,6 +239,22 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
         [`a failure with nothing under ${key}`, { status: "error", [key]: null }, "rejected"],
       ] as const,
   ),
+  ...["promise", "promiseId", "actionPromiseId"].flatMap(
+    (key) =>
+      [
+        [`a failure whose promise stands under ${key}`, { status: "failed", [key]: "p" }, "in doubt"],
+        [`a failure with nothing under ${key}`, { status: "failed", [key]: null }, "rejected"],
+        [`a failure with false under ${key}`, { status: "failed", [key]: false }, "rejected"],
+      ] as const,
+  ),
+  ["a failure with promises", { status: "failed", actionPromises: ["p"] }, "in doubt"],
+  ["a failure with no promises", { status: "failed", actionPromises: [] }, "rejected"],
+  ...['{"actionPromise":"0f8f-a1"}', '{"code":1,"action_promise": "0f8f-a1"}', "actionPromise: 7"].map(
+    (detail) => [`a failure that says ${detail}`, { status: "failed", detail }, "in doubt"] as const,
+  ),
+  ...["actionPromise: missing", '{"actionPromise":null}', "no actionPromise in 7 of 8"].map(
+    (detail) => [`a failure that says ${detail}`, { status: "failed", detail }, "rejected"] as const,
+  ),
   ["a failure that holds an accepted item", { status: "ok", result: SOLD }, "in doubt"],
   ["a failure that holds a list of promises", { status: "ok", all: [{ action_promise: "p" }] }, "in doubt"],
   ...["error", "errors"].flatMap((key) => [
