@@ -154,7 +154,9 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
 function describeForgotten({ runs, open }: NonNullable<Forgotten["lost"]>, name: string): string {
   if (runs.length === 0) return `The list of runs was rebuilt from the ledger of ${name}.`;
   const next =
-    open.length === 0 ? "" : ` The next command resumes ${open.join(", ")} and sends what the ledger has as not sent.`;
+    open.length === 0
+      ? ""
+      : ` The next command resumes ${open.join(", ")}: it sends what the ledger has as not sent, and stops where it has something in doubt, which a person settles first.`;
   return `${count(runs.length, "run")} of ${name} forgotten (${runs.join(", ")}). What the ledger does not know of them will be sent again when it is in the input.${next}`;
 }
 

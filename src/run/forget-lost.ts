@@ -35,7 +35,7 @@ interface ForgottenRuns {
   readonly runs: readonly string[];
   /** Those that are open in the ledger: the next command sends what the ledger has as not sent. */
   readonly open: readonly string[];
-  /** Files with promises of the open runs that the ledger does not know. */
+  /** Files with promises of these runs that the ledger does not know. */
   readonly unread: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export async function forgetLostRuns(context: RunContext, options: ForgetSetting
   const runs = lost.map(({ run }) => run);
   const open = ledger === undefined ? [] : openRuns(ledger).flatMap(({ run }) => (runs.includes(run) ? [run] : []));
   runList.forget(runs, userName(), reason);
-  const unread = lost.filter(({ run }) => open.includes(run)).flatMap((each) => each.unread);
+  const unread = lost.flatMap((each) => each.unread);
   return { path, apart, lost: { runs, open, unread: [...new Set(unread)].filter((file) => existsSync(file)) } };
 }
 

@@ -183,6 +183,19 @@ describe("an older copy of the ledger, put back after a doubt", () => {
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
 
+  test("is given up with a word about the promises that no run appends to as they are", async () => {
+    const field = await openField();
+    await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    const putBack = copyLedger(field);
+    expect((await night(field)).exitCode).toBe(0);
+    putBack();
+    expect((await forget(field)).said).toContain("no run appends to that file until they are imported");
+    expect(await night(field)).toMatchObject({ exitCode: 2, said: expect.stringContaining("results --import") });
+    expect((await importPromises(field)).exitCode).toBe(0);
+    expect(await night(field)).toMatchObject({ exitCode: 0, said: expect.stringContaining("Nothing new") });
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
   test("is given up with a word about what the next command sends", async () => {
     const { field, putBack } = await doubtAfterCopy();
     putBack();
@@ -190,6 +203,7 @@ describe("an older copy of the ledger, put back after a doubt", () => {
       forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it has none of them" }, context),
     );
     expect(forgotten.said).toContain(`The next command resumes ${runOf(field)}`);
+    expect(forgotten.said).toContain("stops where it has something in doubt");
     expect((await night(field)).exitCode).toBe(4);
     expect(processedBy(field.sandbox)).toBe("E A B C (B) (C) D F");
   });
