@@ -6,6 +6,7 @@ import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import { z } from "zod";
+import { isActionName } from "../actions/actions.ts";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -41,6 +42,7 @@ import { stemOf } from "../mapping/rejects-names.ts";
 import type { Row } from "../mapping/row.ts";
 import { createRowDigester } from "../mapping/row-digest.ts";
 import { lostFile, type Plan, planFiles } from "../plan/files/plan.ts";
+import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/rejects/mended-rows.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/input-file.ts";
@@ -179,7 +181,7 @@ async function findOpenRows({ ledger, run, plan }: RejectsOptions): Promise<Foun
         row.outcome === "rejected"
           ? `${row.action} ${rejectionText(row)}`
           : row.status === SUPERSEDED
-            ? `${row.action} was not sent: it would undo a later action of its history that was accepted. To send it anyway, stream this row with --again.`
+            ? `${row.action} was not sent: it would ${isActionName(row.action) && !lastCounts(row.action) ? "come after" : "undo"} a later action of its history that was accepted. To send it anyway, stream this row with --again.`
             : `${row.action} was not sent: the run was closed.`;
       note({ ...record, reason, open: [openActionText(row.action, record.nth)] }, row.seq);
       const noted = open.get(record.input)?.get(record.row);

@@ -93,7 +93,9 @@ test("find: accepted, rejected, in doubt, not sent yet, settled by hand, and by 
   expect(unread.document.unread).toMatchObject([{ run: promise?.run }]);
 });
 
-test("find: nothing is exit 4 with a document, other spellings are named, and the ledger stays as it is", async () => {
+test("find: nothing is exit 4 with a document, other spellings are named, and the ledger stays as it is", {
+  tags: ["long"],
+}, async () => {
   const { place, service, find } = await openSales();
   const never = await find("T-1");
   expect(never).toMatchObject({ exitCode: 4, document: { actions: [], lookedFor: [] } });

@@ -136,7 +136,7 @@ describe("tickets plan --preview", () => {
     return place;
   };
 
-  test("shows rows beside their actions, in 80 columns, and counts all of them", async () => {
+  test("shows rows beside their actions, in 80 columns, and counts all of them", { tags: ["long"] }, async () => {
     const place = open();
     const { exitCode, stdout } = await place.tickets(["plan", "attendees.csv", "events.csv", "--preview", "2"]);
     expect(exitCode).toBe(0);
@@ -316,7 +316,7 @@ const SIMPLE = `sources:
       - invalidatedTicket: {when: {Status: Refunded}}
 `;
 
-test("a file that the mapping fits nowhere is refused", async () => {
+test("a file that the mapping fits nowhere is refused", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   place.write("tickets.config.yaml", SIMPLE);
   place.write("guests.csv", "ID,Status\nt0,bezahlt\nt1,bezahlt\nt2,storniert\n");

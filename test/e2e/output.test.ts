@@ -202,7 +202,7 @@ describe("--quiet", () => {
     expect(withoutNew((await quietly(place, service)).stderr)).toMatch(/^warning: event-not-registered/);
   });
 
-  test("that all went to the sandbox is always said", async () => {
+  test("that all went to the sandbox is always said", { tags: ["long"] }, async () => {
     const { place } = await openSales();
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     for (const before of ["sandbox (built in) · ledger .tickets/sandbox/ledger.db NEW\n", ""])
@@ -240,7 +240,7 @@ test("there are no colours where no terminal is, and none with NO_COLOR", { tags
 });
 
 describe("an output file", () => {
-  test("of an earlier night is appended to", async () => {
+  test("of an earlier night is appended to", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     const before = place.read("promises.ndjson");
@@ -424,7 +424,7 @@ test("--limit sends a canary; the full command afterwards sends the rest", { tag
   expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 120));
 });
 
-test("files are for their owner only", async () => {
+test("files are for their owner only", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   await place.tickets(SEND, service);
   const state = place.files().filter((name) => name.startsWith("home/state/"));

@@ -411,7 +411,9 @@ describe("beside the export that they come from", () => {
   }
   const sentUrls = (service: Service): readonly unknown[] => sentOf(service).map(({ imageUrl }) => imageUrl);
 
-  test("rejects that the shell's *.csv names are refused; before the export, all is sent once and in order", async () => {
+  test("rejects that the shell's *.csv names are refused; before the export, all is sent once and in order", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await rejectedNight();
     for (const shell of ['"$@" *.csv', '"$@" updates.rejects.csv updates.csv']) {
       const both = await place.tickets(["stream", ...ENV], { ...service, shell });

@@ -490,7 +490,7 @@ describe("a file that grows a thousandfold when it is unpacked", () => {
     expect(rssMib).toBeLessThan(MIB);
   });
 
-  test("stops at --max-input-bytes", async () => {
+  test("stops at --max-input-bytes", { tags: ["long"] }, async () => {
     const { exitCode, stderr, rssMib } = await validate(
       "sales.csv.gz",
       bomb("gz", HEADER, "\n"),
@@ -505,7 +505,9 @@ describe("a file that grows a thousandfold when it is unpacked", () => {
 
 // ---- the sandbox ----
 
-test("the sandbox listens on loopback only, answers no other host or site, and calls back loopback only", async () => {
+test("the sandbox listens on loopback only, answers no other host or site, and calls back loopback only", {
+  tags: ["long"],
+}, async () => {
   const outside = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ internal, family }) => !internal && family === "IPv4")?.address;

@@ -233,7 +233,7 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
 });
 
 describe.skipIf(WITHOUT_SMALL_DISKS)("a state directory that is read-only", () => {
-  test("takes no new ledger: one sentence, and nothing is sent", async () => {
+  test("takes no new ledger: one sentence, and nothing is sent", { tags: ["long"] }, async () => {
     const { place, service } = await openSales(20);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     disk.setReadOnly(true);

@@ -143,7 +143,7 @@ test("what came from elsewhere steers no terminal, whatever is written there", {
 });
 
 describe("colours", () => {
-  test("are there on a terminal, in the live line too", async () => {
+  test("are there on a terminal, in the live line too", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", salesTable(3));
     const { raw } = await onTerminal(place, 80, [...SENT, "--env", "playground"], await startService());
@@ -175,7 +175,7 @@ describe("settle --abandon", () => {
   }
   const CLOSING = /2 actions stay as answered; 2 actions were not sent and go into rejects; 2 actions stay in doubt/;
 
-  test("says on a terminal what it will close, and asks; no is no", async () => {
+  test("says on a terminal what it will close, and asks; no is no", { tags: ["long"] }, async () => {
     const { place, env, abandon } = await stoppedRun();
     const no = await onTerminal(place, 200, abandon, { env, answers: ["n"] });
     expect(no.code).toBe(0);

@@ -97,7 +97,9 @@ describe("a bad file", () => {
     expect(rules).toEqual(new Set(["sold-ticket-without-user", "price-invalid", "time-unreadable", "url-invalid"]));
   });
 
-  test("with a column that is mistyped names the one that is missing, and what stands in its place", async () => {
+  test("with a column that is mistyped names the one that is missing, and what stands in its place", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", "eventId,ticketId,userId,prise\nE-1,T-1,u,1\n");
     const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"]);
@@ -195,7 +197,7 @@ describe("a large file", () => {
   });
 });
 
-test("a number of threads that is none is refused", async () => {
+test("a number of threads that is none is refused", { tags: ["long"] }, async () => {
   const place = openWorkplace();
   place.write("sales.csv", salesTable(3));
   const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"], { env: { TICKETS_WORKERS: "all" } });

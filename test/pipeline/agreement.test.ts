@@ -103,7 +103,7 @@ describe("random actions from the tables come back as they went out", () => {
     );
   });
 
-  test("through NDJSON of {action, data}, to the last digit and the order of keys", async () => {
+  test("through NDJSON of {action, data}, to the last digit and the order of keys", { tags: ["long"] }, async () => {
     await fc.assert(
       fc.asyncProperty(ACTIONS, async (actions) => {
         const text = toNdjson(actions);
@@ -113,7 +113,7 @@ describe("random actions from the tables come back as they went out", () => {
     );
   });
 
-  test("through a request body", async () => {
+  test("through a request body", { tags: ["long"] }, async () => {
     await fc.assert(
       fc.asyncProperty(ACTIONS, fc.constantFrom(undefined, 2), async (actions, indent) => {
         const read = await readActions("payload.json", "json", stringifyJson(actions, indent));
@@ -153,7 +153,9 @@ async function openSandbox() {
   };
 }
 
-test("a history through CSV, through NDJSON and over the wire is one history to the sandbox", async () => {
+test("a history through CSV, through NDJSON and over the wire is one history to the sandbox", {
+  tags: ["long"],
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       historyArbitrary({ forCells: true, byNftId: true, maxLength: 30 }).map((history) => history.map(inDecimals)),

@@ -163,7 +163,9 @@ describe("a run that held back what another one had in doubt, and stopped with a
     expect(await shown(field, second)).toMatchObject({ actions: { inDoubt: 0, notSent: 0 } });
   });
 
-  test("says what is open where the service does not have all of it, or something waited", async () => {
+  test("says what is open where the service does not have all of it, or something waited", {
+    tags: ["long"],
+  }, async () => {
     for (const decision of ["sent", "not-sent"] as const) {
       const scan = { action: "scannedTicket", data: { ticketId: "T2" } };
       const { field, first, second } = await held(scan);

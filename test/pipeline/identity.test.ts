@@ -125,7 +125,9 @@ describe("a history without times", () => {
     expect(more.said).toMatch(/Not sent either: updates\.ndjson:\d, .+, updates\.ndjson:6?5\./);
   });
 
-  test("a row that came late is told and not sent; streamed on its own it is, and then all is known", async () => {
+  test("a row that came late is told and not sent; streamed on its own it is, and then all is known", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await field.write("updates.ndjson", lines(updated(url("a")), updated(url("c"))));
     await field.stream(["updates.ndjson"]);
@@ -155,7 +157,9 @@ describe("a history without times", () => {
     expect(images(field)).toBe("a b c d");
   });
 
-  test("of a row with two updates of which one is rejected, the accepted one is never sent again", async () => {
+  test("of a row with two updates of which one is rejected, the accepted one is never sent again", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     const config = `sources:
   pairs:
@@ -493,7 +497,9 @@ test("an id that is a number with an exponent is not sent, since the next export
   expect((await field.stream(["scans.ndjson"])).said).not.toContain("[id-number-spelling]");
 });
 
-test("a history of which --limit leaves a part out is not guessed to be in order, with a key or without", async () => {
+test("a history of which --limit leaves a part out is not guessed to be in order, with a key or without", {
+  tags: ["long"],
+}, async () => {
   for (const key of ["", '    key: "{Id}"\n']) {
     const field = await openSold();
     const actions = '    actions: [{updateTicket: {fields: {imageUrl: "https://img.example.com/{Image}.png"}}}]\n';
@@ -572,7 +578,9 @@ describe("resales whose prices are written otherwise", () => {
     expect(full.actions, full.said).toMatchObject({ accepted: 1, alreadySent: 3 });
   });
 
-  test("of which only the users differ are shown by their rows where contents repeat; the words name what sends the others", async () => {
+  test("of which only the users differ are shown by their rows where contents repeat; the words name what sends the others", {
+    tags: ["long"],
+  }, async () => {
     const { field, night } = await openResales();
     await night(["E,T2,ada,10.00"], "sales.csv", "eventId,ticketId,userId,price");
     const repeated = ["T,ben,18.00", "T,eve,18.00", "T,ben,18.00"];
@@ -1048,19 +1056,23 @@ describe("a deed whose time is told otherwise", () => {
     ["that the export does not have any more", []],
     ["whose time is gone, with keys", ["T,c,6,"], "{Ticket} {To}"],
     ["that the export does not have any more, with keys", [], "{Ticket} {To}"],
-  ])("lets no resale pass that was rejected before one of the same minute %s", async (_, others, key) => {
-    const { field, night } = await openLog(key === undefined ? RESALES : withKey(key));
-    field.setFaults({ fault: "failure-items", items: [0] });
-    const first = await night("UTC", MINUTES, "resales.csv", ["T,b,5,2026-02-01 10:00", "T,c,6,2026-02-01 10:00"]);
-    expect(first.actions, first.said).toMatchObject({ accepted: 1, rejected: 1 });
-    field.setFaults();
-    const told = await night("UTC", SECONDS, "resales.csv", ["T,b,5,2026-02-01 10:00:10", ...others], {
-      maxInvalid: { rows: 3 },
-    });
-    expect(told.actions?.accepted, told.said).toBe(0);
-    expect(told.said).toMatch(/history-(late|superseded|unclear)/);
-    expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["c"]);
-  });
+  ])(
+    "lets no resale pass that was rejected before one of the same minute %s",
+    { tags: ["long"] },
+    async (_, others, key) => {
+      const { field, night } = await openLog(key === undefined ? RESALES : withKey(key));
+      field.setFaults({ fault: "failure-items", items: [0] });
+      const first = await night("UTC", MINUTES, "resales.csv", ["T,b,5,2026-02-01 10:00", "T,c,6,2026-02-01 10:00"]);
+      expect(first.actions, first.said).toMatchObject({ accepted: 1, rejected: 1 });
+      field.setFaults();
+      const told = await night("UTC", SECONDS, "resales.csv", ["T,b,5,2026-02-01 10:00:10", ...others], {
+        maxInvalid: { rows: 3 },
+      });
+      expect(told.actions?.accepted, told.said).toBe(0);
+      expect(told.said).toMatch(/history-(late|superseded|unclear)/);
+      expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["c"]);
+    },
+  );
 
   test("is not seen where the input has the accepted one, nor in times that no zone explains", {
     tags: ["long"],
@@ -1293,7 +1305,7 @@ describe("a key of the source", () => {
         "a b",
       ],
       ["says one once more, without times", "Images", "a b", "a b a", { accepted: 1, alreadySent: 2 }, "a b a"],
-    ])("that %s", async (_, column, before, now, actions, accepted) => {
+    ])("that %s", { tags: ["long"] }, async (_, column, before, now, actions, accepted) => {
       const lists = await openLists(column);
       const first = await lists.night(before);
       expect(first.actions, first.said).toMatchObject({ accepted: before.split(" ").length, alreadySent: 0 });
@@ -1309,31 +1321,35 @@ describe("a key of the source", () => {
     test.each<[string, Column, string, string]>([
       ["with times", "Scans", "10 11", "10 15 16"],
       ["without times", "Images", "a b", "a c d"],
-    ])("of which some changed and some are new is a problem, not a guess, %s", async (_, column, before, now) => {
-      const { field, night, accepted } = await openLists(column);
-      await night(before);
-      const told = await night(now);
-      expect(told.exitCode, told.said).toBe(4);
-      expect(told.summary).toMatchObject({ rows: { invalid: 1 }, actions: { total: 0 } });
-      expect(told.said).toContain("[history-unclear]");
-      expect(told.said).toContain(
-        column === "Scans" ? "no more in the row: orderTime 11." : "no more in the row: imageUrl",
-      );
-      expect(accepted()).toBe(before);
+    ])(
+      "of which some changed and some are new is a problem, not a guess, %s",
+      { tags: ["long"] },
+      async (_, column, before, now) => {
+        const { field, night, accepted } = await openLists(column);
+        await night(before);
+        const told = await night(now);
+        expect(told.exitCode, told.said).toBe(4);
+        expect(told.summary).toMatchObject({ rows: { invalid: 1 }, actions: { total: 0 } });
+        expect(told.said).toContain("[history-unclear]");
+        expect(told.said).toContain(
+          column === "Scans" ? "no more in the row: orderTime 11." : "no more in the row: imageUrl",
+        );
+        expect(accepted()).toBe(before);
 
-      // A person who knows which is new says so, and then the list is known.
-      const kind = column === "Scans" ? "scannedTicket" : "updateTicket";
-      expect(told.said).toContain(`this one is 2:${kind}.`);
-      await field.write(
-        "lists-new.csv",
-        `Id,Scans,Images,Claims,tickets:actions\n1,${column === "Scans" ? now : ""},${column === "Images" ? now : ""},,3:${kind}\n`,
-      );
-      const done = await field.stream(["lists-new.csv"], { again: true });
-      expect(done.summary?.actions, done.said).toMatchObject({ total: 1, accepted: 1 });
-      const after = await night(now);
-      expect(after.actions, after.said).toMatchObject({ total: 3, accepted: 0, alreadySent: 3, changed: 1 });
-      expect(accepted()).toBe(`${before} ${now.split(" ").at(-1)}`);
-    });
+        // A person who knows which is new says so, and then the list is known.
+        const kind = column === "Scans" ? "scannedTicket" : "updateTicket";
+        expect(told.said).toContain(`this one is 2:${kind}.`);
+        await field.write(
+          "lists-new.csv",
+          `Id,Scans,Images,Claims,tickets:actions\n1,${column === "Scans" ? now : ""},${column === "Images" ? now : ""},,3:${kind}\n`,
+        );
+        const done = await field.stream(["lists-new.csv"], { again: true });
+        expect(done.summary?.actions, done.said).toMatchObject({ total: 1, accepted: 1 });
+        const after = await night(now);
+        expect(after.actions, after.said).toMatchObject({ total: 3, accepted: 0, alreadySent: 3, changed: 1 });
+        expect(accepted()).toBe(`${before} ${now.split(" ").at(-1)}`);
+      },
+    );
 
     test.each(["Scans", "Images"] as const)(
       "of which the service rejected one, in %s: that one is sent again",
@@ -1353,20 +1369,24 @@ describe("a key of the source", () => {
       ["as it is", (rejects) => rejects, "10 11"],
       ["mended", (rejects) => rejects.replace("10 11", "10 15"), "10 15"],
       ["mended to what the other says", (rejects) => rejects.replace("10 11", "10 10"), "10 10"],
-    ])("of which the service rejected one, which comes from the rejects %s", async (_, mend, accepted) => {
-      const lists = await openLists("Scans");
-      lists.field.setFaults(rejecting(1));
-      await lists.night("10 11");
-      lists.field.setFaults();
-      const rejects = await lists.field.read("lists.rejects.csv");
-      expect(rejects).toContain("2:scannedTicket");
-      await lists.field.write("lists.rejects.csv", mend(rejects));
-      const done = await lists.field.stream(["lists.rejects.csv"]);
-      expect(done.summary?.actions, done.said).toMatchObject({ total: 1, accepted: 1 });
-      expect(lists.accepted()).toBe(accepted);
-      const again = await lists.field.stream(["lists.rejects.csv"]);
-      expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0 });
-    });
+    ])(
+      "of which the service rejected one, which comes from the rejects %s",
+      { tags: ["long"] },
+      async (_, mend, accepted) => {
+        const lists = await openLists("Scans");
+        lists.field.setFaults(rejecting(1));
+        await lists.night("10 11");
+        lists.field.setFaults();
+        const rejects = await lists.field.read("lists.rejects.csv");
+        expect(rejects).toContain("2:scannedTicket");
+        await lists.field.write("lists.rejects.csv", mend(rejects));
+        const done = await lists.field.stream(["lists.rejects.csv"]);
+        expect(done.summary?.actions, done.said).toMatchObject({ total: 1, accepted: 1 });
+        expect(lists.accepted()).toBe(accepted);
+        const again = await lists.field.stream(["lists.rejects.csv"]);
+        expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0 });
+      },
+    );
 
     test("gives those whose conditions come true later, wherever their rules stand", { tags: ["long"] }, async () => {
       const field = await openSold();
@@ -1386,7 +1406,9 @@ describe("a key of the source", () => {
       expect(acceptedOf(field, "scannedTicket", "orderTime")).toEqual([10, 9]);
     });
 
-    test("and stands in one input as it grew is sent once; one that says something else is a problem", async () => {
+    test("and stands in one input as it grew is sent once; one that says something else is a problem", {
+      tags: ["long"],
+    }, async () => {
       const { night, accepted } = await openLists("Scans");
       const grown = await night("10", "11 10", "11 10");
       expect(grown.actions, grown.said).toMatchObject({ total: 5, accepted: 2, alreadySent: 3 });
@@ -1421,7 +1443,7 @@ describe("a key of the source", () => {
       expect(accepted()).toBe("10 11 12");
     });
 
-    test("asks the service for each of its claims", async () => {
+    test("asks the service for each of its claims", { tags: ["long"] }, async () => {
       const { night, accepted } = await openLists("Claims");
       const first = await night("ann bob ann");
       // The sandbox takes one claim of a ticket.
@@ -1512,6 +1534,7 @@ describe("a key of the source", () => {
       ["claim", "Claims", "ann", "ann bob", "bob ann"],
     ])(
       "of which a %s was rejected is no other one that was accepted, in either of its rejects",
+      { tags: ["long"] },
       async (_, column, one, two, accepted) => {
         for (const isWhole of [true, false]) {
           const lists = await openLists(column);
@@ -1672,27 +1695,33 @@ ${key === undefined ? "" : `    key: "${key}"\n`}    actions: [{${action}: {fiel
     ["both have one", "{Id}", "{Id}-app", "1768600001"],
     ["one has one", "{Id}", undefined, "1768600001"],
     ["one has one, without times", undefined, "{Id}", ""],
-  ])("does not say whether another source means the same deed, in one run or in two: %s", async (_, one, other, at) => {
-    const config = ["gate", "app"].map((name, number) =>
-      source(name, "scannedTicket", 'ticketId: T, orderTime: "{At}"', number === 0 ? one : other),
-    );
-    const open = async (): Promise<Field> => {
-      const field = await openSold();
-      await field.write("tickets.config.yaml", `sources:\n${config.join("")}`);
-      for (const name of ["gate", "app"]) await field.write(`${name}.csv`, `Id,At\n${name}7,${at}\n`);
-      return field;
-    };
-    const together = await open();
-    const night = await together.stream(["gate.csv", "app.csv"]);
-    expect(night.exitCode, night.said).toBe(3);
-    expect(night.said).toContain("gate.csv:2 Another source says the same scannedTicket of this ticket, at app.csv:2:");
-    expect(acceptedOf(together, "scannedTicket", "ticketId")).toEqual([]);
+  ])(
+    "does not say whether another source means the same deed, in one run or in two: %s",
+    { tags: ["long"] },
+    async (_, one, other, at) => {
+      const config = ["gate", "app"].map((name, number) =>
+        source(name, "scannedTicket", 'ticketId: T, orderTime: "{At}"', number === 0 ? one : other),
+      );
+      const open = async (): Promise<Field> => {
+        const field = await openSold();
+        await field.write("tickets.config.yaml", `sources:\n${config.join("")}`);
+        for (const name of ["gate", "app"]) await field.write(`${name}.csv`, `Id,At\n${name}7,${at}\n`);
+        return field;
+      };
+      const together = await open();
+      const night = await together.stream(["gate.csv", "app.csv"]);
+      expect(night.exitCode, night.said).toBe(3);
+      expect(night.said).toContain(
+        "gate.csv:2 Another source says the same scannedTicket of this ticket, at app.csv:2:",
+      );
+      expect(acceptedOf(together, "scannedTicket", "ticketId")).toEqual([]);
 
-    const apart = await open();
-    expect((await apart.stream(["gate.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
-    const second = await apart.stream(["app.csv"]);
-    expect(acceptedOf(apart, "scannedTicket", "ticketId"), second.said).toEqual(["T"]);
-  });
+      const apart = await open();
+      expect((await apart.stream(["gate.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
+      const second = await apart.stream(["app.csv"]);
+      expect(acceptedOf(apart, "scannedTicket", "ticketId"), second.said).toEqual(["T"]);
+    },
+  );
 
   test.each<[string, string | undefined, string | undefined]>([
     ["in two rows of one source", "{Id}", undefined],
@@ -1903,7 +1932,7 @@ ${key}    actions:
 });
 
 describe("an action that is pending in another run", () => {
-  test("is waited for also where what it holds is let go", async () => {
+  test("is waited for also where what it holds is let go", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("a.ndjson", lines(updated(url("a"))));
     field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
@@ -1917,7 +1946,7 @@ describe("an action that is pending in another run", () => {
     expect(images(field)).toBe("a");
   });
 
-  test("makes what depends on it wait, and the end says so", async () => {
+  test("makes what depends on it wait, and the end says so", { tags: ["long"] }, async () => {
     const field = await openField();
     await field.write("base.ndjson", lines(newEvent("E"), sold("S"), sold("T")));
     await field.stream(["base.ndjson"]);
@@ -2223,6 +2252,7 @@ describe("rows of one run that tell of one ticket", () => {
     ["input", [`T,b,bad,${SECOND}`, `T,a,bad,${SECOND}`]],
   ])(
     "stay a problem in the rejects of an export that begins with the newest, in the order of %s: %j",
+    { tags: ["long"] },
     async (order, ofTicket) => {
       const field = await openSold();
       await field.write("sales.ndjson", sales());
@@ -2268,6 +2298,7 @@ describe("rows of one run that tell of one ticket", () => {
     ["without a time", "T,b,5,"],
   ])(
     "are told as what they are above an accepted one, in an export that begins with the newest: %s",
+    { tags: ["long"] },
     async (_, row) => {
       const field = await openSold();
       await field.write("sales.ndjson", sales());
@@ -2330,7 +2361,7 @@ describe("rows of one run that tell of one ticket", () => {
     ["of the same minute, without its seconds", [`T,a,5,${SECOND}`, `T,b,5,${MINUTE}`]],
     ["of the same second, with keys", [`T,a,5,${SECOND}`, `T,b,5,${SECOND}`], "{ticketId} {userId}"],
     ["of the same minute, with keys", [`T,a,5,${SECOND}`, `T,b,5,${MINUTE}`], "{ticketId} {userId}"],
-  ])("are late or superseded before an accepted resale %s", async (_, rows, key) => {
+  ])("are late or superseded before an accepted resale %s", { tags: ["long"] }, async (_, rows, key) => {
     // Both in one run are a problem where one of them has no seconds.
     const areEqual = rows[0]?.split(",").at(-1) === rows[1]?.split(",").at(-1);
     for (const wasRejected of areEqual ? [true, false] : [false]) {
@@ -2388,7 +2419,7 @@ describe("rows of one run that tell of one ticket", () => {
     expect(told.summary?.rows, told.said).toMatchObject({ invalid: 2 });
   });
 
-  test("are sent where no file tells what another one may tell", async () => {
+  test("are sent where no file tells what another one may tell", { tags: ["long"] }, async () => {
     const field = await openSold();
     await field.write("scans-gate.csv", scans(`T,${SECOND}`));
     await field.write("scans-box.csv", scans(`T,${SECOND + 1234}`, `T,${LATER}`));
@@ -2401,26 +2432,30 @@ describe("rows of one run that tell of one ticket", () => {
     ["of which the earlier has a time", SECOND, ""],
     ["of which the later has a time", "", SECOND],
     ["of one minute, of which one gives no seconds", SECOND, MINUTE],
-  ])("are a problem where the rejects of a later run stand before those of an earlier one: %s", async (_, ...times) => {
-    const field = await openSold();
-    field.setFaults({ fault: "failure-items", items: [0] });
-    for (const [name, user, time] of [
-      ["resales-1.csv", "a", times[0]],
-      ["resales-2.csv", "b", times[1]],
-    ] as const) {
-      await field.write(name, resales(`T,${user},5,${time}`));
-      expect((await field.stream([name])).summary?.actions).toMatchObject({ rejected: 1 });
-    }
-    field.setFaults();
-    const told = await field.stream(["resales-2.rejects.csv", "resales-1.rejects.csv"]);
-    expect(told.exitCode, told.said).toBe(3);
-    expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
-    // Where their times do not say that it is backwards.
-    if (times.includes(SECOND) && times.includes(MINUTE)) return;
-    const sent = await field.stream(["resales-1.rejects.csv", "resales-2.rejects.csv"]);
-    expect(sent.summary?.actions, sent.said).toMatchObject({ accepted: 2 });
-    expect(holders(field)).toEqual(["a", "b"]);
-  });
+  ])(
+    "are a problem where the rejects of a later run stand before those of an earlier one: %s",
+    { tags: ["long"] },
+    async (_, ...times) => {
+      const field = await openSold();
+      field.setFaults({ fault: "failure-items", items: [0] });
+      for (const [name, user, time] of [
+        ["resales-1.csv", "a", times[0]],
+        ["resales-2.csv", "b", times[1]],
+      ] as const) {
+        await field.write(name, resales(`T,${user},5,${time}`));
+        expect((await field.stream([name])).summary?.actions).toMatchObject({ rejected: 1 });
+      }
+      field.setFaults();
+      const told = await field.stream(["resales-2.rejects.csv", "resales-1.rejects.csv"]);
+      expect(told.exitCode, told.said).toBe(3);
+      expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
+      // Where their times do not say that it is backwards.
+      if (times.includes(SECOND) && times.includes(MINUTE)) return;
+      const sent = await field.stream(["resales-1.rejects.csv", "resales-2.rejects.csv"]);
+      expect(sent.summary?.actions, sent.said).toMatchObject({ accepted: 2 });
+      expect(holders(field)).toEqual(["a", "b"]);
+    },
+  );
 });
 
 describe("two inputs of one run that overlap", () => {
@@ -2530,7 +2565,7 @@ describe("two inputs of one run that overlap", () => {
     expect(acceptedOf(field, "resoldTicket", "userId")).toEqual(["b"]);
   });
 
-  test("send a row with a key once, and several updates without times as they stand", async () => {
+  test("send a row with a key once, and several updates without times as they stand", { tags: ["long"] }, async () => {
     const field = await openScanned();
     const config = `sources:
   scans:

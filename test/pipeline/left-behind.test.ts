@@ -137,6 +137,16 @@ const taken = ({ sandbox }: Field, ticket?: string): string =>
 
 const rejects = (field: Field) => field.read("night.rejects.ndjson");
 
+test("a scan that was left behind undoes nothing, and its words say so", async () => {
+  const field = await doubtOf([0], [scan("T1", 100), scan("T1", 200)]);
+  expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 1 superseded");
+  expect(await rejects(field)).toContain(
+    "scannedTicket was not sent: it would come after a later action of its history",
+  );
+  const told = await field.stream(["night.rejects.ndjson"]);
+  expect(told.said).toContain("sent now, it would come after that one");
+});
+
 function isClosed(way: Way): void {
   test("is shown as such, and when a person says that it was not sent it is closed, told and counted", async () => {
     const field = await doubtOf([0, 2], [update("T1", "A"), update("T1", "B"), update("T2", "A")], { way });

@@ -303,7 +303,9 @@ describe("an older copy of the ledger in which a run is open", () => {
     expectNothingDoubled(field.sandbox);
   });
 
-  test("and is forgotten all the same is told to take its promises first; what is advised has an effect", async () => {
+  test("and is forgotten all the same is told to take its promises first; what is advised has an effect", {
+    tags: ["long"],
+  }, async () => {
     const { field, run, putBack } = await stoppedAtCopy();
     expect((await goOn(field)).exitCode).toBe(0);
     putBack();
@@ -487,7 +489,9 @@ describe("an older copy of the ledger in which a run is open", () => {
       expect(processedBy(field.sandbox)).toBe(SENT_SINCE);
     });
 
-    test("and which goes on from its plan without another import does not send them either", async () => {
+    test("and which goes on from its plan without another import does not send them either", {
+      tags: ["long"],
+    }, async () => {
       const { field, restore } = await importedWithoutPlan();
       await forget(field);
       restore();

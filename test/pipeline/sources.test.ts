@@ -320,7 +320,9 @@ sources:
     }
   });
 
-  test("by a listing that names the ticket: it is resold, once, also when its price is corrected later", async () => {
+  test("by a listing that names the ticket: it is resold, once, also when its price is corrected later", {
+    tags: ["long"],
+  }, async () => {
     const field = await openField();
     await field.write("tickets.config.yaml", config);
     await field.write("boxes.csv", `${HEADER}B1,ann,20,100,SOLD,\n`);
@@ -357,7 +359,9 @@ sources:
 `;
   const HEADER = "Entry,Kind,Code,Who\n";
 
-  test("tells scans and resales without times apart, whatever else the export leaves out or changes", async () => {
+  test("tells scans and resales without times apart, whatever else the export leaves out or changes", {
+    tags: ["long"],
+  }, async () => {
     const field = await openField();
     await field.write("tickets.config.yaml", config);
     const night = async (...rows: readonly string[]) => {

@@ -214,7 +214,7 @@ describe("rejects of a night that the ledger has lost", () => {
       expect(acceptedOf(field)).toBe("u3 u2");
     });
 
-    test("are not sent where the service rejected what was sent of them with --again", async () => {
+    test("are not sent where the service rejected what was sent of them with --again", { tags: ["long"] }, async () => {
       const field = await lostNight();
       await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
       field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
@@ -266,7 +266,7 @@ describe("rejects of a night that the ledger has lost", () => {
       expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).summary?.actions).toMatchObject({ accepted: 1 });
     });
 
-    test("are known where the export brings them once more", async () => {
+    test("are known where the export brings them once more", { tags: ["long"] }, async () => {
       const field = await lostNight();
       rmSync(join(field.folder, "resales.rejects.csv"));
       expect((await streamed(field, ["resales.csv"], BEARING)).exitCode).toBe(4);

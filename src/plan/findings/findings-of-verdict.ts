@@ -19,7 +19,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import { runIdOf } from "../../ledger/runs.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
 import { type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
-import { replaces } from "../identity/history-of-candidate.ts";
+import { lastCounts, replaces } from "../identity/history-of-candidate.ts";
 import type { Detail, GivenPlace, InputLine } from "../identity/verdicts.ts";
 import { differingFields } from "./changed-actions.ts";
 
@@ -57,7 +57,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
     case "superseded":
       return {
         rule: "history-superseded",
-        message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted another ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: sent now, it would undo that one.`,
+        message: `${detail.isFromRejects ? "Its row was rejected, and the service" : "The service did not take it, and"} has accepted another ${action} of the same ${about} since${acceptedPlace(detail.since, places)}: ${sentNow(action, "that one")}.`,
         hint: allTheSame(true),
       };
     case "unclear":
@@ -117,7 +117,11 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
   }
 }
 
-/** A new deed that would undo a later one, which was accepted. */
+/** A scan undoes nothing, but its place in the order is lost. */
+const sentNow = (action: ActionName, later: "that one" | "them"): string =>
+  `sent now, it would ${lastCounts(action) ? "undo" : "come after"} ${later}`;
+
+/** A new deed of which a later one was accepted. */
 function late(
   candidate: Candidate,
   detail: Extract<Detail, { kind: "late" | "late in time" | "stood before" }>,
@@ -129,19 +133,19 @@ function late(
     case "late":
       return {
         rule: "history-late",
-        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: sent now, it would undo them.`,
+        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: ${sentNow(action, "them")}.`,
         hint: allTheSame(candidate.nth > 0 || !candidate.untimed),
       };
     case "late in time":
       return {
         rule: "history-late",
-        message: `It was not accepted, but ${withArticle(action)} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: sent now, it would undo that one.`,
+        message: `It was not accepted, but ${withArticle(action)} of the same ${about} with a later orderTime${acceptedPlace(detail.than, places)} was: ${sentNow(action, "that one")}.`,
         hint: allTheSame(true),
       };
     case "stood before":
       return {
         rule: "history-late",
-        message: `It was not accepted, but a later ${action} of the same ${about} was, which came after its row when that was rejected${acceptedPlace(detail.accepted, places)}: sent now, it would undo that one.`,
+        message: `It was not accepted, but a later ${action} of the same ${about} was, which came after its row when that was rejected${acceptedPlace(detail.accepted, places)}: ${sentNow(action, "that one")}.`,
         hint: "Leave it unsent to keep the current state. To send it anyway, stream its row alone with --again.",
       };
   }

@@ -108,8 +108,7 @@ describe("settle", () => {
       ).toEqual(rig.placed.slice(5).map(({ action }) => action.data.ticketId));
     };
     const name = "nothing sends what is left of the run, and the same command finishes";
-    if (point === "settled" && time === 1) test(name, isKept);
-    else test(name, { tags: ["long"] }, isKept);
+    test(name, { tags: ["long"] }, isKept);
   });
 
   test("a run of which an earlier version closed a part ends with its rejects, exit 4", {

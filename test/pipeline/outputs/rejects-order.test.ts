@@ -100,7 +100,7 @@ describe.each(KINDS)("rejects of $name", (kind) => {
     expect((await field.stream([kind.name])).summary?.actions).toMatchObject({ alreadySent: 4, accepted: 0 });
   });
 
-  test("that --order time sorted are sent in its order by the command that is named", async () => {
+  test("that --order time sorted are sent in its order by the command that is named", { tags: ["long"] }, async () => {
     const { field, said } = await closedWithDoubt(kind, { order: "time" });
     expect(said).toContain(`Next: tickets stream ${rejects} --order time`);
     expect(await listed(field, kind)).toBe("a b c d");
@@ -108,7 +108,9 @@ describe.each(KINDS)("rejects of $name", (kind) => {
     expect(taken(field)).toBe("a b c d");
   });
 
-  test("of doubts that were decided the wrong way round stand in the order of the input", async () => {
+  test("of doubts that were decided the wrong way round stand in the order of the input", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await write(field, kind, "a b x:T2 c");
     // Not taken, and nothing is said of it.
@@ -138,7 +140,9 @@ describe.each(KINDS)("rejects of $name", (kind) => {
     expect(taken(field)).toBe("a b c d e");
   });
 
-  test("that a person has mended in place are left alone, and the new ones go beside them", async () => {
+  test("that a person has mended in place are left alone, and the new ones go beside them", {
+    tags: ["long"],
+  }, async () => {
     const field = await openSold();
     await write(field, kind, "a b c d");
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
@@ -158,7 +162,9 @@ describe.each(KINDS)("rejects of $name", (kind) => {
     expect(taken(field)).toBe("a b c d");
   });
 
-  test("that a person has put in another order are told with the rows that stood behind them, and not sent", async () => {
+  test("that a person has put in another order are told with the rows that stood behind them, and not sent", {
+    tags: ["long"],
+  }, async () => {
     const { field } = await closedWithDoubt(kind);
     const [header = "", a = "", b = "", c = "", d = ""] = (await field.read(rejects)).split("\n");
     await field.write(rejects, `${[header, a, c, b, d].join("\n")}\n`);
@@ -257,7 +263,9 @@ describe("a row that is right at the source by now, while it still stands in the
     expect(taken(field)).toBe(expected);
   });
 
-  test("and was rejected by the service there, is sent once, whichever copy of the rejects is streamed", async () => {
+  test("and was rejected by the service there, is sent once, whichever copy of the rejects is streamed", {
+    tags: ["long"],
+  }, async () => {
     const field = await openWarned();
     await night(field, bad("b"));
     expect((await field.stream([kind.name], BEARING)).exitCode).toBe(4);
@@ -276,7 +284,9 @@ describe("a row that is right at the source by now, while it still stands in the
   });
 });
 
-test("with a key of the source, a row before one that was mended and accepted is late", async () => {
+test("with a key of the source, a row before one that was mended and accepted is late", {
+  tags: ["long"],
+}, async () => {
   const field = await openSold();
   await field.write(
     "tickets.config.yaml",

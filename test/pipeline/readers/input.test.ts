@@ -383,7 +383,7 @@ describe("encodings", () => {
     expect(decoded).toMatchObject({ encoding: "windows-1252", rows: [{ cells: ["1", "Zürich €"] }] });
   });
 
-  test("an invalid byte far behind is found with its line", async () => {
+  test("an invalid byte far behind is found with its line", { tags: ["long"] }, async () => {
     await write(
       "sales.csv",
       Buffer.concat([Buffer.from(`a,b\n${'1,"é\n"\n'.repeat(200_000)}`), Buffer.of(0x31, 0x2c, 0xff)]),
@@ -541,7 +541,7 @@ describe("compressed files", () => {
     );
   });
 
-  test("--max-input-bytes bounds what a small archive unpacks to", async () => {
+  test("--max-input-bytes bounds what a small archive unpacks to", { tags: ["long"] }, async () => {
     const bomb = `a\n${`${"0".repeat(1000)}\n`.repeat(20_000)}`;
     for (const [name, stored] of [
       ["bomb.csv.gz", gzipSync(bomb)],

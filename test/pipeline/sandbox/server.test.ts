@@ -234,7 +234,7 @@ describe("the page", () => {
 });
 
 describe("control", () => {
-  test("dumps what was processed, line by line", async () => {
+  test("dumps what was processed, line by line", { tags: ["long"] }, async () => {
     const sandbox = await start();
     await stream(sandbox, [newEvent(), ...Array.from({ length: 2500 }, (_, at) => sold(`T${at}`)), sold("T0")]);
     const dump = await call(sandbox, "GET", "/control/processed");

@@ -152,7 +152,7 @@ describe("lanes of different speed", () => {
     expect(lines.indexOf("B-17")).toBeLessThan(lines.indexOf("A-1"));
   });
 
-  test("every line of the promises names the row that it is about", async () => {
+  test("every line of the promises names the row that it is about", { tags: ["long"] }, async () => {
     const items = night(EVENTS, 30);
     const { field, service, stream } = await openNight(items);
     expect((await stream({ lanes: 4, chunkSize: 7 })).exitCode).toBe(0);
@@ -198,7 +198,7 @@ describe("lanes of different speed", () => {
 });
 
 describe("how many lanes", () => {
-  test("the config says it, a flag says it louder; one lane is the default", async () => {
+  test("the config says it, a flag says it louder; one lane is the default", { tags: ["long"] }, async () => {
     const { stream } = await openNight(night(EVENTS, 2), {}, "lanes: 3");
     const dry = { dryRun: true };
     expect((await stream({}, dry)).said).toContain("would be sent in 3 chunks, over 3 lanes.");
@@ -310,7 +310,9 @@ describe("a lane that can't go on ends all", () => {
     ({ items }: ServiceRequest) =>
       items.some((item) => nameOf(item) === name) ? { status, body: "what the service says" } : undefined;
 
-  test("a doubt: the others let their request end, store its answer and send nothing more", async () => {
+  test("a doubt: the others let their request end, store its answer and send nothing more", {
+    tags: ["long"],
+  }, async () => {
     const others = gate((request) => eventOf(request) === "B");
     const { service, stream, promised, states, settle, resume } = await openNight(night(["A", "B"], 5), {
       answer: async (request) => {
@@ -437,7 +439,7 @@ describe("what counts for all lanes", () => {
     expect(byEvent(service)).toEqual({ A: `A A-1 ${told("A", 5)}`, B: told("B", 5) });
   });
 
-  test("retries: a lane that is told to wait goes on as long as others get answers", async () => {
+  test("retries: a lane that is told to wait goes on as long as others get answers", { tags: ["long"] }, async () => {
     let left = 6;
     const { service, stream } = await openNight(night(["A", "B"], 30), {
       answer: (request) => {

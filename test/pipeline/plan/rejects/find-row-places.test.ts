@@ -261,7 +261,7 @@ function isKnownWhereItStood(_: string, config: string): void {
     expect(accepted(field)).toBe("two");
   });
 
-  test("is late before what became of another bad row", async () => {
+  test("is late before what became of another bad row", { tags: ["long"] }, async () => {
     const field = await openSold(config);
     await field.write("updates.csv", updates("one", "!three"));
     await field.stream(["updates.csv"], BEARING);
@@ -533,7 +533,7 @@ describe("rows of a history of which nobody can tell what was accepted", () => {
     expect(mixed.summary?.next).toContain("tickets stream updates.rejects.csv");
   });
 
-  test("resales", async () => {
+  test("resales", { tags: ["long"] }, async () => {
     const field = await openSold();
     const [ann, bob, eve] = [resale("ann"), resale("bob"), resale("eve")];
     await field.write("all.csv", `${RESALES}${ann}${bob}${ann}`);
@@ -792,7 +792,7 @@ test("a bad row behind which the config lets its history go is superseded by tha
 });
 
 describe("a row that waits for another's sake", () => {
-  test("has no more open what of it was late, and told", async () => {
+  test("has no more open what of it was late, and told", { tags: ["long"] }, async () => {
     const field = await openSold(`sources:
   pairs:
     match: "pairs*.csv"

@@ -130,7 +130,7 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect(night.said).toContain("whether it gives more now can't be read (lookup-missing)");
   });
 
-  test("an action that the mapping has since, whatever became of the ticket's name", async () => {
+  test("an action that the mapping has since, whatever became of the ticket's name", { tags: ["long"] }, async () => {
     const field = await mendedNight({
       config: source([SOLD]),
       files: { "sales.csv": "Ticket,User,Price,At,Status,RefundedAt\n#REF!,u1,?,1780000000,refunded,1780000500\n" },
@@ -159,7 +159,7 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect(acceptedBy(field).slice(2)).toEqual(["scannedTicket S1 1780000100", "scannedTicket S1 1780000200"]);
   });
 
-  test("what a person left out by mending does not come back", async () => {
+  test("what a person left out by mending does not come back", { tags: ["long"] }, async () => {
     const field = await mendedNight({
       config: source([SOLD, REFUND]),
       files: { "sales.csv": "Ticket,User,Price,At,Status,RefundedAt\nt1,u1,?,1780000000,refunded,1780000500\n" },
@@ -215,7 +215,9 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect((await field.stream(["sales.csv"])).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
   });
 
-  test("a mended row of which a part was taken, and the rest a run later, is done with both", async () => {
+  test("a mended row of which a part was taken, and the rest a run later, is done with both", {
+    tags: ["long"],
+  }, async () => {
     const field = await openField();
     await field.write("before.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
     await field.stream(["before.ndjson"]);
@@ -236,7 +238,7 @@ describe("a bad row of which a mended one was accepted is done with what was acc
     expect(night.summary, night.said).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
   });
 
-  test("rejects that name an action close no other", async () => {
+  test("rejects that name an action close no other", { tags: ["long"] }, async () => {
     const field = await openField();
     await field.write("before.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
     await field.stream(["before.ndjson"]);
@@ -351,7 +353,7 @@ describe("what the service took of a row itself is no part of what is open besid
     expect((await field.stream(["sales.csv"])).said).toContain("mended-gives-more");
   });
 
-  test("it does not stand for what is open of its kind", async () => {
+  test("it does not stand for what is open of its kind", { tags: ["long"] }, async () => {
     const actions = [...SCANS, 'invalidatedTicket: {fields: {orderTime: "{More}"}}'];
     const field = await rejectedNight(actions, "S1,1780000100,1780000200,1780000300", [0, 2]);
     const rejects = await field.read("sales.rejects.csv");
@@ -367,7 +369,9 @@ describe("what the service took of a row itself is no part of what is open besid
     expect(told.said).toContain("1:scannedTicket");
   });
 
-  test("it stays in its history: a scan without a time that another row brings is one more", async () => {
+  test("it stays in its history: a scan without a time that another row brings is one more", {
+    tags: ["long"],
+  }, async () => {
     const field = await rejectedNight([UNTIMED("One"), UNTIMED("Two")], "S1,y,y,x", [0]);
     await mend(field, "S1,y,y,x", "S1,y,y,z");
     expect((await field.stream(["sales.rejects.csv"], { again: true })).summary?.actions).toMatchObject({
@@ -500,7 +504,9 @@ describe("a mended row whose lookup says something else the next night", () => {
     expect(images(field)).toEqual(["A"]);
   });
 
-  test("beside what was accepted sends it from the rejects: its own deeds did not come after it", async () => {
+  test("beside what was accepted sends it from the rejects: its own deeds did not come after it", {
+    tags: ["long"],
+  }, async () => {
     const field = await openOrder();
     await field.write("orders.csv", "Ref,Images\nR1,A B\n");
     await isToldAndOpen(field, "2:updateTicket");
