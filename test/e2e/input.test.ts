@@ -41,7 +41,7 @@ describe("input of every kind arrives as the same actions", () => {
       ["sales.ndjson.gz", gzipSync(NDJSON)],
       ["sales.json.zst", zstdCompressSync(JSON.stringify(ITEMS))],
     ],
-    4,
+    8,
   );
   const arrives = async (name: string, content: string | Buffer): Promise<void> => {
     const place = openWorkplace();
