@@ -17,7 +17,7 @@ const WALKS = {
     PROPERTY_SEED: "1",
   },
   rest: {
-    INVARIANT_TRIALS: "136",
+    INVARIANT_TRIALS: "76",
     INVARIANT_SEED: "5",
     CALLS: "150",
     RACE_ROUNDS: "20",
@@ -28,7 +28,7 @@ const WALKS = {
     PROPERTY_SEED: "2",
   },
   all: {
-    INVARIANT_TRIALS: "140",
+    INVARIANT_TRIALS: "80",
     INVARIANT_SEED: "1",
     CALLS: "150",
     RACE_ROUNDS: "20",
@@ -59,7 +59,11 @@ const LONGEST = [
   "invariant",
   "crash/every-call",
   "crash/boundaries",
+  "plan/compile/parallel",
   "crash/settle",
+  "pipeline/nights",
+  "e2e/security",
+  "e2e/rejects",
   "docs",
 ];
 
