@@ -36,18 +36,24 @@ interface Night {
   readonly mend: readonly [bad: string, good: string];
 }
 
-/** An event and its tickets, a night with a bad row, and its rejects mended and accepted. */
-async function mendedNight({ config, files, mend: [bad, good] }: Night): Promise<Field> {
+/** An event and tickets that were sold. */
+async function openSold(...tickets: readonly string[]): Promise<Field> {
   const field = await openField();
   const before = [
     { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
-    ...["S1", "S2"].map((ticketId) => ({
+    ...tickets.map((ticketId) => ({
       action: "soldTicket",
       data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1780000000 },
     })),
   ];
   await field.write("before.ndjson", before.map((each) => `${JSON.stringify(each)}\n`).join(""));
   expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+  return field;
+}
+
+/** An event and its tickets, a night with a bad row, and its rejects mended and accepted. */
+async function mendedNight({ config, files, mend: [bad, good] }: Night): Promise<Field> {
+  const field = await openSold("S1", "S2");
   await field.write("tickets.config.yaml", config);
   for (const [name, text] of Object.entries(files)) await field.write(name, text);
   expect((await field.stream(["sales.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
@@ -305,13 +311,7 @@ describe("what the service took of a row itself is no part of what is open besid
 
   /** An event with a ticket, and a night whose row the service takes without the items of these numbers. */
   async function rejectedNight(actions: readonly string[], row: string, items: readonly number[]): Promise<Field> {
-    const field = await openField();
-    const before = [
-      '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}',
-      '{"action":"soldTicket","data":{"eventId":"E","ticketId":"S1","userId":"u","price":"1","orderTime":1780000000}}',
-    ];
-    await field.write("before.ndjson", `${before.join("\n")}\n`);
-    expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+    const field = await openSold("S1");
     await field.write("tickets.config.yaml", source(actions));
     await field.write("sales.csv", `Ticket,One,Two,More\n${row}\n`);
     field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [...items] });
@@ -426,13 +426,7 @@ describe("what the service took of a row itself is no part of what is open besid
 describe("rejects that name an action by its number", () => {
   /** Rows of a gate of which the service rejects one scan, and the accepted ones. */
   const rejectedNight = async (config: string, item: number): Promise<Field> => {
-    const field = await openField();
-    const before = [
-      '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}',
-      '{"action":"soldTicket","data":{"eventId":"E","ticketId":"S1","userId":"u","price":"1","orderTime":1780000000}}',
-    ];
-    await field.write("before.ndjson", `${before.join("\n")}\n`);
-    expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+    const field = await openSold("S1");
     await field.write("tickets.config.yaml", config);
     await field.write("sales.csv", "Ticket,Pre,In,Out\nS1,1780000050,1780000100,1780000200\n");
     field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [item] });
