@@ -9,7 +9,7 @@ const WALKS = {
     INVARIANT_TRIALS: "4",
     INVARIANT_SEED: "1",
     CALLS: "6",
-    RACE_ROUNDS: "2",
+    RACE_ROUNDS: "1",
     SEASONS: "1",
     FIRST_SEASON: "40",
     WORLDS: "3",

@@ -114,7 +114,7 @@ test("find: nothing is exit 4 with a document, other spellings are named, and th
   expect(readFileSync(place.path(`${STATE}/ledger.db`)).equals(before)).toBe(true);
 });
 
-test("find and query work beside a run, which is not disturbed", async () => {
+test("find and query work beside a run, which is not disturbed", { tags: ["long"] }, async () => {
   const { place, service, find, query } = await openSales();
   const [held, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   service.behave({
@@ -137,12 +137,8 @@ test("find and query work beside a run, which is not disturbed", async () => {
   expect((await find("T-3")).document.actions).toMatchObject([{ outcome: "accepted" }]);
 });
 
-test("query: a table, a document, NDJSON, a file; what is wrong is exit 2 and nothing is written", async () => {
+test("query: a table, a document, NDJSON, a file", async () => {
   const { place, service, query } = await openSales();
-  const none = await query("SELECT 1");
-  expect(none.exitCode).toBe(2);
-  expect(none.stderr).toContain("There is no ledger of playground");
-
   await place.tickets(SEND, service);
   const sql = "SELECT seq, ticket_id FROM actions ORDER BY seq LIMIT 2";
   expect(await query(sql)).toMatchObject({
@@ -155,7 +151,16 @@ test("query: a table, a document, NDJSON, a file; what is wrong is exit 2 and no
   expect((await query(sql, "-o", "rows.csv")).stderr).toBe("2 rows written to rows.csv.\n");
   expect(place.read("rows.csv")).toBe("seq,ticket_id\n1,T-1\n2,T-2\n");
   expect(await query(sql, "-o", "rows.csv")).toMatchObject({ exitCode: 2 });
+  expect((await query("SELECT count(*) AS n FROM actions", "-o", "-")).stdout).toBe('{"n":6}\n');
+});
 
+test("query: what is wrong is exit 2, said, and changes nothing", { tags: ["long"] }, async () => {
+  const { place, service, query } = await openSales();
+  const none = await query("SELECT 1");
+  expect(none.exitCode).toBe(2);
+  expect(none.stderr).toContain("There is no ledger of playground");
+
+  await place.tickets(SEND, service);
   for (const [wrong, said] of [
     ["SELECT nonsuch FROM runs", "no such column: nonsuch"],
     ["DELETE FROM runs", "only reads"],

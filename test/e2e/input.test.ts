@@ -150,7 +150,7 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
     expect(service.connections()).toBe(0);
   };
 
-  test("a missing file", () => refuses("sales.csv", () => {}));
+  test("a missing file", { tags: ["long"] }, () => refuses("sales.csv", () => {}));
   test("a glob that matches nothing", { tags: ["long"] }, () => refuses("sales-*.csv", () => {}));
   test("a directory", { tags: ["long"] }, () => refuses("sales.csv", (path) => mkdirSync(path)));
   test("a link that leads nowhere", { tags: ["long"] }, () =>

@@ -186,7 +186,9 @@ test("a chunk that is being sent is called in flight while the process lives", {
 });
 
 describe("standard streams", () => {
-  test("a reader of the promises that goes away: the run goes on, and the rest goes to a file, said", async () => {
+  test("a reader of the promises that goes away: the run goes on, and the rest goes to a file, said", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales();
     const shell = '{ "$@"; echo $? > code; } | head -n 1';
     const { stdout, stderr } = await place.tickets([...SEND, "-o", "-"], { ...service, shell });

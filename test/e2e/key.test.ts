@@ -57,6 +57,7 @@ describe("a wrong key", () => {
 
   test.each(['{"message":"Forbidden","key":"%s"}', "<p>Who is %s?</p>"])(
     "shows nowhere although the service says it back: %s",
+    { tags: ["long"] },
     async (body) => {
       const place = openSales();
       const service = await startService({ answer: () => ({ status: 403, body: body.replace("%s", KEY) }) });

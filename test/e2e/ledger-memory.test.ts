@@ -37,7 +37,9 @@ describe("the ledger", () => {
     expect(rig.place.read("out.ndjson")).toBe(before);
   }
 
-  test("that was deleted gets its memory back from the promises, and nothing is sent twice", async () => {
+  test("that was deleted gets its memory back from the promises, and nothing is sent twice", {
+    tags: ["long"],
+  }, async () => {
     const { rig, command } = await finished();
     for (const name of files(rig)) rmSync(join(rig.state, name));
     await expectImported(rig, command);

@@ -24,7 +24,9 @@ console.log = (...words) => {
 const firstLines = (path: string, count: number): string =>
   `${readFileSync(path, "utf8").split("\n").slice(0, count).join("\n")}\n`;
 
-test("a job of thirty lines that uses the library alone is killed, and the next one goes on", async () => {
+test("a job of thirty lines that uses the library alone is killed, and the next one goes on", {
+  tags: ["long"],
+}, async () => {
   const place = openWorkplace();
   const job =
     blocksOf(readPage("docs/library.md")).find((block) => noteOf(block, "file") === "nightly.mjs")?.text ?? "";

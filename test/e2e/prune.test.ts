@@ -59,7 +59,16 @@ test("removes plans of ended runs and what dead processes left, says how much, a
   expect(existsSync(left)).toBe(false);
   expect(existsSync(others)).toBe(true);
 
-  // What would need the plan answers from the ledger, or in a sentence.
+  expect((await place.tickets(SEND, service)).stderr).toContain("Nothing new");
+  expect(service.sent()).toHaveLength(4);
+});
+
+test("what would need a plan that is gone answers from the ledger, or in a sentence", { tags: ["long"] }, async () => {
+  const { place, service } = await sent();
+  const [run = ""] = plansIn(place);
+  age(place);
+  await place.tickets(PRUNE, service);
+  expect(plansIn(place)).toEqual([]);
   const chunk = await place.tickets(["status", run, "--chunk", "2", "--env", "playground"], service);
   expect(chunk.exitCode).toBe(0);
   expect(chunk.stdout).toContain('"ticketId":"T-3"');
@@ -73,8 +82,6 @@ test("removes plans of ended runs and what dead processes left, says how much, a
     expect(answered.exitCode, command.join(" ")).toBe(exitCode);
     expect(answered.stderr).not.toMatch(/ENOENT|fault/);
   }
-  expect((await place.tickets(SEND, service)).stderr).toContain("Nothing new");
-  expect(service.sent()).toHaveLength(4);
 });
 
 test("leaves what an unfinished run or a doubt needs, and what is not written yet", { tags: ["long"] }, async () => {

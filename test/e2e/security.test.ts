@@ -38,15 +38,11 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
   const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
   const talks = [["--verbose"], ["--verbose", "--log-format", "json"], ["--json"]];
 
-  const PROXIES = forWalks<readonly [string, () => Promise<number>, number]>(
-    [
-      ["is not there", deadPort, 7],
-      ["refuses the key", async () => (await startProxy({ status: 407 })).port, 7],
-      ["leads nowhere", async () => (await startProxy({ leadsTo: await deadPort() })).port, 7],
-    ],
-    3,
-  );
-  const showsNothing = async (_: string, open: () => Promise<number>, exitCode: number): Promise<void> => {
+  test.each<[string, () => Promise<number>, number]>([
+    ["is not there", deadPort, 7],
+    ["refuses the key", async () => (await startProxy({ status: 407 })).port, 7],
+    ["leads nowhere", async () => (await startProxy({ leadsTo: await deadPort() })).port, 7],
+  ])("when a proxy %s", { tags: ["long"] }, async (_, open, exitCode) => {
     const { place } = await openSales();
     const env = {
       TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com/v1",
@@ -58,9 +54,7 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
     said.push(await place.tickets(["status", "--env", "playground", "--json"], { env }));
     expect(said.map((ended) => ended.exitCode)).toEqual([exitCode, exitCode, exitCode, 0]);
     expectNowhere(place, said, KEY, "pr0xy-s3cret", "operator:");
-  };
-  test.each(PROXIES.short)("when a proxy %s", showsNothing);
-  test.each(PROXIES.long)("when a proxy %s", { tags: ["long"] }, showsNothing);
+  });
 
   test("when the program itself fails, with the request in the error and in its causes", {
     tags: ["long"],

@@ -101,6 +101,7 @@ describe("an action that the service does not accept", () => {
 
   test.each(["sales.csv", "-sales.csv"])(
     "is sent again from the rejects file of %s, alone, and is then accepted",
+    { tags: ["long"] },
     async (name) => {
       const place = openSales(25);
       place.write(name, salesTable(25));

@@ -90,7 +90,9 @@ describe.skipIf(WITHOUT_SMALL_DISKS)("a disk that is full", () => {
     expectAllOnce(place, service, 20);
   });
 
-  test("while the ledger grows: the answer that was on its way is stored in place of the ballast", async () => {
+  test("while the ledger grows: the answer that was on its way is stored in place of the ballast", {
+    tags: ["long"],
+  }, async () => {
     const { place, service } = await openSales(5000);
     const disk = mountSmallDisk(place.path("disk"), STATE_KIB);
     const env = { ...service.env, TICKETS_STATE_DIR: disk.path };

@@ -11,6 +11,7 @@ import { makeContext, streamOptions } from "../support/context.ts";
 import type { Summary } from "../support/counts.ts";
 import { randomOf } from "../support/random.ts";
 import { type Item, startService } from "../support/service.ts";
+import { forWalks } from "../support/walks.ts";
 
 interface Problem {
   readonly line: number;
@@ -114,28 +115,32 @@ const states = ({ accepted }: World): string => accepted.map(stateIn).join(" ");
 const RULE = "state-came-back";
 
 describe("a state that comes back", () => {
-  test.each(KIND_NAMES.flatMap((kind) => [[kind, "one.csv", "one.csv"] as const, [kind, "1.csv", "3.csv"] as const]))(
-    "of %s, first in %s and then in %s, is told with what was accepted since, and sent with --again",
-    async (kind, first, third) => {
-      const world = await openWorld();
-      await show(world, kind, first, { X: "a" });
-      await show(world, kind, first === third ? first : "2.csv", { X: "b" });
-      const told = await show(world, kind, third, { X: "a" });
-      expect(told).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 1 } });
-      const since = first === third ? first : "2.csv";
-      expect(told.said).toMatch(new RegExp(`${RULE}: ${third}:2 .*\\(${first}:2\\).*\\(run \\w{8}, ${since}:2\\)`));
-      // Each night, until someone decides; and what is new beside it is sent.
-      const next = await show(world, kind, "4.csv", { X: "a", Y: "c" });
-      expect(next.said).toContain(`${RULE}: 4.csv:2`);
-      expect(next.actions).toMatchObject({ accepted: 1 });
-      expect((await show(world, kind, "alone.csv", { X: "a" }, { again: true })).actions).toMatchObject({
-        accepted: 1,
-      });
-      const last = await show(world, kind, "5.csv", { X: "a", Y: "c" });
-      expect(last.said).not.toContain(RULE);
-      expect(states(world)).toBe("a b c a");
-    },
+  const comesBack = async (kind: Kind, first: string, third: string): Promise<void> => {
+    const world = await openWorld();
+    await show(world, kind, first, { X: "a" });
+    await show(world, kind, first === third ? first : "2.csv", { X: "b" });
+    const told = await show(world, kind, third, { X: "a" });
+    expect(told).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 1 } });
+    const since = first === third ? first : "2.csv";
+    expect(told.said).toMatch(new RegExp(`${RULE}: ${third}:2 .*\\(${first}:2\\).*\\(run \\w{8}, ${since}:2\\)`));
+    // Each night, until someone decides; and what is new beside it is sent.
+    const next = await show(world, kind, "4.csv", { X: "a", Y: "c" });
+    expect(next.said).toContain(`${RULE}: 4.csv:2`);
+    expect(next.actions).toMatchObject({ accepted: 1 });
+    expect((await show(world, kind, "alone.csv", { X: "a" }, { again: true })).actions).toMatchObject({
+      accepted: 1,
+    });
+    const last = await show(world, kind, "5.csv", { X: "a", Y: "c" });
+    expect(last.said).not.toContain(RULE);
+    expect(states(world)).toBe("a b c a");
+  };
+  const FILES = forWalks(
+    KIND_NAMES.flatMap((kind) => [[kind, "one.csv", "one.csv"] as const, [kind, "1.csv", "3.csv"] as const]),
+    3,
   );
+  const NAME = "of %s, first in %s and then in %s, is told with what was accepted since, and sent with --again";
+  test.each(FILES.short)(NAME, comesBack);
+  test.each(FILES.long)(NAME, { tags: ["long"] }, comesBack);
 
   test("is told once per ticket, of the row that says it last", async () => {
     const world = await openWorld();
@@ -335,8 +340,10 @@ async function play(kind: (typeof KIND_NAMES)[number], seed: number): Promise<vo
 }
 
 const WORLD = "the service has what an export shows, or the row is told: %s, world %i";
-const worlds = (...seeds: readonly number[]) =>
-  KIND_NAMES.flatMap((kind) => seeds.map((seed) => [kind, seed] as const));
+const WORLDS = forWalks(
+  [1, 2, 3, 4].flatMap((seed) => KIND_NAMES.map((kind) => [kind, seed] as const)),
+  11,
+);
 
-test.each(worlds(1))(WORLD, play);
-test.each(worlds(2, 3, 4))(WORLD, { tags: ["long"] }, play);
+test.each(WORLDS.short)(WORLD, play);
+test.each(WORLDS.long)(WORLD, { tags: ["long"] }, play);

@@ -10,6 +10,7 @@ import { plan } from "../../src/commands/plan.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
+import { forWalks } from "../support/walks.ts";
 
 const lines = (...actions: readonly object[]): string =>
   actions.map((action) => `${JSON.stringify(action)}\n`).join("");
@@ -720,9 +721,11 @@ describe("a history with times", () => {
 
     const holders = (field: Field): readonly unknown[] => acceptedOf(field, "resoldTicket", "userId");
 
-    test.each(
+    const WAYS = forWalks(
       ["", '    key: "{Id}"\n'].flatMap((key) => (["input", "time"] as const).map((order) => ({ key, order }))),
-    )("come too late before an accepted one without, with the key '$key' and by $order", async ({ key, order }) => {
+      4,
+    );
+    const areLate = async ({ key, order }: (typeof WAYS.short)[number]): Promise<void> => {
       const field = await openResales(key);
       const resales = async (rows: string, how: { readonly limit?: number } = {}) => {
         await field.write("resales.csv", `${header}${rows}`);
@@ -743,7 +746,10 @@ describe("a history with times", () => {
       expect(night.actions, night.said).toMatchObject({ accepted: 1, late: 0 });
       expect((await resales(ben + dora + erin)).actions).toMatchObject({ accepted: 0, late: 0, notSent: 0 });
       expect(holders(field)).toEqual(["ben", "dora", "erin"]);
-    });
+    };
+    const LATE = "come too late before an accepted one without, with the key '$key' and by $order";
+    test.each(WAYS.short)(LATE, areLate);
+    test.each(WAYS.long)(LATE, { tags: ["long"] }, areLate);
 
     test.each(["", '    key: "{Id}"\n'])("are told by times that came later, with the key '%s'", async (key) => {
       const field = await openResales(key);
@@ -2202,23 +2208,25 @@ describe("rows of one run that tell of one ticket", () => {
     },
   );
 
-  test.each([1, 3, 6])(
-    "are a problem where no times tell them in an export that goes from the latest to the earliest, %i of whose rows are invalid",
-    async (bad) => {
-      const field = await openBothSold();
-      const falling = [6, 5, 4, 3, 2, 1].map((hours, at) =>
-        at < bad ? laterThan(hours).replace(",5,", ",free,") : laterThan(hours),
-      );
-      await field.write("resales.csv", resales(...falling, "T,b,5,", "T,a,5,"));
-      const told = await field.stream(["resales.csv"], { maxInvalid: { rows: 9 } });
-      expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
-      expect(holders(field)).not.toContain("b");
-      // Times of invalid rows that do not fall tell that it does not.
-      const mixed = await openBothSold();
-      await mixed.write("resales.csv", resales(...falling.toReversed(), "T,b,5,", "T,a,5,"));
-      expect((await mixed.stream(["resales.csv"], { maxInvalid: { rows: 9 } })).said).not.toContain("history-unclear");
-    },
-  );
+  const INVALID = forWalks([1, 3, 6], 3);
+  const areUnclear = async (bad: number): Promise<void> => {
+    const field = await openBothSold();
+    const falling = [6, 5, 4, 3, 2, 1].map((hours, at) =>
+      at < bad ? laterThan(hours).replace(",5,", ",free,") : laterThan(hours),
+    );
+    await field.write("resales.csv", resales(...falling, "T,b,5,", "T,a,5,"));
+    const told = await field.stream(["resales.csv"], { maxInvalid: { rows: 9 } });
+    expect(told.said.match(/\[history-unclear\]/g), told.said).toHaveLength(2);
+    expect(holders(field)).not.toContain("b");
+    // Times of invalid rows that do not fall tell that it does not.
+    const mixed = await openBothSold();
+    await mixed.write("resales.csv", resales(...falling.toReversed(), "T,b,5,", "T,a,5,"));
+    expect((await mixed.stream(["resales.csv"], { maxInvalid: { rows: 9 } })).said).not.toContain("history-unclear");
+  };
+  const UNCLEAR =
+    "are a problem where no times tell them in an export that goes from the latest to the earliest, %i of whose rows are invalid";
+  test.each(INVALID.short)(UNCLEAR, areUnclear);
+  test.each(INVALID.long)(UNCLEAR, { tags: ["long"] }, areUnclear);
 
   test.each([
     ["input", `T,b,5,${SECOND}`],

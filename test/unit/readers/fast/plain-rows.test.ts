@@ -152,7 +152,7 @@ const FILES = [join(ROOT, "fixtures"), BESIDE]
   .filter((folder) => existsSync(folder))
   .flatMap((folder) => globSync("**/*.{csv,tsv,txt,md,ndjson,json,yaml}", { cwd: folder, absolute: true }).toSorted());
 
-it("both read the same of every file at hand, tables or not", () => {
+it("both read the same of every file at hand, tables or not", { tags: ["long"] }, () => {
   expect(FILES.length).toBeGreaterThan(200);
   let rows = 0;
   for (const file of FILES) {
