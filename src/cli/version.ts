@@ -1,12 +1,13 @@
 /** The program's version. Loads nothing else, so that it can be said at once. */
 
-import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 
 export const VERSION_FLAGS = ["-V", "--version"] as const;
 
 export function version(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return String((JSON.parse(text) as { version: unknown }).version); // our own package.json
+  // By the package's own name: the build puts this file elsewhere.
+  const { version } = createRequire(import.meta.url)("ticket-stream/package.json") as { version: unknown }; // its own
+  return String(version);
 }
 
 /** Whether the version is all that is asked for; anything beside it is for the command line to understand. */

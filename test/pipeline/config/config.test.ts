@@ -180,8 +180,8 @@ describe("cosmiconfig's own settings, of whoever made the folder", () => {
       "above/project/evil.yaml": environment("evil"),
       ...folder(names),
     });
-    // In a process of its own: cosmiconfig looks at the real working directory, and runs late what it finds there. As it is built, for the lowest Node.
-    const module = new URL("../../../dist/config/config.js", import.meta.url);
+    // In a process of its own: cosmiconfig looks at the real working directory, and runs late what it finds there. Every supported Node strips types.
+    const module = new URL("../../../src/config/config.ts", import.meta.url);
     const program = `const { loadConfig } = await import(${JSON.stringify(module.href)});
         const { cwd } = process;
         const config = await loadConfig({ cwd: cwd(), env: { HOME: ${JSON.stringify(folders.home)} } });
