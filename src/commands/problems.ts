@@ -179,11 +179,16 @@ const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set([
   "state-came-back",
 ]);
 
-/** ` Not sent either: resales.csv:7, resales.csv:9 and 8 more.` */
+/** ` Not sent either: resales.csv:7, orders.csv:9 (scannedTicket) and 8 more.` Names what is of another kind, or of the same row. */
 function alsoNotSent(all: readonly Problem[], named: Problem, times: number, most: number): string {
   const others = all.filter((problem) => problem !== named);
+  const placeOf = ({ source, line }: Problem): string => `${cleanText(source, 200)}:${line}`;
   // A row may have several of them.
-  const places = [...new Set(others.map(({ source, line }) => `${cleanText(source, 200)}:${line}`))];
+  const places = [...Map.groupBy(others, placeOf)].map(([place, ofRow]) => {
+    const kinds = new Set(ofRow.flatMap(({ action }) => action ?? []));
+    const isPlain = place !== placeOf(named) && [...kinds].every((kind) => kind === named.action);
+    return isPlain || kinds.size === 0 ? place : `${place} (${[...kinds].join(", ")})`;
+  });
   const shown = places.slice(0, most);
   const more = places.length - shown.length + times - all.length;
   return shown.length === 0 ? "" : ` Not sent either: ${shown.join(", ")}${andMore(more)}.`;

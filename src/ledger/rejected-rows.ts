@@ -132,11 +132,7 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
       const content = digestOf(contentText(action)).subarray(0, CONTENT_BYTES);
       return ledger.get(TAKEN_AS_IT_IS, identity, content, identity, content) !== undefined;
     },
-    rulesOf(key, open) {
-      const known = ledger.all("SELECT open, rules FROM row_rules WHERE row = ?", key);
-      const same = known.filter((each) => each.open === open);
-      return (same.length > 0 ? same : known).map(({ rules }) => RULES.parse(JSON.parse(String(rules))));
-    },
+    rulesOf: (key, open) => rulesWritten(ledger, key, open),
     openSince: (key) => {
       const row = ledger.get("SELECT run_no, seq, read_as FROM rejected_rows WHERE row = ?", key);
       if (row === undefined) return undefined;
@@ -308,6 +304,13 @@ const NOTE_ASKED = "UPDATE row_actions SET run_no = ?, seq = ? WHERE row = ? AND
 export function noteRules(ledger: Ledger, key: string, open: string, rules: readonly string[]): void {
   const sql = "INSERT OR IGNORE INTO row_rules (row, open, rules) VALUES (?, ?, ?)";
   ledger.run(sql, key, open, JSON.stringify(rules));
+}
+
+/** As `RejectedRows.rulesOf`. */
+export function rulesWritten(ledger: Ledger, key: string, open: string): readonly (readonly string[])[] {
+  const known = ledger.all("SELECT open, rules FROM row_rules WHERE row = ?", key);
+  const same = known.filter((each) => each.open === open);
+  return (same.length > 0 ? same : known).map(({ rules }) => RULES.parse(JSON.parse(String(rules))));
 }
 
 /** The keys of all rows that were ever rejected. */

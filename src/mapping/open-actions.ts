@@ -60,6 +60,12 @@ export function parseName(name: string): { readonly nth: number | undefined; rea
 /** The names that stand in `tickets:actions`. */
 export const openNames = (written: string): readonly string[] => written.split(/[\s,;]+/).filter((name) => name !== "");
 
+/** Whether names of `tickets:actions` stand for all that others do, of the same row. None of them stand for all. */
+export function namesAllOf(names: readonly string[], others: readonly string[]): boolean {
+  if (names.length === 0) return true;
+  return others.length > 0 && others.every((name) => names.includes(name) || names.includes(parseName(name).action));
+}
+
 /** What to write into `tickets:actions` for a row that gives `actions`, of which those are open for which `isOpen` holds. */
 export function formatOpenActions(
   actions: readonly Action[],

@@ -137,7 +137,8 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
     example: "sales.rejects.csv streamed without the source that sales.csv had",
   },
   "rejects-row-twice": {
-    reason: "Two rows have the same tickets:row but differ, so nothing tells which one the bad row became.",
+    reason:
+      "Two rows have the same tickets:row but differ, so nothing tells which one the bad row became; or they name other actions of it as open, of which the second's might be sent out of their order.",
     example: "a rejected row that was split into two",
   },
   "mended-gives-more": {

@@ -21,6 +21,7 @@ import {
   noteRules,
   type RejectedRow,
   rejectedKeys,
+  rulesWritten,
 } from "../ledger/rejected-rows.ts";
 import { historiesOfRow, historyAsked, ROW_PLACE, type RowPlace } from "../ledger/row-places.ts";
 import {
@@ -32,9 +33,11 @@ import {
   wasEnteredAgain,
 } from "../ledger/runs.ts";
 import {
+  namesAllOf,
   OPEN_ACTIONS_COLUMN,
   OWN_COLUMNS,
   openActionText,
+  openNames,
   REASON_COLUMN,
   ROW_COLUMN,
 } from "../mapping/open-actions.ts";
@@ -102,11 +105,12 @@ export async function writeRejects(options: RejectsOptions & { readonly director
   const records: ((ledger: Ledger) => void)[] = [];
   const written = new Map<string, RowsOfFile>();
   for await (const { at, rejects } of readRejects(options, found)) {
-    const { path, record, ...counts } = await writeFile(options, at, rejects, directory);
+    const { path, record, opens, ...counts } = await writeFile(options, at, rejects, directory);
     written.set(path, counts);
+    const rows = rejects.rows.map((row) => ({ ...row, open: opens.get(row.key) ?? row.open }));
     records.push((to) => {
       record(to);
-      noteRows(to, options, rejects);
+      noteRows(to, options, { ...rejects, rows });
       noteRejectsFile(to, run.runNo, at, path);
     });
   }
@@ -383,12 +387,19 @@ async function readOpenRows(
   };
 }
 
+interface WrittenFile extends RowsOfFile {
+  readonly path: string;
+  readonly record: (ledger: Ledger) => void;
+  /** By key, what the file names as open of rows that stood there and of which more was found open. */
+  readonly opens: ReadonlyMap<string, string>;
+}
+
 async function writeFile(
   { ledger, plan, run }: RejectsOptions,
   at: number,
-  { header, extension, delimiter, lines, rows, numbers }: Rejects,
+  { header, extension, delimiter, lines, rows, rules, numbers }: Rejects,
   directory: string,
-): Promise<RowsOfFile & { readonly path: string; readonly record: (ledger: Ledger) => void }> {
+): Promise<WrittenFile> {
   const rowsIn = (text: string): readonly WrittenRow[] => readRows(text, extension, delimiter);
   const found = rowsIn(header + lines.join("")).map((row, at) => {
     const { number = 0, place, seqOf } = rows[at] ?? {};
@@ -399,13 +410,10 @@ async function writeFile(
       histories: new Set([...asked, ...(place?.histories ?? []).map(({ history }) => history)]),
     };
   });
-  // A row that stands there from an earlier night is still the same row to mend, whatever holds it tonight. Twice in one
-  // file, it would be two deeds.
-  const notIn = (standing: readonly WrittenRow[]): typeof found => {
-    const before = new Set(standing.map(({ said }) => said));
-    return found.filter(({ said }) => !before.has(said));
-  };
-  const appendedTo = (text: string): string => (text === "" ? header : "") + textOf(notIn(rowsIn(text)));
+  const numbersAlike = ({ key, open }: WrittenRow): boolean =>
+    rulesWritten(ledger, key, open.join(" ")).every((then) => rules !== undefined && areSame(then, rules));
+  const appendedTo = (text: string): string =>
+    (text === "" ? header : "") + textOf(joinRows(rowsIn(text), found, numbersAlike).fresh);
   let path = join(directory, `${numberedStem(plan, at)}.rejects.${extension}`);
   let state = await inspectOutput(ledger, path, async (length) => appendedTo(await readBeginning(path, length)));
   let text = state.state === "ours" ? await readBeginning(path, state.length) : "";
@@ -416,11 +424,11 @@ async function writeFile(
     text = "";
   }
   const standing = rowsIn(text);
-  const fresh = notIn(standing);
-  const counts = { added: fresh.length, held: standing.length + fresh.length };
+  const { rest, opens, fresh } = joinRows(standing, found, numbersAlike);
+  const counts = { added: opens.size + fresh.length, held: rest.length + fresh.length };
   const isOfLaterRun = (key: string): boolean => (firstRejectedIn(ledger, key) ?? 0) > run.runNo;
   const ordered = inOrder(
-    standing.map((row) => ({
+    rest.map((row) => ({
       ...row,
       number: numbers.get(row.key),
       isBehind: isOfLaterRun(row.key),
@@ -431,7 +439,7 @@ async function writeFile(
   await using output = await openOutput({ ledger, path, kind: "rejects", header, state });
   if (state.state !== "ours" || textOf(ordered).startsWith(textOf(standing))) {
     const appended = await output.append(textOf(fresh));
-    return { path, record: appended.record, ...counts };
+    return { path, record: appended.record, opens, ...counts };
   }
   const replaced = await replaceOutput(
     ledger,
@@ -439,17 +447,59 @@ async function writeFile(
     { state: "ours", length: output.length, torn: false },
     { text: header + textOf(ordered), temporary: `${path}.${run.run}.tmp` },
   );
-  return { path, record: replaced.record, ...counts };
+  return { path, record: replaced.record, opens, ...counts };
 }
 
 /** A row of a rejects file. */
 interface WrittenRow {
   /** With its line end. */
   readonly text: string;
-  /** The same for the same row with another reason. */
+  /** The same for the same row with another reason and with other open actions. */
   readonly said: string;
   readonly key: string;
+  readonly reason: string;
+  /** The actions that it names as open; empty for all. */
+  readonly open: readonly string[];
+  /** Its text with these. */
+  readonly textWith: (reason: string, open: readonly string[]) => string;
 }
+
+/**
+ * Puts rows that were found open together with those that stand there: one that stands there from an earlier night, or from
+ * another part of its run, is still the same row to mend, and names all that is open of it. Twice in one file, it would be
+ * two deeds.
+ *
+ * @param numbersAlike whether a row names its actions as they are numbered now; if not, the two can't be put together.
+ * @return `opens` by key, of the rows of `rest` that name more than they did.
+ */
+function joinRows<Found extends WrittenRow>(
+  standing: readonly WrittenRow[],
+  found: readonly Found[],
+  numbersAlike: (row: WrittenRow) => boolean,
+): {
+  readonly rest: readonly WrittenRow[];
+  readonly opens: ReadonlyMap<string, string>;
+  readonly fresh: readonly Found[];
+} {
+  const rest = [...standing];
+  const places = new Map(standing.map(({ said }, at) => [said, at]));
+  const opens = new Map<string, string>();
+  const fresh = found.filter((row) => {
+    const at = places.get(row.said);
+    const before = at === undefined ? undefined : rest[at];
+    if (at === undefined || before === undefined) return true;
+    if (namesAllOf(before.open, row.open)) return false;
+    if (!numbersAlike(before)) return true;
+    const open = row.open.length === 0 ? [] : [...new Set([...before.open, ...row.open])];
+    rest[at] = { ...before, text: before.textWith(`${before.reason} | ${row.reason}`, open), open };
+    opens.set(row.key, open.join(" "));
+    return false;
+  });
+  return { rest, opens, fresh };
+}
+
+const areSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((each, at) => each === other[at]);
 
 const textOf = (rows: readonly Pick<WrittenRow, "text">[]): string => rows.map(({ text }) => text).join("");
 
@@ -461,16 +511,35 @@ function readRows(text: string, extension: string, delimiter: string): readonly 
       .filter((line) => line !== "")
       .map((line) => {
         const row = parseVerbatim(line) as Readonly<Record<string, unknown>>; // written by `rejectLine`
-        const said = stringifyJson({ ...row, [REASON_COLUMN]: "" });
-        return { text: `${line}\n`, said, key: String(row[ROW_COLUMN]) };
+        const textWith = (reason: string, open: readonly string[]): string =>
+          `${stringifyJson({ ...row, [REASON_COLUMN]: reason, [OPEN_ACTIONS_COLUMN]: open.join(" ") })}\n`;
+        return {
+          text: `${line}\n`,
+          said: textWith("", []),
+          key: String(row[ROW_COLUMN]),
+          reason: String(row[REASON_COLUMN]),
+          open: openNames(String(row[OPEN_ACTIONS_COLUMN] ?? "")),
+          textWith,
+        };
       });
   const [columns = [], ...rows]: string[][] = parse(text, { delimiter, bom: true });
-  const [reason, key] = [columns.indexOf(REASON_COLUMN), columns.indexOf(ROW_COLUMN)];
-  return rows.map((cells) => ({
-    text: toCsv(cells, delimiter),
-    said: JSON.stringify(cells.toSpliced(reason, 1)),
-    key: cells[key] ?? "",
-  }));
+  const [reasonAt, openAt, keyAt] = [
+    columns.indexOf(REASON_COLUMN),
+    columns.indexOf(OPEN_ACTIONS_COLUMN),
+    columns.indexOf(ROW_COLUMN),
+  ];
+  return rows.map((cells) => {
+    const textWith = (reason: string, open: readonly string[]): string =>
+      toCsv(cells.with(reasonAt, reason).with(openAt, open.join(" ")), delimiter);
+    return {
+      text: toCsv(cells, delimiter),
+      said: textWith("", []),
+      key: cells[keyAt] ?? "",
+      reason: cells[reasonAt] ?? "",
+      open: openNames(cells[openAt] ?? ""),
+      textWith,
+    };
+  });
 }
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */

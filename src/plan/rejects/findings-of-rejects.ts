@@ -8,7 +8,7 @@ import { nthOfName, OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/op
 import type { MappingRule } from "../../mapping/rules.ts";
 import type { OrderKey } from "../candidates/facts.ts";
 import { findingsOf } from "../findings/findings-of-row.ts";
-import type { Given, MarkOfRejects, MendedMark, RowMarks, StillOpen } from "./mended-rows.ts";
+import type { Given, MarkOfRejects, MendedMark, RejectedMark, RowMarks, StillOpen } from "./mended-rows.ts";
 
 /** What a row of a rejects file is read by. */
 interface ReadingOfRejects {
@@ -109,13 +109,26 @@ export function findingsOfMark(
       message: `It was rejected when it was read as ${cleanText(mark.readAs, 100)}, and is read as ${cleanText(readAs, 100)} now, where the same cells mean another deed.`,
       hint: "Stream the rejects under their original name, with the options of that run: --source NAME or --action NAME.",
     });
-  if (mark.twin !== undefined)
-    findings.push({
-      rule: "rejects-row-twice" satisfies MappingRule,
-      message: `It has the tickets:row of line ${mark.twin} but differs from it: which of them the bad row became can't be told.`,
-      hint: "Remove one of them, or empty its tickets:row if it is a separate row.",
-    });
+  if (mark.twin !== undefined) findings.push(isTwin(mark.twin));
   return findings;
+}
+
+function isTwin({ line, open }: NonNullable<RejectedMark["twin"]>): Finding {
+  const rule = "rejects-row-twice" satisfies MappingRule;
+  if (open === undefined)
+    return {
+      rule,
+      message: `It has the tickets:row of line ${line} but differs from it: which of them the bad row became can't be told.`,
+      hint: "Remove one of them, or empty its tickets:row if it is a separate row.",
+    };
+  const both =
+    open.length === 0 ? "empty the cell of line" : `write ${JSON.stringify(open.join(" "))} into that of line`;
+  return {
+    rule,
+    field: OPEN_ACTIONS_COLUMN,
+    message: `It is the row of line ${line} once more, and names actions of it that are open and that line does not name: taken by themselves they may be sent out of their order.`,
+    hint: `Put the two together: ${both} ${line}, and remove this line.`,
+  };
 }
 
 /** What `tickets:actions` names may be another action by the mapping of now. */

@@ -2,7 +2,7 @@
 
 import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { NO_REJECTED_ROWS, type RejectedRows } from "../../ledger/rejected-rows.ts";
-import { countsOfNames, openActionText, openNames, parseName } from "../../mapping/open-actions.ts";
+import { countsOfNames, namesAllOf, openActionText, openNames, parseName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
 
@@ -11,7 +11,7 @@ type RowMark =
   | MendedMark
   /** It may be mended; that depends on the rows before it in the input. */
   | { readonly kind: "unsure" }
-  /** It stands in a rejects file of this input already: two nights' rejects hold it, and it is one row. */
+  /** It stands in a rejects file of this input already, with all that it names: two nights' rejects hold it, and it is one row. */
   | { readonly kind: "repeated" }
   /** It comes from a rejects file. */
   | RejectedMark;
@@ -30,7 +30,7 @@ export interface MendedMark extends MarkOfRejects {
   readonly key: string;
 }
 
-interface RejectedMark extends MarkOfRejects {
+export interface RejectedMark extends MarkOfRejects {
   readonly kind: "rejected";
   /** Its key there. */
   readonly key: string;
@@ -38,8 +38,14 @@ interface RejectedMark extends MarkOfRejects {
   readonly isMended: boolean;
   /** What it was read as when it was rejected; undefined where that is not known. */
   readonly readAs: string | undefined;
-  /** Line of an earlier row of the input that has the same key and says something else. */
-  readonly twin: number | undefined;
+  readonly twin: Twin | undefined;
+}
+
+/** An earlier row of the input that has the same key and says something else. */
+interface Twin {
+  readonly line: number;
+  /** Where they differ in what they name of their actions alone: what both do together, empty for all. */
+  readonly open: readonly string[] | undefined;
 }
 
 /** Looks at all rows of an input, in order. */
@@ -91,7 +97,21 @@ export function createRowMarks(
     const open = row && digester.open(row);
     return { open, rules: open === undefined ? [] : known.rulesOf(key, openNames(open).join(" ")) };
   };
-  const fromRejects = new Map<string, { readonly line: number; readonly digest: string }>();
+  const fromRejects = new Map<
+    string,
+    { readonly line: number; readonly digest: string; readonly open: readonly string[] }
+  >();
+  const twinOf = (row: Row, digester: RowDigester, key: string, digest: string): Twin | "all of it" | undefined => {
+    const open = openNames(digester.open(row) ?? "");
+    const first = fromRejects.get(key);
+    if (first === undefined) {
+      fromRejects.set(key, { line: row.line, digest, open });
+      return undefined;
+    }
+    if (first.digest !== digest) return { line: first.line, open: undefined };
+    if (namesAllOf(first.open, open)) return "all of it";
+    return { line: first.line, open: open.length === 0 ? [] : [...new Set([...first.open, ...open])] };
+  };
   return {
     hasMended: keys.size > 0,
     of(row, digester) {
@@ -102,10 +122,9 @@ export function createRowMarks(
       if (!isCandidate && written === undefined) return undefined;
       if (written !== undefined && sees === "some") return { kind: "unsure" };
       const digest = digester.digest(row);
-      const first = written === undefined ? undefined : fromRejects.get(written);
-      if (first?.digest === digest) return { kind: "repeated" };
-      if (written !== undefined && first === undefined) fromRejects.set(written, { line: row.line, digest });
-      if (digests.has(digest)) {
+      const twin = written === undefined ? undefined : twinOf(row, digester, written, digest);
+      if (twin === "all of it") return { kind: "repeated" };
+      if (digests.has(digest) && twin?.open === undefined) {
         if (sees === "some") return { kind: "unsure" };
         const key = numbers.key(digest, written);
         if (keys.has(key)) return { kind: "mended", key, ...namedIn(key === written ? row : undefined, digester, key) };
@@ -119,7 +138,7 @@ export function createRowMarks(
         isMended,
         ...namedIn(row, digester, written),
         readAs,
-        twin: first?.line,
+        twin,
       };
     },
     openOf: ({ key }, given) => openOfMended(known, key, given),

@@ -1,11 +1,22 @@
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
-import { formatOpenActions, selectOpenActions } from "../../../src/mapping/open-actions.ts";
+import { formatOpenActions, namesAllOf, openNames, selectOpenActions } from "../../../src/mapping/open-actions.ts";
 
 const sold: Action = { action: "soldTicket", data: { ticketId: "t" } };
 const scan = (orderTime: number): Action => ({ action: "scannedTicket", data: { ticketId: "t", orderTime } });
 const row = [sold, scan(1), scan(2), scan(3)];
+
+test.each([
+  ["", "soldTicket", true],
+  ["soldTicket", "", false],
+  ["1:scannedTicket 2:scannedTicket", "2:scannedTicket", true],
+  ["scannedTicket", "2:scannedTicket 3:scannedTicket", true],
+  ["1:scannedTicket", "scannedTicket", false],
+  ["updateTicket", "updateTicket resoldTicket", false],
+])("that %j names all of %j is %s", (names, others, does) => {
+  expect(namesAllOf(openNames(names), openNames(others))).toBe(does);
+});
 
 describe("tickets:actions", () => {
   test.each<[string, readonly Action[]]>([
