@@ -54,7 +54,7 @@ export async function find(context: RunContext, { settings, id }: FindSettings):
   const list = readRunList(runListPath(environment.ledgerPath));
   using ledger = openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  const problem = lost.length === 0 ? undefined : lostRunsFailure(lost, environment, context.cwd);
+  const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd);
   if (ledger === undefined) return { problem, hasLedger: false, lookedFor: [], actions: [], similar: [], unread: [] };
   // A run that goes on meanwhile moves actions from one place to the next.
   return await readSnapshot(ledger, async () => {

@@ -15,10 +15,11 @@ import { wasReset } from "../ledger/run-list.ts";
 import { decidedChunks, endRun, findRun, isUndecided, type RunRecord } from "../ledger/runs.ts";
 import { noteRejects } from "../outputs/rejects.ts";
 import { openPlan } from "../plan/files/plan.ts";
+import { refuseEmptyName } from "../readers/inputs.ts";
 import { isImportedRun } from "../sending/mend-lost-run.ts";
 import type { RunContext } from "./context.ts";
 import { completeRun, enterFromPlan, importRun, missingFrom, toOutcome } from "./imported-lines.ts";
-import { lostRunsFailure } from "./lost-runs.ts";
+import { lostRunsFailure, waysOut } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { planDirectory } from "./places.ts";
 import { mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
@@ -56,6 +57,7 @@ export async function importResults(context: RunContext, options: ImportSettings
   const { cwd, progress } = context;
   const { settings, file } = options;
   const { environment } = settings;
+  refuseEmptyName(file);
   await using session = await openSession(context, settings, {
     command: "tickets results --import",
     waitLockMs: options.waitLock,
@@ -63,7 +65,7 @@ export async function importResults(context: RunContext, options: ImportSettings
   });
   const { ledger } = session;
   const path = resolve(cwd, file);
-  const { lines, end } = await readPromises(path, file);
+  const { lines, end } = await readToImport(context, session, path, file);
   refuseForeign(file, lines, environment);
   const runs = Map.groupBy(lines, ({ run }) => run);
   refuseReset(file, [...runs.keys()], environment);
@@ -88,9 +90,23 @@ export async function importResults(context: RunContext, options: ImportSettings
     runs: completed,
     known: lines.length - imported - unplaced,
     stillLost:
-      lost.length === 0 ? undefined : lostRunsFailure(lost, environment, cwd, "Nothing is sent until that is mended."),
+      lost.length === 0
+        ? undefined
+        : await lostRunsFailure(lost, environment, cwd, "Nothing is sent until that is mended."),
     onlyPromised: [...runs.keys()].filter((run) => isOnlyPromised(session, run)),
   };
+}
+
+/** @throws Failure `usage` that names the way without the file, where a run that the ledger lacks has its promises there. */
+async function readToImport({ cwd }: RunContext, session: Session, path: string, file: string) {
+  try {
+    return await readPromises(path, file);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    const lost = session.lost().filter(({ unread }) => unread.includes(path));
+    const hint = lost.length === 0 ? cause.hint : await waysOut(lost, session.environment, cwd);
+    throw new Failure(cause.code, `${cause.message} Nothing was imported.`, { cause, hint });
+  }
 }
 
 /** The lines of one run that the ledger lacks. */

@@ -22,7 +22,10 @@ export const boundToRead = ({ kind, baseUrl }: Environment): string | undefined 
  *
  * @throws Failure `usage` when it lacks runs that were sent from here.
  */
-export function openLedgerToPlan({ cwd }: Pick<RunContext, "cwd">, environment: Environment): Ledger | undefined {
+export async function openLedgerToPlan(
+  { cwd }: Pick<RunContext, "cwd">,
+  environment: Environment,
+): Promise<Ledger | undefined> {
   let ledger: Ledger | undefined;
   const lost = lookForLostRuns(environment, () => {
     ledger = openLedgerToRead(environment);
@@ -30,5 +33,5 @@ export function openLedgerToPlan({ cwd }: Pick<RunContext, "cwd">, environment: 
   });
   if (lost.length === 0) return ledger;
   ledger?.[Symbol.dispose]();
-  throw lostRunsFailure(lost, environment, cwd);
+  throw await lostRunsFailure(lost, environment, cwd);
 }

@@ -11,6 +11,7 @@ import { findLostRuns, type LostRun, type RunListContent, readRunList } from "..
 import { findRun } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { planFiles } from "../plan/files/plan.ts";
+import { whyNotImported } from "./promises-file.ts";
 
 /** Whose runs are looked for: those sent to the service, or the sandbox instance, that the ledger belongs to. */
 interface Whose {
@@ -119,12 +120,12 @@ const SHOWN = 5;
  *
  * @param left what the command did not do.
  */
-export function lostRunsFailure(
+export async function lostRunsFailure(
   lost: readonly LostRun[],
   environment: Environment,
   cwd: string,
   left = "Nothing was sent.",
-): Failure {
+): Promise<Failure> {
   const name = environment.name;
   const isImport = lost.every(({ how }) => how === "incomplete");
   const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
@@ -132,21 +133,47 @@ export function lostRunsFailure(
   const what = isImport
     ? `The ledger of ${name} still lacks part of ${lost.length === 1 ? "an imported run" : "the imported runs"}`
     : `The ledger of ${name} was lost, or restored from an older copy: it does not know everything that was sent from here`;
-  const untold = lost.filter(({ isDecided }) => !isDecided);
-  const hints = [memoryHint(untold, environment, cwd), ...mendHints(lost, environment)].filter((hint) => hint !== "");
   return new Failure("usage", `${what}: ${shown.join(", ")}${more}. ${left}`, {
-    hint: `${hints.join("\n")}\nIf you are sure that none of it will be sent twice: ${forgetLostCommand(environment)}`,
+    hint: `${await waysOut(lost, environment, cwd)}\nIf you are sure that none of it will be sent twice: ${forgetLostCommand(environment)}`,
   });
 }
 
+/** How the ledger learns what it lacks of these runs: from their promises, from the list of runs, or from a person. */
+export async function waysOut(lost: readonly LostRun[], environment: Environment, cwd: string): Promise<string> {
+  const untold = lost.filter(({ isDecided }) => !isDecided);
+  const unusable = await unusableOf(lost);
+  const hints = [memoryHint(untold, unusable, environment, cwd), ...mendHints(lost, unusable, environment)];
+  return hints.filter((hint) => hint !== "").join("\n");
+}
+
+/** The promises files of these runs that can't be imported: they are missing, or damaged. */
+async function unusableOf(lost: readonly LostRun[]): Promise<ReadonlySet<string>> {
+  const unusable = new Set<string>();
+  for (const path of new Set(lost.flatMap(({ unread }) => unread)))
+    if ((await whyNotImported(path)) !== undefined) unusable.add(path);
+  return unusable;
+}
+
 /** Which promises to import; empty where the ledger has read them all. */
-function memoryHint(lost: readonly LostRun[], environment: Environment, cwd: string): string {
+function memoryHint(
+  lost: readonly LostRun[],
+  unusable: ReadonlySet<string>,
+  environment: Environment,
+  cwd: string,
+): string {
   const unread = [...new Set(lost.flatMap((run) => run.unread))];
   const commands = unread
-    .filter((path) => existsSync(path))
+    .filter((path) => !unusable.has(path))
     .map((path) => importCommand(environment, displayPath(path, cwd)));
-  const gone = unread.filter((path) => !existsSync(path)).map((path) => displayPath(path, cwd));
-  const missing = gone.length === 0 ? "" : `Restore ${gone.map((path) => cleanText(path, 200)).join(", ")} first.\n`;
+  const shown = (paths: readonly string[]): string =>
+    paths.map((path) => cleanText(displayPath(path, cwd), 200)).join(", ");
+  const gone = unread.filter((path) => !existsSync(path));
+  const damaged = unread.filter((path) => unusable.has(path) && existsSync(path));
+  const restore = [
+    ...(gone.length === 0 ? [] : [`Restore ${shown(gone)} first.\n`]),
+    ...(damaged.length === 0 ? [] : [`Restore ${shown(damaged)} first: as it is, it can't be read as promises.\n`]),
+  ];
+  const missing = restore.join("");
   if (commands.length > 0) return missing + commands.map((command) => `Import what it lacks: ${command}`).join("\n");
   if (lost.length === 0 || (unread.length === 0 && lost.every(({ outputs }) => outputs.length > 0))) return "";
   const [first] = lost;
@@ -154,10 +181,14 @@ function memoryHint(lost: readonly LostRun[], environment: Environment, cwd: str
   return `${missing}Import what it lacks from the promises ${whose}: ${importCommand(environment)}`;
 }
 
-/** What to do about runs whose promises are imported or gone: the list of runs tells the rest, or a person decides. */
-function mendHints(lost: readonly LostRun[], environment: Environment): readonly string[] {
+/** What to do about runs whose promises are imported, gone or damaged: the list of runs tells the rest, or a person decides. */
+function mendHints(
+  lost: readonly LostRun[],
+  unusable: ReadonlySet<string>,
+  environment: Environment,
+): readonly string[] {
   return lost
-    .filter(({ how, unread }) => how !== "unknown" || !unread.some((path) => existsSync(path)))
+    .filter(({ how, unread }) => how !== "unknown" || unread.every((path) => unusable.has(path)))
     .slice(0, SHOWN)
     .map(({ run, isDecided }) => {
       const plan = join(environment.ledgerPath, "..", "runs", run);

@@ -76,7 +76,7 @@ export async function refuseLost(
 ): Promise<void> {
   const lost = session.lost();
   if (lost.length === 0) return;
-  const failure = lostRunsFailure(lost, session.environment, context.cwd, "Nothing was settled.");
+  const failure = await lostRunsFailure(lost, session.environment, context.cwd, "Nothing was settled.");
   if (decision !== undefined) throw failure;
   const ofRun = lost.find(({ run }) => run === name);
   if (ofRun === undefined) context.progress.happened({ kind: "runs are lost", problem: failure });

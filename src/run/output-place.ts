@@ -67,7 +67,7 @@ export async function makeWayForOutput(
     context.progress.happened({ kind: "output set aside", path, aside, isOfReset });
   } else {
     refuseForgottenOutput(path, state, context, session);
-    refuseStrangeOutput(path, state, context, environment);
+    await refuseStrangeOutput(path, state, context, environment);
   }
 }
 

@@ -13,7 +13,6 @@ import { parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { delimiterOf, promiseFormat } from "../outputs/promise-lines.ts";
 import { fileFailure } from "../readers/bytes.ts";
-import { refuseEmptyName } from "../readers/inputs.ts";
 
 const LINE = z.looseObject({
   source: z.string(),
@@ -48,7 +47,6 @@ export async function readPromises(
   path: string,
   name: string,
 ): Promise<{ readonly lines: readonly PromiseLine[]; readonly end: UnendedLine }> {
-  refuseEmptyName(name);
   await access(path).catch((cause: unknown) => {
     throw new Failure("usage", `There is no file ${name} that can be read.`, { cause });
   });
@@ -88,8 +86,8 @@ export async function readPromises(
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    const why = cause instanceof Error ? cause.message : cause;
-    throw new Failure("usage", `${name} can't be read as a promises file: ${why}`, { cause });
+    const why = (cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, "");
+    throw new Failure("usage", `${name} can't be read as a promises file: ${why}.`, { cause });
   }
   if (lines.length === 0) throw new Failure("usage", `${name} holds no promises.`);
   return { lines, end: { ...last, isIncomplete } };
@@ -102,7 +100,7 @@ function collectLines(name: string) {
   const saidOf = new Map<string, string>();
   const add = (value: unknown, at: number): void => {
     const refuse = (why: string): Failure =>
-      new Failure("usage", `${name}:${at} ${why}. Nothing was imported.`, {
+      new Failure("usage", `${name}:${at} ${why}.`, {
         hint: "Name a promises file exactly as tickets wrote it.",
       });
     const { data: line } = LINE.safeParse(value);

@@ -23,6 +23,7 @@ import {
 import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
 import type { WhyElsewhere } from "./progress.ts";
+import { whyNotImported } from "./promises-file.ts";
 import type { Session } from "./session.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
@@ -72,7 +73,7 @@ async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
       unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
     );
     // The file shows that more was sent than the ledger knows; going on would send it again.
-    if (hasLostRuns(state, environment)) refuseStrangeOutput(path, state, context, environment, run.run);
+    if (hasLostRuns(state, environment)) await refuseStrangeOutput(path, state, context, environment, run.run);
     const why = whyElsewhere(writing, path, state);
     if (why !== undefined) {
       // The run is under way, so its promises need a place whatever happened to the first one.
@@ -162,24 +163,41 @@ type WithUnknownRuns = Extract<OutputState, { state: "strange" }> & { readonly l
 const hasUnknownRuns = (state: OutputState, { ledgerNames }: Environment): state is WithUnknownRuns =>
   state.state === "strange" && state.lostRun !== undefined && ledgerNames.includes(state.lostRun.environment);
 
+const otherwise = (ofRun: string | undefined): string =>
+  ofRun === undefined
+    ? "If the file belongs to another ledger, name another file with --output."
+    : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`;
+
+/** The same for a file that is damaged. */
+const otherwiseWithout = (ofRun: string | undefined): string =>
+  ofRun === undefined
+    ? "If it can't be restored, find out what the service has, leave that out of what you stream from now on, and name another file with --output."
+    : `If it can't be restored, move it away: the rest of run ${ofRun} then goes into a new file.`;
+
 /**
  * @param ofRun the run that writes into the file already, so that no flag can name another file.
  * @throws Failure `usage` for a file that must not be written into.
  */
-export function refuseStrangeOutput(
+export async function refuseStrangeOutput(
   path: string,
   state: OutputState,
   { cwd }: Pick<RunContext, "cwd">,
   environment: Environment,
   ofRun?: string,
-): void {
+): Promise<void> {
   if (state.state !== "strange") return;
   if (hasLostRuns(state, environment)) {
+    const command = importCommand(environment, displayPath(path, cwd));
+    const isDamaged = (await whyNotImported(path)) !== undefined;
+    const first = isDamaged
+      ? `Restore it first: as it is, it can't be read as promises. Then import what the ledger lacks: ${command}`
+      : `Import what it lacks: ${command}`;
+    const second = isDamaged ? otherwiseWithout(ofRun) : otherwise(ofRun);
     throw new Failure(
       "usage",
       `${displayPath(path, cwd)} holds runs of this environment that its ledger does not know: the ledger was lost or restored from an older copy, or a copy of its folder is used elsewhere. Nothing was sent.`,
       {
-        hint: `Import what it lacks: ${importCommand(environment, displayPath(path, cwd))}\n${ofRun === undefined ? "If the file belongs to another ledger, name another file with --output." : `If the end of it belongs to another ledger, move it away: the rest of run ${ofRun} then goes into a file beside it.`}`,
+        hint: `${first}\n${second}`,
       },
     );
   }

@@ -50,7 +50,7 @@ export async function prune(
     : undefined;
   // The folder of a run that the ledger lacks may be all that is left of it.
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  if (lost.length > 0) throw lostRunsFailure(lost, environment, context.cwd);
+  if (lost.length > 0) throw await lostRunsFailure(lost, environment, context.cwd);
 
   const before = Date.now() - olderThan;
   const removable = [

@@ -80,16 +80,16 @@ export async function openSession(
     const boundTo = started === undefined ? environment.baseUrl : `sandbox:${started.instanceId}`;
     const { mayLackRuns = false } = options;
     const list = readRunList(runListPath(environment.ledgerPath));
-    const refuseLost = (): boolean => {
+    const refuseLost = async (): Promise<boolean> => {
       const lost = lostRunsOf({ environment, boundTo }, list, ledger);
-      if (lost.length > 0 && !mayLackRuns) throw lostRunsFailure(lost, environment, context.cwd);
+      if (lost.length > 0 && !mayLackRuns) throw await lostRunsFailure(lost, environment, context.cwd);
       return lost.length > 0;
     };
     // Before a new ledger is created, which the next command would take for one that was there.
-    if (!existsSync(environment.ledgerPath)) refuseLost();
+    if (!existsSync(environment.ledgerPath)) await refuseLost();
     ledger = openLedger({ path: environment.ledgerPath, boundTo });
     const opened = ledger;
-    const lacksRuns = refuseLost();
+    const lacksRuns = await refuseLost();
     const keyToUse = async (): Promise<Key> => {
       const key = await keyOfService();
       noteKey(opened, (salt) => key.digest(salt));

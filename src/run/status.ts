@@ -65,7 +65,7 @@ export async function status({ cwd }: RunContext, { settings, run: name }: Statu
   const list = readRunList(runListPath(environment.ledgerPath));
   using ledger = openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  const problem = lost.length === 0 ? undefined : lostRunsFailure(lost, environment, cwd);
+  const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, cwd);
   if (ledger === undefined)
     return { problem, hasLedger: false, lastSuccess: undefined, lastFailure: undefined, runs: [], next: [] };
   const runs: RunStatus[] = [];

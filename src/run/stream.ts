@@ -83,7 +83,7 @@ export interface PlanEnding extends CheckedInput {
 /** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
   const { config, environment, neighbours } = options.settings;
-  using ledger = openLedgerToPlan(context, environment);
+  using ledger = await openLedgerToPlan(context, environment);
   tellOpened(context, { environment, neighbours, ledger }, false);
   const { lanes } = environment;
   await using checked = await planAside(context, { ...options, config, environment, ledger, run: "dry-run", lanes });

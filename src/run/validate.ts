@@ -65,7 +65,7 @@ export interface PlanSettings extends InputOptions {
 export async function plan(context: RunContext, options: PlanSettings): Promise<PlanAside> {
   const { settings, ...input } = options;
   const { config, environment } = settings;
-  using ledger = environment === undefined ? undefined : openLedgerToPlan(context, environment);
+  using ledger = environment === undefined ? undefined : await openLedgerToPlan(context, environment);
   if (environment !== undefined) tellOpened(context, { ...settings, ledger }, false);
   const fixed = { run: "validate", again: false, lanes: 1, safeCsv: false };
   return await planAside(context, { ...input, ...fixed, config, environment, ledger });

@@ -518,6 +518,99 @@ describe("an older copy of the ledger in which a run is open", () => {
   });
 });
 
+describe("a run that the ledger lacks, and whose promises file is damaged", () => {
+  /** All was sent; the ledger is lost, or as it was before. */
+  async function lost(name: string, isPutBack: boolean): Promise<Field> {
+    const field = await openField();
+    await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    await field.write("event.ndjson", `${JSON.stringify(INPUT[0])}\n`);
+    if (isPutBack) expect((await night(field, "event.promises.ndjson", "event.ndjson")).exitCode).toBe(0);
+    const putBack = copyLedger(field);
+    expect((await night(field, name)).exitCode).toBe(0);
+    if (isPutBack) putBack();
+    else loseLedger(field);
+    return field;
+  }
+
+  test.each<[string, string, boolean, (text: string) => string]>([
+    ["a line before its first", "all.ndjson", false, (text) => `{}\n${text}`],
+    ["a line before its first, beside an older ledger", "all.ndjson", true, (text) => `{}\n${text}`],
+    ["a first line that is cut", "all.ndjson", false, (text) => text.slice(30)],
+    ["a garbled line", "all.ndjson", false, (text) => text.replace('"seq":2', '"s\0q":2')],
+    ["two lines that contradict each other", "all.ndjson", false, (text) => text + text.replaceAll('se":"', 'se":"x')],
+    ["nothing but half a line", "all.ndjson", false, (text) => text.slice(0, 30)],
+    ["a quote that is not closed", "all.csv", false, (text) => text.replace(/\n/, '\n"')],
+  ])("by %s: every command and the import name the way without it", async (_, name, isPutBack, damage) => {
+    const field = await lost(name, isPutBack);
+    const runs = [...readRunList(join(stateOf(field), "run-list.ndjson")).runs.keys()];
+    const run = runs.at(-1) ?? "";
+    const whole = await field.read(name);
+    await field.write(name, damage(whole));
+    expect(await field.read(name)).not.toBe(whole);
+    const ways = `Restore ${name} first: as it is, it can't be read as promises.`;
+    const dry = ask(field, (context) =>
+      stream(
+        {
+          ...{ files: ["night.ndjson"], flags: {}, again: false, dryRun: true, force: false, json: false, yes: false },
+          ...{ safeCsv: false, waitLock: 0, output: undefined },
+        },
+        context,
+      ),
+    );
+    const told = [await night(field, "more.ndjson"), await dry, await importPromises(field, name)];
+    for (const { exitCode, said } of told) {
+      expect(exitCode).toBe(2);
+      expect(said).toContain(ways);
+      expect(said).not.toContain(`tickets results --import ${name}`);
+      expect(said).toContain(`to decide about it: tickets settle ${run}`);
+    }
+    expect(told[2]?.said).toContain("Nothing was imported.");
+
+    expect((await person(field, undefined, { run })).exitCode).toBe(6);
+    renameSync(join(field.folder, name), join(field.folder, "damaged"));
+    expect((await person(field, "sent", { run })).exitCode).toBe(0);
+    expect((await night(field, "more.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+    expectNothingDoubled(field.sandbox);
+  });
+
+  test("has that moved out of the way before more is written, since it still shows promises that nobody imported", async () => {
+    const field = await lost("all.ndjson", false);
+    await field.write("all.ndjson", `{}\n${await field.read("all.ndjson")}`);
+    expect((await person(field)).exitCode).toBe(6);
+    for (const { exitCode, said } of [await person(field, "sent"), await night(field, "more.ndjson")]) {
+      expect(exitCode).toBe(2);
+      expect(said).toContain("Restore it first: as it is, it can't be read as promises.");
+      expect(said).toContain(`move it away: the rest of run ${runOf(field)} then goes into a new file`);
+    }
+    renameSync(join(field.folder, "all.ndjson"), join(field.folder, "damaged.ndjson"));
+    expect((await person(field, "sent")).exitCode).toBe(0);
+    expect((await field.read("all.ndjson")).trimEnd().split("\n")).toHaveLength(6);
+  });
+
+  test("names the import again once it is restored", async () => {
+    const field = await lost("all.ndjson", false);
+    const whole = await field.read("all.ndjson");
+    await field.write("all.ndjson", `{}\n${whole}`);
+    expect((await night(field, "more.ndjson")).said).not.toContain("--import all.ndjson");
+    await field.write("all.ndjson", whole);
+    const refused = await night(field, "more.ndjson");
+    expect(refused.said).toContain("Import what it lacks: tickets results --import all.ndjson");
+    expect(refused.said).not.toContain("tickets settle");
+    expect((await importPromises(field, "all.ndjson")).exitCode).toBe(0);
+    expect((await night(field, "more.ndjson")).exitCode).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("of another file that no run has its promises in, the import says what it wants", async () => {
+    const field = await lost("all.ndjson", false);
+    await field.write("other.ndjson", "{}\n");
+    const { said } = await importPromises(field, "other.ndjson");
+    expect(said).toContain("other.ndjson:1 is not a line of a promises file. Nothing was imported.");
+    expect(said).toContain("Name a promises file exactly as tickets wrote it.");
+  });
+});
+
 describe("a promises file whose last line does not end", () => {
   /** All was sent, and the ledger is lost. */
   async function lost(name: string): Promise<{ readonly field: Field; readonly text: string }> {
