@@ -111,6 +111,13 @@ describe("each line of the table in docs/guarantees.md", () => {
     ["200", answer(200, whole), [], "decided"],
     ["299", answer(299, whole), [], "decided"],
     ["200 cut off, although what came is whole JSON", answer(200, whole, { whole: false }), [], "in doubt"],
+    [
+      "200 in a content encoding that was announced and not used",
+      answer(200, whole, { undecoded: "gzip" }),
+      [],
+      "decided",
+    ],
+    ["200 in a content encoding that is broken", answer(200, "\u001f", { undecoded: "gzip" }), [], "in doubt"],
     ["200 with a byte order mark", answer(200, `\ufeff${JSON.stringify(whole)}`), [], "decided"],
     ["200 in another encoding", answer(200, Buffer.from(JSON.stringify(whole), "utf16le")), [], "in doubt"],
     ["200 that is not UTF-8", answer(200, Buffer.from([0x7b, 0xff, 0x7d])), [], "in doubt"],
