@@ -1,9 +1,8 @@
 /** Callbacks to an event's callbackUrl, as far as a sandbox may make them: to this machine only, ids only. */
 
-import { request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Callback } from "./engine.ts";
+import { requestHttp, requestHttps } from "./http.ts";
 
 const TRIES = 6; // once, and up to five times again
 const FIRST_WAIT_MS = 500;

@@ -1,12 +1,13 @@
 /** Answers that go wrong on purpose, byte by byte where it must be. */
 
 import { once } from "node:events";
-import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { stringifyJson } from "../actions/json.ts";
 import type { ResultItem } from "./engine.ts";
 import { denialBy, type Fault, httpDate, type LateFault, type Processed, selectItems, tamper } from "./faults.ts";
+import { STATUS_CODES } from "./http.ts";
 
 /** A request whose body is in, and what can be done with it. */
 export interface Exchange {

@@ -2,7 +2,7 @@
 
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,6 +13,7 @@ import { errorCode, Failure } from "../failure.ts";
 import { type CallbackCounts, type Callbacks, isLoopbackHost, startCallbacks } from "./callbacks.ts";
 import { type Engine, openEngine } from "./engine.ts";
 import { type Fault, type FaultScript, type Faults, openFaults, parseFaultScript } from "./faults.ts";
+import { createServer, STATUS_CODES } from "./http.ts";
 import { answerBadly, drainedOrGone, sendJson } from "./misbehave.ts";
 import { renderPage } from "./page.ts";
 import { PROMISE_STATUSES } from "./view.ts";
