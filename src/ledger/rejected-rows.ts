@@ -193,6 +193,7 @@ const takenDeed = (more: string): string =>
     .join(" UNION ALL ");
 const TAKEN_DEED = takenDeed("");
 const TAKEN_AS_IT_IS = takenDeed(" AND content = ?");
+const TAKEN_LATER = takenDeed(" AND content = ? AND run_no > ?");
 /** Length of a content's digest in the plan's index. */
 const CONTENT_BYTES = 8;
 
@@ -305,6 +306,26 @@ export function noteRules(ledger: Ledger, key: string, open: string, rules: read
   const sql = "INSERT OR IGNORE INTO row_rules (row, open, rules) VALUES (?, ?, ?)";
   ledger.run(sql, key, open, JSON.stringify(rules));
 }
+
+/**
+ * Actions of a row, as `tickets:actions` names them, that the service did not take when it was asked for them and has taken
+ * since. Not those that nothing tells from their like: what was taken may be another one.
+ */
+export function takenSinceRejected(ledger: Ledger, key: string): ReadonlySet<string> {
+  const taken = ledger.all(ASKED_OF_ROW, key).filter(({ action, data, identity, content, run_no }) => {
+    const spec = actionSpec(String(action) as ActionName); // written by the planner
+    const deed = identity as Uint8Array; // a BLOB NOT NULL column
+    if (spec.identity === "once") return ledger.get(TAKEN_DEED, deed, deed) !== undefined;
+    const isTold = spec.effect === "change-ticket" || spec.effect === "change-event";
+    if (!isTold && (parseJson(String(data)) as ActionData).orderTime == null) return false;
+    const later = [deed, content as Uint8Array, Number(run_no)] as const; // likewise
+    return ledger.get(TAKEN_LATER, ...later, ...later) !== undefined;
+  });
+  return new Set(taken.map(({ name }) => String(name)));
+}
+
+const ASKED_OF_ROW = `SELECT row_actions.action AS name, run_no, actions.action, data, identity, content
+FROM row_actions JOIN actions USING (run_no, seq) WHERE row = ?`;
 
 /** As `RejectedRows.rulesOf`. */
 export function rulesWritten(ledger: Ledger, key: string, open: string): readonly (readonly string[])[] {

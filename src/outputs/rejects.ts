@@ -22,6 +22,7 @@ import {
   type RejectedRow,
   rejectedKeys,
   rulesWritten,
+  takenSinceRejected,
 } from "../ledger/rejected-rows.ts";
 import { historiesOfRow, historyAsked, ROW_PLACE, type RowPlace } from "../ledger/row-places.ts";
 import {
@@ -410,10 +411,13 @@ async function writeFile(
       histories: new Set([...asked, ...(place?.histories ?? []).map(({ history }) => history)]),
     };
   });
-  const numbersAlike = ({ key, open }: WrittenRow): boolean =>
-    rulesWritten(ledger, key, open.join(" ")).every((then) => rules !== undefined && areSame(then, rules));
+  const about: KnownOfRows = {
+    isNumberedAlike: ({ key, open }) =>
+      rulesWritten(ledger, key, open.join(" ")).every((then) => rules !== undefined && areSame(then, rules)),
+    takenSince: ({ key }) => takenSinceRejected(ledger, key),
+  };
   const appendedTo = (text: string): string =>
-    (text === "" ? header : "") + textOf(joinRows(rowsIn(text), found, numbersAlike).fresh);
+    (text === "" ? header : "") + textOf(joinRows(rowsIn(text), found, about).fresh);
   let path = join(directory, `${numberedStem(plan, at)}.rejects.${extension}`);
   let state = await inspectOutput(ledger, path, async (length) => appendedTo(await readBeginning(path, length)));
   let text = state.state === "ours" ? await readBeginning(path, state.length) : "";
@@ -424,7 +428,7 @@ async function writeFile(
     text = "";
   }
   const standing = rowsIn(text);
-  const { rest, opens, fresh } = joinRows(standing, found, numbersAlike);
+  const { rest, opens, fresh } = joinRows(standing, found, about);
   const counts = { added: opens.size + fresh.length, held: rest.length + fresh.length };
   const isOfLaterRun = (key: string): boolean => (firstRejectedIn(ledger, key) ?? 0) > run.runNo;
   const ordered = inOrder(
@@ -464,18 +468,24 @@ interface WrittenRow {
   readonly textWith: (reason: string, open: readonly string[]) => string;
 }
 
+interface KnownOfRows {
+  /** Whether the row names its actions as they are numbered now; if not, it can't be put together with another. */
+  readonly isNumberedAlike: (row: WrittenRow) => boolean;
+  /** Actions that the row was rejected with and the service has taken since: with --again they would be sent once more. */
+  readonly takenSince: (row: WrittenRow) => ReadonlySet<string>;
+}
+
 /**
  * Puts rows that were found open together with those that stand there: one that stands there from an earlier night, or from
  * another part of its run, is still the same row to mend, and names all that is open of it. Twice in one file, it would be
  * two deeds.
  *
- * @param numbersAlike whether a row names its actions as they are numbered now; if not, the two can't be put together.
  * @return `opens` by key, of the rows of `rest` that name more than they did.
  */
 function joinRows<Found extends WrittenRow>(
   standing: readonly WrittenRow[],
   found: readonly Found[],
-  numbersAlike: (row: WrittenRow) => boolean,
+  { isNumberedAlike, takenSince }: KnownOfRows,
 ): {
   readonly rest: readonly WrittenRow[];
   readonly opens: ReadonlyMap<string, string>;
@@ -489,8 +499,10 @@ function joinRows<Found extends WrittenRow>(
     const before = at === undefined ? undefined : rest[at];
     if (at === undefined || before === undefined) return true;
     if (namesAllOf(before.open, row.open)) return false;
-    if (!numbersAlike(before)) return true;
-    const open = row.open.length === 0 ? [] : [...new Set([...before.open, ...row.open])];
+    if (!isNumberedAlike(before)) return true;
+    const taken = takenSince(before);
+    const stillOpen = before.open.filter((name) => !taken.has(name));
+    const open = row.open.length === 0 ? [] : [...new Set([...stillOpen, ...row.open])];
     rest[at] = { ...before, text: before.textWith(`${before.reason} | ${row.reason}`, open), open };
     opens.set(row.key, open.join(" "));
     return false;
