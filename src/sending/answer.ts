@@ -6,6 +6,7 @@ import { typeName } from "../actions/formats.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
 import type { SentAction } from "../plan/files/chunk-actions.ts";
 import type { RunPromises } from "./run-promises.ts";
+import { folded, isRefusal, saysTaken, visible } from "./status-words.ts";
 
 /** What the client saw of one request. */
 export type Exchange =
@@ -188,7 +189,7 @@ function readAnswer(
     const other = echoMismatch(action, item, status === "success");
     if (other !== undefined) return `item ${at + 1} ${other}`;
     const { actionPromise } = item;
-    if (typeof actionPromise === "string" && actionPromise !== "") {
+    if (typeof actionPromise === "string" && !isNothing(actionPromise)) {
       if (given.has(actionPromise)) return `item ${at + 1} repeats the actionPromise ${shortened(actionPromise)}`;
       if (promises.has(actionPromise))
         return `item ${at + 1} repeats the actionPromise ${shortened(actionPromise)} of an earlier action of this run`;
@@ -212,49 +213,85 @@ function readAnswer(
 /** An item is a "no" only if it says that its action was not taken, and nothing to the contrary. */
 function doubtOf(item: JsonObject): ItemDoubt | undefined {
   const { status, actionPromise } = item;
-  const hasPromise = isGiven(actionPromise);
+  const hasPromise = !isNothing(actionPromise);
   if (status === "success") {
-    if (!hasPromise) return "no promise";
-    if (!isIdentifier(actionPromise)) return "no identifier";
+    if (actionPromise === undefined || actionPromise === null || actionPromise === "") return "no promise";
+    if (!hasPromise || !isIdentifier(actionPromise)) return "no identifier";
     return denialOf(item) === undefined ? undefined : "success denied";
   }
   if (hasPromise) return "contradiction";
-  if (typeof status !== "string" || status.trim() === "") return "no status";
-  if (status.trim().toLowerCase() === "success") return "odd success";
+  if (typeof status !== "string" || visible(status) === "") return "no status";
+  if (folded(status) === "success") return "odd success";
   if (hasPromiseElsewhere(item)) return "odd promise";
-  const saysOtherwise = Object.entries(item).some(([key, value]) => folded(key) === "success" && saysTaken(value));
-  return saysOtherwise || saysTaken(status) ? "perhaps taken" : undefined;
+  return saysTaken(status) || saysTakenBeside(item) ? "perhaps taken" : undefined;
 }
 
-/** Words by which an item may say that the service has the action: it is coming, has come, or was there before. */
-const TAKEN_WORDS: ReadonlySet<string> = new Set([
-  ...["accepted", "pending", "queued", "processing", "scheduled", "inprogress", "received"],
-  ...["ok", "created", "registered", "done", "complete", "completed", "successful", "true"],
-  ...["duplicate", "exists", "alreadyexists", "alreadyregistered"],
-]);
+/** Keys of an item that hold what became of its action, folded. */
+const VERDICTS: ReadonlySet<string> = new Set(["status", "success", "ok", "state", "result", "outcome"]);
 
-/** Such a word, `true`, or an HTTP status of success. */
-function saysTaken(value: unknown): boolean {
-  const word = value === null || typeof value !== "object" || value instanceof ExactNumber ? folded(String(value)) : "";
-  return TAKEN_WORDS.has(word) || /^2\d\d$/.test(word);
+/** Keys under which an item may wrap such keys. */
+const WRAPPERS: ReadonlySet<string> = new Set(["result", "outcome"]);
+
+/** The keys of an object, folded, and of what it wraps, with their values. */
+function* saidBy(item: JsonObject): Generator<readonly [key: string, value: unknown, folded: string]> {
+  // A list of what is still to be looked at, since an item may nest deeper than calls can.
+  const left: unknown[] = [item];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (Array.isArray(value)) for (const each of value) left.push(each);
+    if (!isJsonObject(value)) continue;
+    for (const [key, each] of Object.entries(value)) {
+      const name = folded(key);
+      yield [key, each, name];
+      if (WRAPPERS.has(name)) left.push(each);
+    }
+  }
 }
 
-/** Makes spellings equal: `alreadyExists`, `already_exists`, `Already exists`. */
-const folded = (text: string): string => text.replace(/[\s_-]/g, "").toLowerCase();
+/** Whether an item whose status is another than `success` says elsewhere that its action was taken. */
+function saysTakenBeside(item: JsonObject): boolean {
+  for (const [key, value, name] of saidBy(item)) {
+    // A second status, as in `Status`, or in what is wrapped.
+    if (key === "status" && value === item.status) continue;
+    if (!VERDICTS.has(name)) continue;
+    const isOne = (name === "success" || name === "ok") && isPlain(value) && String(value) === "1";
+    if (isOne || (isPlain(value) && saysTaken(String(value)))) return true;
+  }
+  return false;
+}
+
+const isPlain = (value: unknown): boolean =>
+  value !== null && (typeof value !== "object" || value instanceof ExactNumber);
 
 /** Which values of a key say that something went wrong. */
 const DENIALS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["success", (value: unknown) => value !== true],
-  ["ok", (value: unknown) => value === false],
+  ["ok", saysFalse],
   // Not a number: it may be how many of the items failed.
-  ["failed", (value: unknown) => value === true],
+  ...["failed", "rejected"].map((key) => [key, saysTrue] as const),
+  ...["state", "result", "outcome"].map((key) => [key, saysRefused] as const),
   ...["error", "errors", "errormessage", "errorcode"].map((key) => [key, holdsSomething] as const),
 ]);
 
+function saysTrue(value: unknown): boolean {
+  return value === true || (typeof value === "string" && ["true", "yes"].includes(folded(value)));
+}
+
+function saysFalse(value: unknown): boolean {
+  return value === false || value === 0 || (typeof value === "string" && ["false", "no", "0"].includes(folded(value)));
+}
+
+function saysRefused(value: unknown): boolean {
+  return value === false || (typeof value === "string" && isRefusal(value));
+}
+
 /** What an answer, or an item of it, says against its own `success`; undefined where it says nothing of the kind. */
 function denialOf(value: JsonObject): string | undefined {
-  const denial = Object.entries(value).find(([key, each]) => DENIALS.get(folded(key))?.(each) === true);
-  return denial === undefined ? undefined : `${cut(denial[0])}: ${shortenedJson(denial[1])}`;
+  for (const [key, each, name] of saidBy(value)) {
+    const isSecondStatus = name === "status" && each !== value.status && saysRefused(each);
+    if (isSecondStatus || DENIALS.get(name)?.(each) === true) return `${cut(key)}: ${shortenedJson(each)}`;
+  }
+  return undefined;
 }
 
 function holdsSomething(value: unknown): boolean {
@@ -263,7 +300,14 @@ function holdsSomething(value: unknown): boolean {
   return !isJsonObject(value) || Object.keys(value).length > 0;
 }
 
-const isGiven = (promise: unknown): boolean => promise !== undefined && promise !== null && promise !== "";
+/** How languages write that there is nothing. */
+const NOTHING: ReadonlySet<string> = new Set(["", "null", "undefined", "none"]);
+
+function isNothing(promise: unknown): boolean {
+  if (promise === undefined || promise === null) return true;
+  // Most promises have a digit, and none of those words has.
+  return typeof promise === "string" && !/\d/.test(promise) && NOTHING.has(visible(promise).toLowerCase());
+}
 
 /** A promise in a text, as in an answer that was put into another as text. Without a digit it is a word: `actionPromise: missing`. */
 const PROMISE_IN_TEXT = /action[\s_-]?promise\W{0,5}[:=]\W{0,5}[\w-]{0,64}\d/i;
@@ -278,7 +322,7 @@ function hasPromiseElsewhere(item: JsonObject): boolean {
     if (Array.isArray(value)) for (const each of value) left.push(each);
     if (!isJsonObject(value)) continue;
     for (const [key, each] of Object.entries(value)) {
-      if (key.toLowerCase().includes("promise") && holdsSomething(each)) return true;
+      if (folded(key).includes("promise") && holdsSomething(each) && !isNothing(each)) return true;
       left.push(each);
     }
   }
@@ -288,12 +332,11 @@ function hasPromiseElsewhere(item: JsonObject): boolean {
 /** In characters; far beyond any form of identifier. */
 const LONGEST_PROMISE = 4096;
 
-/** Whether a promise is not blank and can be kept exactly as it came. It need not be a UUID. */
+/** Whether a promise can be kept exactly as it came. It need not be a UUID. */
 function isIdentifier(promise: unknown): boolean {
   return (
     typeof promise === "string" &&
     promise.length <= LONGEST_PROMISE &&
-    promise.trim() !== "" &&
     !promise.includes("\0") &&
     promise.isWellFormed()
   );

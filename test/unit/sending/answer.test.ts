@@ -292,8 +292,116 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
     ...["In-Progress", "registered", "already exists", "ALREADY_EXISTS", "alreadyRegistered", "already registered"],
     ...["true", "200", "201", "202", true, 200, 299],
   ].map((status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "in doubt"] as const),
-  ...["not accepted", "failed", "ticket_exists", "no", "false", "not received", "400", "2000", "incomplete"].map(
-    (status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "rejected"] as const,
+  ...[
+    ...["succeeded", "success.", "success!", "200 OK", "HTTP/1.1 201 Created", "202 - queued for later", "submitted"],
+    ...["enqueued", "confirmed", "waiting_broadcast", "waiting_funds", "waitingForFunds", "ticket_exists"],
+    ...[
+      "ticketexists",
+      "event_exists",
+      "EventExists",
+      "Event exists.",
+      "yes",
+      "Yes!",
+      "partial",
+      "partial success",
+      "O.K.",
+      "re-queued",
+    ],
+    ...["timeout", "timed out", "timed_out", "TimedOut", "time out", "failed: gateway timeout", "unknown", "UNKNOWN."],
+    ...["outcome unknown", "su\u200bccess", "su\u00adccess", "\ufeffsuccess", "success\u2060", "succ\ufeffess"],
+    ...["\uff53\uff55\uff43\uff43\uff45\uff53\uff53", "\uff12\uff10\uff10", "acc\u200depted", "stored", "saved"],
+    ...[
+      "issued",
+      "minted",
+      "sent",
+      "updated",
+      "applied",
+      "approved",
+      "successfully queued",
+      "already sent",
+      "processed",
+    ],
+    ...["completed without errors", "0 errors", "sent, not rejected", "success (no failures)", "accepted/pending"],
+  ].map((status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "in doubt"] as const),
+  ...[
+    ...["not accepted", "failed", "no", "false", "not received", "400", "2000", "incomplete", "unsuccessful"],
+    ...["not_found", "notFound", "unconfirmed", "invalid", "does_not_exist", "doesNotExist", "unregistered"],
+    ...["rejected", "unprocessable", "Unprocessable Entity", "not_yet_registered", "event doesn't exist"],
+    ...["event doesn\u2019t exist", "un-confirmed", "notexists", "nonexistent", "unexists", "rejected: duplicate"],
+    ...["no success", "success: false", "200 rejected", "error", "ERROR", "validation_failed", "unknown_event"],
+    ...["could not be stored", "must be accepted", "unaccepted", "unexpected value received", "denied", "-", "..."],
+    ...["sold_out", "400 Bad Request", "409 Conflict", "500", "consent", "inexistent", "nicht angenommen"],
+  ].map((status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "rejected"] as const),
+  ...["\u200b", "\u200b \u2060", "\u3164", "\u2800"].map(
+    (status) =>
+      [`a status of ${JSON.stringify(status)}, which nobody sees`, { status, ticketId: "T1" }, "in doubt"] as const,
+  ),
+  ...[
+    ...[{ ok: true }, { OK: "yes" }, { ok: 1 }, { success: 1 }, { success: "1" }, { result: { status: "success" } }],
+    ...[{ result: { success: true } }, { result: [{ success: true }] }, { outcome: { result: { ok: true } } }],
+    ...[
+      { Status: "success" },
+      { state: "registered" },
+      { result: "stored" },
+      { outcome: "timed out" },
+      { result: 201 },
+    ],
+  ].map((more) => [`an error beside ${JSON.stringify(more)}`, { status: "error", ...more }, "in doubt"] as const),
+  ...[
+    ...[{ ok: false }, { ok: 0 }, { ok: null }, { result: { status: "error" } }, { result: { success: false } }],
+    ...[{ result: { ticket: { success: true } } }, { state: "rejected" }, { Status: "failed" }, { message: "ok" }],
+    ...[{ event: { status: "created" } }, { result: null }, { result: [] }, { outcome: "not stored" }],
+  ].map((more) => [`an error beside ${JSON.stringify(more)}`, { status: "error", ...more }, "rejected"] as const),
+  ...[
+    ...[{ ok: 0 }, { ok: "false" }, { ok: "No" }, { failed: "true" }, { failed: "Yes" }, { rejected: true }],
+    ...[
+      { Rejected: "true" },
+      { state: "rejected" },
+      { STATE: "Failed." },
+      { result: "not accepted" },
+      { result: false },
+    ],
+    ...[{ result: { success: false } }, { result: { status: "error" } }, { outcome: [{ errors: ["no"] }] }],
+    ...[{ Status: "declined" }, { outcome: "unsuccessful" }],
+  ].map((more) => [`success beside ${JSON.stringify(more)}`, { ...SOLD, ...more }, "in doubt"] as const),
+  ...[
+    ...[{ ok: 1 }, { ok: "true" }, { failed: "false" }, { failed: 0 }, { rejected: false }, { rejected: 0 }],
+    ...[
+      { state: "invalidated" },
+      { state: "invalid" },
+      { state: "sold" },
+      { result: { success: true } },
+      { result: {} },
+    ],
+    ...[{ result: "success" }, { outcome: "no errors" }, { state: "not scanned" }, { result: { status: "success" } }],
+  ].map((more) => [`success beside ${JSON.stringify(more)}`, { ...SOLD, ...more }, "accepted"] as const),
+  ...[
+    "null",
+    "NULL",
+    "undefined",
+    "None",
+    " null\n",
+    "n\u200bull",
+    "\u200b",
+    "\u2060\u00ad",
+    "\u3164",
+    "\u2800 ",
+    "\ufeff",
+  ].flatMap(
+    (actionPromise) =>
+      [
+        [`success with a promise of ${JSON.stringify(actionPromise)}`, { ...SOLD, actionPromise }, "in doubt"],
+        [`an error with a promise of ${JSON.stringify(actionPromise)}`, { status: "error", actionPromise }, "rejected"],
+        [
+          `an error with a promiseId of ${JSON.stringify(actionPromise)}`,
+          { status: "error", promiseId: actionPromise },
+          "rejected",
+        ],
+      ] as const,
+  ),
+  ...["-", "nullable", "none-7", "null 1", "\u{1f3ab}"].map(
+    (actionPromise) =>
+      [`success with a promise of ${JSON.stringify(actionPromise)}`, { ...SOLD, actionPromise }, "accepted"] as const,
   ),
   ...[true, "true", "True", "ok", 200].flatMap((value) =>
     ["success", "Success"].map(
