@@ -44,10 +44,13 @@ const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|[^\P{Cc}\s]/gu
 export const visible = (text: string): string => text.normalize("NFKC").replace(INVISIBLE, "").trim();
 
 /** Makes spellings equal: `alreadyExists`, `already_exists`, `Already exists.`. */
-export const folded = (text: string): string =>
-  visible(text)
+export function folded(text: string): string {
+  // Most keys of most answers.
+  if (/^[a-z]+$/i.test(text)) return text.toLowerCase();
+  return visible(text)
     .replace(/[\s\p{P}\p{S}]/gu, "")
     .toLowerCase();
+}
 
 /** `eventExists`, `EVENT_EXISTS` and `Event exists!` are two words; `wasn't` is one. */
 const wordsOf = (text: string): readonly string[] =>
