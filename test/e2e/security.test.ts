@@ -446,6 +446,53 @@ test("__proto__, constructor and their like are names like any other", { tags: [
     expect(said).not.toContain("POLLUTED");
 });
 
+// ---- configs ----
+
+describe("settings of the library that finds configs, of whoever made the folder", () => {
+  const orders = {
+    searchPlaces: ["evil.yaml"],
+    mergeSearchPlaces: false,
+    ignoreEmptySearchPlaces: true,
+    packageProp: ["evil"],
+    stopDir: "/",
+  };
+  const evil = { environments: { evil: { baseUrl: "https://api.example.com" } } };
+  const asData = JSON.stringify({ cosmiconfig: { ...orders, cosmiconfig: orders }, tickets: evil });
+  const mark = `require("node:fs").writeFileSync(process.cwd() + "/RAN", "");`;
+  const markModule = `import { writeFileSync } from "node:fs"; writeFileSync(process.cwd() + "/RAN", "");`;
+  const settings: Readonly<Record<string, string>> = {
+    "package.json": JSON.stringify({ cosmiconfig: { ...orders, cosmiconfig: orders }, evil }),
+    "package.yaml": asData,
+    ".config/config.json": asData,
+    ".config/config.yaml": asData,
+    ".config/config.yml": asData,
+    ".config/config.js": `${mark} module.exports = ${asData};`,
+    ".config/config.cjs": `${mark} module.exports = ${asData};`,
+    ".config/config.mjs": `${markModule} export default ${asData};`,
+    ".config/config.ts": `${markModule} export default ${asData};`,
+    ".config/ticketsrc": asData,
+    ".config/ticketsrc.js": `${mark} module.exports = ${asData};`,
+  };
+  // Of several, the library takes the first: each also lies there alone.
+  const isHarmless = async (names: readonly string[]): Promise<void> => {
+    const place = openWorkplace();
+    place.write("tickets.config.yaml", "environments:\n  a:\n    baseUrl: https://api.example.com\n");
+    place.write("evil.yaml", "environments:\n  evil:\n    baseUrl: https://api.example.com\n");
+    mkdirSync(place.path(".config"));
+    for (const name of names) place.write(name, settings[name] ?? "");
+    const { stdout } = await place.tickets(["env", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      environments: [{ name: "a" }, { name: "sandbox" }],
+      configFiles: [place.path("tickets.config.yaml")],
+    });
+    expect(existsSync(place.path("RAN"))).toBe(false);
+  };
+  test("all of them: nothing runs, and nothing is obeyed", () => isHarmless(Object.keys(settings)));
+  test.each(Object.keys(settings))("%s: nothing runs, and nothing is obeyed", { tags: ["long"] }, (name) =>
+    isHarmless([name]),
+  );
+});
+
 // ---- bombs ----
 
 describe("a file that grows a thousandfold when it is unpacked", () => {

@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
-import { readdir, symlink } from "node:fs/promises";
+import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { inspect, promisify } from "node:util";
+import { inspect } from "node:util";
 import { defaultLoaders } from "cosmiconfig";
 import { describe, expect, test } from "vitest";
 import { loadConfig, originOf } from "../../../src/config/config.ts";
@@ -145,57 +144,11 @@ describe("scripts", () => {
   });
 });
 
-describe("cosmiconfig's own settings, of whoever made the folder", () => {
-  const orders = {
-    searchPlaces: ["evil.yaml"],
-    mergeSearchPlaces: false,
-    ignoreEmptySearchPlaces: true,
-    packageProp: ["evil"],
-    stopDir: "/",
-  };
-  const evil = { environments: { evil: {} } };
-  const asData = JSON.stringify({ cosmiconfig: { ...orders, cosmiconfig: orders }, tickets: evil });
-  const mark = `require("node:fs").writeFileSync(process.cwd() + "/RAN", "");`;
-  const markModule = `import { writeFileSync } from "node:fs"; writeFileSync(process.cwd() + "/RAN", "");`;
-  const settings: Readonly<Record<string, string>> = {
-    "package.json": JSON.stringify({ cosmiconfig: { ...orders, cosmiconfig: orders }, evil }),
-    "package.yaml": asData,
-    ".config/config.json": asData,
-    ".config/config.yaml": asData,
-    ".config/config.yml": asData,
-    ".config/config.js": `${mark} module.exports = ${asData};`,
-    ".config/config.cjs": `${mark} module.exports = ${asData};`,
-    ".config/config.mjs": `${markModule} export default ${asData};`,
-    ".config/config.ts": `${markModule} export default ${asData};`,
-    ".config/ticketsrc": asData,
-    ".config/ticketsrc.js": `${mark} module.exports = ${asData};`,
-  };
-  // Of several, cosmiconfig takes the first: each also lies there alone.
-  const folder = (names: readonly string[]) =>
-    Object.fromEntries(names.map((name) => [`above/project/${name}`, settings[name] ?? ""]));
-
-  const isHarmless = async (names: readonly string[]): Promise<void> => {
-    await using folders = await openFolders({
-      [PROJECT]: environment("a"),
-      "above/project/evil.yaml": environment("evil"),
-      ...folder(names),
-    });
-    // In a process of its own: cosmiconfig looks at the real working directory, and runs late what it finds there. Every supported Node strips types.
-    const module = new URL("../../../src/config/config.ts", import.meta.url);
-    const program = `const { loadConfig } = await import(${JSON.stringify(module.href)});
-        const { cwd } = process;
-        const config = await loadConfig({ cwd: cwd(), env: { HOME: ${JSON.stringify(folders.home)} } });
-        process.stdout.write(JSON.stringify([[...config.environments.keys()], config.files, process.cwd === cwd]));`;
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
-      cwd: folders.cwd,
-    });
-    expect(JSON.parse(stdout)).toEqual([["a"], [join(folders.root, PROJECT)], true]);
-    expect(await readdir(folders.cwd)).not.toContain("RAN");
-  };
-  test("all of them: nothing runs, and nothing is obeyed", () => isHarmless(Object.keys(settings)));
-  test.each(Object.keys(settings))("%s: nothing runs, and nothing is obeyed", { tags: ["long"] }, (name) =>
-    isHarmless([name]),
-  );
+test("the working directory is everyone's again once a config was looked for", async () => {
+  const { cwd } = process;
+  await using folders = await openFolders({ [PROJECT]: environment("a") });
+  await folders.load();
+  expect(process.cwd).toBe(cwd);
 });
 
 describe("more than one place", () => {
