@@ -6,11 +6,11 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { contentText, digestOf, identityText } from "../src/actions/identity.ts";
+import { insertOutcomes, type NewOutcome } from "../src/ledger/blocks.ts";
 import { changeChunk } from "../src/ledger/chunks.ts";
-import { mergeOutcomes } from "../src/ledger/known-state.ts";
 import { type Ledger, rebind } from "../src/ledger/ledger.ts";
+import { mergeOutcomes } from "../src/ledger/merge.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
-import { insertOutcomes, type NewOutcome } from "../src/ledger/outcomes.ts";
 import { chunksOf, endRun, enterRun, listRuns, type PlannedChunk } from "../src/ledger/runs.ts";
 import { CONTENT_BYTES } from "../src/plan/files/index-file.ts";
 import { manifestOf, NO_ACTIONS } from "../src/plan/files/manifest.ts";

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { type ActionName, registersEvent } from "../actions/actions.ts";
 import { FIELD_NAMES } from "../actions/fields.ts";
 import { type ChangeOfWays, changeOfWays, type IdRule, type IdWay, uncovered } from "../mapping/id-rules.ts";
+import { TAKEN } from "./blocks.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
-import { TAKEN } from "./outcomes.ts";
 import { sqlList } from "./sql-list.ts";
 import { UNDECIDED_STATES } from "./states.ts";
 

@@ -7,8 +7,9 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Action, ActionName } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
+import { TAKEN } from "./blocks.ts";
 import type { Ledger } from "./ledger.ts";
-import { TAKEN, TRIED } from "./outcomes.ts";
+import { SENT_ELSEWHERE } from "./outcomes.ts";
 import { PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** What identifies the deeds of an input: the key of a source, as its config says it. */
@@ -44,22 +45,15 @@ CREATE TABLE key_sources (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Imported deeds, of which only the ids are known, have an identity of their own too, but no key. */
-const UNKNOWN_CONTENT = "zeroblob(8)";
-
-const keyedAmong = (where: string, identity = "identity"): string => `
-INSERT OR IGNORE INTO keyed_deeds (identity, run_no, seq, content, taken, source, key)
-SELECT plain, run_no, seq, content, taken, by_source, by_key FROM (
-  SELECT plain_identity(action, data) AS plain, ${identity} AS identity, run_no, seq, content,
-    outcome IN ${TAKEN} AS taken, ? AS by_source, ? AS by_key
-  FROM actions WHERE ${TRIED} AND content <> ${UNKNOWN_CONTENT} AND ${where})
-WHERE plain <> identity ORDER BY plain, seq`;
-
-/** Fills the table of a ledger that had none: one look at all that was merged. */
-export const FILL_KEYED_DEEDS = `${keyedAmong(
-  "EXISTS (SELECT 1 FROM chunks WHERE chunks.run_no = actions.run_no AND chunks.chunk = actions.chunk AND merged = 1)",
-  PRESENT_IDENTITY,
-).replaceAll("?", "NULL")};`;
+/** Fills the table of a ledger that had none: one look at all that was merged. Imported deeds, of which only the ids are known, have no key. */
+export const FILL_KEYED_DEEDS = `
+INSERT OR IGNORE INTO keyed_deeds (identity, run_no, seq, content, taken)
+SELECT plain, run_no, seq, content, taken FROM (
+  SELECT plain_identity(action, data) AS plain, ${PRESENT_IDENTITY} AS identity, run_no, seq, content,
+    outcome IN ${TAKEN} AS taken
+  FROM actions WHERE status <> '${SENT_ELSEWHERE}' AND content <> zeroblob(8) AND EXISTS (
+    SELECT 1 FROM chunks WHERE chunks.run_no = actions.run_no AND chunks.chunk = actions.chunk AND merged = 1))
+WHERE plain <> identity ORDER BY plain, seq;`;
 
 /** Lets SQL say `plain_identity(action, data)` on this connection: the identity of an action without a key. */
 export function definePlainIdentity(database: DatabaseSync): void {
@@ -69,34 +63,50 @@ export function definePlainIdentity(database: DatabaseSync): void {
   });
 }
 
-/**
- * Part of a transaction: merges the keyed deeds of a run. Reads nothing of a run whose inputs have no keys.
- *
- * @param merge `unmerged`: which chunks, in SQL. `isFormer`: the run was planned when no manifest told the keys.
- */
-export function mergeKeyed(
-  ledger: Ledger,
-  runNo: number,
-  { unmerged, isFormer }: { readonly unmerged: string; readonly isFormer: boolean },
-): void {
-  const chunks = `run_no = ? AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${unmerged})`;
-  if (isFormer) {
-    ledger.run(keyedAmong(chunks, PRESENT_IDENTITY), null, null, runNo, runNo);
-    return;
-  }
+/** By input, the key that identifies the deeds of a run; empty for a run whose inputs have none. */
+export function keysOfRun(ledger: Ledger, runNo: number): ReadonlyMap<string, SourceKey> {
   const inputs = ledger.all(
     `SELECT DISTINCT input.value ->> 'name' AS name, input.value ->> 'readAs' AS source, input.value ->> 'key' AS key
      FROM runs, json_each(manifest, '$.inputs') AS input WHERE run_no = ? AND input.value ->> 'key' IS NOT NULL`,
     runNo,
   );
-  for (const { name, source, key } of inputs) {
-    const of = `${chunks} AND source = ?`;
-    ledger.run(keyedAmong(of), String(source ?? ""), String(key), runNo, runNo, String(name));
-    ledger.run(
-      `INSERT OR IGNORE INTO key_sources (action, source) SELECT DISTINCT action, ? FROM actions WHERE outcome <> 'not sent' AND ${of}`,
-      ...[String(source ?? ""), runNo, runNo, String(name)],
-    );
-  }
+  return new Map(
+    inputs.map(({ name, source, key }) => [String(name), { source: String(source ?? ""), key: String(key) }]),
+  );
+}
+
+/** A deed as it is merged. */
+interface MergedDeed {
+  readonly runNo: number;
+  readonly seq: number;
+  readonly identity: Buffer;
+  readonly content: Buffer;
+  readonly isTaken: boolean;
+  readonly eventNo: number | null;
+  readonly holder: string | null;
+}
+
+/** Part of a transaction: notes a deed that a key identifies; nothing where the key is not told apart from what it would have without one. */
+export function noteKeyedDeed(
+  ledger: Ledger,
+  deed: MergedDeed,
+  action: Pick<Action, "action" | "data">,
+  by: SourceKey | undefined,
+): void {
+  const { runNo, seq, identity, content, isTaken, eventNo, holder } = deed;
+  const plain = digestOf(identityText(action));
+  // Imported deeds, of which only the ids are known, have an identity of their own too, but no key.
+  if (plain.equals(identity) || content.every((byte) => byte === 0)) return;
+  const values = [plain, runNo, seq, content, isTaken ? 1 : 0, by?.source ?? null, by?.key ?? null, eventNo, holder];
+  ledger.run(NOTE_DEED, ...values);
+}
+
+const NOTE_DEED = `INSERT OR IGNORE INTO keyed_deeds
+  (identity, run_no, seq, content, taken, source, key, event_no, holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Part of a transaction: notes that a source with a key gave deeds of a kind. */
+export function noteKeySource(ledger: Ledger, action: ActionName, { source }: SourceKey): void {
+  ledger.run("INSERT OR IGNORE INTO key_sources (action, source) VALUES (?, ?)", action, source);
 }
 
 /** The sources with a key of their own that gave deeds of a kind. */

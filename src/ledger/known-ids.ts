@@ -1,6 +1,6 @@
 /** Of which ids something was accepted, or is pending. */
 
-import { ACTION_NAMES, type ActionName, actionSpec } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownSpelling, SpelledField } from "../checks/known-spelling.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
@@ -18,8 +18,12 @@ export interface KnownIds {
 export function knownIds(ledger: Ledger, waiting: Pending): KnownIds {
   const pending = pendingIds(waiting);
   const isAccepted = (action: ActionName, field: SpelledField, id: string): boolean => {
-    const identity = digestOf(identityText({ action, data: { [field]: id } }));
-    return ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], id, identity, identity) !== undefined;
+    // Of most tickets nothing but the sale is known.
+    const kinds = field === "ticketId" ? [action, ...actionsThat("sell-ticket")] : [action];
+    return kinds.some((kind) => {
+      const identity = digestOf(identityText({ action: kind, data: { [field]: id } }));
+      return ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], identity, identity, id) !== undefined;
+    });
   };
   return {
     isKnown: (action, field, id) => pending[field].has(id) || isAccepted(action, field, id),
@@ -31,10 +35,12 @@ export function knownIds(ledger: Ledger, waiting: Pending): KnownIds {
   };
 }
 
-const known = (table: string): string => `SELECT 1 AS one FROM ${table} UNION ALL
-  SELECT 1 FROM identities WHERE identity = ? AND taken = 1 UNION ALL
-  SELECT 1 FROM keyed_deeds WHERE identity = ? AND taken = 1 LIMIT 1`;
-const KNOWN = { event: known("events WHERE event_id = ?"), ticket: known("tickets WHERE ticket = 'ticket:' || ?") };
+const DEED = `SELECT 1 AS one FROM deeds WHERE identity = ? AND taken = 1 UNION ALL
+  SELECT 1 FROM keyed_deeds WHERE identity = ? AND taken = 1`;
+const KNOWN = {
+  event: `${DEED} UNION ALL SELECT 1 FROM events WHERE event_id = ? LIMIT 1`,
+  ticket: `${DEED} UNION ALL SELECT 1 FROM tickets WHERE ticket = 'ticket:' || ? LIMIT 1`,
+};
 
 function pendingIds({ newEvents, updatedEvents, tickets }: Pending): KnownIds["pending"] {
   const updated = [...updatedEvents].map((id) => [id, undefined] as const);
@@ -53,7 +59,7 @@ function runOf(ledger: Ledger, field: SpelledField, id: string): string | undefi
   const about = field === "eventId" ? "event" : "ticket";
   const runs = ACTION_NAMES.filter((name) => actionSpec(name).about === about).flatMap((action) => {
     const identity = digestOf(identityText({ action, data: { [field]: id } }));
-    const plain = ledger.all("SELECT run_no FROM identities WHERE identity = ? AND taken = 1", identity);
+    const plain = ledger.all("SELECT run_no FROM deeds WHERE identity = ? AND taken = 1", identity);
     const keyed = keyedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
     return [...plain.map(({ run_no }) => Number(run_no)), ...keyed.map(({ runNo }) => runNo)];
   });

@@ -50,10 +50,17 @@ export interface OpenOptions {
   readonly path: string;
   readonly boundTo: string | undefined;
   readonly readOnly?: boolean;
+  /** Told when the actions of a ledger of an earlier version are about to be stored in another way, which takes a while. */
+  readonly onPacking?: (actions: number) => void;
 }
 
 /** The same, as the database itself: for what no function of this folder asks. */
-export function openDatabase({ path, boundTo, readOnly = false }: OpenOptions): DatabaseSync {
+export function openDatabase({
+  path,
+  boundTo,
+  readOnly = false,
+  onPacking = () => undefined,
+}: OpenOptions): DatabaseSync {
   const isNew = !existsSync(path);
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
@@ -81,10 +88,11 @@ export function openDatabase({ path, boundTo, readOnly = false }: OpenOptions): 
     // Only now, since the first of them changes the file.
     if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
     if (!isNew) checkIntegrity(database, path);
-    if (readOnly) standIn(database, version);
-    else migrate(database, version);
+    const ledger = wrap(database, path);
+    if (readOnly) standIn(database, ledger, version);
+    else migrate(database, ledger, version, onPacking);
     if (!readOnly) fillBallast(path);
-    if (boundTo !== undefined) bind(wrap(database, path), boundTo, readOnly);
+    if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
     return database;
   } catch (cause) {
     database.close();
@@ -157,7 +165,8 @@ function fillBallast(path: string): void {
   }
 }
 
-function wrap(database: DatabaseSync, path: string): Ledger {
+/** A database as what this folder works with. */
+export function wrap(database: DatabaseSync, path: string): Ledger {
   let isExhausted = false;
   const statements = new Map<string, StatementSync>();
   const prepared = (sql: string): StatementSync => {
@@ -239,7 +248,7 @@ function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
     !readOnly &&
     ledger.get("SELECT 1 AS one FROM attempts WHERE class IS NULL OR class <> 'not sent' LIMIT 1") === undefined &&
     // Imported runs have outcomes and no attempts.
-    ledger.get("SELECT 1 AS one FROM actions LIMIT 1") === undefined
+    ledger.get("SELECT 1 AS one FROM blocks LIMIT 1") === undefined
   ) {
     rebind(ledger, boundTo);
     return;

@@ -3,7 +3,8 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { type OpenOptions, openDatabase, sqliteErrorKind, storageFailure } from "./open-ledger.ts";
+import { defineActionsView } from "./actions-view.ts";
+import { type OpenOptions, openDatabase, sqliteErrorKind, storageFailure, wrap } from "./open-ledger.ts";
 
 /** An integer is a bigint, so that it keeps its digits; any other number is a real one. */
 export type Cell = SQLOutputValue;
@@ -15,13 +16,6 @@ export interface Query extends Disposable {
 }
 
 /**
- * What `docs/ledger.md` tells of actions. However a later version stores them, a query finds them under this name and with
- * these columns.
- */
-const ACTIONS = `CREATE TEMP VIEW actions AS SELECT run_no, seq, chunk, source, line, action, data, outcome, status,
-  action_promise, response, at, event_id, ticket_id, nft_id, user_id, identity, content FROM main.actions`;
-
-/**
  * @throws Failure `usage` for what is not one statement that only reads, or that SQLite does not understand; as `openLedger`
  * where the ledger can't be read.
  */
@@ -30,7 +24,7 @@ export function openQuery(options: Omit<OpenOptions, "readOnly">, sql: string): 
   const { path } = options;
   const database = openDatabase({ ...options, readOnly: true });
   try {
-    database.exec(ACTIONS);
+    defineActionsView(database, wrap(database, path));
     // A file that is opened read-only can't be written; this goes for temporary tables too.
     database.exec("PRAGMA query_only = ON");
     const statement = prepare(database, sql);

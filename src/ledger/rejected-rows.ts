@@ -4,13 +4,15 @@
  */
 
 import { z } from "zod";
-import { type Action, type ActionData, type ActionName, actionSpec } from "../actions/actions.ts";
+import { type Action, type ActionData, actionSpec } from "../actions/actions.ts";
 import { contentText, digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { digestOfKey } from "../mapping/row-digest.ts";
+import type { SentAction } from "./block.ts";
+import { outcomeOf, TAKEN } from "./blocks.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { newestFirstInputs } from "./newest-first.ts";
-import { TAKEN } from "./outcomes.ts";
+import { withActions } from "./outcomes.ts";
 import {
   type AskedAt,
   historiesThatLack,
@@ -110,17 +112,16 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
   return {
     mended: new Set(ledger.all("SELECT row FROM mended_rows").map(({ row }) => String(row))),
     deedsOf: (key) =>
-      ledger
-        .all(
-          `SELECT run_no, seq, mended.action AS name, actions.action, data
-           FROM mendings JOIN actions USING (run_no, seq) LEFT JOIN mended_actions AS mended USING (row, run_no, seq)
-           WHERE row = ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`,
-          key,
-        )
-        .map((deed) => ({ ...takenDeedOf(deed), name: deed.name === null ? undefined : String(deed.name) })),
+      withActions(ledger, ledger.all(DEEDS_OF_ROW, key)).map((deed) => ({
+        ...takenDeedOf(deed),
+        name: deed.name === null ? undefined : String(deed.name),
+      })),
     closedOf: (key) => ledger.all(CLOSED, key).map(({ action }) => String(action)),
     takenBeside: (key) =>
-      ledger.all(TAKEN_BESIDE, key).map((deed) => ({ ...takenDeedOf(deed), name: String(deed.name) })),
+      withActions(ledger, ledger.all(TAKEN_BESIDE, key)).map((deed) => ({
+        ...takenDeedOf(deed),
+        name: String(deed.name),
+      })),
     askedOf(key, name) {
       const asked = ledger.get("SELECT run_no, seq FROM row_actions WHERE row = ? AND action = ?", key, name);
       return asked?.seq == null ? undefined : { runNo: Number(asked.run_no), seq: Number(asked.seq) };
@@ -153,42 +154,46 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
   };
 }
 
+const IS_TAKEN_MENDING = `${outcomeOf("mendings.run_no", "mendings.seq")} IN ${TAKEN}`;
+
+const DEEDS_OF_ROW = `
+SELECT run_no, seq, mended.action AS name
+FROM mendings LEFT JOIN mended_actions AS mended USING (row, run_no, seq)
+WHERE row = ? AND ${IS_TAKEN_MENDING} ORDER BY run_no, seq`;
+
 const LAST_MENDED = `
-SELECT run_no, seq FROM mendings JOIN actions USING (run_no, seq)
-WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no DESC, seq DESC LIMIT 1`;
+SELECT run_no, seq FROM mendings
+WHERE row = ? AND run_no > ? AND ${IS_TAKEN_MENDING} ORDER BY run_no DESC, seq DESC LIMIT 1`;
 
 const RULES = z.array(z.string());
 
-const takenDeedOf = ({ run_no, seq, action, data }: SqlRow): Omit<MendedDeed, "name"> => ({
-  action: String(action) as ActionName, // written by the planner
-  data: parseJson(String(data)) as ActionData, // written by the planner
+const takenDeedOf = ({ run_no, seq, action, data }: SqlRow & SentAction): Omit<MendedDeed, "name"> => ({
+  action,
+  data: parseJson(data) as ActionData, // written by the planner
   accepted: { runNo: Number(run_no), seq: Number(seq) },
 });
 
-const IS_TAKEN = `EXISTS (
-    SELECT 1 FROM actions WHERE actions.run_no = closed.run_no AND actions.seq = closed.seq AND outcome IN ${TAKEN})`;
+const IS_TAKEN = `${outcomeOf("closed.run_no", "closed.seq")} IN ${TAKEN}`;
 const IS_OF_MEND = `EXISTS (
     SELECT 1 FROM mendings
     WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND mendings.seq = closed.seq)`;
 
 /** What has a place in a plan that is none of a mended row's was sent of the row itself. */
 const TAKEN_BESIDE = `
-SELECT run_no, seq, closed.action AS name, actions.action, data
-FROM mended_actions AS closed JOIN actions USING (run_no, seq)
-WHERE row = ? AND outcome IN ${TAKEN} AND NOT ${IS_OF_MEND} ORDER BY run_no, seq`;
+SELECT run_no, seq, closed.action AS name FROM mended_actions AS closed
+WHERE row = ? AND ${IS_TAKEN} AND NOT ${IS_OF_MEND} ORDER BY run_no, seq`;
 
 /** Of a mend that the service has not taken whole, only the taken actions are known to be done with. */
 const CLOSED = `
 SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
   (${IS_TAKEN} AND ${IS_OF_MEND})
   OR closed.seq IS NULL AND NOT EXISTS (
-    SELECT 1 FROM mendings WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no AND NOT EXISTS (
-      SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
-      AND outcome IN ${TAKEN})))`;
+    SELECT 1 FROM mendings WHERE mendings.row = closed.row AND mendings.run_no = closed.run_no
+    AND ${IS_TAKEN_MENDING} IS NOT TRUE))`;
 
 /** Looks among deeds with a key of their source and without one. */
 const takenDeed = (more: string): string =>
-  ["identities", "keyed_deeds"]
+  ["deeds", "keyed_deeds"]
     .map((table) => `SELECT 1 AS one FROM ${table} WHERE identity = ?${more} AND taken = 1`)
     .join(" UNION ALL ");
 const TAKEN_DEED = takenDeed("");
@@ -250,9 +255,7 @@ export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
 export function mergeMended(ledger: Ledger, runNo: number): void {
   ledger.run(
     `INSERT OR IGNORE INTO mended_rows (row)
-     SELECT row FROM mendings WHERE run_no = ? GROUP BY row HAVING min(EXISTS (
-       SELECT 1 FROM actions WHERE actions.run_no = mendings.run_no AND actions.seq = mendings.seq
-       AND outcome IN ${TAKEN}))`,
+     SELECT row FROM mendings WHERE run_no = ? GROUP BY row HAVING min(${IS_TAKEN_MENDING} IS TRUE)`,
     runNo,
   );
 }
@@ -312,20 +315,22 @@ export function noteRules(ledger: Ledger, key: string, open: string, rules: read
  * since. Not those that nothing tells from their like: what was taken may be another one.
  */
 export function takenSinceRejected(ledger: Ledger, key: string): ReadonlySet<string> {
-  const taken = ledger.all(ASKED_OF_ROW, key).filter(({ action, data, identity, content, run_no }) => {
-    const spec = actionSpec(String(action) as ActionName); // written by the planner
+  const taken = withActions(ledger, ledger.all(ASKED_OF_ROW, key)).filter((asked) => {
+    const { action, data, identity, content, run_no } = asked;
+    const spec = actionSpec(action);
     const deed = identity as Uint8Array; // a BLOB NOT NULL column
     if (spec.identity === "once") return ledger.get(TAKEN_DEED, deed, deed) !== undefined;
     const isTold = spec.effect === "change-ticket" || spec.effect === "change-event";
-    if (!isTold && (parseJson(String(data)) as ActionData).orderTime == null) return false;
+    if (!isTold && (parseJson(data) as ActionData).orderTime == null) return false;
     const later = [deed, content as Uint8Array, Number(run_no)] as const; // likewise
     return ledger.get(TAKEN_LATER, ...later, ...later) !== undefined;
   });
   return new Set(taken.map(({ name }) => String(name)));
 }
 
-const ASKED_OF_ROW = `SELECT row_actions.action AS name, run_no, actions.action, data, identity, content
-FROM row_actions JOIN actions USING (run_no, seq) WHERE row = ?`;
+/** What the service did not take is an exception of its block. */
+const ASKED_OF_ROW = `SELECT row_actions.action AS name, run_no, seq, identity, content
+FROM row_actions JOIN exceptions USING (run_no, seq) WHERE row = ?`;
 
 /** As `RejectedRows.rulesOf`. */
 export function rulesWritten(ledger: Ledger, key: string, open: string): readonly (readonly string[])[] {

@@ -7,7 +7,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Action } from "../actions/actions.ts";
 import { digestHex, formerIdentityText, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
-import { TAKEN } from "./outcomes.ts";
+import { TAKEN } from "./blocks.ts";
 
 const RENAMED = "action IN ('scannedTicket', 'claimedTicket')";
 

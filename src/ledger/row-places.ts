@@ -7,8 +7,10 @@ import { z } from "zod";
 import type { Action, ActionName } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
-import type { Ledger, SqlRow } from "./ledger.ts";
-import { TAKEN } from "./outcomes.ts";
+import type { SentAction } from "./block.ts";
+import { blockOf, outcomeOf, TAKEN } from "./blocks.ts";
+import type { Ledger } from "./ledger.ts";
+import { sentAt, withActions } from "./outcomes.ts";
 
 /** Where the ledger has an action. */
 export interface AskedAt {
@@ -150,8 +152,8 @@ export interface AskedOfRow {
 export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOther }: AskedOfRow): Standings {
   const rejected = ledger.get("SELECT run_no, seq FROM rejected_rows WHERE row = ?", row);
   const history = digestOf(identityText(action));
-  const asked = ledger.all(ASKED, row).filter((each) => historyOf(each).equals(history));
-  const mended = ledger.all(MENDED, row, rejected?.run_no ?? 0);
+  const asked = withActions(ledger, ledger.all(ASKED, row)).filter((each) => historyOf(each).equals(history));
+  const mended = withActions(ledger, ledger.all(MENDED, row, rejected?.run_no ?? 0));
   const read = ledger.get(
     "SELECT run_no, seq, undecided FROM row_histories WHERE row = ? AND history = ?",
     row,
@@ -188,36 +190,30 @@ export function standingsOf(ledger: Ledger, row: string, { action, name, lacksOt
 }
 
 /** What the service was asked for of the row and did not take, by name. */
-const ASKED = `
-SELECT row_actions.action AS name, run_no, seq, actions.action, data FROM row_actions JOIN actions USING (run_no, seq)
-WHERE row = ?`;
+const ASKED = "SELECT action AS name, run_no, seq FROM row_actions WHERE row = ? AND seq IS NOT NULL";
 
 const MENDED = `
-SELECT run_no, seq, action, data FROM mendings JOIN actions USING (run_no, seq)
-WHERE row = ? AND run_no > ? AND outcome IN ${TAKEN} ORDER BY run_no, seq`;
+SELECT run_no, seq FROM mendings
+WHERE row = ? AND run_no > ? AND ${outcomeOf("mendings.run_no", "mendings.seq")} IN ${TAKEN} ORDER BY run_no, seq`;
 
 /** Identities (hex, without a key) of what the row is known to have given. */
 export function historiesOfRow(ledger: Ledger, row: string): ReadonlySet<string> {
   const read = ledger.all("SELECT history FROM row_histories WHERE row = ?", row);
   return new Set([
     ...read.map(({ history }) => Buffer.from(history as Uint8Array).toString("hex")), // a BLOB NOT NULL column
-    ...ledger.all(ASKED, row).map((asked) => historyOf(asked).toString("hex")),
+    ...withActions(ledger, ledger.all(ASKED, row)).map((asked) => historyOf(asked).toString("hex")),
   ]);
 }
 
 /** Likewise of an action that the service was asked for, or would have been. */
 export function historyAsked(ledger: Ledger, { runNo, seq }: AskedAt): string | undefined {
-  const asked = ledger.get("SELECT action, data FROM actions WHERE run_no = ? AND seq = ?", runNo, seq);
+  const asked = sentAt(ledger, runNo, seq);
   return asked && historyOf(asked).toString("hex");
 }
 
 /** What would identify an action without a key. */
-function historyOf({ action, data }: SqlRow): Buffer {
-  // Both were written by the planner.
-  return digestOf(
-    identityText({ action: String(action) as ActionName, data: parseJson(String(data)) as Action["data"] }),
-  );
-}
+const historyOf = ({ action, data }: SentAction): Buffer =>
+  digestOf(identityText({ action, data: parseJson(data) as Action["data"] })); // written by the planner
 
 /**
  * Histories (hex) in which a row was rejected before a bad one that may be an accepted deed, and of which some row is open
@@ -249,8 +245,9 @@ function placesOf(ledger: Ledger, row: string): ReadonlyMap<number | undefined, 
 }
 
 function laneOfAction(ledger: Ledger, runNo: number, seq: number): number | undefined {
-  const sql = "SELECT lane FROM actions JOIN chunks USING (run_no, chunk) WHERE run_no = ? AND seq = ?";
-  const lane = ledger.get(sql, runNo, seq)?.lane;
+  const chunk = blockOf(ledger, runNo, seq)?.chunk;
+  if (chunk === undefined) return undefined;
+  const lane = ledger.get("SELECT lane FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk)?.lane;
   return lane === undefined ? undefined : Number(lane);
 }
 

@@ -26,10 +26,10 @@ import { cleanText } from "../actions/text.ts";
 import { nameOfTime } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { Failure } from "../failure.ts";
+import { TAKEN } from "./blocks.ts";
 import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger } from "./ledger.ts";
 import { storageFailure } from "./open-ledger.ts";
-import { TAKEN } from "./outcomes.ts";
 import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, undecidedChunks } from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();

@@ -3,7 +3,7 @@
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
-import { SUPERSEDED } from "./outcomes.ts";
+import { outcomeAt, SUPERSEDED } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
 import { sqlList } from "./sql-list.ts";
 import {
@@ -219,10 +219,11 @@ export function lastGiven(
 
 /** What the input that gave an action was read as: the source, or the action. */
 export function wasReadAs(ledger: Ledger, runNo: number, seq: number): string | undefined {
-  const sql = `SELECT input.value ->> 'readAs' AS read_as
-    FROM actions JOIN runs USING (run_no), json_each(manifest, '$.inputs') AS input
-    WHERE actions.run_no = ? AND seq = ? AND input.value ->> 'name' = source`;
-  const readAs = ledger.get(sql, runNo, seq)?.read_as;
+  const source = outcomeAt(ledger, runNo, seq)?.source;
+  if (source === undefined) return undefined;
+  const sql = `SELECT input.value ->> 'readAs' AS read_as FROM runs, json_each(manifest, '$.inputs') AS input
+    WHERE run_no = ? AND input.value ->> 'name' = ?`;
+  const readAs = ledger.get(sql, runNo, source)?.read_as;
   return readAs == null ? undefined : String(readAs);
 }
 
@@ -438,5 +439,5 @@ const CHUNKS = `SELECT count(*) AS total, sum(state IN ${sqlList(SETTLED_STATES)
 /** Closed without its plan: their number is known, but not which they are. */
 const UNLISTED = `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'
   AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)`;
-const SUPERSEDED_ACTIONS = `SELECT count(*) AS n FROM chunks JOIN actions USING (run_no, chunk)
+const SUPERSEDED_ACTIONS = `SELECT count(*) AS n FROM chunks JOIN exceptions USING (run_no)
   WHERE run_no = ? AND state = 'abandoned' AND seq >= first AND seq < first + count AND status = '${SUPERSEDED}'`;

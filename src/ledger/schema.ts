@@ -1,13 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ID_RULES } from "./id-rules.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
+import type { Ledger } from "./ledger.ts";
+import { FORGET_LISTED_TICKETS, PACKED_TABLES, packActions } from "./pack-actions.ts";
 import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
 import { ROW_NUMBERS, ROW_PLACES } from "./row-places.ts";
 import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
 import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
 
 /** Version of the tables below, kept in SQLite's `user_version`. */
-export const LEDGER_VERSION = 4;
+export const LEDGER_VERSION = 5;
 
 const oneOf = (column: string, values: readonly string[]): string =>
   `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
@@ -269,29 +271,61 @@ const NIGHTS: readonly string[] = [
   REPLACED_OUTPUTS,
 ];
 
-/** What brings a ledger from version n to n + 1, at place n. */
-const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n"), ROW_NUMBERS];
+/** What brings a ledger from version n to n + 1, at place n, up to the version that kept a row for each action. */
+export const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n"), ROW_NUMBERS];
+
+/** The version that first packs actions in blocks. */
+const PACKED = 5;
 
 /** Makes a ledger of an earlier version readable without changing it. */
-export function standIn(database: DatabaseSync, from: number): void {
+export function standIn(database: DatabaseSync, ledger: Ledger, from: number): void {
   definePresentIdentity(database);
   definePlainIdentity(database);
-  if (from === 0 || from >= LEDGER_VERSION) return;
-  database.exec(inTemp(ROW_NUMBERS));
-  if (from >= 3) return;
+  if (from === 0 || from >= PACKED) return;
+  if (from < 4) database.exec(inTemp(ROW_NUMBERS));
   if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
   // What is changed in place there stands beside it here.
-  for (const statements of NIGHTS) database.exec(inTemp(statements === RENAME_DEEDS ? RENAMED_BESIDE : statements));
+  if (from < 3)
+    for (const statements of NIGHTS) database.exec(inTemp(statements === RENAME_DEEDS ? RENAMED_BESIDE : statements));
+  else database.exec("CREATE TEMP TABLE keyed_deeds AS SELECT * FROM main.keyed_deeds");
+  database.exec(inTemp(PACKED_TABLES));
+  packActions(ledger);
 }
 
 const inTemp = (tables: string): string => tables.replaceAll("CREATE TABLE", "CREATE TEMP TABLE");
 
 /** Brings the tables to the present version, all or nothing. */
-export function migrate(database: DatabaseSync, from: number): void {
+export function migrate(
+  database: DatabaseSync,
+  ledger: Ledger,
+  from: number,
+  onPacking: (actions: number) => void,
+): void {
   definePresentIdentity(database);
   definePlainIdentity(database);
-  if (from >= MIGRATIONS.length) return;
-  database.exec(
-    `BEGIN IMMEDIATE; ${MIGRATIONS.slice(from).join("\n")} PRAGMA user_version = ${MIGRATIONS.length}; COMMIT;`,
-  );
+  if (from >= LEDGER_VERSION) return;
+  ledger.transaction(() => {
+    database.exec(MIGRATIONS.slice(from).join("\n"));
+    const actions = Number(database.prepare("SELECT count(*) AS n FROM actions").get()?.n);
+    if (actions > 0) onPacking(actions);
+    database.exec(PACKED_TABLES);
+    packActions(ledger);
+    database.exec(
+      `${FORGET_LISTED_TICKETS}; DROP TABLE actions; DROP TABLE identities; PRAGMA user_version = ${LEDGER_VERSION};`,
+    );
+  });
+  if (Number(database.prepare("PRAGMA freelist_count").get()?.freelist_count) > MOST_FREE_PAGES)
+    giveBackPages(database);
+}
+
+/** Pages of a small ledger are used again soon. */
+const MOST_FREE_PAGES = 1000;
+
+/** What was dropped leaves most of the file empty. Where there is no room to write it anew, that is all. */
+function giveBackPages(database: DatabaseSync): void {
+  try {
+    database.exec("VACUUM");
+  } catch (cause) {
+    if (!(cause instanceof Error && "errcode" in cause)) throw cause;
+  }
 }

@@ -5,11 +5,14 @@
 
 import { ACTION_NAMES, type ActionData, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
+import { parseJson } from "../actions/json.ts";
 import { otherSpellings } from "../actions/zero-ids.ts";
+import { placesOfPromise } from "./block.ts";
+import { blocksWithin } from "./blocks.ts";
+import { triedDeeds } from "./deeds.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
-import { triedDeeds, UNMERGED } from "./known-state.ts";
-import type { Ledger, SqlRow } from "./ledger.ts";
-import { OUTCOME_COLUMNS, type OutcomeRow, outcomeAt, toOutcome } from "./outcomes.ts";
+import type { Ledger } from "./ledger.ts";
+import { type OutcomeRow, outcomeAt } from "./outcomes.ts";
 import { idLengths } from "./zero-ids.ts";
 
 /** The fields by which an action names its event or ticket. */
@@ -89,26 +92,17 @@ const deedsAt = (ledger: Ledger, identity: Buffer): readonly Pick<SentAction, "r
   ...keyedDeeds(ledger, identity),
 ];
 
-const ABOUT_EVENTS = ACTION_NAMES.filter((name) => actionSpec(name).about === "event");
-
 /** What became of actions since the last merge: those of a run under way, or of one that died. */
 function* unmergedAbout(ledger: Ledger, id: string): Generator<SentAction> {
-  // Searching for the text first is faster than reading the ids out of every action. JSON may write other texts otherwise.
-  const text = /^[\w .:+-]+$/.test(id) ? id : "";
-  const sql = `SELECT run_no, ${OUTCOME_COLUMNS} FROM actions
-    WHERE run_no = ? AND seq >= ? AND seq < ? AND chunk = ? AND instr(data, ?) > 0
-    AND CASE WHEN action IN (SELECT value FROM json_each(?)) THEN event_id ELSE coalesce(ticket_id, nft_id) END = ?`;
-  const chunks = ledger.all(`SELECT run_no, chunk, first, first + count AS end FROM chunks WHERE ${UNMERGED}`);
-  for (const { run_no, chunk, first, end } of chunks)
-    yield* ledger
-      .all(sql, ...[Number(run_no), Number(first), Number(end), Number(chunk)], text, JSON.stringify(ABOUT_EVENTS), id)
-      .map(toSent);
+  for (const { run_no, first } of ledger.all("SELECT run_no, first FROM unmerged ORDER BY run_no, first"))
+    for (const block of blocksWithin(ledger, Number(run_no), Number(first), Number(first) + 1))
+      for (let at = 0; at < block.count; at += 1) {
+        const { action, data } = block.sentAt(at);
+        const isAbout = fieldNaming({ action, data: parseJson(data) as ActionData }, id) !== undefined; // written by the planner
+        const outcome = isAbout ? outcomeAt(ledger, block.runNo, block.first + at) : undefined;
+        if (outcome !== undefined) yield { runNo: block.runNo, ...outcome };
+      }
 }
-
-const toSent = (row: SqlRow): SentAction => ({ runNo: Number(row.run_no), ...toOutcome(row) });
-
-/** Actions per look: so long nothing else of the process goes on. */
-const LOOK = 50_000;
 
 /** The actions of a run that were given a promise: none, and for each look how many actions it has looked at. */
 export function* withPromise(
@@ -116,12 +110,14 @@ export function* withPromise(
   runNo: number,
   promise: string,
 ): Generator<{ readonly looked: number; readonly found: readonly SentAction[] }> {
-  const last = Number(ledger.get("SELECT max(seq) AS last FROM actions WHERE run_no = ?", runNo)?.last ?? 0);
-  const sql = `SELECT run_no, ${OUTCOME_COLUMNS} FROM actions
-    WHERE run_no = ? AND seq > ? AND seq <= ? AND action_promise = ?`;
-  for (let from = 0; from < last; from += LOOK) {
-    const found = ledger.all(sql, runNo, from, from + LOOK, promise).map(toSent);
-    yield { looked: Math.min(LOOK, last - from), found };
+  for (const row of ledger.iterate(
+    "SELECT first, count, promises FROM blocks WHERE run_no = ? ORDER BY first",
+    runNo,
+  )) {
+    const [first, count] = [Number(row.first), Number(row.count)];
+    const places = placesOfPromise(row.promises, promise);
+    const found = places.flatMap((at) => outcomeAt(ledger, runNo, first + at) ?? []);
+    yield { looked: count, found: found.map((outcome) => ({ runNo, ...outcome })) };
   }
 }
 

@@ -2,9 +2,9 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { TAKEN } from "./blocks.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
 import { openLedger } from "./open-ledger.ts";
-import { TAKEN } from "./outcomes.ts";
 import { sqlList } from "./sql-list.ts";
 import { PERHAPS_TAKEN_STATES } from "./states.ts";
 import { type UsedKeys, usedKeys } from "./used-keys.ts";

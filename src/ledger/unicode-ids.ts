@@ -5,12 +5,20 @@ import type { OtherSpelling, SpelledField } from "../checks/known-spelling.ts";
 import type { KnownIds } from "./known-ids.ts";
 import type { Ledger } from "./ledger.ts";
 
+/** Accepted ticketIds that are not ASCII. Events are few: theirs are looked for when needed. */
+export const UNICODE_IDS = "CREATE TABLE unicode_ids (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;\n";
+
+/** Part of a transaction: notes an accepted ticketId, if it may be written in another form. */
+export function noteUnicodeId(ledger: Ledger, ticketId: string): void {
+  if (mayHaveForms(ticketId)) ledger.run("INSERT OR IGNORE INTO unicode_ids (ticket_id) VALUES (?)", ticketId);
+}
+
 /** Counting bytes is faster than looking for a character. */
 const NOT_ASCII = (id: string): string => `length(${id}) < octet_length(${id})`;
 
 const IDS: Readonly<Record<SpelledField, string>> = {
   eventId: `SELECT event_id AS id FROM events WHERE ${NOT_ASCII("event_id")}`,
-  ticketId: `SELECT substr(ticket, 8) AS id FROM tickets WHERE ticket >= 'ticket:' AND ticket < 'ticket;' AND ${NOT_ASCII("ticket")}`,
+  ticketId: "SELECT ticket_id AS id FROM unicode_ids",
 };
 
 /** For an unknown id that is not ASCII: the known one that is the same text in another form. */

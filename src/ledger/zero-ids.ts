@@ -4,7 +4,6 @@ import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { OtherSpelling, SpelledField } from "../checks/known-spelling.ts";
 import type { KnownIds } from "./known-ids.ts";
 import type { Ledger } from "./ledger.ts";
-import { TAKEN } from "./outcomes.ts";
 
 const DIGITS_ONLY = (id: string): string => `${id} NOT GLOB '*[^0-9]*'`;
 
@@ -15,20 +14,9 @@ export const ZERO_LENGTHS = "CREATE TABLE zero_lengths (length INTEGER PRIMARY K
 export const FILL_ZERO_LENGTHS = `INSERT OR IGNORE INTO zero_lengths (length) SELECT DISTINCT length(ticket) - 7 FROM tickets
   WHERE ticket >= 'ticket:0' AND ticket < 'ticket:1' AND ${DIGITS_ONLY("substr(ticket, 8)")};\n`;
 
-/**
- * Part of a transaction: notes the lengths of what the service has taken of a run.
- *
- * @param unmerged which chunks, in SQL.
- */
-export function mergeZeroLengths(ledger: Ledger, runNo: number, unmerged: string): void {
-  // Searching for the text first is faster than reading the id out of every action.
-  ledger.run(
-    `INSERT OR IGNORE INTO zero_lengths (length) SELECT DISTINCT length(ticket_id) FROM actions
-     WHERE run_no = ? AND instr(data, '"ticketId":"0') > 0 AND outcome IN ${TAKEN} AND ${DIGITS_ONLY("ticket_id")}
-     AND chunk IN (SELECT chunk FROM chunks WHERE run_no = ? AND ${unmerged})`,
-    runNo,
-    runNo,
-  );
+/** Part of a transaction: notes the length of an accepted ticketId that is all digits and begins with a zero. */
+export function noteZeroLength(ledger: Ledger, length: number): void {
+  ledger.run("INSERT OR IGNORE INTO zero_lengths (length) VALUES (?)", length);
 }
 
 const EVENT_LENGTHS = `SELECT DISTINCT length(event_id) AS length FROM events

@@ -6,8 +6,8 @@ import { commandForDoubts, resumeCommand, settleCommand, streamOfRejects } from 
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES } from "../failure.ts";
-import { mergeOutcomes } from "../ledger/known-state.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
+import { mergeOutcomes } from "../ledger/merge.ts";
 import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
 import {
   chunksOf,

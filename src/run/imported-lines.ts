@@ -6,10 +6,11 @@ import { digestOf, identityText, importedIdentityText } from "../actions/identit
 import { stringifyJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { endAttempt, keepDoubtedAnswer, storedAnswer } from "../ledger/attempts.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { forgetUnplaced, IMPORTED, IMPORTED_MAPPING, unplacedActions } from "../ledger/known-state.ts";
 import { type Ledger, writeMeta } from "../ledger/ledger.ts";
-import { countByAction, hasOutcome, insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
+import { countByAction, hasOutcome } from "../ledger/outcomes.ts";
 import {
   type ChunkRecord,
   chunksOf,

@@ -1,7 +1,7 @@
 /** What a killed command had put into the ledger but not into promises and rejects is written before anything else. */
 
-import { mergeOutcomes } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { mergeOutcomes } from "../ledger/merge.ts";
 import { unprojectedChunks } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { canWriteRejects, writeRejects } from "../outputs/rejects.ts";

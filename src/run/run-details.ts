@@ -7,7 +7,7 @@ import { resultsCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { placesOfChunk } from "../ledger/outcomes.ts";
+import { outcomesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
 import { openPlan, type Plan } from "../plan/files/plan.ts";
@@ -70,7 +70,7 @@ function actionsOfLedger(
   { run, runNo }: RunRecord,
   { chunk, state }: ChunkRecord,
 ): readonly PlacedAction[] {
-  const rows = placesOfChunk(ledger, runNo, chunk);
+  const rows = outcomesOfChunk(ledger, runNo, chunk);
   if (rows.length === 0)
     throw new Failure(
       "usage",

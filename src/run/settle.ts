@@ -5,9 +5,9 @@ import { count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { mergeOutcomes } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
+import { mergeOutcomes } from "../ledger/merge.ts";
 import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import {
   type ChunkRecord,

@@ -2,9 +2,10 @@
 
 import { cleanText } from "../actions/text.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { insertOutcomes, type NewOutcome } from "../ledger/outcomes.ts";
+import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
@@ -22,6 +23,9 @@ export interface ChunkFacts {
   /** The names of the plan's inputs, by number. */
   readonly inputs: readonly string[];
 }
+
+/** An outcome as the ledger takes it, with the ids that its line in the promises shows. */
+export type ToldOutcome = NewOutcome & Pick<OutcomeRow, "eventId" | "ticketId" | "nftId">;
 
 /** What became of an action, by the service or by a person. */
 export interface ItemFacts {
@@ -73,10 +77,10 @@ export function toOutcomes(
   { chunk, actions, index, inputs }: ChunkFacts,
   itemOf: (seq: number) => ItemFacts | undefined,
   at: string,
-): readonly NewOutcome[] {
+): readonly ToldOutcome[] {
   if (actions.count * RECORD_BYTES !== index.length)
     throw new Error(`chunk ${chunk.chunk} has a different number of actions than index records`);
-  const rows: NewOutcome[] = [];
+  const rows: ToldOutcome[] = [];
   for (let number = 0; number < actions.count; number += 1) {
     const seq = chunk.first + number;
     const item = itemOf(seq);

@@ -1,9 +1,9 @@
 /** A chunk becomes several: not all of its actions share one fate, or the service calls it too large. */
 
 import { endAttempt } from "../ledger/attempts.ts";
+import { insertOutcomes } from "../ledger/blocks.ts";
 import { type ChunkEventName, changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { insertOutcomes } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber, shortestSplit } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";

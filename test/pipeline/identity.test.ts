@@ -1,7 +1,7 @@
 /** What was accepted is not sent again, whatever happened around it. */
 
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -10,6 +10,7 @@ import { plan } from "../../src/commands/plan.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
+import { makeOlder } from "../support/older-ledger.ts";
 import { forWalks } from "../support/walks.ts";
 
 const lines = (...actions: readonly object[]): string =>
@@ -2016,21 +2017,8 @@ describe("an action that is pending in another run", () => {
 });
 
 /** The ledger of the field, as if version 2 had written it. */
-function asVersion2(field: Field, change: (older: DatabaseSync) => void): void {
-  const older = new DatabaseSync(join(field.folder, "state", "local", "ledger.db"));
-  change(older);
-  const added = older.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all();
-  for (const { name } of added) if (!OF_VERSION_2.has(String(name))) older.exec(`DROP TABLE ${name}`);
-  older.exec("PRAGMA user_version = 2");
-  older.close();
-}
-
-/** Tables that a ledger of version 2 has. */
-const OF_VERSION_2: ReadonlySet<string> = new Set(
-  "meta runs chunks attempts actions identities events tickets outputs output_segments rejects_files settlements tallies".split(
-    " ",
-  ),
-);
+const asVersion2 = (field: Field, change: (older: DatabaseSync) => void): void =>
+  makeOlder(join(field.folder, "state", "local", "ledger.db"), 2, change);
 
 test("a ledger of version 2 knows its scans and claims, looked into or brought to this version", async () => {
   const field = await openSold();

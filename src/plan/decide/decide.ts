@@ -1,7 +1,7 @@
 /** Which candidates are sent: those that are new, and sound in their order beside all others. */
 
 import { registersEvent } from "../../actions/actions.ts";
-import { hasDeeds } from "../../ledger/known-state.ts";
+import { hasDeeds } from "../../ledger/deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { RejectedRows } from "../../ledger/rejected-rows.ts";

@@ -2,7 +2,8 @@
 
 import { type Action, actionSpec } from "../../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../../actions/identity.ts";
-import { acceptedDeeds, IMPORTED } from "../../ledger/known-state.ts";
+import { acceptedDeeds } from "../../ledger/deeds.ts";
+import { IMPORTED } from "../../ledger/known-state.ts";
 import { type Ledger, readMeta } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import { actionOf, type Candidate, type CandidateLines } from "../candidates/candidates.ts";

@@ -3,7 +3,7 @@
 import { type ActionName, actionSpec } from "../../actions/actions.ts";
 import { saysTheSame } from "../../actions/identity.ts";
 import { parseJson } from "../../actions/json.ts";
-import { type AcceptedDeed, acceptedData } from "../../ledger/known-state.ts";
+import { type AcceptedDeed, acceptedData } from "../../ledger/deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
 import { dataTextOf } from "../files/plan.ts";

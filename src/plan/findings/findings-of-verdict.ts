@@ -14,7 +14,7 @@ import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
 import { cleanText, masked, utcText } from "../../actions/text.ts";
 import { dependsOnInvalid, placeText } from "../../checks/row-findings.ts";
-import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/known-state.ts";
+import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { runIdOf } from "../../ledger/runs.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";

@@ -2,7 +2,8 @@
 
 import { setImmediate } from "node:timers/promises";
 import { actionSpec, type Effect } from "../../actions/actions.ts";
-import { acceptedSale, type SoldTicket, soldTickets } from "../../ledger/known-state.ts";
+import { acceptedSale } from "../../ledger/deeds.ts";
+import { type SoldTicket, soldTickets } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { OrderKey } from "../candidates/facts.ts";
 import { createScratch } from "../candidates/scratch.ts";
@@ -55,7 +56,8 @@ export function createSalesSeen(directory: string): SalesSeen {
   const seen = createScratch(
     directory,
     "sales",
-    "CREATE TABLE sales (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID",
+    `CREATE TABLE sales (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+     CREATE TABLE vanished (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`,
   );
   const events = new Set<string>();
   const isSeen = (ticketId: string): boolean => seen.has("SELECT 1 FROM sales WHERE ticket_id = ?", ticketId);
@@ -66,18 +68,29 @@ export function createSalesSeen(directory: string): SalesSeen {
       if (typeof ticketId === "string") seen.run("INSERT OR IGNORE INTO sales VALUES (?)", ticketId);
     },
     async vanished(ledger, signal) {
-      const first: VanishedTicket[] = [];
+      const isWanted = (eventId: string, ticketId: string): boolean => events.has(eventId) && !isSeen(ticketId);
+      let first: SoldTicket[] = [];
       let count = 0;
       let asked = 0;
-      for (const ticket of ledger === undefined ? [] : soldTickets(ledger)) {
+      for (const ticket of ledger === undefined ? [] : soldTickets(ledger, isWanted)) {
         asked += 1;
         if (asked % AT_ONCE === 0) await setImmediate(undefined, { signal });
-        if (!events.has(ticket.eventId) || isSeen(ticket.ticketId)) continue;
+        if (ticket === undefined || seen.has("SELECT 1 FROM vanished WHERE ticket_id = ?", ticket.ticketId)) continue;
+        seen.run("INSERT INTO vanished VALUES (?)", ticket.ticketId);
         count += 1;
-        if (first.length < NAMED) first.push({ ...ticket, ...(ledger && acceptedSale(ledger, ticket.ticketId)) });
+        first.push(ticket);
+        if (first.length >= 2 * NAMED) first = firstOf(first);
       }
-      return { count, first };
+      const named = firstOf(first).map((ticket) => ({
+        ...ticket,
+        ...(ledger && acceptedSale(ledger, ticket.ticketId)),
+      }));
+      return { count, first: named };
     },
     [Symbol.dispose]: () => seen[Symbol.dispose](),
   };
 }
+
+/** The first that are named, in the order of their ids' bytes. */
+const firstOf = (tickets: readonly SoldTicket[]): SoldTicket[] =>
+  tickets.toSorted((a, b) => Buffer.compare(Buffer.from(a.ticketId), Buffer.from(b.ticketId))).slice(0, NAMED);

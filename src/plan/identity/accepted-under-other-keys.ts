@@ -5,8 +5,8 @@
 
 import { type ActionName, actionSpec } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
+import { type TriedDeed, triedDeeds } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds, keyedDeeds, type SourceKey } from "../../ledger/keyed-deeds.ts";
-import { type TriedDeed, triedDeeds } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { actionOf, type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 

@@ -6,7 +6,7 @@
 
 import { type ActionData, actionSpec } from "../../actions/actions.ts";
 import { saysTheSame } from "../../actions/identity.ts";
-import type { AcceptedDeed } from "../../ledger/known-state.ts";
+import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { lastGiven, wasReadAs } from "../../ledger/runs.ts";
 import type { DeedGroup } from "./deed-group.ts";
 import type { Doubtful } from "./doubtful-candidates.ts";

@@ -2,7 +2,7 @@
 
 import { type Action, type ActionData, type ActionName, registersEvent } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
-import { type AcceptedDeed, acceptedData, wasAgain } from "../../ledger/known-state.ts";
+import { type AcceptedDeed, acceptedData, wasAgain } from "../../ledger/deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import type { MendedDeed, RejectedRows, TakenBeside } from "../../ledger/rejected-rows.ts";

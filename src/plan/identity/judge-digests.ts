@@ -5,14 +5,14 @@
 
 import { open } from "node:fs/promises";
 import { type ActionName, actionSpec, type IdentityRule, registers } from "../../actions/actions.ts";
-import { keySources } from "../../ledger/keyed-deeds.ts";
 import {
   acceptedDeeds,
   areAccepted,
   areAcceptedBesideOthers,
   hasRepeats,
   type IndexedDeed,
-} from "../../ledger/known-state.ts";
+} from "../../ledger/deeds.ts";
+import { keySources } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { candidateFiles } from "../candidates/candidates.ts";
 import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";

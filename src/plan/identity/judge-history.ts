@@ -1,6 +1,6 @@
 /** What becomes of the candidates of one history, beside the other inputs, rows and times too. */
 
-import type { AcceptedDeed } from "../../ledger/known-state.ts";
+import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { whyUnplaced } from "../../ledger/row-places.ts";
 import { type DeedVerdict, type HistoryDeed, namingOf } from "../histories/history.ts";
 import { matchHistory } from "../histories/match-history.ts";

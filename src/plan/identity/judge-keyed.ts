@@ -2,8 +2,8 @@
 
 import { type ActionData, type ActionName, actionSpec } from "../../actions/actions.ts";
 import { contentText, digestHex, digestOf, identityText } from "../../actions/identity.ts";
+import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
-import type { AcceptedDeed } from "../../ledger/known-state.ts";
 import { CONTENT_BYTES } from "../files/index-file.ts";
 import {
   type GivenKeyDeed,

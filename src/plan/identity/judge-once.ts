@@ -2,7 +2,7 @@
 
 import { type ActionData, registers } from "../../actions/actions.ts";
 import { recipientsAgree } from "../../actions/identity.ts";
-import type { AcceptedDeed } from "../../ledger/known-state.ts";
+import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import type { OpenSince } from "../../ledger/rejected-rows.ts";
 import { areOfOneMoment } from "../histories/retold-times.ts";
 import { timeOf } from "./deed-contents.ts";

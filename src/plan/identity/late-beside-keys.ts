@@ -6,8 +6,8 @@
 
 import type { ActionData } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
+import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../../ledger/keyed-deeds.ts";
-import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../../ledger/row-places.ts";
 import { type Candidate, type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";

@@ -1,8 +1,8 @@
 /** Which candidates are deeds that the environment has accepted already (docs/guarantees.md, What counts as already sent). */
 
 import { actionSpec } from "../../actions/actions.ts";
+import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";
-import type { AcceptedDeed } from "../../ledger/known-state.ts";
 import { actionOf, type Candidate } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
 import { deedsBeside, findUnderOtherKeys } from "./accepted-under-other-keys.ts";

@@ -1,7 +1,7 @@
 /** Accepted deeds that an input lacks. Each of its bad rows may be one of them. */
 
+import { acceptedDeeds } from "../../ledger/deeds.ts";
 import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
-import { acceptedDeeds } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";

@@ -1,6 +1,6 @@
 /** What becomes of candidates, given what the environment has accepted, and what to say about it. */
 
-import type { AcceptedDeed } from "../../ledger/known-state.ts";
+import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import type { Unplaced } from "../../ledger/row-places.ts";
 import type { Candidate } from "../candidates/candidates.ts";
 import type { WhyUnclear } from "../histories/history.ts";

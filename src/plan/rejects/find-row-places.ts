@@ -1,8 +1,8 @@
 /** Where rows that are not sent stand among what was accepted before, and among what the plan sends. */
 
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../../actions/actions.ts";
+import { acceptedDeeds } from "../../ledger/deeds.ts";
 import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
-import { acceptedDeeds } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt, RowPlace } from "../../ledger/row-places.ts";

@@ -7,6 +7,8 @@ import { expect } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
 import { contentText } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
+import { defineActionsView } from "../../../src/ledger/actions-view.ts";
+import { wrap } from "../../../src/ledger/open-ledger.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
@@ -243,7 +245,8 @@ export function readLedger({ state }: Rig): readonly LedgerRun[] {
   // A process that dies while it makes the file leaves one without tables.
   const ledger = new DatabaseSync(path);
   try {
-    if (ledger.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'runs'").get() === undefined) return [];
+    if (ledger.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'blocks'").get() === undefined) return [];
+    defineActionsView(ledger, wrap(ledger, path));
     const all = <T>(sql: string, ...values: number[]): readonly T[] =>
       ledger.prepare(sql).all(...values) as unknown as readonly T[]; // as the columns say
     return all<{ run_no: number; run: string; state: string; output: string | null }>(

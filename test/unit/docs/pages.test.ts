@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../../src/cli/program.ts";
 import { EXIT_CODES } from "../../../src/failure.ts";
+import { wrap } from "../../../src/ledger/open-ledger.ts";
 import { migrate } from "../../../src/ledger/schema.ts";
 import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";
 
@@ -128,7 +129,7 @@ describe("exit codes in the docs", () => {
 describe("docs/ledger.md", () => {
   const page = readPage("docs/ledger.md");
   const database = new DatabaseSync(":memory:");
-  migrate(database, 0);
+  migrate(database, wrap(database, ":memory:"), 0, () => {});
 
   const columns = database
     .prepare(

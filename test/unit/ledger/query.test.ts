@@ -79,7 +79,7 @@ describe("a query", () => {
   it("that is wrong is told in SQLite's words, with what there is", () => {
     const { message, hint } = whyNot("SELECT * FROM tickts");
     expect(message).toBe("SQLite can't run this: no such table: tickts.");
-    expect(hint).toMatch(/\bactions, attempts, chunks, .*\btickets\b.*docs\/ledger\.md/);
+    expect(hint).toMatch(/\bactions, attempts, blocks, chunks, .*\btickets\b.*docs\/ledger\.md/);
   });
 
   it("finds the columns of actions that the page tells, and no others", () => {

@@ -1,0 +1,142 @@
+/** Actions that follow each other in a plan, as one row of `blocks` holds them. Pure. */
+
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { ActionName } from "../actions/actions.ts";
+import { parseJson } from "../actions/json.ts";
+
+/** Actions a block at the most: so much is decompressed to read one of them. */
+export const BLOCK_ACTIONS = 512;
+
+/** Bytes of an identity, and of a content's digest, in `unmerged`. */
+export const [IDENTITY_BYTES, CONTENT_BYTES] = [16, 8];
+export const DEED_BYTES = IDENTITY_BYTES + CONTENT_BYTES;
+
+/** Where an action came from. */
+export interface Origin {
+  readonly source: string;
+  /** 1-based physical line where its row starts. */
+  readonly line: number;
+}
+
+/** An action as it was sent. */
+export interface SentAction {
+  readonly action: ActionName;
+  /** JSON text. */
+  readonly data: string;
+}
+
+const HEAD = '{"action":"';
+const BETWEEN = '","data":';
+
+export const actionLine = (action: string, data: string): string => `${HEAD}${action}${BETWEEN}${data}}`;
+
+/** @param line as `actionLine` makes it, and the planner. */
+export function readActionLine(line: string): SentAction {
+  const end = line.indexOf('"', HEAD.length);
+  // Both were written by the planner, or read from a promises file that was checked.
+  const action = line.slice(HEAD.length, end) as ActionName;
+  return { action, data: line.slice(end + BETWEEN.length, -1) };
+}
+
+/** @param lines of actions, with newlines between them or behind each. */
+export const compressLines = (lines: Uint8Array): Buffer => zstdCompressSync(lines);
+
+export const decompressLines = (compressed: Uint8Array): Buffer => zstdDecompressSync(compressed);
+
+/** By source, the line of its first action and the distance of each further one: `[["sales.csv",[2,1,1]]]`. */
+export function encodeOrigins(count: number, originAt: (at: number) => Origin): string {
+  const spans: [source: string, lines: number[]][] = [];
+  let last: Origin | undefined;
+  for (let at = 0; at < count; at += 1) {
+    const origin = originAt(at);
+    if (origin.source === last?.source) spans.at(-1)?.[1].push(origin.line - last.line);
+    else spans.push([origin.source, [origin.line]]);
+    last = origin;
+  }
+  return JSON.stringify(spans);
+}
+
+export function decodeOrigins(text: string): readonly Origin[] {
+  const spans = JSON.parse(text) as readonly (readonly [source: string, lines: readonly number[]])[]; // written above
+  return spans.flatMap(([source, distances]) => {
+    let line = 0;
+    return distances.map((distance) => {
+      line += distance;
+      return { source, line };
+    });
+  });
+}
+
+const UUID_BYTES = 16;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const NONE = Buffer.alloc(UUID_BYTES);
+
+type Promises = readonly (string | undefined)[];
+
+/** 16 bytes an action, zeros for none, where all are UUIDs in lower case; else a JSON array with null for none; null where there is none. */
+export function encodePromises(promises: Promises): Buffer | string | null {
+  if (promises.every((promise) => promise === undefined)) return null;
+  return packUuids(promises) ?? JSON.stringify(promises.map((promise) => promise ?? null));
+}
+
+function packUuids(promises: Promises): Buffer | undefined {
+  const packed = Buffer.alloc(promises.length * UUID_BYTES);
+  for (const [at, promise] of promises.entries()) {
+    if (promise === undefined) continue;
+    if (!UUID.test(promise)) return undefined;
+    const start = at * UUID_BYTES;
+    packed.write(promise.replaceAll("-", ""), start, "hex");
+    // A promise of zeros would read as none.
+    if (packed.compare(NONE, 0, UUID_BYTES, start, start + UUID_BYTES) === 0) return undefined;
+  }
+  return packed;
+}
+
+/** @param count of the block's actions. */
+export function decodePromises(promises: unknown, count: number): Promises {
+  if (typeof promises === "string")
+    return (JSON.parse(promises) as readonly (string | null)[]).map((promise) => promise ?? undefined); // written above
+  if (!(promises instanceof Uint8Array)) return Array<undefined>(count).fill(undefined);
+  const packed = Buffer.from(promises.buffer, promises.byteOffset, promises.byteLength);
+  return Array.from({ length: count }, (_, at) => {
+    const hex = packed.toString("hex", at * UUID_BYTES, (at + 1) * UUID_BYTES);
+    return /^0+$/.test(hex)
+      ? undefined
+      : `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  });
+}
+
+/** At which places a promise stands, without reading the others. */
+export function placesOfPromise(promises: unknown, promise: string): readonly number[] {
+  if (typeof promises === "string")
+    return decodePromises(promises, 0).flatMap((each, at) => (each === promise ? [at] : []));
+  if (!(promises instanceof Uint8Array) || !UUID.test(promise)) return [];
+  const packed = Buffer.from(promises.buffer, promises.byteOffset, promises.byteLength);
+  const wanted = Buffer.from(promise.replaceAll("-", ""), "hex");
+  const places: number[] = [];
+  for (let at = packed.indexOf(wanted); at !== -1; at = packed.indexOf(wanted, at + 1))
+    if (at % UUID_BYTES === 0) places.push(at / UUID_BYTES);
+  return places;
+}
+
+/** The ids that an action's data gives, as text. */
+export interface GivenFields {
+  readonly eventId: string | undefined;
+  readonly ticketId: string | undefined;
+  readonly nftId: string | undefined;
+  readonly userId: string | undefined;
+  readonly currency: string | undefined;
+}
+
+/** @param data JSON text. */
+export function fieldsOf(data: string): GivenFields {
+  const said = parseJson(data) as Readonly<Record<string, unknown>>; // written by the planner
+  const text = (field: string): string | undefined => (said[field] == null ? undefined : String(said[field]));
+  return {
+    eventId: text("eventId"),
+    ticketId: text("ticketId"),
+    nftId: text("nftId"),
+    userId: text("userId"),
+    currency: text("currency"),
+  };
+}

@@ -1,0 +1,159 @@
+/** The deeds that the service was asked for, in the order of what identifies them. */
+
+import { actionsThat } from "../actions/actions.ts";
+import { digestOf, identityText } from "../actions/identity.ts";
+import { keyedDeeds } from "./keyed-deeds.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
+import { outcomeAt, sentAt } from "./outcomes.ts";
+
+/**
+ * `event_no` and `holder` are of accepted sales: the event, as `event_numbers` numbers it, and the buyer. All that is known of
+ * most tickets stands there.
+ */
+export const DEED_TABLES = `
+CREATE TABLE deeds (
+  identity BLOB NOT NULL,
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  taken INTEGER NOT NULL,
+  event_no INTEGER,
+  holder TEXT,
+  PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE event_numbers (event_no INTEGER PRIMARY KEY, event_id TEXT NOT NULL UNIQUE) STRICT;
+`;
+
+/** One accepted deed of the same identity. */
+export interface AcceptedDeed {
+  readonly runNo: number;
+  readonly seq: number;
+  readonly content: Buffer;
+}
+
+/** A deed that the service was asked for, taken or rejected. */
+export interface TriedDeed extends AcceptedDeed {
+  readonly isTaken: boolean;
+}
+
+/** The deeds of an identity that the service answered, oldest first. */
+export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed[] {
+  return ledger
+    .all("SELECT run_no, seq, content, taken FROM deeds WHERE identity = ? ORDER BY run_no, seq", identity)
+    .map((row) => ({
+      runNo: Number(row.run_no),
+      seq: Number(row.seq),
+      content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
+      isTaken: Number(row.taken) === 1,
+    }));
+}
+
+/** Whether a run was an `--again`. */
+export function wasAgain(ledger: Ledger, runNo: number): boolean {
+  return Number(ledger.get("SELECT manifest ->> '$.again' AS again FROM runs WHERE run_no = ?", runNo)?.again) === 1;
+}
+
+/** The accepted deeds of an identity, oldest first. */
+export function acceptedDeeds(ledger: Ledger, identity: Buffer): readonly AcceptedDeed[] {
+  return triedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
+}
+
+/** Whether a content occurs more than once among what the service has accepted of a history. */
+export function hasRepeats(ledger: Ledger, identity: Buffer): boolean {
+  const sql = "SELECT count(*) > count(DISTINCT content) AS repeats FROM deeds WHERE identity = ? AND taken = 1";
+  return Number(ledger.get(sql, identity)?.repeats) === 1;
+}
+
+/** A deed with its content, as the plan's index holds them. */
+export interface IndexedDeed {
+  readonly identity: Buffer;
+  readonly content: Buffer;
+}
+
+/** Deeds per statement: a call costs as much as a lookup. */
+const ASKED = 64;
+
+interface AskedTogether {
+  readonly many: string;
+  readonly one: string;
+}
+
+/** @param sql asks of `column1`, an identity, and `column2`, a content, after `VALUES`; `column3` is the deed's number. */
+function askedTogether(sql: string): AskedTogether {
+  const askFor = (deeds: number): string =>
+    sql.replace("VALUES", `VALUES ${Array.from({ length: deeds }, (_, at) => `(?, ?, ${at})`).join(", ")}`);
+  return { many: askFor(ASKED), one: askFor(1) };
+}
+
+function askTogether(
+  ledger: Ledger,
+  deeds: readonly IndexedDeed[],
+  { many, one }: AskedTogether,
+  take: (at: number, row: SqlRow) => void,
+): void {
+  for (let from = 0; from < deeds.length; ) {
+    const asked = deeds.length - from < ASKED ? 1 : ASKED;
+    const values = deeds.slice(from, from + asked).flatMap(({ identity, content }) => [identity, content]);
+    for (const row of ledger.all(asked === 1 ? one : many, ...values)) take(from + Number(row.at), row);
+    from += asked;
+  }
+}
+
+const SAME_DEED = "SELECT 1 FROM deeds WHERE identity = column1 AND content = column2 AND taken = 1";
+const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) WHERE NOT EXISTS (${SAME_DEED})`);
+
+/** Which of the deeds the service has accepted with just this content: 1 for each that it has. */
+export function areAccepted(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint8Array {
+  const accepted = new Uint8Array(deeds.length).fill(1);
+  askTogether(ledger, deeds, NOT_ACCEPTED, (at) => {
+    accepted[at] = 0;
+  });
+  return accepted;
+}
+
+/** 1 for one that is accepted, 2 more for one whose identity has several accepted ones; nothing for one accepted alone. */
+const HOW_ACCEPTED = askedTogether(`SELECT column3 AS at, how FROM (
+  SELECT column3, (
+    SELECT coalesce(max(content = column2), 0) + 2 * (count(*) > 1) FROM deeds WHERE identity = column1 AND taken = 1
+  ) AS how FROM (VALUES)) WHERE how <> 1`);
+
+/** The same, and 3 for each that has others of its identity beside it. */
+export function areAcceptedBesideOthers(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint8Array {
+  const accepted = new Uint8Array(deeds.length).fill(1);
+  askTogether(ledger, deeds, HOW_ACCEPTED, (at, { how }) => {
+    accepted[at] = Number(how) === 3 ? 3 : 0;
+  });
+  return accepted;
+}
+
+/** Whether this ledger has any deed at all; if not, nothing need be looked up. */
+export function hasDeeds(ledger: Ledger): boolean {
+  return ledger.get("SELECT 1 AS one FROM deeds LIMIT 1") !== undefined;
+}
+
+/** The data of an accepted action as it was sent, as JSON text. */
+export const acceptedData = (ledger: Ledger, { runNo, seq }: AcceptedDeed): string | undefined =>
+  sentAt(ledger, runNo, seq)?.data;
+
+/** Where the accepted sale of a ticket came from, and when. */
+export function acceptedSale(
+  ledger: Ledger,
+  ticketId: string,
+): { readonly source: string; readonly line: number; readonly at: string } | undefined {
+  for (const action of actionsThat("sell-ticket")) {
+    const identity = digestOf(identityText({ action, data: { ticketId } }));
+    const deed =
+      acceptedDeeds(ledger, identity).at(-1) ?? keyedDeeds(ledger, identity).findLast(({ isTaken }) => isTaken);
+    if (deed !== undefined) return acceptedAt(ledger, deed);
+  }
+  return undefined;
+}
+
+/** Where an accepted action came from, and when. */
+export function acceptedAt(
+  ledger: Ledger,
+  deed: AcceptedDeed,
+): { readonly source: string; readonly line: number; readonly at: string } | undefined {
+  const outcome = outcomeAt(ledger, deed.runNo, deed.seq);
+  return outcome && { source: outcome.source, line: outcome.line, at: outcome.at };
+}

@@ -1,0 +1,54 @@
+/** A ledger as an earlier version wrote it, with what is in one of now. */
+
+import { renameSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { actionsThat } from "../../src/actions/actions.ts";
+import { defineActionsView } from "../../src/ledger/actions-view.ts";
+import { wrap } from "../../src/ledger/open-ledger.ts";
+import { MIGRATIONS } from "../../src/ledger/schema.ts";
+
+const [SELLING] = actionsThat("sell-ticket");
+
+const FILL: Readonly<Record<string, string>> = {
+  actions: `INSERT INTO older.actions (run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content)
+    SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content FROM temp.actions`,
+  identities: "INSERT INTO older.identities SELECT identity, run_no, seq, content, taken FROM main.deeds",
+  tickets: `INSERT INTO older.tickets SELECT * FROM main.tickets;
+    INSERT OR IGNORE INTO older.tickets SELECT 'ticket:' || ticket_id, event_id, user_id, 'sold' FROM temp.actions
+    WHERE action = '${SELLING}' AND outcome IN ('accepted', 'settled by hand') ORDER BY run_no DESC, seq DESC`,
+};
+
+/**
+ * Puts a ledger of an earlier version in the place of the one at `path`.
+ *
+ * @param change what else was different then.
+ */
+export function makeOlder(
+  path: string,
+  version: 1 | 2 | 3 | 4,
+  change: (older: DatabaseSync) => void = () => {},
+): void {
+  const olderPath = `${path}.older`;
+  const database = new DatabaseSync(path);
+  defineActionsView(database, wrap(database, path));
+  database.exec(`ATTACH '${olderPath.replaceAll("'", "''")}' AS older`);
+  const older = new DatabaseSync(olderPath);
+  older.function("present_identity", (_action, _data, identity) => identity);
+  older.function("plain_identity", () => null);
+  older.exec(MIGRATIONS.slice(0, version).join("\n"));
+  older.close();
+  database.exec("PRAGMA foreign_keys = OFF");
+  for (const { name } of database.prepare("SELECT name FROM older.sqlite_schema WHERE type = 'table'").all()) {
+    const table = String(name);
+    const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}', 'older')`).all();
+    const names = columns.map((column) => `"${column.name}"`).join(", ");
+    database.exec(FILL[table] ?? `INSERT OR REPLACE INTO older.${table} (${names}) SELECT ${names} FROM main.${table}`);
+  }
+  database.exec(`PRAGMA older.user_version = ${version}`);
+  database.close();
+  const made = new DatabaseSync(olderPath);
+  change(made);
+  made.close();
+  for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+  renameSync(olderPath, path);
+}
