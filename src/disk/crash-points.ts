@@ -10,7 +10,6 @@ export const CRASH_POINTS = [
   "listed",
   "intended",
   "answered",
-  "stored",
   "settled",
   "projected",
   "recorded",

@@ -39,17 +39,17 @@ function noteEnd(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: Omit<Attemp
   ledger.run(sql, end.at, end.class, end.httpStatus ?? null, end.detail ?? null, runNo, chunk);
 }
 
-/** Part of a transaction: keeps the answer as it came, so that a crash can't lose it. */
-export function storeAnswer(
+/** Part of a transaction: the answer says what became of the chunk's actions. */
+export function endAnswered(
   ledger: Ledger,
   chunk: ChunkRecord,
-  { status, body, at }: { readonly status: number; readonly body: Uint8Array; readonly at: string },
+  { status, at }: { readonly status: number; readonly at: string },
 ): void {
   noteEnd(ledger, chunk, { class: "settled", httpStatus: status, detail: undefined, at });
-  changeChunk(ledger, "answer", chunk, { http_status: status, answer: body, answered_at: at });
+  changeChunk(ledger, "answer", chunk, { http_status: status, answered_at: at });
 }
 
-/** The stored answer of a chunk that was answered and has no outcomes yet. */
+/** The answer of a chunk that an earlier version stored before it became outcomes. */
 export function storedAnswer(
   ledger: Ledger,
   { runNo, chunk }: ChunkRecord,

@@ -1,6 +1,7 @@
 /** Actions that follow each other in a plan, as one row of `blocks` holds them. Pure. */
 
-import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { promisify } from "node:util";
+import { zstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 
@@ -41,6 +42,9 @@ export function readActionLine(line: string): SentAction {
 /** @param lines of actions, with newlines between them or behind each. */
 export const compressLines = (lines: Uint8Array): Buffer => zstdCompressSync(lines);
 
+/** The same on another thread. */
+export const compressLinesSoon: (lines: Uint8Array) => Promise<Buffer> = promisify(zstdCompress);
+
 export const decompressLines = (compressed: Uint8Array): Buffer => zstdDecompressSync(compressed);
 
 /** By source, the line of its first action and the distance of each further one: `[["sales.csv",[2,1,1]]]`. */
@@ -69,7 +73,6 @@ export function decodeOrigins(text: string): readonly Origin[] {
 
 const UUID_BYTES = 16;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const NONE = Buffer.alloc(UUID_BYTES);
 
 type Promises = readonly (string | undefined)[];
 
@@ -81,15 +84,34 @@ export function encodePromises(promises: Promises): Buffer | string | null {
 
 function packUuids(promises: Promises): Buffer | undefined {
   const packed = Buffer.alloc(promises.length * UUID_BYTES);
-  for (const [at, promise] of promises.entries()) {
-    if (promise === undefined) continue;
-    if (!UUID.test(promise)) return undefined;
-    const start = at * UUID_BYTES;
-    packed.write(promise.replaceAll("-", ""), start, "hex");
-    // A promise of zeros would read as none.
-    if (packed.compare(NONE, 0, UUID_BYTES, start, start + UUID_BYTES) === 0) return undefined;
-  }
+  for (const [at, promise] of promises.entries())
+    if (promise !== undefined && !packUuid(promise, packed, at * UUID_BYTES)) return undefined;
   return packed;
+}
+
+/** Four bits of a digit in lower case; 255 for any other character. */
+const NIBBLES = Uint8Array.from({ length: 128 }, (_, code) => {
+  const digit = "0123456789abcdef".indexOf(String.fromCharCode(code));
+  return digit === -1 ? 255 : digit;
+});
+const HYPHEN = 0x2d;
+const [UUID_LENGTH, HYPHENS] = [36, new Set([8, 13, 18, 23])];
+/** Where the digits of a UUID stand. */
+const DIGITS = Array.from({ length: UUID_LENGTH }, (_, at) => at).filter((at) => !HYPHENS.has(at));
+
+/** Whether it is one, and not the one of zeros, which would read as none. */
+function packUuid(promise: string, packed: Buffer, start: number): boolean {
+  if (promise.length !== UUID_LENGTH) return false;
+  for (const at of HYPHENS) if (promise.charCodeAt(at) !== HYPHEN) return false;
+  let any = 0;
+  for (let digit = 0; digit < DIGITS.length; digit += 2) {
+    const high = NIBBLES[promise.charCodeAt(DIGITS[digit] ?? 0)] ?? 255;
+    const low = NIBBLES[promise.charCodeAt(DIGITS[digit + 1] ?? 0)] ?? 255;
+    if ((high | low) > 15) return false;
+    any |= high | low;
+    packed[start + digit / 2] = (high << 4) | low;
+  }
+  return any !== 0;
 }
 
 /** @param count of the block's actions. */

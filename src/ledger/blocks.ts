@@ -116,9 +116,7 @@ const USUAL_STATUS = { accepted: "success", "settled by hand": "settled-by-hand"
 /** Part of a transaction: stores outcomes in the order of their numbers. */
 export function insertOutcomes(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
   for (const block of toBlocks(rows)) insertBlock(ledger, runNo, block);
-  const counts = new Map<string, Tally>();
-  for (const row of rows) addTo(counts, row);
-  insertTallies(ledger, runNo, counts.values());
+  insertTallies(ledger, runNo, talliesOf(rows));
 }
 
 export function* toBlocks(rows: readonly NewOutcome[]): Generator<NewBlock> {
@@ -201,11 +199,18 @@ export interface Tally {
   actions: number;
 }
 
-function addTo(counts: Map<string, Tally>, { chunk, action, outcome }: Omit<Tally, "actions">): void {
-  const key = `${chunk} ${action} ${outcome}`;
-  const count = counts.get(key);
-  if (count === undefined) counts.set(key, { chunk, action, outcome, actions: 1 });
-  else count.actions += 1;
+export function talliesOf(rows: readonly Pick<NewOutcome, "chunk" | "action" | "outcome">[]): readonly Tally[] {
+  const counts = new Map<string, Tally>();
+  let last: Tally | undefined;
+  for (const { chunk, action, outcome } of rows) {
+    if (last?.chunk !== chunk || last.action !== action || last.outcome !== outcome) {
+      const key = `${chunk} ${action} ${outcome}`;
+      last = counts.get(key) ?? { chunk, action, outcome, actions: 0 };
+      counts.set(key, last);
+    }
+    last.actions += 1;
+  }
+  return [...counts.values()];
 }
 
 /** Part of a transaction. */
@@ -315,13 +320,14 @@ const ofBlock = (what: string, runNo: string, seq: string): string =>
   `(SELECT CASE WHEN ${seq} < held.first + held.count THEN held.${what} END FROM blocks AS held
     WHERE held.run_no = ${runNo} AND held.first <= ${seq} ORDER BY held.first DESC LIMIT 1)`;
 
-/** SQL: what became of an action; NULL where it has no outcome. */
+/**
+ * SQL: what became of an action; NULL where it has no outcome.
+ *
+ * @param runNo with `seq` its place: columns with the names of their tables, since this looks into tables that have such too.
+ */
 export const outcomeOf = (runNo: string, seq: string): string =>
   `coalesce((SELECT other.outcome FROM exceptions AS other WHERE other.run_no = ${runNo} AND other.seq = ${seq}),
     ${ofBlock("outcome", runNo, seq)})`;
 
 /** SQL: when it had that. */
 export const decidedAt = (runNo: string, seq: string): string => ofBlock("at", runNo, seq);
-
-/** SQL: the chunk that it had that in. */
-export const chunkOf = (runNo: string, seq: string): string => ofBlock("chunk", runNo, seq);

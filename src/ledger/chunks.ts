@@ -58,11 +58,16 @@ export const CHUNK_EVENTS = {
   intend: { from: ["planned"], to: "sending", writes: {}, when: "its request is about to leave" },
   answer: {
     from: ["sending"],
-    to: "answered",
-    writes: { http_status: "given", detail: null, answer: "given", answered_at: "given" },
+    to: "settled",
+    writes: { http_status: "given", detail: null, answered_at: "given" },
     when: "the answer says what became of its actions",
   },
-  record: { from: ["answered"], to: "settled", writes: { answer: null }, when: "the answer became outcomes" },
+  record: {
+    from: ["answered"],
+    to: "settled",
+    writes: { answer: null },
+    when: "an answer that an earlier version stored became outcomes",
+  },
   giveBack: {
     from: ["sending"],
     to: "planned",

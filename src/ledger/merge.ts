@@ -85,7 +85,7 @@ function noteUnplacedTickets(ledger: Ledger, rows: readonly NewOutcome[]): void 
 
 const SELLING: ReadonlySet<string> = new Set(actionsThat("sell-ticket"));
 
-export type TicketState = "sold" | "checked-in" | "invalidated";
+type TicketState = "sold" | "checked-in" | "invalidated";
 
 interface FoldedTicket {
   eventId: string | null;

@@ -145,13 +145,10 @@ export const withActions = <T extends SqlRow>(ledger: Ledger, rows: readonly T[]
 
 /** Whether it is known what became of an action. */
 export const hasOutcome = (ledger: Ledger, runNo: number, seq: number): boolean =>
-  Number(
-    ledger.get(
-      `SELECT ${outcomeOf("run_no", "seq")} IS NOT NULL AS has FROM (SELECT ? AS run_no, ? AS seq)`,
-      runNo,
-      seq,
-    )?.has,
-  ) === 1;
+  ledger.get(HAS_OUTCOME, runNo, seq) !== undefined;
+
+const HAS_OUTCOME = `SELECT 1 AS one FROM (SELECT ? AS run_no, ? AS seq) AS asked
+  WHERE ${outcomeOf("asked.run_no", "asked.seq")} IS NOT NULL`;
 
 /** The actions of a run that have outcomes, from a number to before another. */
 export function decidedWithin(ledger: Ledger, runNo: number, first: number, end: number): ReadonlySet<number> {

@@ -3,13 +3,11 @@
  * sent.
  */
 
-import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { type AttemptEnd, endAttempt, keepDoubtedAnswer, markSending, storeAnswer } from "../ledger/attempts.ts";
+import { type AttemptEnd, endAnswered, endAttempt, keepDoubtedAnswer, markSending } from "../ledger/attempts.ts";
 import { type ChunkRecord, nextPlannedChunk } from "../ledger/runs.ts";
-import type { ItemOutcome } from "./answer.ts";
-import type { ChunkFacts } from "./chunk-outcomes.ts";
-import { type RecordContext, recordAnswer } from "./record-answer.ts";
+import { type DecidedChunk, storeDecided } from "./chunk-outcomes.ts";
+import { projectDecided, type RecordContext } from "./record-answer.ts";
 
 export type ChunkLog = ReturnType<typeof openChunkLog>;
 
@@ -23,44 +21,46 @@ type Conclusion =
 /** An answer that says what became of each action. */
 interface DecidingAnswer {
   readonly event: "answer";
-  readonly facts: ChunkFacts;
+  readonly decided: DecidedChunk;
   readonly status: number;
-  readonly body: Buffer;
-  readonly items: readonly ItemOutcome[];
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
 }
 
 /**
  * @param inTurn does one thing after the other, across all lanes.
- * @param onRecorded is told of each answer whose outcomes are on disk.
+ * @param onRecorded is told of each chunk whose outcomes and promises are on disk.
  */
 export function openChunkLog(
   context: RecordContext,
   lane: number,
   inTurn: (work: () => Promise<void>) => Promise<void>,
-  onRecorded: (answer: DecidingAnswer) => void,
+  onRecorded: (decided: DecidedChunk) => void,
 ) {
   const { ledger, runNo } = context;
   let unstored: DecidingAnswer | undefined;
-  const unrecorded: DecidingAnswer[] = [];
+  const unwritten: DecidedChunk[] = [];
   /** Carries out a change that stores the answer too. */
   const storing = <T>(change: () => T): T => {
     const answer = unstored;
     const result = ledger.transaction(() => {
-      if (answer !== undefined) storeAnswer(ledger, answer.facts.chunk, answer);
+      if (answer !== undefined) {
+        storeDecided(ledger, answer.decided);
+        endAnswered(ledger, answer.decided.chunk, answer);
+      }
       return change();
     });
-    if (answer !== undefined) unrecorded.push(answer);
+    if (answer !== undefined) unwritten.push(answer.decided);
     unstored = undefined;
+    if (answer !== undefined) crashPoint("settled");
     return result;
   };
   return {
     /** The lane's next planned chunk; undefined when nothing of it is left to send. */
     next: (): ChunkRecord | undefined => nextPlannedChunk(ledger, runNo, lane),
     /**
-     * A request with the chunk is about to leave. After this returns, that is on disk together with the previous answer: one
-     * commit per chunk on the critical path.
+     * A request with the chunk is about to leave. After this returns, that is on disk together with what became of the
+     * previous one: one commit per chunk on the critical path.
      *
      * @returns the attempt's number, from 1.
      */
@@ -85,19 +85,15 @@ export function openChunkLog(
       });
     },
     /**
-     * Turns answers that are not recorded yet into outcomes, and first stores one that no intent has stored. After this
-     * resolves, the outcomes and their lines of the promises file are on disk.
+     * Stores an answer that no intent has stored, and writes what is not among the promises yet. After this resolves, all of
+     * it is on disk.
      */
     record: async (): Promise<void> => {
-      if (unstored !== undefined) {
-        storing(() => undefined);
-        crashPoint("stored");
-      }
-      for (let answer = unrecorded.shift(); answer !== undefined; answer = unrecorded.shift()) {
-        const { facts, items, at, body } = answer;
-        await inTurn(() => recordAnswer(context, facts, items, at));
-        free(body);
-        onRecorded(answer);
+      if (unstored !== undefined) storing(() => undefined);
+      for (let decided = unwritten.shift(); decided !== undefined; decided = unwritten.shift()) {
+        const next = decided;
+        await inTurn(() => projectDecided(context, next));
+        onRecorded(next);
       }
     },
   };

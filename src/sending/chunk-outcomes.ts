@@ -2,17 +2,26 @@
 
 import { cleanText } from "../actions/text.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";
-import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
-import { changeChunk } from "../ledger/chunks.ts";
+import { encodePromises } from "../ledger/block.ts";
+import {
+  type Exception,
+  insertBlock,
+  insertTallies,
+  type NewBlock,
+  type NewOutcome,
+  type Tally,
+  talliesOf,
+  toBlocks,
+} from "../ledger/blocks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
-import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/files/chunk-actions.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders } from "../plan/files/plan.ts";
 import { ITEM_DOUBTS, type ItemOutcome } from "./answer.ts";
+import type { PackedPart } from "./pack-chunk.ts";
 
 /** A chunk's actions, and where they came from. */
 export interface ChunkFacts {
@@ -35,33 +44,67 @@ export interface ItemFacts {
   readonly response?: string | undefined;
 }
 
-/**
- * An answered chunk becomes outcomes, in one transaction. After it returns they are on disk. Returns the chunk's lines of
- * the promises file.
- */
-export function recordOutcomes(
-  ledger: Ledger,
+/** What an answer made of a chunk, ready to be stored. */
+export interface DecidedChunk {
+  readonly chunk: ChunkRecord;
+  readonly blocks: readonly NewBlock[];
+  readonly tallies: readonly Tally[];
+  /** Parts that are in doubt, with what the service said of their actions. */
+  readonly doubts: readonly Stretch[];
+  readonly doubted: readonly { readonly seq: number; readonly response: string }[];
+  /** Actions whose outcome is known. */
+  readonly known: readonly ToldOutcome[];
+}
+
+/** @param packed of the same chunk. */
+export function decideChunk(
   facts: ChunkFacts,
   items: readonly ItemOutcome[],
   at: string,
-  style: LineStyle,
-): string {
-  const { runNo, first } = facts.chunk;
-  const known = toOutcomes(facts, (seq) => decided(items[seq - first]), at);
-  const doubts = doubtfulParts(facts, items);
-  ledger.transaction(() => {
-    insertOutcomes(ledger, runNo, known);
-    addChunks(ledger, facts.chunk, doubts, "in doubt");
-    keepDoubtedItems(
-      ledger,
-      runNo,
-      items.flatMap((item, place) =>
-        item.outcome === "in doubt" ? [{ seq: first + place, response: item.response }] : [],
-      ),
-    );
-    changeChunk(ledger, "record", facts.chunk);
+  packed: readonly PackedPart[],
+): DecidedChunk {
+  const { chunk } = facts;
+  const known = toOutcomes(facts, (seq) => decided(items[seq - chunk.first]), at);
+  const doubted = items.flatMap(({ outcome, ...item }, place) =>
+    outcome === "in doubt" && "response" in item ? [{ seq: chunk.first + place, response: item.response }] : [],
+  );
+  const isWhole = doubted.length === 0;
+  return {
+    chunk,
+    blocks: isWhole ? packed.map((part) => toBlock(part, facts, items, at)) : [...toBlocks(known)],
+    tallies: talliesOf(known),
+    doubts: isWhole ? [] : doubtfulParts(facts, items),
+    doubted,
+    known,
+  };
+}
+
+/** What was packed while the request flew, with what the answer says. */
+function toBlock(
+  { first, count, ...part }: PackedPart,
+  facts: ChunkFacts,
+  items: readonly ItemOutcome[],
+  at: string,
+): NewBlock {
+  const from = first - facts.chunk.first;
+  const ofPart = items.slice(from, from + count);
+  const exceptions = ofPart.flatMap((item, place): Exception[] => {
+    if (item.outcome === "accepted") return [];
+    const { identity, content } = readRecord(facts.index, (from + place) * RECORD_BYTES);
+    const { outcome, status, response } = item;
+    if (outcome !== "rejected") throw new Error("an action in doubt among outcomes");
+    return [{ seq: first + place, outcome, status, response, identity, content }];
   });
-  return promiseLines(known, style.label, style.format, style.safeCsv);
+  const promises = encodePromises(ofPart.map((item) => ("actionPromise" in item ? item.actionPromise : undefined)));
+  return { first, count, chunk: facts.chunk.chunk, outcome: "accepted", at, promises, ...part, exceptions };
+}
+
+/** Part of a transaction. */
+export function storeDecided(ledger: Ledger, { chunk, blocks, tallies, doubts, doubted }: DecidedChunk): void {
+  for (const block of blocks) insertBlock(ledger, chunk.runNo, block);
+  insertTallies(ledger, chunk.runNo, tallies);
+  addChunks(ledger, chunk, doubts, "in doubt");
+  keepDoubtedItems(ledger, chunk.runNo, doubted);
 }
 
 function decided(item: ItemOutcome | undefined): ItemFacts | undefined {

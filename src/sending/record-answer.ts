@@ -1,8 +1,7 @@
-/** An answer becomes outcomes: in the ledger first, then in the promises. */
+/** What became of a chunk's actions goes into the promises; what a crash left is put right. */
 
 import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { doubtStored, endAttempt, storedAnswer } from "../ledger/attempts.ts";
 import type { NewOutcome } from "../ledger/blocks.ts";
@@ -16,7 +15,15 @@ import { sentActions } from "../plan/files/chunk-actions.ts";
 import type { IndexRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
-import { type ChunkFacts, type ItemFacts, recordOutcomes, toOutcomes } from "./chunk-outcomes.ts";
+import {
+  type ChunkFacts,
+  type DecidedChunk,
+  decideChunk,
+  type ItemFacts,
+  storeDecided,
+  toOutcomes,
+} from "./chunk-outcomes.ts";
+import { packChunk } from "./pack-chunk.ts";
 import { promisesOfRun } from "./run-promises.ts";
 
 /** What the outcomes of a run are recorded with. */
@@ -59,20 +66,12 @@ export async function outcomesOf(
 }
 
 /**
- * Notes what an answer says of a chunk. After it resolves every outcome is in the ledger and every line of the promises file on disk. If the
- * process dies in between, the ledger knows that the lines are missing (`projectUnwritten`).
+ * Writes the promises of a chunk that is settled. After it resolves every line is on disk. If the process dies in between, the
+ * ledger knows that the lines are missing (`projectUnwritten`).
  */
-export async function recordAnswer(
-  context: RecordContext,
-  facts: ChunkFacts,
-  items: readonly ItemOutcome[],
-  at: string,
-): Promise<void> {
-  const { ledger, promises } = context;
-  const lines = recordOutcomes(ledger, facts, items, at, promises.style);
-  free(facts.index);
-  crashPoint("settled");
-  await project(context, facts.chunk.chunk, lines);
+export async function projectDecided(context: ProjectContext, { chunk, known }: DecidedChunk): Promise<void> {
+  const { label, format, safeCsv } = context.promises.style;
+  await project(context, chunk.chunk, promiseLines(known, label, format, safeCsv));
 }
 
 type ProjectContext = Omit<RecordContext, "plan">;
@@ -127,8 +126,8 @@ export async function countStored(
 }
 
 /**
- * Puts right what a crash left: an answer that was stored becomes outcomes; a chunk that was being sent is in
- * doubt, since its answer is lost.
+ * Puts right what a crash left: a chunk that was being sent is in doubt, since its answer is lost. An answer that an earlier
+ * version stored becomes outcomes.
  */
 export async function recover(context: RecordContext): Promise<void> {
   const { ledger, plan, runNo } = context;
@@ -137,12 +136,17 @@ export async function recover(context: RecordContext): Promise<void> {
   for (const chunk of chunksOf(ledger, runNo, "answered")) {
     const facts = await chunkFacts(plan, chunk);
     const { reading, body, at } = readStored(ledger, facts);
-    if (reading.kind === "decided") {
-      await recordAnswer(context, facts, reading.items, at);
+    if (reading.kind !== "decided") {
+      // That version did not look as closely.
+      ledger.transaction(() => doubtStored(ledger, chunk, reading.detail, body));
       continue;
     }
-    // An earlier version, which did not look as closely, has stored it.
-    ledger.transaction(() => doubtStored(ledger, chunk, reading.detail, body));
+    const decided = decideChunk(facts, reading.items, at, await packChunk(facts));
+    ledger.transaction(() => {
+      storeDecided(ledger, decided);
+      changeChunk(ledger, "record", chunk);
+    });
+    await projectDecided(context, decided);
   }
   const at = new Date().toISOString();
   for (const chunk of chunksOf(ledger, runNo, "sending")) {

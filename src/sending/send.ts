@@ -2,15 +2,18 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
+import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
+import type { Tally } from "../ledger/blocks.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
-import type { ChunkFacts } from "./chunk-outcomes.ts";
+import { type ChunkFacts, decideChunk } from "./chunk-outcomes.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./chunk-parts.ts";
 import type { ServiceClient } from "./client.ts";
+import { type PackedPart, packChunk } from "./pack-chunk.ts";
 import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { chunkFacts, type RecordContext } from "./record-answer.ts";
@@ -131,8 +134,8 @@ interface Sender {
  */
 export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
   const { common, number } = lane;
-  const log = openChunkLog(context, number, common.inTurn, ({ facts, items }) =>
-    context.progress.decided(facts.chunk, countItems(items)),
+  const log = openChunkLog(context, number, common.inTurn, ({ chunk, tallies }) =>
+    context.progress.decided(chunk, countTallies(tallies)),
   );
   const wake = AbortSignal.any([context.stop, common.halt]);
   try {
@@ -198,6 +201,8 @@ interface Landed {
   readonly reading: Reading;
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
+  /** The chunk as the ledger keeps it. */
+  readonly packed: readonly PackedPart[];
   /** Why the previous answer could not be recorded. A full disk must not cost the answer that is on its way. */
   readonly failed: { readonly cause: unknown } | undefined;
 }
@@ -215,6 +220,7 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   // What follows keeps this thread busy, and would hold up a request that has not left.
   await Promise.race([leaving, flying]);
   await turn();
+  const packing = packChunk(facts);
   const sent = sentActions(actions);
   if (following !== undefined) plan.expect(following);
   const failed = await log.record().then(
@@ -225,7 +231,7 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   crashPoint("answered");
   const at = new Date().toISOString();
   const reading = readExchange(exchange, sent, environment.retryStatuses, common.promises);
-  return { facts, exchange, reading, at, failed };
+  return { facts, exchange, reading, at, packed: await packing, failed };
 }
 
 /** Notes what became of the chunk. Returns why the lane ends, if it does. */
@@ -257,19 +263,20 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 /** The answer says what became of each action. It is recorded while the next chunk flies, or at once where it holds doubts. */
 async function takeAnswer(
   { context: { ledger, runNo, progress }, lane: { number, common }, log }: Sender,
-  { facts, exchange, at, failed }: Landed,
+  { facts, exchange, at, packed, failed }: Landed,
   { items, hasStatus }: Decided,
 ): Promise<LaneEnd | undefined> {
   if (exchange.kind !== "answer") throw new Error("an answer decided that never came");
   const { chunk } = facts;
-  const { status, body } = exchange;
+  const { status } = exchange;
   common.answers += 1;
   if (!hasStatus && !common.toldWithoutStatus) {
     common.toldWithoutStatus = true;
     progress.withoutStatus();
   }
   common.rejected += countItems(items).rejected;
-  log.conclude(chunk, { event: "answer", facts, status, body, items, at });
+  log.conclude(chunk, { event: "answer", decided: decideChunk(facts, items, at, packed), status, at });
+  free(exchange.body);
   const isDoubtful = items.some(({ outcome }) => outcome === "in doubt");
   if (failed !== undefined || isDoubtful) await log.record();
   if (failed !== undefined) throw failed.cause;
@@ -340,6 +347,12 @@ function withBody(reading: { readonly detail: string; readonly body?: string }):
 
 /** The largest answer that is kept of a doubt; what 5000 items say is much less. */
 const MOST_KEPT_BYTES = 16 * 1024 * 1024;
+
+function countTallies(tallies: readonly Tally[]): { readonly accepted: number; readonly rejected: number } {
+  const sumOf = (wanted: Tally["outcome"]): number =>
+    tallies.reduce((sum, { outcome, actions }) => sum + (outcome === wanted ? actions : 0), 0);
+  return { accepted: sumOf("accepted"), rejected: sumOf("rejected") };
+}
 
 function countItems(items: readonly ItemOutcome[]): { readonly accepted: number; readonly rejected: number } {
   let accepted = 0;

@@ -9,9 +9,14 @@ import { MIGRATIONS } from "../../src/ledger/schema.ts";
 
 const [SELLING] = actionsThat("sell-ticket");
 
+/** What a source's own key identifies is only among the deeds. */
+const ofDeed = (column: string): string =>
+  `(SELECT ${column} FROM main.deeds WHERE deeds.run_no = each.run_no AND deeds.seq = each.seq)`;
+
 const FILL: Readonly<Record<string, string>> = {
   actions: `INSERT INTO older.actions (run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content)
-    SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content FROM temp.actions`,
+    SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at,
+      coalesce(identity, ${ofDeed("identity")}), coalesce(content, ${ofDeed("content")}) FROM temp.actions AS each`,
   identities: "INSERT INTO older.identities SELECT identity, run_no, seq, content, taken FROM main.deeds",
   tickets: `INSERT INTO older.tickets SELECT * FROM main.tickets;
     INSERT OR IGNORE INTO older.tickets SELECT 'ticket:' || ticket_id, event_id, user_id, 'sold' FROM temp.actions

@@ -10,6 +10,8 @@ export interface ChunkActions {
   readonly count: number;
   /** Reads an action by its place, from 0. */
   read(at: number): ReadAction;
+  /** The lines of actions from a place to before another, each with a newline, as they stand in the plan. */
+  lines(from: number, to: number): Buffer;
 }
 
 /** What an answer must echo of an action. */
@@ -155,6 +157,12 @@ function actionsAt(body: Uint8Array, places: Int32Array): ChunkActions {
         data: body.subarray(start + HEAD.length + action.length + BETWEEN.length - 1, end - 1),
         length: end - start,
       };
+    },
+    lines(from, to) {
+      const start = places[from * PLACES + START] ?? 0;
+      const lines = Buffer.from(body.subarray(start, (places[(to - 1) * PLACES + END] ?? 0) + 1));
+      for (let at = from; at < to; at += 1) lines[(places[at * PLACES + END] ?? 0) - start] = NEWLINE;
+      return lines;
     },
   };
 }

@@ -23,7 +23,7 @@ const row = (settled: number, ...then: readonly string[]): string =>
     .slice(0, CHUNKS)
     .join(" ");
 
-/** A chunk is settled while the next one flies. */
+/** A chunk is settled with the intent of the next one. */
 const whileNextFlies = (time: number): string => row(time, "sending");
 
 const BOUNDARIES: readonly Boundary[] = [
@@ -33,11 +33,10 @@ const BOUNDARIES: readonly Boundary[] = [
   { point: "listed", at: () => row(0), next: () => 0 },
   {
     point: "intended",
-    at: (time) => (time === 1 ? row(0, "sending") : row(time - 2, "answered", "sending")),
+    at: (time) => row(time - 1, "sending"),
     next: () => 6,
   },
   { point: "answered", at: (time) => row(time - 1, "sending"), next: () => 6 },
-  { point: "stored", at: () => row(CHUNKS - 1, "answered"), next: () => 0 },
   { point: "settled", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "projected", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "recorded", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
@@ -46,16 +45,7 @@ const BOUNDARIES: readonly Boundary[] = [
   { point: "ended", at: () => row(CHUNKS), next: () => 0 },
 ];
 
-const ONCE: readonly CrashPoint[] = [
-  "planned",
-  "entered",
-  "counted",
-  "listed",
-  "stored",
-  "rejects written",
-  "merged",
-  "ended",
-];
+const ONCE: readonly CrashPoint[] = ["planned", "entered", "counted", "listed", "rejects written", "merged", "ended"];
 
 /** Which pass, of how many chunks: the only one, one in the middle, the last one. */
 const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>

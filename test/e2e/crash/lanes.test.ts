@@ -60,7 +60,7 @@ describe("a process that dies with four lanes", () => {
     expect(summaryIn<Summary>(await rig.run([...command, "--json"])).state).toBe("nothing new");
   });
 
-  test.each(["intended", "answered", "stored", "settled", "projected", "recorded"] as const)(
+  test.each(["intended", "answered", "settled", "projected", "recorded"] as const)(
     "at %s: the same command puts every lane right",
     { tags: ["long"] },
     async (point) => {

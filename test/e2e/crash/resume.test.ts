@@ -22,14 +22,18 @@ test.each(["answered", "settled", "projected", "ended"] as const)(
 );
 
 describe("the same command after a kill", () => {
-  test.each(["stored", "rejects written", "merged"] as const)(
+  test.each([
+    ["settled", 4],
+    ["rejects written", 1],
+    ["merged", 1],
+  ] as const)(
     "at %s with --again repeats what was asked for once, not twice",
     { tags: ["long"] },
-    async (point) => {
+    async (point, time) => {
       const rig = await salesRig(20);
       await rig.run(rig.stream());
       const again = rig.stream("--chunk-size", "5", "--again");
-      const died = await rig.run(again, { interruption: { kind: "boundary", point, time: 1 } });
+      const died = await rig.run(again, { interruption: { kind: "boundary", point, time } });
       expect(died.killed).toBe(true);
       await rig.run(again);
       expect(processedCount(rig)).toBe(40);
@@ -39,7 +43,7 @@ describe("the same command after a kill", () => {
   test("does not send what the service has just rejected once more", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
     rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
-    await rig.run(rig.stream(), { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    await rig.run(rig.stream(), { interruption: { kind: "boundary", point: "settled", time: 1 } });
     expect((await rig.run(rig.stream())).exitCode).toBe(4);
     expect(processedCount(rig)).toBe(20);
   });
@@ -48,7 +52,7 @@ describe("the same command after a kill", () => {
     const rig = await salesRig(5);
     rig.place.write("scans.csv", "ticketId\nT-1\nT-2\n");
     const command = ["stream", "events.csv", "sales.csv", "scans.csv", "--env", "playground"];
-    await rig.run(command, { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    await rig.run(command, { interruption: { kind: "boundary", point: "settled", time: 1 } });
     expect((await rig.run(command)).exitCode).toBe(0);
   });
 });

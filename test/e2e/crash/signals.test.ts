@@ -68,7 +68,7 @@ describe("signals", () => {
     const rig = await salesRig(20);
     expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
     const resume = ["resume", "--env", "playground"];
-    const died = await rig.run(resume, { interruption: { kind: "boundary", point: "stored", time: 1 } });
+    const died = await rig.run(resume, { interruption: { kind: "boundary", point: "settled", time: 2 } });
     expect(died.killed).toBe(true);
     expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
     expectAllTold(rig, rig.placed);

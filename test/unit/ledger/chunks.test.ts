@@ -115,6 +115,9 @@ describe.each(EVENTS)("%s", (name, event) => {
   );
 });
 
+/** Only ledgers of earlier versions have chunks in it. */
+const FORMER = "answered";
+
 describe("the table", () => {
   const leadingTo = (state: ChunkState, from: ChunkState): readonly string[] =>
     EVENTS.filter(([, event]) => event.to === state && event.from.includes(from)).map(([name]) => name);
@@ -123,7 +126,7 @@ describe("the table", () => {
     const reached = new Set<ChunkState>(["planned"]);
     for (const from of reached)
       for (const state of CHUNK_STATES) if (leadingTo(state, from).length > 0) reached.add(state);
-    expect([...reached].sort()).toEqual([...CHUNK_STATES].sort());
+    expect([...reached].sort()).toEqual(CHUNK_STATES.filter((state) => state !== FORMER).sort());
     expect(EVENTS.filter(([, { to }]) => to === "sending").map(([name]) => name)).toEqual(["intend"]);
     expect(CHUNK_EVENTS.intend.from).toEqual(["planned"]);
   });

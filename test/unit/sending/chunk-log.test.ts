@@ -9,6 +9,8 @@ import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { Plan } from "../../../src/plan/files/plan.ts";
 import { openChunkLog } from "../../../src/sending/chunk-log.ts";
+import { decideChunk } from "../../../src/sending/chunk-outcomes.ts";
+import { packChunk } from "../../../src/sending/pack-chunk.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
 const LINE = Buffer.from('{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
@@ -31,8 +33,8 @@ async function begin() {
   const onDisk = (): readonly string[] => {
     using found = openLedger({ path, boundTo: undefined, readOnly: true });
     return found
-      .all("SELECT state, answer IS NOT NULL AS stored, projected FROM chunks ORDER BY chunk")
-      .map(({ state, stored, projected }) => `${state}${stored ? ", stored" : ""}${projected ? ", projected" : ""}`);
+      .all("SELECT state, projected FROM chunks ORDER BY chunk")
+      .map(({ state, projected }) => `${state}${projected ? ", projected" : ""}`);
   };
   const written: { readonly lines: string; readonly found: readonly string[] }[] = [];
   let isFull = false;
@@ -53,23 +55,24 @@ async function begin() {
     { ledger, plan, runNo, promises },
     0,
     (work) => work(),
-    ({ facts }) => {
-      told.push(facts.chunk.chunk);
+    ({ chunk }) => {
+      told.push(chunk.chunk);
     },
   );
   /** Sends the lane's next chunk; the service accepts it. */
-  const send = (): void => {
+  const send = async (): Promise<void> => {
     const chunk = log.next();
     if (chunk === undefined) throw new Error("nothing is planned");
     expect(log.intend(chunk)).toBe(1);
     const facts = {
       chunk,
       actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
-      index: Buffer.alloc(RECORD_BYTES),
+      index: Buffer.alloc(RECORD_BYTES, 1),
       inputs: [],
     };
     const items = [{ outcome: "accepted", status: "success", actionPromise: `p-${chunk.chunk}` }] as const;
-    log.conclude(chunk, { event: "answer", facts, status: 200, body: Buffer.alloc(9), items, at: AT });
+    const decided = decideChunk(facts, items, AT, await packChunk(facts));
+    log.conclude(chunk, { event: "answer", decided, status: 200, at: AT });
   };
   const fill = (): void => {
     isFull = true;
@@ -77,16 +80,16 @@ async function begin() {
   return { ledger, runNo, log, onDisk, written, told, send, fill };
 }
 
-it("an answer is on disk with the next intent, its outcomes before its promises, and both before it is told", async () => {
+it("what became of a chunk is on disk with the next intent, before its promises, and both before it is told", async () => {
   const { log, onDisk, written, told, send } = await begin();
-  send();
+  await send();
   expect(onDisk(), "the answer only waits").toEqual(["sending", "planned", "planned"]);
-  send();
-  expect(onDisk()).toEqual(["answered, stored", "sending", "planned"]);
+  await send();
+  expect(onDisk()).toEqual(["settled", "sending", "planned"]);
   expect(told).toEqual([]);
   await log.record();
   expect(written.map(({ found }) => found)).toEqual([
-    ["settled", "answered, stored", "planned"],
+    ["settled", "settled", "planned"],
     ["settled, projected", "settled", "planned"],
   ]);
   expect(told).toEqual([1, 2]);
@@ -95,7 +98,7 @@ it("an answer is on disk with the next intent, its outcomes before its promises,
 it("what is the last of a lane is stored before it is recorded", async () => {
   const { log, onDisk, written, told, send } = await begin();
   for (let at = 0; at < 3; at += 1) {
-    send();
+    await send();
     await log.record();
   }
   expect(written.map(({ found }) => found)).toEqual([
@@ -132,7 +135,7 @@ it.each([
 
 it("promises that can't be written leave the outcomes in the ledger, for the next command to write", async () => {
   const { log, onDisk, told, send, fill } = await begin();
-  send();
+  await send();
   fill();
   await expect(log.record()).rejects.toThrow("no room");
   expect(onDisk()).toEqual(["settled", "planned", "planned"]);
@@ -143,7 +146,7 @@ it("only what is planned can be intended, and what can't changes nothing", async
   const { log, onDisk, send } = await begin();
   const chunk = log.next();
   if (chunk === undefined) throw new Error("nothing is planned");
-  send();
-  expect(() => log.intend(chunk)).toThrow('chunk 1 of run 1 is answered, so "intend" can\'t happen to it');
+  await send();
+  expect(() => log.intend(chunk)).toThrow('chunk 1 of run 1 is settled, so "intend" can\'t happen to it');
   expect(onDisk(), "the answer that came with it is not stored by half").toEqual(["sending", "planned", "planned"]);
 });

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
-import { markSending, storeAnswer } from "../../../src/ledger/attempts.ts";
+import { endAnswered, markSending } from "../../../src/ledger/attempts.ts";
 import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
-import { changeChunk } from "../../../src/ledger/chunks.ts";
 import { ledgerKnownState } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../../../src/ledger/merge.ts";
@@ -15,11 +14,12 @@ import { outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
 import { NOTHING_PENDING } from "../../../src/ledger/pending.ts";
 import { addChunks, chunksOf, countRun, enterRun } from "../../../src/ledger/runs.ts";
 import { LEDGER_VERSION } from "../../../src/ledger/schema.ts";
-import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
+import { type LineStyle, promiseLines } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { ItemOutcome } from "../../../src/sending/answer.ts";
-import { recordOutcomes } from "../../../src/sending/chunk-outcomes.ts";
+import { type ChunkFacts, decideChunk, storeDecided } from "../../../src/sending/chunk-outcomes.ts";
+import { packChunk } from "../../../src/sending/pack-chunk.ts";
 import { makeOlder } from "../../support/older-ledger.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
@@ -45,8 +45,15 @@ async function answered(count: number, length: number): Promise<Ledger> {
 function answer(ledger: Ledger): void {
   for (const chunk of chunksOf(ledger, 1, "planned")) {
     markSending(ledger, chunk, AT);
-    storeAnswer(ledger, chunk, { status: 200, body: Buffer.from("[]"), at: AT });
+    endAnswered(ledger, chunk, { status: 200, at: AT });
   }
+}
+
+/** What the answer says becomes outcomes in one transaction. Returns the lines of the promises. */
+async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
+  const decided = decideChunk(facts, items, AT, await packChunk(facts));
+  ledger.transaction(() => storeDecided(ledger, decided));
+  return promiseLines(decided.known, STYLE.label, STYLE.format, STYLE.safeCsv);
 }
 
 describe("a chunk with an answer of every kind", () => {
@@ -77,7 +84,7 @@ describe("a chunk with an answer of every kind", () => {
 
   it("is recorded action by action, with its doubts in chunks of their own", async () => {
     const ledger = await answered(COUNT, bytes.length);
-    const lines = recordOutcomes(ledger, factsOf(ledger), items, AT, STYLE).trimEnd().split("\n");
+    const lines = (await recordOutcomes(ledger, factsOf(ledger), items)).trimEnd().split("\n");
     expect(lines).toHaveLength(COUNT - 3);
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       outcomesOfChunk(ledger, 1, 1).map(({ seq, chunk, source, line, action, eventId, ticketId, ...row }) => ({
@@ -108,11 +115,10 @@ describe("a chunk with an answer of every kind", () => {
   it("that can't be recorded is not recorded by half", async () => {
     const ledger = await answered(COUNT, bytes.length);
     ledger.run("CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    expect(() => recordOutcomes(ledger, factsOf(ledger), items, AT, STYLE)).toThrow("no room");
+    await expect(recordOutcomes(ledger, factsOf(ledger), items)).rejects.toThrow("no room");
     ledger.run("DROP TRIGGER full");
     expect(ledger.get("SELECT count(*) AS n FROM blocks")).toEqual({ n: 0 });
-    expect(chunksOf(ledger, 1)).toMatchObject([{ state: "answered" }]);
-    recordOutcomes(ledger, factsOf(ledger), items, AT, STYLE);
+    await recordOutcomes(ledger, factsOf(ledger), items);
     expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
   });
 });
@@ -146,7 +152,6 @@ describe("merging", () => {
       outcome(2, 2, "soldTicket", { eventId: "E", ticketId: "T", userId: "ann", price: "1" }),
       outcome(3, 1, "resoldTicket", { ticketId: "T", userId: "bob", price: "2" }),
     ]);
-    for (const each of chunksOf(ledger, 1)) changeChunk(ledger, "record", each);
     mergeOutcomes(ledger);
     expect(ticketOf(ledger, "T")).toEqual({ eventId: "E", holder: "bob", state: "sold" });
     expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "EUR" }]);
@@ -168,7 +173,6 @@ describe("merging", () => {
         outcome(5, 1, "updateEvent", { eventId: "E", currency: "USD" }),
         ...more,
       ]);
-      changeChunk(ledger, "record", chunk);
       mergeOutcomes(ledger);
       expect(ledger.all("SELECT event_id, currency FROM events")).toEqual([{ event_id: "E", currency: "USD" }]);
       return ["T2", 'é"', "T9"].map((ticketId) => ticketOf(ledger, ticketId));
@@ -191,7 +195,7 @@ it("a ledger of version 1 is counted, whether it is only looked at or brought to
     if (chunk === undefined) throw new Error("the run has a chunk");
     const actions = toChunkActions(Buffer.concat([Buffer.alloc(1), data]), 1);
     const items: ItemOutcome[] = [{ outcome: "accepted", status: "success", actionPromise: "p" }];
-    recordOutcomes(ledger, { chunk, actions, index: Buffer.alloc(RECORD_BYTES), inputs: [] }, items, AT, STYLE);
+    await recordOutcomes(ledger, { chunk, actions, index: Buffer.alloc(RECORD_BYTES, 1), inputs: [] }, items);
   }
   makeOlder(path, 1);
   const counts = { accepted: 1, byAction: { newEvent: 1 } };
