@@ -61,7 +61,7 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
   query: {
     examples: [
       'tickets query "SELECT run, state, exit_code FROM runs" --env production',
-      'tickets query "SELECT * FROM tickets LIMIT 10" --env playground -o ten.csv',
+      'tickets query "SELECT * FROM actions LIMIT 10" --env playground -o ten.csv',
     ],
     note: "Tables and columns: docs/ledger.md in the package's folder.",
   },

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { BLOCK_ACTIONS } from "./block.ts";
 import { ID_RULES } from "./id-rules.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
@@ -308,7 +309,7 @@ export function migrate(
     database.exec(MIGRATIONS.slice(from).join("\n"));
     const actions = Number(database.prepare("SELECT count(*) AS n FROM actions").get()?.n);
     if (actions > 0) onPacking(actions);
-    database.exec(PACKED_TABLES);
+    database.exec(`${PACKED_TABLES}${PROMISES}`);
     packActions(ledger);
     database.exec(
       `${FORGET_LISTED_TICKETS}; DROP TABLE actions; DROP TABLE identities; PRAGMA user_version = ${LEDGER_VERSION};`,
@@ -317,6 +318,19 @@ export function migrate(
   if (Number(database.prepare("PRAGMA freelist_count").get()?.freelist_count) > MOST_FREE_PAGES)
     giveBackPages(database);
 }
+
+/** For people, in any SQLite client: every promise as text. */
+const PROMISES = `
+CREATE VIEW promises AS
+WITH RECURSIVE places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place < ${BLOCK_ACTIONS - 1}),
+given AS (
+  SELECT run, chunk, first + place AS seq, at, promises, place, lower(hex(substr(promises, 16 * place + 1, 16))) AS digits
+  FROM blocks JOIN runs USING (run_no) JOIN places ON place < count WHERE promises IS NOT NULL)
+SELECT run, chunk, seq, at, CASE typeof(promises) WHEN 'blob'
+  THEN substr(digits, 1, 8) || '-' || substr(digits, 9, 4) || '-' || substr(digits, 13, 4) || '-' || substr(digits, 17, 4) || '-' || substr(digits, 21)
+  ELSE promises ->> place END AS action_promise
+FROM given WHERE CASE typeof(promises) WHEN 'blob' THEN digits <> '${"0".repeat(32)}' ELSE promises ->> place IS NOT NULL END;
+`;
 
 /** Pages of a small ledger are used again soon. */
 const MOST_FREE_PAGES = 1000;

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import type { Severity } from "../actions/problem.ts";
-import { CrossActionChecks, type KnownState, NOTHING_KNOWN } from "../checks/cross-action.ts";
+import { CrossActionChecks, type KnownState, type KnownTicket, NOTHING_KNOWN } from "../checks/cross-action.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { syncDirectory } from "../disk/sync.ts";
@@ -350,9 +350,8 @@ function allowedRows(allowance: Allowance, read: number): number {
 
 function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks {
   const known = options.ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(options.ledger, options.pending);
-  // What is sent again on purpose would meet its own traces: the holder it made, the check-in it made.
   const knownState: KnownState = options.again
-    ? { ...NOTHING_KNOWN, event: known.event, isKnownId: known.isKnownId }
+    ? { ...NOTHING_KNOWN, event: known.event, isKnownId: known.isKnownId, ticket: (ref) => asSold(known.ticket(ref)) }
     : known;
   return new CrossActionChecks({
     knownState,
@@ -362,6 +361,13 @@ function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks 
     severityOf: severityIn(options.severities),
   });
 }
+
+/** What is sent again on purpose would meet its own traces: the holder it made, the check-in it made. */
+const asSold = (ticket: KnownTicket | undefined): KnownTicket | undefined => {
+  if (ticket === undefined) return undefined;
+  const { holder: _, ...rest } = ticket;
+  return { ...rest, state: "sold" };
+};
 
 async function keepSelected(directory: string, selection: Selection, candidates: number): Promise<void> {
   const from = candidateFiles(directory);

@@ -30,6 +30,31 @@ async function interrupted(): Promise<Field> {
   return field;
 }
 
+test("a row that is sent alone with --again knows that its ticket was sold, and not who holds it by that row", async () => {
+  const field = await openField();
+  await field.write(
+    "tickets.config.yaml",
+    "environments: {local: {complete: true}}\nrules: {ticket-not-sold: error}\n",
+  );
+  const line = (action: string, data: object): string => `${JSON.stringify({ action, data })}\n`;
+  const resale = line("resoldTicket", { ticketId: "A", userId: "v", price: "2", orderTime: 1768600100 });
+  await field.write(
+    "night.ndjson",
+    line("newEvent", { eventId: "E", currency: "EUR" }) +
+      line("soldTicket", { eventId: "E", ticketId: "A", userId: "u", price: "1", orderTime: 1768600000 }) +
+      resale,
+  );
+  expect((await field.stream(["night.ndjson"])).exitCode).toBe(0);
+  await field.write("alone.ndjson", update("A", 1));
+  const done = await field.stream(["alone.ndjson"], { again: true });
+  expect(done.said).not.toContain("ticket-not-sold");
+  expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 } } });
+  await field.write("alone.ndjson", resale);
+  expect((await field.stream(["alone.ndjson"], { again: true, dryRun: true })).exitCode).toBe(0);
+  await field.write("alone.ndjson", update("B", 1));
+  expect((await field.stream(["alone.ndjson"], { again: true })).exitCode).toBe(3);
+});
+
 describe("after an interrupted --again", () => {
   test("the same command finishes it and sends nothing beside it", async () => {
     const field = await interrupted();

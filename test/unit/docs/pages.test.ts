@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../../src/cli/program.ts";
 import { EXIT_CODES } from "../../../src/failure.ts";
+import { defineActionsView } from "../../../src/ledger/actions-view.ts";
 import { wrap } from "../../../src/ledger/open-ledger.ts";
 import { migrate } from "../../../src/ledger/schema.ts";
 import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";
@@ -129,7 +130,9 @@ describe("exit codes in the docs", () => {
 describe("docs/ledger.md", () => {
   const page = readPage("docs/ledger.md");
   const database = new DatabaseSync(":memory:");
-  migrate(database, wrap(database, ":memory:"), 0, () => {});
+  const ledger = wrap(database, ":memory:");
+  migrate(database, ledger, 0, () => {});
+  defineActionsView(database, ledger);
 
   const columns = database
     .prepare(
