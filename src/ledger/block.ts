@@ -71,7 +71,7 @@ export function decodeOrigins(text: string): readonly Origin[] {
   });
 }
 
-const UUID_BYTES = 16;
+export const UUID_BYTES = 16;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 type Promises = readonly (string | undefined)[];
@@ -95,21 +95,29 @@ const NIBBLES = Uint8Array.from({ length: 128 }, (_, code) => {
   return digit === -1 ? 255 : digit;
 });
 const HYPHEN = 0x2d;
-const [UUID_LENGTH, HYPHENS] = [36, new Set([8, 13, 18, 23])];
+export const UUID_LENGTH = 36;
+const HYPHENS = [8, 13, 18, 23];
 /** Where the digits of a UUID stand. */
-const DIGITS = Array.from({ length: UUID_LENGTH }, (_, at) => at).filter((at) => !HYPHENS.has(at));
+const DIGITS = Array.from({ length: UUID_LENGTH }, (_, at) => at).filter((at) => !HYPHENS.includes(at));
 
-/** Whether it is one, and not the one of zeros, which would read as none. */
-function packUuid(promise: string, packed: Buffer, start: number): boolean {
-  if (promise.length !== UUID_LENGTH) return false;
-  for (const at of HYPHENS) if (promise.charCodeAt(at) !== HYPHEN) return false;
+const text = Buffer.alloc(UUID_LENGTH);
+
+function packUuid(promise: string, packed: Buffer, to: number): boolean {
+  return (
+    promise.length === UUID_LENGTH && text.write(promise, "utf8") === UUID_LENGTH && packUuidAt(text, 0, packed, to)
+  );
+}
+
+/** Packs a UUID that stands in bytes, if it is one in lower case, and not the one of zeros, which would read as none. */
+export function packUuidAt(bytes: Uint8Array, from: number, packed: Uint8Array, to: number): boolean {
+  for (const at of HYPHENS) if (bytes[from + at] !== HYPHEN) return false;
   let any = 0;
   for (let digit = 0; digit < DIGITS.length; digit += 2) {
-    const high = NIBBLES[promise.charCodeAt(DIGITS[digit] ?? 0)] ?? 255;
-    const low = NIBBLES[promise.charCodeAt(DIGITS[digit + 1] ?? 0)] ?? 255;
+    const high = NIBBLES[bytes[from + (DIGITS[digit] ?? 0)] ?? 0] ?? 255;
+    const low = NIBBLES[bytes[from + (DIGITS[digit + 1] ?? 0)] ?? 0] ?? 255;
     if ((high | low) > 15) return false;
     any |= high | low;
-    packed[start + digit / 2] = (high << 4) | low;
+    packed[to + digit / 2] = (high << 4) | low;
   }
   return any !== 0;
 }

@@ -89,7 +89,7 @@ export function labelIn(line: string): (RunLabel & { readonly seq: number }) | u
 
 /** JSON text, put together by hand: that takes a fifth of the time. */
 function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): string {
-  const label = `"environment":${quoted(environment)},"run":"${run}","seq":`;
+  const label = `"environment":${quotedText(environment)},"run":"${run}","seq":`;
   let source: string | undefined;
   let from = "";
   let lines = "";
@@ -97,14 +97,14 @@ function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): str
     const { eventId, ticketId, nftId, actionPromise, response } = row;
     if (row.source !== source) {
       source = row.source;
-      from = `{"source":${quoted(source)},"line":`;
+      from = `{"source":${quotedText(source)},"line":`;
     }
     lines += `${from}${row.line},"action":"${row.action}",`;
-    if (eventId !== undefined) lines += `"eventId":${quoted(eventId)},`;
-    if (ticketId !== undefined) lines += `"ticketId":${quoted(ticketId)},`;
-    if (nftId !== undefined) lines += `"nftId":${quoted(nftId)},`;
-    lines += row.outcome === "accepted" ? '"status":"success",' : `"status":${quoted(row.status)},`;
-    if (actionPromise !== undefined) lines += `"actionPromise":${quoted(actionPromise)},`;
+    if (eventId !== undefined) lines += `"eventId":${quotedText(eventId)},`;
+    if (ticketId !== undefined) lines += `"ticketId":${quotedText(ticketId)},`;
+    if (nftId !== undefined) lines += `"nftId":${quotedText(nftId)},`;
+    lines += row.outcome === "accepted" ? '"status":"success",' : `"status":${quotedText(row.status)},`;
+    if (actionPromise !== undefined) lines += `"actionPromise":${quotedText(actionPromise)},`;
     lines += `${label}${row.seq},"chunk":${row.chunk},"at":"${row.at}"`;
     lines += response === undefined ? "}\n" : `,"response":${jsonText(parseJson(response))}}\n`;
   }
@@ -114,7 +114,9 @@ function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): str
 /** Whether JSON writes the text as it is. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text)));
+/** A text as a line writes it. */
+export const quotedText = (text: string): string =>
+  PLAIN.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text));
 
 /** What came from elsewhere must not steer the terminal on which a file is looked at. */
 const jsonText = (value: unknown): string => escapeUnseen(stringifyJson(value));

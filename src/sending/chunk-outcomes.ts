@@ -1,8 +1,10 @@
 /** An answer that was read becomes outcomes, and lines of the promises. */
 
+import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
+import { asBuffer } from "../disk/buffers.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";
-import { encodePromises } from "../ledger/block.ts";
+import { encodePromises, UUID_BYTES, UUID_LENGTH } from "../ledger/block.ts";
 import {
   type Exception,
   insertBlock,
@@ -17,10 +19,13 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
+import { plainPromiseLines } from "../outputs/plain-promise-lines.ts";
+import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/files/chunk-actions.ts";
-import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
+import { actionAt, RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders } from "../plan/files/plan.ts";
 import { ITEM_DOUBTS, type ItemOutcome } from "./answer.ts";
+import type { PlainAnswer } from "./fast/plain-answer.ts";
 import type { PackedPart } from "./pack-chunk.ts";
 
 /** A chunk's actions, and where they came from. */
@@ -52,8 +57,41 @@ export interface DecidedChunk {
   /** Parts that are in doubt, with what the service said of their actions. */
   readonly doubts: readonly Stretch[];
   readonly doubted: readonly { readonly seq: number; readonly response: string }[];
-  /** Actions whose outcome is known. */
-  readonly known: readonly ToldOutcome[];
+  /** The lines of the promises. */
+  readonly lines: (style: LineStyle) => string | Uint8Array;
+}
+
+/** The same of a plain answer: all of its actions were accepted. */
+export function decidePlain(
+  facts: ChunkFacts,
+  answer: PlainAnswer,
+  at: string,
+  packed: readonly PackedPart[],
+): DecidedChunk {
+  const { chunk, index } = facts;
+  const blocks = packed.map(({ first, count, ...part }): NewBlock => {
+    const from = (first - chunk.first) * UUID_BYTES;
+    const promises = answer.promises.subarray(from, from + count * UUID_BYTES);
+    return { first, count, chunk: chunk.chunk, outcome: "accepted", at, promises, ...part, exceptions: [] };
+  });
+  const tallies = new Map<ActionName, Tally>();
+  for (let record = 0; record < index.length; record += RECORD_BYTES) {
+    const action = actionAt(index, record);
+    const tally = tallies.get(action);
+    if (tally === undefined) tallies.set(action, { chunk: chunk.chunk, action, outcome: "accepted", actions: 1 });
+    else tally.actions += 1;
+  }
+  const lines: DecidedChunk["lines"] = ({ label, format, safeCsv }) => {
+    const promised = { ...answer, length: UUID_LENGTH };
+    if (format === "ndjson") return plainPromiseLines({ ...facts, promised, at }, label);
+    const text = asBuffer(answer.body).toString("latin1");
+    const itemOf = (seq: number): ItemFacts => {
+      const start = answer.starts[seq - chunk.first] ?? 0;
+      return { outcome: "accepted", status: "success", actionPromise: text.slice(start, start + UUID_LENGTH) };
+    };
+    return promiseLines(toOutcomes(facts, itemOf, at), label, format, safeCsv);
+  };
+  return { chunk, blocks, tallies: [...tallies.values()], doubts: [], doubted: [], lines };
 }
 
 /** @param packed of the same chunk. */
@@ -75,7 +113,7 @@ export function decideChunk(
     tallies: talliesOf(known),
     doubts: isWhole ? [] : doubtfulParts(facts, items),
     doubted,
-    known,
+    lines: ({ label, format, safeCsv }) => promiseLines(known, label, format, safeCsv),
   };
 }
 

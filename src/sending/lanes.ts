@@ -3,6 +3,7 @@
 import { Failure } from "../failure.ts";
 import { chunksOf } from "../ledger/runs.ts";
 import type { ServiceClient } from "./client.ts";
+import { plainAnswers } from "./fast/plain-answer.ts";
 import { promisesOfRun } from "./run-promises.ts";
 import { type Common, type LaneEnd, type SendContext, type Stop, sendLane } from "./send.ts";
 
@@ -23,6 +24,7 @@ export async function sendLanes(
     rejected: 0,
     answers: 0,
     promises: promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned),
+    plain: plainAnswers(),
     toldWithoutStatus: false,
     notBefore: 0,
     halt: halt.signal,

@@ -69,9 +69,8 @@ export async function outcomesOf(
  * Writes the promises of a chunk that is settled. After it resolves every line is on disk. If the process dies in between, the
  * ledger knows that the lines are missing (`projectUnwritten`).
  */
-export async function projectDecided(context: ProjectContext, { chunk, known }: DecidedChunk): Promise<void> {
-  const { label, format, safeCsv } = context.promises.style;
-  await project(context, chunk.chunk, promiseLines(known, label, format, safeCsv));
+export async function projectDecided(context: ProjectContext, { chunk, lines }: DecidedChunk): Promise<void> {
+  await project(context, chunk.chunk, lines(context.promises.style));
 }
 
 type ProjectContext = Omit<RecordContext, "plan">;

@@ -1,13 +1,19 @@
 /** The actionPromises that a run was given, so that none counts for two actions. */
 
 import { randomInt } from "node:crypto";
-import { hash128 } from "../actions/hash128.ts";
+import { hash128, hash128Ascii } from "../actions/hash128.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
 
 export interface RunPromises {
   has(promise: string): boolean;
   add(promise: string): void;
+  /**
+   * Adds promises of ASCII that stand in bytes, if none of them was added before and no two are alike; else none.
+   *
+   * @param starts where each begins.
+   */
+  addNew(bytes: Uint8Array, starts: Int32Array, length: number): boolean;
 }
 
 /** Slots for the smallest run. */
@@ -54,7 +60,30 @@ export function createRunPromises(expected = 0): RunPromises {
     hash128(promise, seed, hash);
     hash[0] ||= 1;
   };
+  const digestAscii = (bytes: Uint8Array, from: number, to: number): void => {
+    hash128Ascii(bytes, from, to, seed, hash);
+    hash[0] ||= 1;
+  };
   return {
+    addNew(bytes, starts, length) {
+      const digests = new Uint32Array(2 * starts.length);
+      const among = new Map<number, number>();
+      for (const [at, start] of starts.entries()) {
+        digestAscii(bytes, start, start + length);
+        const [high, low] = [hash[0] ?? 0, hash[1] ?? 0];
+        const slot = find(high, low);
+        // Two that look alike by half of their hash are rare enough to be left to the reference.
+        if (slots[2 * slot] !== 0 || among.has(high)) return false;
+        among.set(high, at);
+        digests[2 * at] = high;
+        digests[2 * at + 1] = low;
+      }
+      for (let at = 0; at < digests.length; at += 2) {
+        if (used >= 0.75 * (mask + 1)) grow();
+        put(digests[at] ?? 0, digests[at + 1] ?? 0);
+      }
+      return true;
+    },
     has(promise) {
       digest(promise);
       const slot = find(hash[0] ?? 0, hash[1] ?? 0);

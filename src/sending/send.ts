@@ -5,14 +5,16 @@ import { cleanText } from "../actions/text.ts";
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
+import { UUID_LENGTH } from "../ledger/block.ts";
 import type { Tally } from "../ledger/blocks.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
-import { sentActions } from "../plan/files/chunk-actions.ts";
-import { type AnswerHeaders, type Exchange, type ItemOutcome, type Reading, readExchange } from "./answer.ts";
+import { type ChunkActions, sentActions } from "../plan/files/chunk-actions.ts";
+import { type AnswerHeaders, type Exchange, isBelieved, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
-import { type ChunkFacts, decideChunk } from "./chunk-outcomes.ts";
+import { type ChunkFacts, decideChunk, decidePlain } from "./chunk-outcomes.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./chunk-parts.ts";
 import type { ServiceClient } from "./client.ts";
+import type { PlainAnswer, PlainAnswers } from "./fast/plain-answer.ts";
 import { type PackedPart, packChunk } from "./pack-chunk.ts";
 import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
@@ -88,6 +90,8 @@ export interface Common {
   rejected: number;
   /** The promises of all lanes, and of earlier processes of this run. */
   readonly promises: RunPromises;
+  /** What answers of this run look like. */
+  readonly plain: PlainAnswers;
   /** An answer without a status of its own has been reported. */
   toldWithoutStatus: boolean;
   /** How many answers decided a chunk. As long as it grows, the service is there and takes something. */
@@ -198,7 +202,7 @@ async function prepare(sender: Sender): Promise<ChunkFacts | LaneEnd> {
 interface Landed {
   readonly facts: ChunkFacts;
   readonly exchange: Exchange;
-  readonly reading: Reading;
+  readonly reading: Reading | PlainReading;
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
   /** The chunk as the ledger keeps it. */
@@ -221,7 +225,6 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   await Promise.race([leaving, flying]);
   await turn();
   const packing = packChunk(facts);
-  const sent = sentActions(actions);
   if (following !== undefined) plan.expect(following);
   const failed = await log.record().then(
     () => undefined,
@@ -230,14 +233,39 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   const exchange = await flying;
   crashPoint("answered");
   const at = new Date().toISOString();
-  const reading = readExchange(exchange, sent, environment.retryStatuses, common.promises);
+  const reading = readPlain(exchange, actions, common) ?? readWhole(exchange, actions, environment, common);
   return { facts, exchange, reading, at, packed: await packing, failed };
+}
+
+/** An answer like those before it, which the reference need not read. */
+function readPlain(exchange: Exchange, actions: ChunkActions, { plain, promises }: Common): PlainReading | undefined {
+  if (exchange.kind !== "answer" || !isBelieved(exchange)) return undefined;
+  const answer = plain.read(exchange.body, actions);
+  if (answer === undefined || !promises.addNew(answer.body, answer.starts, UUID_LENGTH)) return undefined;
+  return { kind: "plain", answer };
+}
+
+function readWhole(
+  exchange: Exchange,
+  actions: ChunkActions,
+  { retryStatuses }: ServiceHabits,
+  { plain, promises }: Common,
+): Reading {
+  const reading = readExchange(exchange, sentActions(actions), retryStatuses, promises);
+  if (exchange.kind === "answer" && reading.kind === "decided" && reading.hasStatus)
+    plain.learn(exchange.body, actions, reading.items);
+  return reading;
+}
+
+interface PlainReading {
+  readonly kind: "plain";
+  readonly answer: PlainAnswer;
 }
 
 /** Notes what became of the chunk. Returns why the lane ends, if it does. */
 async function conclude(sender: Sender, landed: Landed): Promise<LaneEnd | undefined> {
   const { reading, failed } = landed;
-  if (reading.kind === "decided") return takeAnswer(sender, landed, reading);
+  if (reading.kind === "plain" || reading.kind === "decided") return takeAnswer(sender, landed, reading);
   await noteUndecided(sender, landed, reading);
   if (failed !== undefined) throw failed.cause;
   const { chunk } = landed.facts;
@@ -264,20 +292,24 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 async function takeAnswer(
   { context: { ledger, runNo, progress }, lane: { number, common }, log }: Sender,
   { facts, exchange, at, packed, failed }: Landed,
-  { items, hasStatus }: Decided,
+  reading: Decided | PlainReading,
 ): Promise<LaneEnd | undefined> {
   if (exchange.kind !== "answer") throw new Error("an answer decided that never came");
   const { chunk } = facts;
   const { status } = exchange;
   common.answers += 1;
-  if (!hasStatus && !common.toldWithoutStatus) {
+  if (reading.kind === "decided" && !reading.hasStatus && !common.toldWithoutStatus) {
     common.toldWithoutStatus = true;
     progress.withoutStatus();
   }
-  common.rejected += countItems(items).rejected;
-  log.conclude(chunk, { event: "answer", decided: decideChunk(facts, items, at, packed), status, at });
-  free(exchange.body);
-  const isDoubtful = items.some(({ outcome }) => outcome === "in doubt");
+  const decided =
+    reading.kind === "plain"
+      ? decidePlain(facts, reading.answer, at, packed)
+      : decideChunk(facts, reading.items, at, packed);
+  common.rejected += countTallies(decided.tallies).rejected;
+  log.conclude(chunk, { event: "answer", decided, status, at });
+  if (reading.kind === "decided") free(exchange.body);
+  const isDoubtful = decided.doubted.length > 0;
   if (failed !== undefined || isDoubtful) await log.record();
   if (failed !== undefined) throw failed.cause;
   if (!isDoubtful) return undefined;
@@ -352,16 +384,6 @@ function countTallies(tallies: readonly Tally[]): { readonly accepted: number; r
   const sumOf = (wanted: Tally["outcome"]): number =>
     tallies.reduce((sum, { outcome, actions }) => sum + (outcome === wanted ? actions : 0), 0);
   return { accepted: sumOf("accepted"), rejected: sumOf("rejected") };
-}
-
-function countItems(items: readonly ItemOutcome[]): { readonly accepted: number; readonly rejected: number } {
-  let accepted = 0;
-  let rejected = 0;
-  for (const { outcome } of items) {
-    if (outcome === "accepted") accepted += 1;
-    if (outcome === "rejected") rejected += 1;
-  }
-  return { accepted, rejected };
 }
 
 function waitBefore(retry: number, { retryAfter, date }: AnswerHeaders): number {

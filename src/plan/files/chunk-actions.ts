@@ -8,6 +8,8 @@ export interface ChunkActions {
   /** The request body: a JSON array of the actions. */
   readonly body: Uint8Array;
   readonly count: number;
+  /** `PLACES` numbers for each. */
+  readonly places: Int32Array;
   /** Reads an action by its place, from 0. */
   read(at: number): ReadAction;
   /** The lines of actions from a place to before another, each with a newline, as they stand in the plan. */
@@ -20,9 +22,15 @@ export interface SentAction {
   readonly data: Readonly<Partial<Record<"eventId" | "ticketId" | "nftId", string | null | undefined>>>;
 }
 
-/** Numbers that are kept of an action: start and end in the body of itself, then of the JSON of its ids. */
-const PLACES = 8;
-const [START, END, EVENT, TICKET, NFT] = [0, 1, 2, 4, 6];
+/**
+ * Numbers that are kept of an action: start and end in the body of itself, then of the JSON of its ids. Both are 0 for an id
+ * that it does not give.
+ */
+export const PLACES = 8;
+const [START, END] = [0, 1];
+/** By id, where among them its start is. */
+export const ID_PLACES = { eventId: 2, ticketId: 4, nftId: 6 } as const;
+const { eventId: EVENT, ticketId: TICKET, nftId: NFT } = ID_PLACES;
 
 const [OPEN, CLOSE, COMMA, NEWLINE] = [0x5b, 0x5d, 0x2c, 0x0a];
 const [QUOTE, BACKSLASH, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x7b, 0x7d];
@@ -144,6 +152,7 @@ function actionsAt(body: Uint8Array, places: Int32Array): ChunkActions {
   return {
     body,
     count: places.length / PLACES,
+    places,
     read(at) {
       const base = at * PLACES;
       const place = (which: number): number => places[base + which] ?? 0;

@@ -76,6 +76,13 @@ export function writePlainOrigin(
 export const plainActionAt = (buffer: Buffer, at: number): ActionName | undefined =>
   BY_CODE.get(buffer.readUInt32LE(at + 12) & ~UNTIMED);
 
+/** The action of any record. */
+export function actionAt(buffer: Buffer, at: number): ActionName {
+  const action = BY_CODE.get(buffer.readUInt32LE(at + 12) & CODE & ~(UNTIMED | KEYED | FURTHER));
+  if (action === undefined) throw new Error("the plan's index is damaged");
+  return action;
+}
+
 export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at);
 export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
 export const rowAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 8);

@@ -14,7 +14,7 @@ import { outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
 import { NOTHING_PENDING } from "../../../src/ledger/pending.ts";
 import { addChunks, chunksOf, countRun, enterRun } from "../../../src/ledger/runs.ts";
 import { LEDGER_VERSION } from "../../../src/ledger/schema.ts";
-import { type LineStyle, promiseLines } from "../../../src/outputs/promise-lines.ts";
+import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { ItemOutcome } from "../../../src/sending/answer.ts";
@@ -53,7 +53,7 @@ function answer(ledger: Ledger): void {
 async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
   const decided = decideChunk(facts, items, AT, await packChunk(facts));
   ledger.transaction(() => storeDecided(ledger, decided));
-  return promiseLines(decided.known, STYLE.label, STYLE.format, STYLE.safeCsv);
+  return String(decided.lines(STYLE));
 }
 
 describe("a chunk with an answer of every kind", () => {

@@ -1,0 +1,241 @@
+/**
+ * Answers that say of every action that it was accepted, in the very words of an earlier answer which the reference has read
+ * (answer.ts): only ids and promises differ. Any other answer goes to the reference.
+ */
+
+import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
+import { packUuidAt, UUID_BYTES, UUID_LENGTH } from "../../ledger/block.ts";
+import { type ChunkActions, ID_PLACES, PLACES } from "../../plan/files/chunk-actions.ts";
+import type { ItemOutcome } from "../answer.ts";
+
+/** All actions of a chunk were accepted, each with a promise that is a UUID in lower case. */
+export interface PlainAnswer {
+  readonly body: Uint8Array;
+  /** Where each promise begins in the body. */
+  readonly starts: Int32Array;
+  /** 16 bytes each. */
+  readonly promises: Buffer;
+}
+
+/** Learns from answers that the reference has read, and reads those that are like them. */
+export interface PlainAnswers {
+  learn(body: Buffer, actions: ChunkActions, items: readonly ItemOutcome[]): void;
+  /** Undefined for an answer that the reference has to read. */
+  read(body: Buffer, actions: ChunkActions): PlainAnswer | undefined;
+}
+
+/** Answers from which is learnt. One whose words differ each time will not become plain. */
+const MOST_LEARNT = 8;
+
+export function plainAnswers(): PlainAnswers {
+  let form: AnswerForm | undefined;
+  let left = IS_FAST_PATH_ON ? MOST_LEARNT : 0;
+  return {
+    learn(body, actions, items) {
+      if (left === 0 || items.some(({ outcome }) => outcome !== "accepted")) return;
+      left -= 1;
+      form = learnForm(body, actions, items, form) ?? form;
+    },
+    read: (body, actions) => (form === undefined ? undefined : readByForm(form, body, actions)),
+  };
+}
+
+type IdField = keyof typeof ID_PLACES;
+
+const ID_FIELDS = Object.keys(ID_PLACES) as readonly IdField[]; // the keys of a constant object literal
+
+/** The item of an action of one kind: pieces that are always the same, and what stands between them. */
+interface ItemForm {
+  /** One more than the holes. */
+  readonly pieces: readonly Buffer[];
+  /** `promise`, or the place of an id. */
+  readonly holes: readonly (number | "promise")[];
+}
+
+interface AnswerForm {
+  readonly head: Buffer;
+  readonly between: Buffer;
+  readonly tail: Buffer;
+  /** By `kindOf` its action. */
+  readonly items: ReadonlyMap<number, ItemForm>;
+}
+
+/** The name of the action and which ids it gives. Its name is told by two letters and its length, well enough to look for a form. */
+function kindOf({ body, places }: ChunkActions, at: number): number {
+  const base = at * PLACES;
+  const name = (places[base] ?? 0) + NAME;
+  const given = ID_FIELDS.reduce((bits, field) => bits * 2 + (places[base + ID_PLACES[field]] === 0 ? 0 : 1), 0);
+  return (((body[name] ?? 0) * 256 + (body[name + 1] ?? 0)) * 256 + (body[name + 2] ?? 0)) * 8 + given;
+}
+
+/** Where the name begins in an action as the planner writes it. */
+const NAME = '{"action":"'.length;
+
+// ---- learning ----
+
+function learnForm(
+  body: Buffer,
+  actions: ChunkActions,
+  items: readonly ItemOutcome[],
+  before: AnswerForm | undefined,
+): AnswerForm | undefined {
+  const text = body.toString("latin1");
+  const spans = itemSpans(text);
+  const [first, second, last] = [spans?.[0], spans?.[1], spans?.at(-1)];
+  if (spans?.length !== actions.count || first === undefined || last === undefined) return undefined;
+  const head = body.subarray(0, first.start);
+  const tail = body.subarray(last.end);
+  const between = second === undefined ? before?.between : body.subarray(first.end, second.start);
+  const known = new Map(
+    before !== undefined && head.equals(before.head) && tail.equals(before.tail) ? before.items : [],
+  );
+  for (const [at, { start, end }] of spans.entries()) {
+    const kind = kindOf(actions, at);
+    const item = items[at];
+    if (known.has(kind) || item?.outcome !== "accepted") continue;
+    const form = itemForm(text.slice(start, end), actions, at, item.actionPromise);
+    if (form !== undefined) known.set(kind, form);
+  }
+  return { head: Buffer.from(head), between: Buffer.from(between ?? ","), tail: Buffer.from(tail), items: known };
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where the items stand in an answer that the reference has read: in the list called data of its outermost object. */
+function itemSpans(text: string): readonly Span[] | undefined {
+  let at = skipBlanks(text, 0);
+  if (text[at] !== "{") return undefined;
+  at = skipBlanks(text, at + 1);
+  while (text[at] === '"') {
+    const keyEnd = valueEnd(text, at);
+    const key = text.slice(at, keyEnd);
+    at = skipBlanks(text, skipBlanks(text, keyEnd) + 1);
+    if (key === '"data"') return spansOfList(text, at);
+    at = skipBlanks(text, valueEnd(text, at));
+    if (text[at] === ",") at = skipBlanks(text, at + 1);
+  }
+  return undefined;
+}
+
+function spansOfList(text: string, list: number): readonly Span[] {
+  const spans: Span[] = [];
+  for (let at = skipBlanks(text, list + 1); text[at] === "{"; ) {
+    const end = valueEnd(text, at);
+    spans.push({ start: at, end });
+    at = skipBlanks(text, end);
+    if (text[at] === ",") at = skipBlanks(text, at + 1);
+  }
+  return spans;
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (/[ \t\r\n\u00ef\u00bb\u00bf]/.test(text[at] ?? "")) at += 1; // the last three: a byte order mark
+  return at;
+}
+
+/** The end of a JSON value of sound JSON. */
+function valueEnd(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at += 1) {
+    const sign = text[at];
+    if (sign === '"') {
+      for (at += 1; text[at] !== '"'; at += 1) if (text[at] === "\\") at += 1;
+      if (depth === 0) return at + 1;
+    } else if (sign === "{" || sign === "[") depth += 1;
+    else if (sign === "}" || sign === "]") {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+      if (depth < 0) return at;
+    } else if (depth === 0 && (sign === "," || /\s/.test(sign ?? ""))) return at;
+  }
+  return text.length;
+}
+
+/** @param text of the item, a byte a character. */
+function itemForm(text: string, actions: ChunkActions, at: number, promise: string): ItemForm | undefined {
+  const holes: { readonly start: number; readonly end: number; readonly is: number | "promise" }[] = [];
+  const hole = (key: string, value: string, is: number | "promise"): boolean => {
+    const start = text.indexOf(value);
+    if (start === -1 || text.includes(value, start + 1)) return false;
+    if (!new RegExp(`"${key}"\\s*:\\s*$`).test(text.slice(0, start))) return false;
+    // Without its quotes.
+    holes.push({ start: start + 1, end: start + value.length - 1, is });
+    return true;
+  };
+  if (!hole("actionPromise", `"${promise}"`, "promise")) return undefined;
+  const said = JSON.parse(Buffer.from(text, "latin1").toString("utf8")) as Readonly<Record<string, unknown>>; // the reference has read it
+  for (const field of ID_FIELDS) {
+    const place = at * PLACES + ID_PLACES[field];
+    const [start, end] = [actions.places[place] ?? 0, actions.places[place + 1] ?? 0];
+    const isSaid = said[field] !== undefined && said[field] !== null;
+    if (start === 0 && isSaid) return undefined;
+    if (start === 0 || !isSaid) continue;
+    const value = Buffer.from(actions.body.subarray(start, end)).toString("latin1");
+    if (!hole(field, value, ID_PLACES[field])) return undefined;
+  }
+  holes.sort((one, other) => one.start - other.start);
+  const ends = [0, ...holes.map(({ end }) => end)];
+  const pieces = ends.map((end, number) => Buffer.from(text.slice(end, holes[number]?.start), "latin1"));
+  return { pieces, holes: holes.map(({ is }) => is) };
+}
+
+// ---- reading ----
+
+function readByForm(form: AnswerForm, body: Buffer, actions: ChunkActions): PlainAnswer | undefined {
+  const { head, between, tail, items } = form;
+  const { count } = actions;
+  const starts = new Int32Array(count);
+  const promises = Buffer.allocUnsafe(count * UUID_BYTES);
+  let at = isAt(body, 0, head) ? head.length : -1;
+  let kind = -1;
+  let item: ItemForm | undefined;
+  for (let number = 0; number < count && at !== -1; number += 1) {
+    if (number > 0) at = isAt(body, at, between) ? at + between.length : -1;
+    const next = kindOf(actions, number);
+    if (next !== kind) item = items.get(next);
+    kind = next;
+    if (item === undefined || at === -1) return undefined;
+    at = readItem(item, body, at, actions, number, starts, promises);
+  }
+  const isWhole = at !== -1 && isAt(body, at, tail) && at + tail.length === body.length;
+  return isWhole ? { body, starts, promises } : undefined;
+}
+
+/** Where the item ends; -1 for one that is not of the form. */
+function readItem(
+  { pieces, holes }: ItemForm,
+  body: Buffer,
+  from: number,
+  { body: sent, places }: ChunkActions,
+  number: number,
+  starts: Int32Array,
+  promises: Buffer,
+): number {
+  let at = from;
+  for (let part = 0; part < pieces.length; part += 1) {
+    const piece = pieces[part];
+    if (piece === undefined || !isAt(body, at, piece)) return -1;
+    at += piece.length;
+    const hole = holes[part];
+    if (hole === undefined) continue;
+    if (hole === "promise") {
+      if (!packUuidAt(body, at, promises, number * UUID_BYTES)) return -1;
+      starts[number] = at;
+      at += UUID_LENGTH;
+      continue;
+    }
+    const place = number * PLACES + hole;
+    const [start, end] = [(places[place] ?? 0) + 1, (places[place + 1] ?? 0) - 1];
+    for (let byte = start; byte < end; byte += 1, at += 1) if (body[at] !== sent[byte]) return -1;
+  }
+  return at;
+}
+
+function isAt(bytes: Uint8Array, from: number, piece: Uint8Array): boolean {
+  for (let at = 0; at < piece.length; at += 1) if (bytes[from + at] !== piece[at]) return false;
+  return true;
+}
