@@ -1,7 +1,7 @@
 /** Actions that follow each other in a plan, as one row of `blocks` holds them. Pure. */
 
 import { promisify } from "node:util";
-import { zstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { constants, type ZstdOptions, zstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 
@@ -40,10 +40,17 @@ export function readActionLine(line: string): SentAction {
 }
 
 /** @param lines of actions, with newlines between them or behind each. */
-export const compressLines = (lines: Uint8Array): Buffer => zstdCompressSync(lines);
+export const compressLines = (lines: Uint8Array): Buffer => zstdCompressSync(lines, settingsFor(lines));
 
 /** The same on another thread. */
-export const compressLinesSoon: (lines: Uint8Array) => Promise<Buffer> = promisify(zstdCompress);
+export const compressLinesSoon = (lines: Uint8Array): Promise<Buffer> =>
+  promisify(zstdCompress)(lines, settingsFor(lines));
+
+/** The least memory, which would take longer to be had than a block to be compressed. Other levels save nothing of such lines. */
+const settingsFor = ({ length }: Uint8Array): ZstdOptions => ({
+  pledgedSrcSize: length,
+  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 },
+});
 
 export const decompressLines = (compressed: Uint8Array): Buffer => zstdDecompressSync(compressed);
 

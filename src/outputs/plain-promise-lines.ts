@@ -23,6 +23,7 @@ interface AcceptedChunk {
 /** Room for what is the same in each line, and for the numbers. */
 const MOST_NUMBERS = 64;
 
+/** The lines' memory is their own: whoever has written them may give all of it back. */
 export function plainPromiseLines(accepted: AcceptedChunk, { environment, run }: RunLabel): Buffer {
   const { chunk, actions, index, inputs, promised, at } = accepted;
   const { body, count, places } = actions;
@@ -32,9 +33,14 @@ export function plainPromiseLines(accepted: AcceptedChunk, { environment, run }:
   const longest = sources.reduce((most, { length }) => Math.max(most, length), 0);
   const fixed = longest + label.length + end.length + promised.length + MOST_NUMBERS + MOST_WORDS;
   // An id may be escaped: six bytes for one.
-  let lines = Buffer.allocUnsafe(count * (fixed + 64));
+  let lines = Buffer.allocUnsafeSlow(count * (fixed + 64));
   let used = 0;
-  const put = (bytes: Uint8Array, from = 0, to = bytes.length): void => {
+  const put = (bytes: Uint8Array): void => {
+    lines.set(bytes, used);
+    used += bytes.length;
+  };
+  /** An id or a promise: too short for a call. */
+  const putPart = (bytes: Uint8Array, from: number, to: number): void => {
     for (let byte = from; byte < to; byte += 1, used += 1) lines[used] = bytes[byte] as number; // within its length
   };
   const putNumber = (number: number): void => {
@@ -45,7 +51,7 @@ export function plainPromiseLines(accepted: AcceptedChunk, { environment, run }:
     const record = number * RECORD_BYTES;
     const ids = IDS.reduce((sum, { place }) => sum + (places[base + place + 1] ?? 0) - (places[base + place] ?? 0), 0);
     if (lines.length - used < fixed + 6 * ids) {
-      const wider = Buffer.allocUnsafe(2 * lines.length + fixed + 6 * ids);
+      const wider = Buffer.allocUnsafeSlow(2 * lines.length + fixed + 6 * ids);
       lines.copy(wider, 0, 0, used);
       lines = wider;
     }
@@ -56,14 +62,14 @@ export function plainPromiseLines(accepted: AcceptedChunk, { environment, run }:
       const [from, to] = [places[base + place] ?? 0, places[base + place + 1] ?? 0];
       if (from === 0) continue;
       put(key);
-      if (isPlain(body, from + 1, to - 1)) put(body, from, to);
+      if (isPlain(body, from + 1, to - 1)) putPart(body, from, to);
       else put(Buffer.from(quotedText(parseJson(Buffer.from(body.subarray(from, to)).toString("utf8")) as string))); // a field of text, checked by the planner
       lines[used] = COMMA;
       used += 1;
     }
     put(STATUS);
     const start = promised.starts[number] ?? 0;
-    put(promised.body, start, start + promised.length);
+    putPart(promised.body, start, start + promised.length);
     put(label);
     putNumber(chunk.first + number);
     put(end);

@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
-import { asBuffer } from "../disk/buffers.ts";
+import { asBuffer, free } from "../disk/buffers.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";
 import { encodePromises, UUID_BYTES, UUID_LENGTH } from "../ledger/block.ts";
 import {
@@ -59,6 +59,8 @@ export interface DecidedChunk {
   readonly doubted: readonly { readonly seq: number; readonly response: string }[];
   /** The lines of the promises. */
   readonly lines: (style: LineStyle) => string | Uint8Array;
+  /** Gives back the memory that it was made of, once it is stored and its lines are written. */
+  readonly release: () => void;
 }
 
 /** The same of a plain answer: all of its actions were accepted. */
@@ -81,9 +83,13 @@ export function decidePlain(
     if (tally === undefined) tallies.set(action, { chunk: chunk.chunk, action, outcome: "accepted", actions: 1 });
     else tally.actions += 1;
   }
+  let written: Buffer | undefined;
   const lines: DecidedChunk["lines"] = ({ label, format, safeCsv }) => {
     const promised = { ...answer, length: UUID_LENGTH };
-    if (format === "ndjson") return plainPromiseLines({ ...facts, promised, at }, label);
+    if (format === "ndjson") {
+      written = plainPromiseLines({ ...facts, promised, at }, label);
+      return written;
+    }
     const text = asBuffer(answer.body).toString("latin1");
     const itemOf = (seq: number): ItemFacts => {
       const start = answer.starts[seq - chunk.first] ?? 0;
@@ -91,7 +97,13 @@ export function decidePlain(
     };
     return promiseLines(toOutcomes(facts, itemOf, at), label, format, safeCsv);
   };
-  return { chunk, blocks, tallies: [...tallies.values()], doubts: [], doubted: [], lines };
+  const release = (): void => {
+    // The whole request had left before a plain answer came, so nobody reads its body any more.
+    for (const bytes of [answer.body, answer.promises, index, facts.actions.body]) free(bytes);
+    if (written !== undefined) free(new Uint8Array(written.buffer));
+    for (const { actions, deeds } of packed) for (const bytes of [actions, deeds]) free(bytes);
+  };
+  return { chunk, blocks, tallies: [...tallies.values()], doubts: [], doubted: [], lines, release };
 }
 
 /** @param packed of the same chunk. */
@@ -114,6 +126,7 @@ export function decideChunk(
     doubts: isWhole ? [] : doubtfulParts(facts, items),
     doubted,
     lines: ({ label, format, safeCsv }) => promiseLines(known, label, format, safeCsv),
+    release: () => undefined,
   };
 }
 

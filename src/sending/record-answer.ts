@@ -69,8 +69,9 @@ export async function outcomesOf(
  * Writes the promises of a chunk that is settled. After it resolves every line is on disk. If the process dies in between, the
  * ledger knows that the lines are missing (`projectUnwritten`).
  */
-export async function projectDecided(context: ProjectContext, { chunk, lines }: DecidedChunk): Promise<void> {
+export async function projectDecided(context: ProjectContext, { chunk, lines, release }: DecidedChunk): Promise<void> {
   await project(context, chunk.chunk, lines(context.promises.style));
+  release();
 }
 
 type ProjectContext = Omit<RecordContext, "plan">;

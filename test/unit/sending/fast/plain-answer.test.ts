@@ -106,7 +106,7 @@ const STYLES: readonly LineStyle[] = [
   { label: { environment: "x", run: "7f3a0c11" }, format: "csv", safeCsv: true },
 ];
 
-const seen = ({ lines: _, ...decided }: DecidedChunk) => ({
+const seen = ({ lines: _, release: __, ...decided }: DecidedChunk) => ({
   ...decided,
   tallies: decided.tallies.toSorted((one, other) => (one.action < other.action ? -1 : 1)),
   blocks: decided.blocks.map(({ promises, actions: packed, ...block }) => ({
