@@ -163,12 +163,18 @@ function readLines(path: string): WholeLines {
     if (!existsSync(path)) return { lines: [], length: 0 };
     throw storageFailure(path, cause);
   }
-  // An append that a crash cut short; after a power cut zeros may stand in its place.
+  // An append that a crash cut short; after a power cut zeros may stand in its place, also in front of what arrived of it.
   let length = bytes.length;
   while (length > 0 && bytes[length - 1] === 0) length -= 1;
   length = bytes.lastIndexOf(NEWLINE, length - 1) + 1;
+  for (let start = lastLine(bytes, length); bytes.subarray(start, length).includes(0); start = lastLine(bytes, length))
+    length = start;
   return { lines: bytes.toString("utf8", 0, length).split("\n").slice(0, -1), length };
 }
+
+/** Where the last of some whole lines begins. */
+const lastLine = (bytes: Buffer, length: number): number =>
+  length < 2 ? 0 : bytes.lastIndexOf(NEWLINE, length - 2) + 1;
 
 interface ReadList {
   readonly entries: readonly Entry[];

@@ -170,6 +170,26 @@ it("what the list says of a run lies in its folder too, from where one that was 
   expect(list().content.runs.get(RUN)).toMatchObject({ number: 3, stopped: undefined });
 });
 
+it("a last entry of which only the end arrived before a power cut is cut off, and another line with zeros is damage", async () => {
+  const { open, list, listPath } = await openPlace();
+  using ledger = open();
+  list().sending(ledger, runIn(ledger), PLAN);
+  const before = readFileSync(listPath);
+  const [first = ""] = before.toString().split("\n");
+  list().stopped(ledger, runIn(ledger));
+  const whole = readFileSync(listPath);
+  const written = (zeros: readonly [number, number]): Buffer => Buffer.from(whole).fill(0, ...zeros);
+
+  writeFileSync(listPath, written([before.length, before.length + 100]));
+  expect(readRunList(listPath).runs.get(RUN)).toMatchObject({ number: 1, stopped: undefined });
+  list().stopped(ledger, runIn(ledger));
+  expect(readRunList(listPath).runs.get(RUN)).toMatchObject({ number: 3, stopped: { state: "open" } });
+  expect(readFileSync(listPath).includes(0)).toBe(false);
+
+  writeFileSync(listPath, written([first.length + 10, first.length + 20]));
+  expect(() => readRunList(listPath)).toThrow("damaged in line 2");
+});
+
 it("a run is forgotten also by a list that is made again, until it is sent once more", async () => {
   const { open, list, listPath } = await openPlace();
   mkdirSync(join(listPath, "..", "runs", RUN), { recursive: true });
