@@ -138,11 +138,9 @@ async function changedSegment(
   return undefined;
 }
 
-/** After a power cut zeros may stand where a file had grown and its bytes had not arrived. */
+/** After a power cut zeros may stand where a file had grown and its bytes had not arrived: behind those that had, or before. */
 function isBeginning(tail: Buffer, whole: Buffer): boolean {
-  let end = tail.length;
-  while (end > 0 && tail[end - 1] === 0) end -= 1;
-  return whole.subarray(0, end).equals(tail.subarray(0, end));
+  return tail.every((byte, at) => byte === 0 || byte === whole[at]);
 }
 
 const strange = (why: string, lostRun?: RunLabel): OutputState => ({ state: "strange", why, lostRun });

@@ -94,7 +94,9 @@ describe("an output file", () => {
 });
 
 describe("what an interrupted append left behind", () => {
-  it.each(["t", "three\nfo", "three\nfour\n"])("is cut back: %j", async (tail) => {
+  // After a power cut zeros stand where nothing arrived, wherever that is.
+  const zeros = ["\0\0\0", "thr\0\0\0\0", "\0\0\0\0e\nfour\n", "th\0\0\0\nfour\n"];
+  it.each(["t", "three\nfo", "three\nfour\n", ...zeros])("is cut back: %j", async (tail) => {
     const here = await written();
     await appendFile(here.path, tail);
     const unrecorded = (length: number): string => (length === 8 ? "three\nfour\n" : "wrong length");
@@ -103,6 +105,12 @@ describe("what an interrupted append left behind", () => {
     expect(await here.text()).toBe("one\ntwo\n");
     await here.add(file, "three\nfour\n");
     expect(await here.text()).toBe("one\ntwo\nthree\nfour\n");
+  });
+
+  it.each(["four\n", "\0hree\nfive\n", "three\nfour\n\0"])("is nothing that others added: %j", async (tail) => {
+    const here = await written();
+    await appendFile(here.path, tail);
+    expect(await inspectOutput(here.ledger, here.path, () => "three\nfour\n")).toMatchObject({ state: "strange" });
   });
 
   it.each(["a,", "a,b\n1,"])("and a header among it is written again: %j", async (tail) => {
