@@ -1,13 +1,13 @@
 /** Folders, made as `mkdir -p` makes them. */
 
-import { mkdirSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 
 /**
- * Makes a folder and what is missing above it. Node's own way never ends where a file system takes no folders, as /proc
- * does: there `mkdir` says that the folder above is missing, which is not.
+ * Makes a folder and what is missing above it, so that it survives a power cut. Node's own way never ends where a file
+ * system takes no folders, as /proc does: there `mkdir` says that the folder above is missing, which is not.
  *
  * @throws Failure `storage` with a sentence.
  */
@@ -22,17 +22,36 @@ export function makeFolder(
       mkdirSync(folder, mode);
     } catch (cause) {
       // Another process may have made it just now.
-      if (isFolder(folder)) continue;
-      const code = errorCode(cause) ?? "unknown error";
-      throw new Failure(
-        "storage",
-        `The folder ${cleanText(folder, 300)} can't be created (${REASONS[code] ?? code}).`,
-        {
-          hint,
-          cause,
-        },
-      );
+      if (!isFolder(folder)) throw notCreated(folder, cause, hint);
     }
+    try {
+      syncNames(dirname(folder));
+    } catch (cause) {
+      throw notCreated(folder, cause, hint);
+    }
+  }
+}
+
+function notCreated(folder: string, cause: unknown, hint: string): Failure {
+  const code = errorCode(cause) ?? "unknown error";
+  const why = REASONS[code] ?? code;
+  return new Failure("storage", `The folder ${cleanText(folder, 300)} can't be created (${why}).`, { hint, cause });
+}
+
+/** A folder that is not on the disk takes all that is forced to the disk in it along. */
+function syncNames(folder: string): void {
+  let file: number;
+  try {
+    file = openSync(folder, "r");
+  } catch (cause) {
+    // It may be written, and not read.
+    if (errorCode(cause) === "EACCES") return;
+    throw cause;
+  }
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

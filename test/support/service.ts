@@ -20,6 +20,8 @@ export interface ServiceRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly items: readonly Item[];
+  /** Of the connection, at the client's end. */
+  readonly clientPort: number;
   /** Where the arrival of its headers stands among all that happened on the service: 1, 2, ... */
   readonly startedAt: number;
   /** Likewise the moment before the first byte of its answer. */
@@ -75,7 +77,8 @@ export async function startService(given: ServiceOptions = {}): Promise<Service>
     const startedAt = moment;
     const body = Buffer.concat(await Array.fromAsync<Buffer>(incoming));
     const { method = "", url: path = "", headers } = incoming;
-    const request = { method, path, headers, body, items: itemsOf(body), startedAt, answeredAt: 0 };
+    const clientPort = incoming.socket.remotePort ?? 0;
+    const request = { method, path, headers, body, items: itemsOf(body), clientPort, startedAt, answeredAt: 0 };
     requests.push(request);
     for (let turn = 0; turn < TURNS; turn += 1) await setImmediate();
     const answer: Answer = (await options.answer?.(request)) ?? answerTo(request, key, options);
@@ -121,12 +124,12 @@ function answerTo({ method, path, headers, items }: ServiceRequest, key: string,
   const { httpStatus = 200, extraKeys = {}, failureOf } = options;
   if (headers["x-api-key"] !== key) return { status: 403, body: JSON.stringify({ message: "Forbidden" }) };
   if (method !== "POST" || !path.endsWith("/stream")) return { status: 404, body: "{}" };
-  const data = items.map((item) => failureOf?.(item) ?? { ...accepted(item), ...extraKeys });
+  const data = items.map((item) => failureOf?.(item) ?? { ...acceptedItem(item), ...extraKeys });
   return { status: httpStatus, body: JSON.stringify({ status: "success", data, ...extraKeys }) };
 }
 
 /** The result item of an accepted action ("Response body" in the specification). */
-function accepted({ action, data: { eventId, ticketId, nftId } }: Item) {
+export function acceptedItem({ action, data: { eventId, ticketId, nftId } }: Item) {
   const ofEvent = action === "newEvent" || action === "updateEvent" || action === "soldTicket";
   return {
     status: "success",
