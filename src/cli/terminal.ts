@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
-import { cleanLines, escapeUnseen, number } from "../actions/text.ts";
+import { cleanLines, count, escapeUnseen, number } from "../actions/text.ts";
 import type { ProgressState, Reporter } from "../commands/reporter.ts";
 import { wrapLines } from "./wrap.ts";
 
@@ -147,7 +147,7 @@ function describeProgress(
   const elapsed = (now - pace.startedAt) / 1000;
   const fresh = done - pace.startedWith;
   const perSecond = elapsed >= 0.5 && fresh > 0 ? fresh / elapsed : undefined;
-  const parts = [`${doing} ${number(done)}${total === undefined ? "" : ` of ${number(total)}`} ${unit}`];
+  const parts = [`${doing} ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`];
   if (chunk !== undefined) parts.push(`chunk ${chunk.number}/${chunk.of}`);
   if (lanes > 1) parts.push(`${lanes} lanes`);
   if (perSecond !== undefined) parts.push(`${number(Math.round(perSecond))}/s`);

@@ -106,8 +106,8 @@ function planOptions(
     workers: { count: workersOf(env) },
     onUnderstood: (file, understanding, input, values) =>
       progress.happened({ kind: "input understood", file, understanding, input, values }),
-    onRows: (rows) => progress.advanced({ doing: "checking", unit: "rows", done: rows }),
-    onOrdered: (actions) => progress.advanced({ doing: "ordering", unit: "actions", done: actions }),
+    onRows: (rows) => progress.advanced({ doing: "checking", unit: "row", done: rows }),
+    onOrdered: (actions) => progress.advanced({ doing: "ordering", unit: "action", done: actions }),
     runOptions: {
       directory: cwd,
       safeCsv: options.safeCsv,

@@ -136,7 +136,7 @@ async function promisedAs({ progress, stop }: RunContext, searched: Searched): P
     for (const look of withPromise(ledger, runNo, id)) {
       done += look.looked;
       for (const action of look.found) found.push(toFound(searched, action, "actionPromise"));
-      progress.advanced({ doing: "looking at", done, total, unit: "promises" });
+      progress.advanced({ doing: "looking at", done, total, unit: "promise" });
       await new Promise(setImmediate);
       stop.throwIfAborted();
     }

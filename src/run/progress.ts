@@ -29,7 +29,8 @@ export interface WorkUnderWay {
   readonly doing: "checking" | "ordering" | "sending" | "looking at";
   readonly done: number;
   readonly total?: number;
-  readonly unit: "rows" | "actions" | "promises";
+  /** Of `total`, or of `done` where that is not known. */
+  readonly unit: "row" | "action" | "promise";
   readonly chunk?: { readonly number: number; readonly of: number };
   /** How many lanes are being sent at once. */
   readonly lanes?: number;

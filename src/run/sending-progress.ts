@@ -22,7 +22,7 @@ export function sendingProgress(
   const show = (more: { readonly attempts?: number; readonly waiting?: Wait } = {}): void =>
     progress.advanced({
       doing: "sending",
-      unit: "actions",
+      unit: "action",
       done,
       total: manifest.actions.planned,
       chunk: { number: Math.min(decided + 1, of), of },

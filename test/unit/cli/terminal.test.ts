@@ -1,0 +1,31 @@
+import { PassThrough } from "node:stream";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openTerminal } from "../../../src/cli/terminal.ts";
+import type { ProgressState } from "../../../src/commands/reporter.ts";
+
+/** The line that is written of long work where there is no terminal. */
+async function told(state: ProgressState): Promise<string> {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const written: string[] = [];
+  const stream = () => new PassThrough() as unknown as NodeJS.ReadStream & NodeJS.WriteStream; // no terminal, as a pipe is none
+  const stderr = stream().on("data", (text) => written.push(String(text)));
+  const terminal = await openTerminal({
+    ...{ quiet: false, verbose: false, color: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
+    ...{ stdin: stream(), stdout: stream(), stderr, env: {} },
+  });
+  vi.advanceTimersByTime(30_000);
+  terminal.progress(state);
+  return written.join("");
+}
+
+test.each([
+  [{ doing: "checking", unit: "row", done: 1 }, "checking 1 row"],
+  [{ doing: "checking", unit: "row", done: 1200 }, "checking 1,200 rows"],
+  [{ doing: "sending", unit: "action", done: 0, total: 1 }, "sending 0 of 1 action"],
+  [{ doing: "sending", unit: "action", done: 1, total: 2 }, "sending 1 of 2 actions"],
+] as const)("work under way is counted in words: %j", async (state, line) => {
+  expect(await told(state)).toBe(`${line}\n`);
+});
