@@ -74,7 +74,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket), 6 already sent left out.` */
 function describePlan(plan: PlanResult): string {
-  const kinds = Object.entries(plan.byAction).map(([action, times]) => `${number(times)} ${action}`);
+  const kinds = Object.entries(plan.plannedByAction).map(([action, times]) => `${number(times)} ${action}`);
   const waiting = describeWaiting(plan);
   return `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${describeSent(plan)} left out` : ""}${waiting === "" ? "" : `, ${waiting}`}.`;
 }

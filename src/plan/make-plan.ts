@@ -106,6 +106,8 @@ export interface PlanResult {
   readonly waitingRows: WaitingRows;
   readonly repeated: number;
   readonly byAction: Readonly<Record<string, number>>;
+  /** Of the actions that are sent. */
+  readonly plannedByAction: Readonly<Record<string, number>>;
   readonly changed: readonly ChangedAction[];
   /** Mended rows, and what is sent of each. */
   readonly mendings: readonly Mending[];
@@ -173,6 +175,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     waitingRows: selection.waitingRows,
     repeated: selection.repeated,
     byAction: selection.byAction,
+    plannedByAction: selection.plannedByAction,
     changed: selection.changed.shown,
     vanished,
     skipReasons: compiled.skipReasons,

@@ -31,6 +31,8 @@ export interface Selection {
   readonly unclear: number;
   readonly changed: { readonly count: number; readonly shown: readonly ChangedAction[] };
   readonly byAction: Readonly<Record<string, number>>;
+  /** Of those that are sent. */
+  readonly plannedByAction: Readonly<Record<string, number>>;
   /** Of each input: the kinds of its actions that are sent, and those of which some were accepted before. */
   readonly kinds: readonly GivenKinds[];
   /** The rows that others are held for. */
@@ -70,6 +72,7 @@ const CHANGED_SHOWN = 1000;
 export class SelectionTally {
   readonly #kept: { start: number; end: number; first: number; count: number }[] = [];
   readonly #byAction: Record<string, number> = {};
+  readonly #plannedByAction: Record<string, number> = {};
   readonly #kinds: readonly { readonly sent: Set<ActionName>; readonly known: Set<ActionName> }[];
   readonly #changed: { count: number; readonly shown: ChangedAction[] } = { count: 0, shown: [] };
   readonly #counts = {
@@ -94,6 +97,7 @@ export class SelectionTally {
   /** Adds one that is sent. */
   keep({ start, length, seq, action, input }: Pick<Candidate, "start" | "length" | "seq" | "action" | "input">): void {
     this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
+    this.#plannedByAction[action] = (this.#plannedByAction[action] ?? 0) + 1;
     this.#kinds[input]?.sent.add(action);
     const last = this.#kept.at(-1);
     if (last !== undefined && last.end === start) {
@@ -128,6 +132,7 @@ export class SelectionTally {
       kept: this.#kept,
       changed: this.#changed,
       byAction: this.#byAction,
+      plannedByAction: this.#plannedByAction,
       kinds: this.#kinds,
       waitingRows: this.#waitingRows,
     };

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { plan } from "../../../src/commands/plan.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext } from "../../support/context.ts";
+import { makeContext, openField } from "../../support/context.ts";
 
 const SIMPLE = `sources:
   guests:
@@ -117,4 +117,19 @@ describe("a file that no rule fits", () => {
     expect(exitCode).toBe(2);
     expect(said).toContain("Line 5 holds eventId as a comment: fill it in and remove the #.");
   });
+});
+
+test("kinds are counted of what would be sent, and not of what was sent before", async () => {
+  const field = await openField();
+  const line = (eventId: string): string => `{"action":"newEvent","data":{"eventId":"${eventId}","currency":"EUR"}}\n`;
+  await field.write("events.ndjson", line("E-1"));
+  await field.stream(["events.ndjson"]);
+  const planned = async (): Promise<string> => {
+    const { context, said } = makeContext(field.folder, field.env);
+    expect(await plan({ files: ["events.ndjson"], json: false, flags: {} }, context)).toBe(0);
+    return said();
+  };
+  expect(await planned()).toContain("→ 0 actions, 1 already sent left out.");
+  await field.write("events.ndjson", line("E-1") + line("E-2"));
+  expect(await planned()).toContain("→ 1 action (1 newEvent), 1 already sent left out.");
 });
