@@ -6,7 +6,10 @@ import type { CrossActionRule } from "../checks/rules.ts";
 import { publicName } from "../mapping/columns.ts";
 import type { PublicValues } from "../plan/candidates/public-values.ts";
 import { lanesOf, type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
+import type { ProblemLog } from "../plan/findings/problem-log.ts";
 import type { ToldWarnings } from "../plan/findings/told-warnings.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
+import { INPUT_RULES } from "../readers/rules.ts";
 import type { RunEvent, UnderstoodInput } from "../run/progress.ts";
 import type { PlanEnding } from "../run/stream.ts";
 import type { Summary } from "../run/summary.ts";
@@ -92,13 +95,13 @@ export function tellPlanned(
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
 export function tellNothingSent(
-  { plan, otherwise, doubts, environment }: PlanEnding,
+  { plan, problems, otherwise, doubts, environment }: PlanEnding,
   { actions }: Summary,
   reporter: Reporter,
 ): void {
   if (plan.manifest === undefined) {
     reporter.error(
-      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${plan.rows.invalid > 0 ? "rows" : plan.rows.read === 0 ? "input" : "mapping"}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
+      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${toMend(plan, problems)}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
     );
     return;
   }
@@ -115,6 +118,14 @@ export function tellNothingSent(
     );
   if (waitsForAnotherRun(plan.actions))
     tellRunsWithDoubts(reporter, doubts, environment, otherwise === "dry run" ? reporter.warn : reporter.error);
+}
+
+/** `rows`, `rows and the input`; of an input that is read and sound, the mapping. */
+function toMend({ rows }: Pick<PlanResult, "rows">, { tallies }: Pick<ProblemLog, "tallies">): string {
+  const isInputWrong =
+    rows.read === 0 || tallies.some(({ rule, severity }) => severity === "error" && Object.hasOwn(INPUT_RULES, rule));
+  const wrong = [...(rows.invalid > 0 ? ["rows"] : []), ...(isInputWrong ? ["input"] : [])];
+  return wrong.length === 0 ? "mapping" : wrong.join(" and the ");
 }
 
 /** `12 chunks`, `12 chunks, over 4 lanes` */

@@ -16,12 +16,14 @@ export type ContentFinding = Finding & { readonly rule: InputRule; readonly line
  */
 export function findingsOfContent(input: Input, rows: number, allowEmpty: boolean): readonly ContentFinding[] {
   const { file, format, bytesRead } = input;
+  const isPacked = file.compression !== "none";
   // Even an empty file has some bytes once it is packed.
-  const isPackedNothing = file.compression !== "none" && bytesRead === 0;
+  const isPackedNothing = isPacked && bytesRead === 0;
   const { whenEmpty } = FORMATS[format];
   const isQuiet = file.path === "-" || (whenEmpty === undefined && !isPackedNothing);
   if (input.isEmpty && !isQuiet && !allowEmpty) {
-    const message = bytesRead === 0 ? "The file is empty: 0 bytes." : "The file is empty: it holds nothing but blanks.";
+    const held = bytesRead === 0 ? "0 bytes" : isPacked ? "unpacked, it holds nothing" : "it holds nothing but blanks";
+    const message = `The file is empty: ${held}.`;
     const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, add --allow-empty."];
     return [{ rule: "input-empty", line: 1, message, hint: hints.filter((each) => each !== undefined).join(" ") }];
   }

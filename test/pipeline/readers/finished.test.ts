@@ -204,10 +204,22 @@ describe("an input that holds nothing", () => {
     const refused = await field.stream(files);
     expect(refused.exitCode).toBe(3);
     expect(refused.said).toContain("input-empty");
+    // What is wrong is the file: no mapping can mend it.
+    expect(refused.said).toContain("Mend the input");
     expect(processedBy(field.sandbox)).toBe("");
     const taken = await field.stream(files, { allowEmpty: true });
     expect([taken.exitCode, processedBy(field.sandbox)]).toEqual([0, "E-2"]);
     expect(taken.said).toContain("input-no-rows");
+  });
+
+  test.each<[string, string | Buffer, string]>([
+    ["events.csv", "", "The file is empty: 0 bytes."],
+    ["events.csv", "\n", "The file is empty: it holds nothing but blanks."],
+    ["events.csv.gz", EMPTY, "The file is empty: unpacked, it holds nothing."],
+  ])("%s, %j, is told by what it holds", async (name, content, told) => {
+    const field = await openField();
+    await field.write(name, content);
+    expect((await field.stream([name])).said).toContain(told);
   });
 
   test.each<[string, string | Buffer]>([
