@@ -102,10 +102,7 @@ function tellQuestions(questions: Questions, { info }: Reporter, verbose: boolea
   const { run, environment, chunks, superseded, isClosed } = questions;
   if (chunks.length === 0) info(`Run ${run} has nothing to settle.`);
   for (const each of chunks) tellChunk(each, questions, info, verbose);
-  if (superseded > 0 && !isClosed)
-    info(
-      `${count(superseded, "action")} would undo a later one of the same history that was accepted meanwhile. With --not-sent ${superseded === 1 ? "it is" : "they are"} not sent again and ${superseded === 1 ? "goes" : "go"} into rejects.`,
-    );
+  if (superseded.actions > 0 && !isClosed) tellSuperseded(superseded, info);
   if (chunks.length === 0) return;
   const isOne = chunks.length === 1 && chunks[0]?.chunk.count === 1;
   const goes = isOne ? "it goes" : "they go";
@@ -117,6 +114,14 @@ function tellQuestions(questions: Questions, { info }: Reporter, verbose: boolea
   ];
   const width = Math.max(...ways.map(([words]) => words.length)) + 1;
   for (const [words, flag] of ways) info(`${words.padEnd(width)}${decideCommand(run, environment, flag)}`);
+}
+
+function tellSuperseded({ actions, undoing }: Questions["superseded"], info: Reporter["info"]): void {
+  const does = undoing === actions ? "undo" : undoing === 0 ? "come after" : "undo or come after";
+  const [they, go] = actions === 1 ? ["it is", "goes"] : ["they are", "go"];
+  info(
+    `${count(actions, "action")} would ${does} a later one of the same history that was accepted meanwhile. With --not-sent ${they} not sent again and ${go} into rejects.`,
+  );
 }
 
 function tellChunk(

@@ -66,9 +66,9 @@ const WORDS: Words = {
   "promises go elsewhere": ({ path, why }, { reporter, cwd }) =>
     reporter.warn(`${describeElsewhere(why, cwd)} The rest goes to ${displayPath(path, cwd)}.`),
   "superseded left out": ({ actions }, { reporter }) => {
-    const [were, they] = actions === 1 ? ["was", "it"] : ["were", "they"];
+    const [were, they, them] = actions === 1 ? ["was", "it", "it"] : ["were", "they", "them"];
     reporter.warn(
-      `${count(actions, "action")} that ${were} in doubt ${were} not sent: a later action of the same history was accepted meanwhile, and ${they} would undo it. To send ${actions === 1 ? "it" : "them"} anyway, stream the rows in the rejects with --again.`,
+      `${count(actions, "action")} that ${were} in doubt ${were} not sent: a later action of the same history was accepted meanwhile, and now ${they} would come after it. To send ${them} anyway, stream the rows in the rejects with --again.`,
     );
   },
   "sent elsewhere": ({ run, actions }, { reporter }) =>

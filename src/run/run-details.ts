@@ -11,6 +11,7 @@ import { outcomesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
 import { openPlan, type Plan } from "../plan/files/plan.ts";
+import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { actionsOf } from "../sending/record-answer.ts";
 import { findSuperseded } from "../sending/superseded.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
@@ -98,8 +99,12 @@ export interface Questions {
   /** It can't be resumed: what was not sent goes into rejects. */
   readonly isClosed: boolean;
   readonly chunks: readonly OpenChunk[];
-  /** How many actions would undo something if they were sent now, since something later of their history was accepted. */
-  readonly superseded: number;
+  /** Actions that would come too late if they were sent now, since something later of their history was accepted. */
+  readonly superseded: {
+    readonly actions: number;
+    /** How many of them would undo that; a scan undoes nothing. */
+    readonly undoing: number;
+  };
 }
 
 interface OpenChunk {
@@ -121,6 +126,9 @@ export async function questionsOf(
   for (const chunk of chunks)
     open.push({ chunk, whole: wholeOf(ledger, chunk), actions: await placedActions(plan, chunk) });
   const superseded = await findSuperseded(ledger, plan, chunks);
+  const undoing = open.flatMap(({ chunk, actions }) =>
+    actions.filter(({ action }, at) => superseded.has(chunk.first + at) && lastCounts(action.action)),
+  );
   const isOpen = run.state === "open";
   return {
     run: run.run,
@@ -128,6 +136,6 @@ export async function questionsOf(
     isOpen,
     isClosed: !isOpen || run.isClosing,
     chunks: open,
-    superseded: superseded.size,
+    superseded: { actions: superseded.size, undoing: undoing.length },
   };
 }

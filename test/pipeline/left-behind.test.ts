@@ -139,12 +139,23 @@ const rejects = (field: Field) => field.read("night.rejects.ndjson");
 
 test("a scan that was left behind undoes nothing, and its words say so", async () => {
   const field = await doubtOf([0], [scan("T1", 100), scan("T1", 200)]);
+  expect((await person(field)).said).toContain("1 action would come after a later one of the same history");
   expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 1 superseded");
   expect(await rejects(field)).toContain(
     "scannedTicket was not sent: it would come after a later action of its history",
   );
   const told = await field.stream(["night.rejects.ndjson"]);
   expect(told.said).toContain("sent now, it would come after that one");
+});
+
+test("a scan and an update that were left behind are told by one sentence", async () => {
+  const given = [scan("T1", 100), update("T2", "A"), scan("T1", 200), update("T2", "B")];
+  const field = await doubtOf([0, 1], given);
+  expect((await person(field)).said).toContain("2 actions would undo or come after a later one of the same history");
+  const settled = await person(field, { decision: "not-sent" });
+  expect(settled.said).toContain(
+    "a later action of the same history was accepted meanwhile, and now they would come after it.",
+  );
 });
 
 function isClosed(way: Way): void {
