@@ -1,6 +1,6 @@
 /** The command line: flags and help. Every command is loaded when it is called, so that `--help` stays quick. */
 
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
 import { cleanLines } from "../actions/text.ts";
@@ -93,8 +93,7 @@ export function buildProgram(
     .showSuggestionAfterError()
     .showHelpAfterError("(tickets --help lists all commands)")
     .exitOverride()
-    // Otherwise narrow terminals fold in the middle of words.
-    .configureHelp({ minWidthToWrap: 5 })
+    .configureHelp({ minWidthToWrap: 5, formatItem })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
     .configureOutput({
       writeErr: (text) => process.stderr.write(wrapped(cleanLines(text), process.stderr, Number.POSITIVE_INFINITY)),
@@ -355,6 +354,18 @@ export function buildProgram(
   for (const command of [program, ...program.commands])
     command.addHelpText("after", () => wrapped(helpEnd(command.name()), process.stdout));
   return program;
+}
+
+/** Columns that descriptions need beside the terms: less would be a word a line, and the terminal folds longer ones. */
+const LEAST_BESIDE = 24;
+
+/** A term of a help with its description beside it, or where that has no room, below. */
+function formatItem(term: string, termWidth: number, description: string, helper: Help): string {
+  const width = helper.helpWidth ?? 80;
+  if (description === "" || width - termWidth - 4 >= LEAST_BESIDE)
+    return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
+  const lines = helper.boxWrap(description, width - 6).split("\n");
+  return [`  ${term}`, ...lines.map((line) => `      ${line}`)].join("\n");
 }
 
 /** As wide as the terminal; elsewhere `otherwise`, by default what commander makes its own part of a help. */

@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { buildProgram } from "../../../src/cli/program.ts";
+
+function programOf(columns: number): Command {
+  const { signal } = new AbortController();
+  const process = { stop: signal, abort: signal, onFirstSignal: () => undefined, letSignalsEnd: () => () => undefined };
+  const program = buildProgram(process, () => undefined);
+  for (const each of [program, ...program.commands]) each.configureOutput({ getOutHelpWidth: () => columns });
+  return program;
+}
+
+describe.each([80, 60, 40])("help on %i columns", (columns) => {
+  const program = programOf(columns);
+
+  test.each([program, ...program.commands].map((command) => [command.name(), command] as const))(
+    "%s has no line for the terminal to fold within a word",
+    (_name, command) => {
+      const [, ...lines] = command.helpInformation().split("\n");
+      expect(lines.filter((line) => line.length > columns && /\S\s+\S/.test(line))).toEqual([]);
+    },
+  );
+});
+
+test("where a description has no room beside its option it stands below", () => {
+  const help = programOf(40)
+    .commands.find((command) => command.name() === "stream")
+    ?.helpInformation();
+  expect(help).toContain("\n  --state-dir <dir>\n      folder of the ledgers\n      (TICKETS_STATE_DIR)\n");
+});
