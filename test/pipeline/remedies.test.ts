@@ -189,3 +189,21 @@ test("a row that has grown and says again what was accepted of its older form: t
   expect((await field.stream(["rows.csv"])).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
   expect(taken(field)).toEqual([...before, "scannedTicket t1 1780000200"]);
 });
+
+test("a row of rejects, alone with --again: the column that it has names the one deed", async () => {
+  const field = await openRows(SOLD);
+  await field.write("rows.csv", table(HEADER, "e1,00012,u1"));
+  await field.stream(["rows.csv"]);
+  await field.write("rows.csv", table(HEADER, "e1,00012,u1", "e1,12,u3"));
+  const night = await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } });
+  expect(night.exitCode, night.said).toBe(4);
+  const told = await field.stream(["rows.rejects.csv"]);
+  expect(told.exitCode, told.said).toBe(3);
+  const [, name = ""] = /have tickets:actions of the row say (\S+) and no more: else/.exec(told.said) ?? [];
+  expect(told.said).not.toContain("add a column");
+  const rejects = await field.read("rows.rejects.csv");
+  await field.write("rows.rejects.csv", rejects.replace(/,,([^,]+)\n$/, `,${name},$1\n`));
+  const alone = await field.stream(["rows.rejects.csv"], { again: true });
+  expect(alone.exitCode, alone.said).toBe(0);
+  expect(taken(field)).toEqual(["newEvent e1", "soldTicket 00012", "soldTicket 12"]);
+});

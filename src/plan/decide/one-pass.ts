@@ -8,6 +8,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
+import type { InputFile } from "../../readers/input-file.ts";
 import {
   actionOf,
   type BlockedRow,
@@ -38,6 +39,7 @@ import { type Selection, SelectionTally } from "./selection.ts";
 
 export interface PassOptions {
   readonly directory: string;
+  readonly files: readonly Pick<InputFile, "isRejects">[];
   readonly compiled: Compiled;
   /** Actions of invalid rows, at their places among the candidates; may be read again. */
   readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
@@ -269,7 +271,9 @@ export class OnePass {
   }
 
   #named<F extends Finding>(finding: F, candidate: Candidate, rest?: readonly string[]): F {
-    return namingAction(finding, candidate, { isOfSource: this.#places.isOfSource(candidate.input), rest });
+    const isOfSource = this.#places.isOfSource(candidate.input);
+    const isOfRejects = this.#options.files[candidate.input]?.isRejects === true;
+    return namingAction(finding, candidate, { isOfSource, isOfRejects, rest });
   }
 
   /** What follows an action of a row that is not sent waits for it. */

@@ -13,13 +13,18 @@ const LONGEST_REST = 160;
 /**
  * The finding with a hint that can be followed as it stands.
  *
- * @param options `isOfSource`: a source of the config says what the row gives, which may be more than one action. `rest`:
- *   what else of the row would be sent, where nobody can tell whether this one was accepted.
+ * @param options `isOfSource`: a source of the config says what the row gives, which may be more than one action.
+ *   `isOfRejects`: the row has the column already. `rest`: what else of the row would be sent, where nobody can tell whether
+ *   this one was accepted.
  */
 export function namingAction<F extends Finding>(
   finding: F,
   { action, nth }: Pick<Candidate, "action" | "nth">,
-  { isOfSource, rest }: { readonly isOfSource: boolean; readonly rest?: readonly string[] | undefined },
+  {
+    isOfSource,
+    isOfRejects,
+    rest,
+  }: { readonly isOfSource: boolean; readonly isOfRejects: boolean; readonly rest?: readonly string[] | undefined },
 ): F {
   const { hint, field } = finding;
   if (!isOfSource || !hint?.includes(AGAIN)) return finding;
@@ -28,10 +33,10 @@ export function namingAction<F extends Finding>(
   // An event becomes known by its registration.
   const name = field === "eventId" ? openActionText("newEvent", 0) : openActionText(action, nth);
   const risk = rest === undefined ? "" : " which sends it a second time if the service has it,";
-  return {
-    ...finding,
-    hint: `${first}${hint} With --again,${risk} add a column ${OPEN_ACTIONS_COLUMN} that says ${name}: else all that the row gives is sent again.`,
-  };
+  const alone = isOfRejects
+    ? `have ${OPEN_ACTIONS_COLUMN} of the row say ${name} and no more: else other actions of it are sent again.`
+    : `add a column ${OPEN_ACTIONS_COLUMN} that says ${name}: else all that the row gives is sent again.`;
+  return { ...finding, hint: `${first}${hint} With --again,${risk} ${alone}` };
 }
 
 /** What is surely right comes first. */
