@@ -27,7 +27,10 @@ function hear(signal: StopSignal, where: "here" | "above"): void {
     onFirstSignal?.(signal);
   } else if (signal !== "SIGHUP") abort.abort(new Error(`interrupted by a second signal, ${signal}`));
 }
-for (const signal of SIGNALS) process.on(signal, () => hear(signal, "here"));
+function hearSignals(): void {
+  for (const signal of SIGNALS) process.on(signal, () => hear(signal, "here"));
+}
+hearSignals();
 process.on("message", (told) => {
   const signal = SIGNALS.find((name) => name === told);
   if (signal !== undefined) hear(signal, "above");
@@ -88,6 +91,7 @@ async function run(args: readonly string[]): Promise<number> {
     },
     letSignalsEnd: () => {
       for (const signal of SIGNALS) process.removeAllListeners(signal);
+      return hearSignals;
     },
   });
 }

@@ -15,8 +15,12 @@ export interface Process {
   readonly stop: AbortSignal;
   readonly abort: AbortSignal;
   readonly onFirstSignal: (listener: (signal: NodeJS.Signals) => void) => void;
-  /** Has a signal end the process at once, for work that can't look whether one came, and leaves nothing half done. */
-  readonly letSignalsEnd: () => void;
+  /**
+   * Has a signal end the process at once, for work that can't look whether one came, and leaves nothing half done.
+   *
+   * @returns what has them heard again.
+   */
+  readonly letSignalsEnd: () => () => void;
 }
 
 /** Flags without a value. */
@@ -86,12 +90,13 @@ export async function runCommand(
         `${signal}: stopping after the request in flight; a second signal gives it up and leaves it in doubt.`,
       );
   });
-  if (ENDED_BY_SIGNALS.has(verb)) letSignalsEnd();
+  const hearSignals = ENDED_BY_SIGNALS.has(verb) ? letSignalsEnd() : () => undefined;
   let failure: unknown;
   let exitCode: number = EXIT_CODES.internal;
   try {
     const surroundings = { cwd: process.cwd(), env, stdin, stdout, isStdoutTaken: json, verbose };
-    exitCode = await command(toOptions(flags), { ...surroundings, reporter: terminal, stop, abort, trace });
+    const signals = { stop, abort, hearSignals };
+    exitCode = await command(toOptions(flags), { ...surroundings, ...signals, reporter: terminal, trace });
   } catch (thrown) {
     const error = firstThrown(thrown);
     failure = error;

@@ -22,13 +22,15 @@ export interface QueryOptions extends EnvironmentOptions {
 
 /** Rows go out as they are read; none are gathered but those by which a table is laid out. */
 export async function query(options: QueryOptions, context: Context): Promise<number> {
-  const { reporter, cwd, stdout } = context;
+  const { reporter, cwd, stdout, stop, hearSignals } = context;
   const { output, json } = options;
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");
+  // From here on a signal ends the process; one that came before was only heard.
+  stop.throwIfAborted();
   using asked = ask(core, { settings, sql: options.sql });
   if (output !== undefined && output !== "-") {
-    const { path, rows } = await writeRows(asked, { ...options, path: output }, cwd);
+    const { path, rows } = await writeRows(asked, { ...options, path: output }, { cwd, stop, hearSignals });
     reporter.info(`${count(rows, "row")} written to ${displayPath(path, cwd)}.`);
     return EXIT_CODES.ok;
   }

@@ -74,7 +74,7 @@ export const noLedger = ({ name, ledgerPath }: Environment, cwd: string): Failur
   new Failure("usage", `There is no ledger of ${name} at ${displayPath(ledgerPath, cwd)}.`);
 
 /** Writes the file whole or not at all; writes straight to a device or a pipe. */
-export async function writeFileWhole(path: string, lines: Iterable<string>): Promise<void> {
+export async function writeFileWhole(path: string, lines: Iterable<string | Buffer>): Promise<void> {
   await makeWayFor(path);
   const temporary = `${path}.${process.pid}.tmp`;
   try {

@@ -74,6 +74,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
       isStdoutTaken: false,
       verbose: false,
       stop: stopping.signal,
+      hearSignals: () => undefined,
       abort: aborting.signal,
       trace: newTrace(),
     },

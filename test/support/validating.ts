@@ -50,6 +50,7 @@ export async function validateFiles(
         isStdoutTaken: false,
         verbose: false,
         stop: signal,
+        hearSignals: nothing,
         abort: signal,
         trace: newTrace(),
       },

@@ -184,6 +184,7 @@ export async function runWhole({
         isStdoutTaken: false,
         verbose: false,
         stop: signal,
+        hearSignals: nothing,
         abort: signal,
         trace: newTrace(),
       },

@@ -18,7 +18,7 @@ const program = buildProgram(
     stop: new AbortController().signal,
     abort: new AbortController().signal,
     onFirstSignal: () => undefined,
-    letSignalsEnd: () => undefined,
+    letSignalsEnd: () => () => undefined,
   },
   () => undefined,
 );
