@@ -38,6 +38,8 @@ export async function startRaw({ onConnection, onRequest, tls }: Service): Promi
     sockets.add(socket);
     let requests = 0;
     let handled = 0;
+    /** Where the request that is coming ends, once its head is there. To look for it copies all that came, so it is kept. */
+    let end: number | undefined;
     socket.on("error", () => {}); // clients that go away are part of the game
     socket.on("close", () => {
       seen.closed = true;
@@ -45,8 +47,11 @@ export async function startRaw({ onConnection, onRequest, tls }: Service): Promi
     });
     socket.on("data", (bytes: Buffer) => {
       seen.received += bytes.toString("latin1");
-      for (let end = requestEnd(seen.received, handled); end !== undefined; end = requestEnd(seen.received, handled)) {
+      for (;;) {
+        end ??= requestEnd(seen.received, handled);
+        if (end === undefined || seen.received.length < end) return;
         handled = end;
+        end = undefined;
         requests += 1;
         onRequest?.(socket, requests, number);
       }
@@ -70,13 +75,12 @@ export async function startRaw({ onConnection, onRequest, tls }: Service): Promi
   return { port, connections, close };
 }
 
-/** Where the request that starts at `from` ends, if it is whole. */
+/** Where the request that starts at `from` will end, if its head is whole. */
 function requestEnd(received: string, from: number): number | undefined {
   const head = received.indexOf("\r\n\r\n", from);
   if (head === -1) return undefined;
   const length = Number(/content-length: (\d+)/i.exec(received.slice(from, head))?.[1] ?? 0);
-  const end = head + 4 + length;
-  return received.length >= end ? end : undefined;
+  return head + 4 + length;
 }
 
 function listen(server: Server): Promise<number> {
