@@ -87,7 +87,8 @@ export async function openSession(
     };
     // Before a new ledger is created, which the next command would take for one that was there.
     if (!existsSync(environment.ledgerPath)) await refuseLost();
-    ledger = openLedger({ path: environment.ledgerPath, boundTo });
+    const onPacking = (actions: number): void => progress.happened({ kind: "ledger brought up to date", actions });
+    ledger = openLedger({ path: environment.ledgerPath, boundTo, onPacking });
     const opened = ledger;
     const lacksRuns = await refuseLost();
     const keyToUse = async (): Promise<Key> => {

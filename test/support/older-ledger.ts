@@ -4,7 +4,9 @@ import { renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { actionsThat } from "../../src/actions/actions.ts";
 import { defineActionsView } from "../../src/ledger/actions-view.ts";
+import { definePlainIdentity } from "../../src/ledger/keyed-deeds.ts";
 import { wrap } from "../../src/ledger/open-ledger.ts";
+import { definePresentIdentity } from "../../src/ledger/renamed-deeds.ts";
 import { MIGRATIONS } from "../../src/ledger/schema.ts";
 
 const [SELLING] = actionsThat("sell-ticket");
@@ -38,8 +40,8 @@ export function makeOlder(
   defineActionsView(database, wrap(database, path));
   database.exec(`ATTACH '${olderPath.replaceAll("'", "''")}' AS older`);
   const older = new DatabaseSync(olderPath);
-  older.function("present_identity", (_action, _data, identity) => identity);
-  older.function("plain_identity", () => null);
+  definePresentIdentity(older);
+  definePlainIdentity(older);
   older.exec(MIGRATIONS.slice(0, version).join("\n"));
   older.close();
   database.exec("PRAGMA foreign_keys = OFF");
