@@ -82,8 +82,8 @@ interface MergedDeed {
   readonly identity: Buffer;
   readonly content: Buffer;
   readonly isTaken: boolean;
-  readonly eventNo: number | null;
-  readonly holder: string | null;
+  readonly eventNo: number | undefined;
+  readonly holder: string | undefined;
 }
 
 /** Part of a transaction: notes a deed that a key identifies; nothing where the key is not told apart from what it would have without one. */
@@ -97,7 +97,17 @@ export function noteKeyedDeed(
   const plain = digestOf(identityText(action));
   // Imported deeds, of which only the ids are known, have an identity of their own too, but no key.
   if (plain.equals(identity) || content.every((byte) => byte === 0)) return;
-  const values = [plain, runNo, seq, content, isTaken ? 1 : 0, by?.source ?? null, by?.key ?? null, eventNo, holder];
+  const values = [
+    plain,
+    runNo,
+    seq,
+    content,
+    isTaken ? 1 : 0,
+    by?.source ?? null,
+    by?.key ?? null,
+    eventNo ?? null,
+    holder ?? null,
+  ];
   ledger.run(NOTE_DEED, ...values);
 }
 

@@ -3,9 +3,10 @@
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { isNumber } from "../actions/zero-ids.ts";
-import { CONTENT_BYTES, DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
+import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
 import { type Block, blocksWithin, insertOutcomes, isTaken, type NewOutcome } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
+import { DeedBatch } from "./deed-batch.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
@@ -14,7 +15,7 @@ import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, presentIdentity } from "./renamed-deeds.ts";
 import { nextChunkNumber } from "./runs.ts";
 import { sqlList } from "./sql-list.ts";
-import { DECIDED_STATES } from "./states.ts";
+import { DECIDED_STATES, type Outcome } from "./states.ts";
 import { noteUnicodeId } from "./unicode-ids.ts";
 import { noteZeroLength } from "./zero-ids.ts";
 
@@ -22,8 +23,8 @@ import { noteZeroLength } from "./zero-ids.ts";
 const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
 
 /**
- * Merges what became of actions since the last merge, in key order (a random insert a row costs six times an append). Each
- * run's part is one transaction, so a crash in between loses nothing and repeats nothing.
+ * Merges what became of actions since the last merge. Each run's part is one transaction, so a crash in between loses nothing
+ * and repeats nothing.
  */
 export function mergeOutcomes(ledger: Ledger): void {
   const runs = `SELECT run_no FROM unmerged UNION SELECT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`;
@@ -32,7 +33,8 @@ export function mergeOutcomes(ledger: Ledger): void {
 
 /** Part of a transaction. */
 function mergeRun(ledger: Ledger, runNo: number): void {
-  const merging = new Merging(ledger, runNo);
+  const unmerged = "SELECT coalesce(sum(length(deeds)), 0) AS bytes FROM unmerged WHERE run_no = ?";
+  const merging = new Merging(ledger, runNo, Number(ledger.get(unmerged, runNo)?.bytes) / DEED_BYTES);
   for (const block of blocksWithin(ledger, runNo)) {
     const deeds = ledger.get("SELECT deeds FROM unmerged WHERE run_no = ? AND first = ?", runNo, block.first)?.deeds;
     if (deeds === undefined) continue;
@@ -93,16 +95,6 @@ interface FoldedTicket {
   state: TicketState;
 }
 
-/** A deed that is about to be written. */
-interface NewDeed {
-  readonly identity: Buffer;
-  readonly seq: number;
-  readonly content: Buffer;
-  readonly isTaken: boolean;
-  readonly eventNo: number | null;
-  readonly holder: string | null;
-}
-
 /** What a taken action does to tickets or events beyond what its deed says. */
 interface Effective {
   readonly seq: number;
@@ -120,14 +112,16 @@ class Merging {
   readonly #isFormer: boolean;
   readonly #keys: ReturnType<typeof keysOfRun>;
   readonly #eventNumbers = new Map<string, number>();
-  #deeds: NewDeed[] = [];
+  readonly #deeds: DeedBatch;
   #effects: Effective[] = [];
   /** A ticket that is not among the deeds alone is looked for in the table of tickets only where there is one. */
   #hasTickets: boolean;
 
-  constructor(ledger: Ledger, runNo: number) {
+  /** @param actions that there are to merge. */
+  constructor(ledger: Ledger, runNo: number, actions: number) {
     this.#ledger = ledger;
     this.#runNo = runNo;
+    this.#deeds = new DeedBatch(Math.min(actions, SLICE));
     this.#isFormer = runNo <= Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
     this.#keys = keysOfRun(ledger, runNo);
     this.#hasTickets = ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
@@ -135,54 +129,52 @@ class Merging {
 
   /** @param deeds identity and content of each action of the block. */
   take(block: Block, deeds: Buffer): void {
+    if (this.#deeds.size + block.count > SLICE) this.end();
     const exceptions = exceptionsOf(this.#ledger, block);
+    const mayBePlain = this.#keys.size === 0 && !this.#isFormer;
     for (let at = 0; at < block.count; at += 1) {
-      const seq = block.first + at;
-      const exception = exceptions.get(seq);
+      const exception = exceptions.get(block.first + at);
       if (exception?.status === SENT_ELSEWHERE) continue;
-      const start = at * DEED_BYTES;
-      const identity = deeds.subarray(start, start + IDENTITY_BYTES);
-      const content = deeds.subarray(start + IDENTITY_BYTES, start + IDENTITY_BYTES + CONTENT_BYTES);
+      const digest = deeds.subarray(at * DEED_BYTES, (at + 1) * DEED_BYTES);
       const isIt = isTaken(exception?.outcome ?? block.outcome);
-      const sale = isIt && this.#keys.size === 0 && !this.#isFormer ? plainSale(block.lineAt(at)) : undefined;
-      if (sale === undefined) this.#takeAny(block, at, { identity, seq, content, isTaken: isIt }, exception?.outcome);
-      else this.#takeSale({ identity, seq, content, isTaken: true }, sale);
+      const sale = isIt && mayBePlain ? plainSale(block.lineAt(at)) : undefined;
+      if (sale === undefined) this.#takeAny(block, at, digest, exception?.outcome ?? block.outcome);
+      else this.#takeSale(block.first + at, digest, sale);
     }
-    if (this.#deeds.length >= SLICE) this.end();
   }
 
   /** A sale whose ids are plain text: most actions are. */
-  #takeSale(deed: Omit<NewDeed, "eventNo" | "holder">, given: PlainSale): void {
-    const { eventId, ticketId, userId } = given;
-    this.#deeds.push({ ...deed, eventNo: this.#eventNumber(eventId), holder: userId });
+  #takeSale(seq: number, digest: Buffer, { eventId, ticketId, userId }: PlainSale): void {
+    this.#deeds.add(seq, digest, true, { eventNo: this.#eventNumber(eventId), holder: userId });
     if (ticketId.charCodeAt(0) === ZERO && isNumber(ticketId)) noteZeroLength(this.#ledger, ticketId.length);
     if (!this.#hasTickets) return;
-    const fields = { eventId, ticketId, userId, nftId: undefined, currency: undefined };
-    this.#effects.push({ seq: deed.seq, action: "soldTicket", given: fields });
+    const given = { eventId, ticketId, userId, nftId: undefined, currency: undefined };
+    this.#effects.push({ seq, action: "soldTicket", given });
   }
 
-  #takeAny(block: Block, at: number, deed: Omit<NewDeed, "eventNo" | "holder">, outcome: string | undefined): void {
+  #takeAny(block: Block, at: number, planned: Buffer, outcome: Outcome): void {
+    const [seq, isIt] = [block.first + at, isTaken(outcome)];
     const { action, data } = block.sentAt(at);
     const given = fieldsOf(data);
-    const identity = this.#isFormer
-      ? Buffer.from(presentIdentity({ action, data: parseJson(data) as object }, deed.identity.toString("hex")), "hex")
-      : deed.identity;
-    const isSale = deed.isTaken && actionSpec(action).effect === "sell-ticket";
-    const eventNo = isSale && given.eventId !== undefined ? this.#eventNumber(given.eventId) : null;
-    const full = { ...deed, identity, eventNo, holder: (isSale ? given.userId : undefined) ?? null };
-    this.#deeds.push(full);
+    const isSale = isIt && actionSpec(action).effect === "sell-ticket";
+    const eventNo = isSale && given.eventId !== undefined ? this.#eventNumber(given.eventId) : undefined;
+    const sale = isSale ? { eventNo, holder: given.userId } : undefined;
+    const digest = this.#isFormer ? presentDigest(action, data, planned) : planned;
+    this.#deeds.add(seq, digest, isIt, sale);
     const by = this.#keys.get(block.originAt(at).source);
-    if (by !== undefined || this.#isFormer)
-      noteKeyedDeed(this.#ledger, { ...full, runNo: this.#runNo }, { action, data: parseJson(data) as object }, by);
+    if (by !== undefined || this.#isFormer) {
+      const deed = { runNo: this.#runNo, seq, ...partsOf(digest), isTaken: isIt, eventNo, holder: sale?.holder };
+      noteKeyedDeed(this.#ledger, deed, { action, data: parseJson(data) as object }, by); // written by the planner
+    }
     if (by !== undefined && outcome !== "not sent") noteKeySource(this.#ledger, action, by);
-    if (!deed.isTaken) return;
+    if (!isIt) return;
     if (given.ticketId !== undefined) {
       if (given.ticketId.startsWith("0") && isNumber(given.ticketId))
         noteZeroLength(this.#ledger, given.ticketId.length);
       noteUnicodeId(this.#ledger, given.ticketId);
     }
     if (!isSale) this.#hasTickets ||= actionSpec(action).about === "ticket";
-    if (!isSale || this.#hasTickets) this.#effects.push({ seq: deed.seq, action, given });
+    if (!isSale || this.#hasTickets) this.#effects.push({ seq, action, given });
   }
 
   #eventNumber(eventId: string): number {
@@ -196,13 +188,24 @@ class Merging {
 
   /** Writes what was taken so far. */
   end(): void {
-    insertDeeds(this.#ledger, this.#runNo, this.#deeds);
-    this.#deeds = [];
+    this.#deeds.write(this.#ledger, this.#runNo);
     const tickets = new TicketTable(this.#ledger, this.#runNo);
     for (const effect of this.#effects) apply(this.#ledger, tickets, effect);
     tickets.write();
     this.#effects = [];
   }
+}
+
+const partsOf = (digest: Buffer) => ({
+  identity: digest.subarray(0, IDENTITY_BYTES),
+  content: digest.subarray(IDENTITY_BYTES),
+});
+
+/** The same deed with the identity that it has now. */
+function presentDigest(action: ActionName, data: string, digest: Buffer): Buffer {
+  const { identity, content } = partsOf(digest);
+  const present = presentIdentity({ action, data: parseJson(data) as object }, identity.toString("hex")); // written by the planner
+  return Buffer.concat([Buffer.from(present, "hex"), content]);
 }
 
 const ZERO = 0x30;
@@ -225,31 +228,6 @@ function plainSale(line: string): PlainSale | undefined {
     ? undefined
     : { eventId, ticketId, userId };
 }
-
-/** Deeds per statement: a call costs as much as the work itself. */
-const ROWS = 40;
-const PUT_DEED = "INSERT OR IGNORE INTO deeds (identity, run_no, seq, content, taken, event_no, holder) VALUES ";
-const PUT_ONE_DEED = `${PUT_DEED}(?, ?, ?, ?, ?, ?, ?)`;
-const PUT_DEEDS = `${PUT_ONE_DEED}${", (?, ?, ?, ?, ?, ?, ?)".repeat(ROWS - 1)}`;
-
-function insertDeeds(ledger: Ledger, runNo: number, deeds: readonly NewDeed[]): void {
-  const values = inKeyOrder(deeds).map(
-    ({ identity, seq, content, isTaken: taken, eventNo, holder }) =>
-      [identity, runNo, seq, content, taken ? 1 : 0, eventNo, holder] as const,
-  );
-  const many = values.length - (values.length % ROWS);
-  for (let at = 0; at < many; at += ROWS) ledger.run(PUT_DEEDS, ...values.slice(at, at + ROWS).flat());
-  for (const each of values.slice(many)) ledger.run(PUT_ONE_DEED, ...each);
-}
-
-/** By the first bits of their identities, which is as good for the table's pages as by all of them. */
-function inKeyOrder(deeds: readonly NewDeed[]): readonly NewDeed[] {
-  const keys = Float64Array.from(deeds, ({ identity }, at) => identity.readUInt32BE(0) * PLACES + at).sort();
-  return Array.from(keys, (key) => deeds[key % PLACES]).filter((deed) => deed !== undefined);
-}
-
-/** More than deeds can be at a time; with 32 bits of an identity a number holds it exactly. */
-const PLACES = 2 ** 20;
 
 /** Tickets of which more is known than their sale. */
 class TicketTable {
