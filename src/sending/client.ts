@@ -6,6 +6,7 @@ import type { Exchange } from "./answer.ts";
 import { type Connections, openConnections } from "./connection.ts";
 import { decoded, MAX_ANSWER_BYTES } from "./content-codings.ts";
 import { proxyFor } from "./proxy.ts";
+import { createKeyRemover } from "./without-key.ts";
 
 /** A connection that was idle longer may be closing at the other end, and a request on it would be in doubt for nothing. */
 const MAX_IDLE_MS = 2000;
@@ -40,6 +41,7 @@ export function openClient(options: {
   const { baseUrl, key, timeoutMs, freshConnection, env } = options;
   const { origin, pathname } = new URL(baseUrl);
   const path = `${pathname.replace(/\/$/, "")}/stream`;
+  const withoutKey = createKeyRemover(key.reveal());
   const connections = openConnections();
   const isProxied = proxyFor(origin, env) !== undefined;
   let dispatcher = openDispatcher(origin, env, connections);
@@ -81,26 +83,9 @@ export function openClient(options: {
       // The rest of a request that was already answered must not reach the service, nor must one whose connection opens too
       // late.
       if (result.kind === "not sent" || (result.kind === "answer" && result.early)) await renew();
-      return withoutKey(decoded(result), key);
+      return withoutKey(decoded(result));
     },
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
-  };
-}
-
-/** A shorter key could occur in an answer by chance, even inside an actionPromise. */
-const SHORTEST_SECRET = 12;
-
-/** A service that echoes the key must not bring it into the ledger, a file or a log. */
-function withoutKey(result: Exchange, key: Secret): Exchange {
-  const secret = key.reveal();
-  if (result.kind !== "answer" || secret.length < SHORTEST_SECRET) return result;
-  const location = result.headers.location?.replaceAll(secret, "[key]");
-  const headers = location === undefined ? result.headers : { ...result.headers, location };
-  if (!result.body.includes(secret)) return { ...result, headers };
-  return {
-    ...result,
-    headers,
-    body: Buffer.from(result.body.toString("latin1").replaceAll(secret, "[key]"), "latin1"),
   };
 }
 

@@ -644,6 +644,17 @@ describe("that a request begins to be written is told", () => {
   });
 });
 
+test("an answer that echoes the key comes without it", async () => {
+  const server = await startRaw({
+    onRequest: (socket) =>
+      socket.write(answerText('{"key":"k3y\\u002dof-the\\u002Dtest"}', "Location: /?key=k3y%2dof-the-test\r\n")),
+  });
+  expect(await open(at(server)).post(BODY, NEVER)).toMatchObject({
+    body: Buffer.from('{"key":"[key]"}'),
+    headers: { location: "/?key=[key]" },
+  });
+});
+
 describe("a kept-alive connection", () => {
   const echo = (head = ""): Parameters<typeof startRaw>[0] => ({
     onRequest: (socket, request) => socket.write(answerText(`${request}`, head)),
