@@ -161,8 +161,8 @@ function describeForgotten({ runs, open }: NonNullable<Forgotten["lost"]>, name:
 }
 
 /** `tickets env --trust` */
-export async function trustConfig(options: EnvironmentOptions, { cwd, env, reporter }: Context): Promise<number> {
-  const { file, isTrusted, needsTrust } = await trust({ cwd, env }, options.config);
+export async function trustConfig(options: EnvironmentOptions, { cwd, env, stop, reporter }: Context): Promise<number> {
+  const { file, isTrusted, needsTrust } = await trust({ cwd, env, stop }, options.config);
   reporter.info(
     `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "It names nothing that needs trust." : "It may use:"}`,
   );

@@ -149,9 +149,10 @@ async function readDocuments(
     return [await readChosen(toPath(chosen, cwd, env), by, signal)];
   }
   const userDirectory = userConfigDirectory(env);
+  const place = { cwd, signal };
   return [
-    ...(await readPlace(cwd, PROJECT_PLACES, PROJECT_SCRIPTS, "project", cwd)),
-    ...(userDirectory === undefined ? [] : await readPlace(userDirectory, USER_PLACES, USER_SCRIPTS, "user", cwd)),
+    ...(await readPlace(cwd, PROJECT_PLACES, PROJECT_SCRIPTS, "project", place)),
+    ...(userDirectory === undefined ? [] : await readPlace(userDirectory, USER_PLACES, USER_SCRIPTS, "user", place)),
   ];
 }
 
@@ -176,7 +177,7 @@ async function readPlace(
   places: readonly string[],
   scripts: readonly string[],
   role: Role,
-  cwd: string,
+  { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal | undefined },
 ): Promise<readonly LoadedDocument[]> {
   const script = (await present(directory, scripts))[0];
   if (script !== undefined) {
@@ -184,11 +185,19 @@ async function readPlace(
   }
   const files = await present(directory, places);
   if (files.length === 0) return [];
-  const explorer = openExplorer(places, loadText);
+  // What would wait for a writer, or never end, is no place to search.
+  const regular: string[] = [];
+  for (const file of files) if (await isRegular(file)) regular.push(file);
+  const explorer = openExplorer(
+    places.filter((name) => regular.includes(join(directory, name))),
+    loadText,
+  );
   // The search ends with the first file and skips what it can't read. So files are then loaded by name, and one that fails is named.
-  const first = await explorer.search(directory).catch(() => null);
+  const first = regular.length === 0 ? null : await explorer.search(directory).catch(() => null);
   const documents = [await toDocument(first)];
-  for (const file of files) if (file !== first?.filepath) documents.push(await loadFile(explorer, file));
+  for (const file of files)
+    if (file !== first?.filepath)
+      documents.push(regular.includes(file) ? await loadFile(explorer, file) : await readPipe(file, signal));
   const found = documents.filter((document) => document !== undefined);
   if (found.length > 1) {
     const names = found.map(({ file }) => (basename(file) === "package.json" ? `${file} (its key "tickets")` : file));
@@ -249,20 +258,36 @@ async function parseText(file: string, text: string): Promise<ReadDocument | und
 
 const isPackage = (file: string): boolean => basename(file, extname(file)) === "package";
 
+/** @throws Failure `usage` for a file that is too large to be a config. */
 async function isRegular(file: string): Promise<boolean> {
   try {
-    return (await stat(file)).isFile();
+    const found = await stat(file);
+    if (found.isFile() && found.size > MOST_BYTES) throw tooLarge(file);
+    return found.isFile();
   } catch (cause) {
     throw unreadable(file, cause);
   }
 }
+
+/** Far above any config; a device may have no end. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+const tooLarge = (file: string): Failure =>
+  new Failure("usage", `The config ${file} has more than 16 MiB, as no config has.`, {
+    hint: "Nothing was sent. Check what the file is, and where it leads if it is a link.",
+  });
 
 /** A shell's <(...) gives its bytes once, if at all. */
 async function readPipe(file: string, signal: AbortSignal | undefined): Promise<ReadDocument | undefined> {
   try {
     await using pipe = await openFile(file, signal);
     const blocks: Buffer[] = [];
-    for (let block = await pipe.read(); block !== undefined; block = await pipe.read()) blocks.push(block);
+    let length = 0;
+    for (let block = await pipe.read(); block !== undefined; block = await pipe.read()) {
+      blocks.push(block);
+      length += block.length;
+      if (length > MOST_BYTES) throw tooLarge(file);
+    }
     return await parseText(file, Buffer.concat(blocks).toString("utf8"));
   } catch (cause) {
     signal?.throwIfAborted();
@@ -271,6 +296,7 @@ async function readPipe(file: string, signal: AbortSignal | undefined): Promise<
 }
 
 function unreadable(file: string, cause: unknown): Failure {
+  if (cause instanceof Failure) return cause;
   const code = errorCode(cause);
   if (code === undefined) return new Failure("internal", `Reading the config ${file} failed`, { cause });
   const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "permission denied" }[code] ?? code;

@@ -14,7 +14,7 @@ import { KNOWN_RULES } from "./rules.ts";
  * @throws Failure `usage` where a config is named, or the working directory has none.
  */
 export async function trustConfig(
-  { cwd, env }: Pick<RunContext, "cwd" | "env">,
+  { cwd, env, stop: signal }: Pick<RunContext, "cwd" | "env" | "stop">,
   configFlag: string | undefined,
 ): Promise<NonNullable<Config["found"]>> {
   if (configFlag !== undefined || env.TICKETS_CONFIG)
@@ -23,7 +23,7 @@ export async function trustConfig(
       "A config named with --config or TICKETS_CONFIG counts as trusted; --trust is for the one in the working directory.",
       { hint: "Leave --config and TICKETS_CONFIG out." },
     );
-  const { found } = await loadConfig({ cwd, env, knownRules: KNOWN_RULES, isTrusting: true });
+  const { found } = await loadConfig({ cwd, env, knownRules: KNOWN_RULES, isTrusting: true, signal });
   if (found === undefined) throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`);
   await keepTrust(found.file, found.digest, env);
   return found;

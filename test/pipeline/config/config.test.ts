@@ -1,10 +1,12 @@
-import { symlink } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { defaultLoaders } from "cosmiconfig";
 import { describe, expect, test } from "vitest";
 import { loadConfig, originOf } from "../../../src/config/config.ts";
 import { openExplorer } from "../../../src/config/explorer.ts";
+import { Failure } from "../../../src/failure.ts";
 import { failureOf, openFolders, PROJECT, USER } from "./files.ts";
 
 const environment = (name: string) => `environments:\n  ${name}:\n    baseUrl: https://api.example.com\n`;
@@ -302,6 +304,44 @@ const KEY_REFUSALS: readonly (readonly [apiKey: string, line: string])[] = [
   ['"sk-5EcReT', "a closing quote or bracket, a comma or a colon is missing."],
   ["@sk-5EcReT", "text that starts with this character needs quotes."],
 ];
+
+describe.skipIf(process.platform === "win32")("what is no file", () => {
+  test("a pipe in the working directory is read as one is that --config names", async () => {
+    await using folders = await openFolders();
+    const pipe = join(folders.cwd, "tickets.config.yaml");
+    execFileSync("mkfifo", [pipe]);
+    const loading = folders.load();
+    await writeFile(pipe, environment("playground"));
+    expect([...(await loading).environments.keys()]).toEqual(["playground"]);
+  });
+
+  test.each(["tickets.config.yaml", ".ticketsrc", "package.json"])(
+    "a stop ends the wait for a pipe as %s",
+    async (name) => {
+      await using folders = await openFolders();
+      execFileSync("mkfifo", [join(folders.cwd, name)]);
+      const controller = new AbortController();
+      const reason = new Failure("stopped-early", "stopped");
+      const loading = loadConfig({ cwd: folders.cwd, env: { HOME: folders.home }, signal: controller.signal });
+      setImmediate(() => controller.abort(reason));
+      await expect(loading).rejects.toBe(reason);
+    },
+  );
+
+  test.each(["/dev/zero", "a large file"])("%s is too large for a config, found or named", async (target) => {
+    await using folders = await openFolders({ large: "" });
+    await truncate(join(folders.root, "large"), 16 * 1024 * 1024 + 1);
+    await symlink(
+      target === "/dev/zero" ? target : join(folders.root, "large"),
+      join(folders.cwd, "tickets.config.yaml"),
+    );
+    for (const flag of [undefined, "tickets.config.yaml"])
+      expect(await failureOf(folders.load({}, flag))).toMatchObject({
+        code: "usage",
+        message: `The config ${join(folders.cwd, "tickets.config.yaml")} has more than 16 MiB, as no config has.`,
+      });
+  });
+});
 
 describe("refusals", () => {
   test.each(REFUSALS)("%j", async (text, line) => {
