@@ -19,11 +19,11 @@ import { openPlan } from "../plan/files/plan.ts";
 import { refuseEmptyName } from "../readers/inputs.ts";
 import { isImportedRun } from "../sending/mend-lost-run.ts";
 import type { RunContext } from "./context.ts";
-import { completeRun, enterFromPlan, importRun, missingFrom, toOutcome } from "./imported-lines.ts";
+import { completeRun, contradictionOf, enterFromPlan, importRun, missingFrom, toOutcome } from "./imported-lines.ts";
 import { lostRunsFailure, waysOut } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { planDirectory } from "./places.ts";
-import { mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
+import { lineFailure, mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
@@ -70,6 +70,7 @@ export async function importResults(context: RunContext, options: ImportSettings
   refuseForeign(file, lines, environment);
   const runs = Map.groupBy(lines, ({ run }) => run);
   refuseReset(file, [...runs.keys()], environment);
+  for (const [run, ofRun] of runs) await refuseContradiction(session, file, run, ofRun);
   let [imported, unplaced, completed] = [0, 0, 0];
   for (const [run, ofRun] of runs) {
     const done = await importLines(context, session, run, ofRun);
@@ -146,6 +147,18 @@ function refuseForeign(file: string, lines: readonly PromiseLine[], { name, ledg
     `${file} holds promises of ${foreign.environment}, not of ${name}. Nothing was imported.`,
     { hint: `Name its environment: --env ${foreign.environment}` },
   );
+}
+
+async function refuseContradiction(
+  session: Session,
+  file: string,
+  run: string,
+  lines: readonly PromiseLine[],
+): Promise<void> {
+  const wrong = await contradictionOf(session, run, lines);
+  if (wrong === undefined) return;
+  const why = `contradicts the plan of run ${run}, which has another action under number ${wrong.seq}`;
+  throw lineFailure(file, wrong.place, `${why}. Nothing was imported`);
 }
 
 /** The new sandbox has nothing of what the old one took; a ledger that believed otherwise would never send it. */

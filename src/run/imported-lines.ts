@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { ActionData } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { stringifyJson } from "../actions/json.ts";
-import { Failure } from "../failure.ts";
+import { errorCode, Failure } from "../failure.ts";
 import { endAttempt, keepDoubtedAnswer, storedAnswer } from "../ledger/attempts.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
@@ -15,6 +15,7 @@ import {
   type ChunkRecord,
   chunksOf,
   enterImportedRun,
+  findRun,
   noteManifest,
   type RunRecord,
   undecidedChunks,
@@ -23,7 +24,7 @@ import { CONTENT_BYTES } from "../plan/files/index-file.ts";
 import { manifestOf, NO_ACTIONS } from "../plan/files/manifest.ts";
 import { dataTextOf, openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
-import { enterLostRun } from "../sending/mend-lost-run.ts";
+import { enterLostRun, isImportedRun } from "../sending/mend-lost-run.ts";
 import { planDirectory } from "./places.ts";
 import type { PromiseLine } from "./promises-file.ts";
 import type { Session } from "./session.ts";
@@ -45,6 +46,44 @@ export async function enterFromPlan(
     throw cause;
   }
 }
+
+/**
+ * A line that tells of another action than the run's plan has under its number: what it says would be believed of that one.
+ * Undefined where there is none, or where the plan is lost or damaged.
+ */
+export async function contradictionOf(
+  { ledger, environment }: Session,
+  run: string,
+  lines: readonly PromiseLine[],
+): Promise<PromiseLine | undefined> {
+  const directory = planDirectory(environment, run);
+  if (!existsSync(directory)) return undefined;
+  const known = findRun(ledger, run);
+  try {
+    const manifest =
+      known === undefined || isImportedRun(known)
+        ? readFileSync(planFiles(directory).manifest, "utf8").trimEnd()
+        : known.manifest;
+    await using plan = await openPlan(directory, manifest);
+    const left = new Map(lines.map((line) => [line.seq, line]));
+    for (const chunk of plan.manifest.chunks) {
+      const told = numbersOf(chunk).flatMap((seq) => left.get(seq) ?? []);
+      if (told.length === 0) continue;
+      const actions = await plan.chunk(chunk);
+      const wrong = told.find((line) => idsOf(line) !== idsOf(actions.actions.read(line.seq - chunk.first)));
+      if (wrong !== undefined) return wrong;
+      for (const { seq } of told) left.delete(seq);
+    }
+    return left.values().next().value;
+  } catch (cause) {
+    if (cause instanceof Failure || errorCode(cause) === "ENOENT") return undefined;
+    throw cause;
+  }
+}
+
+/** A cell of a table can't tell an empty id from none. */
+const idsOf = ({ action, eventId, ticketId, nftId }: Pick<PromiseLine, "action" | "eventId" | "ticketId" | "nftId">) =>
+  JSON.stringify([action, eventId ?? "", ticketId ?? "", nftId ?? ""]);
 
 /** Imports a run that the ledger lost, or more lines of one that was imported before. */
 export function importRun({ ledger, environment, boundTo }: Session, run: string, lines: readonly PromiseLine[]): void {

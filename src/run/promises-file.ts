@@ -30,7 +30,12 @@ const LINE = z.looseObject({
   at: z.string(),
   response: z.unknown().optional(),
 });
-export type PromiseLine = z.infer<typeof LINE>;
+/** `place` is its number in the file, from 1. */
+export type PromiseLine = z.infer<typeof LINE> & { readonly place: number };
+
+/** What is wrong with a line of a file. */
+export const lineFailure = (name: string, place: number, why: string): Failure =>
+  new Failure("usage", `${name}:${place} ${why}.`, { hint: "Name a promises file exactly as tickets wrote it." });
 
 /** The last line of a file, where no line end follows it. */
 export interface UnendedLine {
@@ -99,19 +104,19 @@ function collectLines(name: string) {
   /** What a line says about an action, by its run and number. */
   const saidOf = new Map<string, string>();
   const add = (value: unknown, at: number): void => {
-    const refuse = (why: string): Failure =>
-      new Failure("usage", `${name}:${at} ${why}.`, {
-        hint: "Name a promises file exactly as tickets wrote it.",
-      });
     const { data: line } = LINE.safeParse(value);
-    if (line === undefined) throw refuse("is not a line of a promises file");
-    const place = `${line.run} ${line.seq}`;
-    const said = JSON.stringify([line.action, line.status, line.actionPromise]);
+    if (line === undefined) throw lineFailure(name, at, "is not a line of a promises file");
+    const { action, eventId, ticketId, nftId, status, actionPromise } = line;
+    // What was accepted has a promise; without one, who edited the file decides what is never sent again.
+    if (status === "success" && !actionPromise)
+      throw lineFailure(name, at, "is not a line of a promises file: success without an actionPromise");
+    const key = `${line.run} ${line.seq}`;
+    const said = JSON.stringify([action, eventId, ticketId, nftId, status, actionPromise]);
     // A chunk's lines may have gone to standard output twice, before and after a kill.
-    if (saidOf.get(place) === said) return;
-    if (saidOf.has(place)) throw refuse("contradicts an earlier line about the same action");
-    saidOf.set(place, said);
-    lines.push(line);
+    if (saidOf.get(key) === said) return;
+    if (saidOf.has(key)) throw lineFailure(name, at, "contradicts an earlier line about the same action");
+    saidOf.set(key, said);
+    lines.push({ ...line, place: at });
   };
   return { lines, add };
 }

@@ -1,0 +1,107 @@
+import { readdirSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { importResults } from "../../../src/commands/results.ts";
+import { stream } from "../../../src/commands/stream.ts";
+import { type Field, makeContext, openField, processedBy } from "../../support/context.ts";
+
+const sale = (ticketId: string): object => ({
+  action: "soldTicket",
+  data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
+});
+const INPUT = [{ action: "newEvent", data: { eventId: "E", currency: "EUR" } }, ...["A", "B"].map(sale)];
+const ALL = "E A B";
+
+type Line = Record<string, unknown>;
+
+/** One night, after which the ledger is lost, and the lines of its promises. */
+async function afterLoss(more: { readonly isPlanLost?: boolean } = {}) {
+  const field = await openField();
+  await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  expect(await night(field)).toBe(0);
+  const state = join(field.folder, "state", "local");
+  for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(join(state, name));
+  if (more.isPlanLost === true) rmSync(join(state, "runs"), { recursive: true });
+  const text = await readFile(join(field.folder, "night.local.promises.ndjson"), "utf8");
+  return {
+    field,
+    lines: text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line),
+  };
+}
+
+function night(field: Field): Promise<number> {
+  const { context } = makeContext(field.folder, field.env);
+  return stream(
+    {
+      ...{ files: ["night.ndjson"], flags: { retries: 0 }, again: false, dryRun: false, force: false },
+      ...{ json: false, yes: false, safeCsv: false, waitLock: 0 },
+    },
+    { ...context, now: () => new Date() },
+  );
+}
+
+async function importOf(field: Field, lines: readonly Line[], file = "night.local.promises.ndjson"): Promise<number> {
+  await field.write(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const { context } = makeContext(field.folder, field.env);
+  return importResults({ flags: {}, waitLock: 0, file }, context);
+}
+
+const change = (lines: readonly Line[], at: number, more: Line): readonly Line[] =>
+  lines.map((line, index) => (index === at ? { ...line, ...more } : line));
+
+describe("an import refuses, and nothing is imported of", () => {
+  test.each([undefined, ""])("a success whose actionPromise is %j", async (actionPromise) => {
+    const { field, lines } = await afterLoss();
+    await expect(importOf(field, change(lines, 1, { actionPromise }))).rejects.toMatchObject({
+      code: "usage",
+      message: expect.stringMatching(
+        /^night\.local\.promises\.ndjson:2 is not a line of a promises file: success without an actionPromise\. Nothing was imported\./,
+      ),
+    });
+    expect(await importOf(field, lines)).toBe(0);
+    expect(await night(field)).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test.each([
+    ["another ticket", { ticketId: "B" }],
+    ["another event", { eventId: "E2" }],
+    ["another action", { action: "scannedTicket" }],
+    ["an nftId that was not sent", { nftId: "X-1-1" }],
+    ["a number that the plan has not", { seq: 4 }],
+  ])("a line about %s than the run's plan has", async (_what, more) => {
+    const { field, lines } = await afterLoss();
+    const run = String(lines[0]?.run);
+    const seq = "seq" in more ? more.seq : 2;
+    await expect(importOf(field, change(lines, 1, more))).rejects.toMatchObject({
+      code: "usage",
+      message: `night.local.promises.ndjson:2 contradicts the plan of run ${run}, which has another action under number ${seq}. Nothing was imported.`,
+    });
+    expect(await importOf(field, lines)).toBe(0);
+    expect(await night(field)).toBe(0);
+    expect(processedBy(field.sandbox)).toBe(ALL);
+  });
+
+  test("two lines that give one number to two tickets, also without a plan", async () => {
+    const { field, lines } = await afterLoss({ isPlanLost: true });
+    const twice = [...lines, { ...lines[1], ticketId: "Z" }];
+    await expect(importOf(field, twice)).rejects.toMatchObject({
+      code: "usage",
+      message: expect.stringContaining(
+        "night.local.promises.ndjson:4 contradicts an earlier line about the same action",
+      ),
+    });
+  });
+});
+
+test("a line that was settled by hand needs no promise", async () => {
+  const { field, lines } = await afterLoss();
+  const settled = change(lines, 2, { status: "settled-by-hand", actionPromise: undefined });
+  expect(await importOf(field, settled)).toBe(0);
+  expect(await night(field)).toBe(0);
+  expect(processedBy(field.sandbox)).toBe(ALL);
+});
