@@ -59,13 +59,21 @@ export async function trustProblems(
 /** A variable that holds a secret of something else, or the key of another environment, would go to this one's address. */
 function whyNotVariable(environment: string, variable: string, sameServiceAs: unknown): string | undefined {
   if (!variable.startsWith("TICKETS_"))
-    return `names the variable ${cleanText(variable, 60)}, which does not begin with TICKETS_`;
+    return isSurelyName(variable)
+      ? `names the variable ${variable}, which does not begin with TICKETS_`
+      : "names a variable that does not begin with TICKETS_";
   const owner = /^TICKETS_(.+)_API_KEY$/.exec(variable)?.[1];
   if (owner === undefined || owner === variablePart(environment)) return undefined;
   // The two have one address, or nothing is sent at all.
   if (typeof sameServiceAs === "string" && owner === variablePart(sameServiceAs)) return undefined;
-  return `names ${cleanText(variable, 60)}, the key of another environment`;
+  return isSurelyName(variable)
+    ? `names ${variable}, the key of another environment`
+    : "names the key of another environment";
 }
+
+/** Whether a text is the name of a variable. What is long or of letters and digits alone may be a key in place of one, and isn't shown. */
+const isSurelyName = (text: string): boolean =>
+  text.length <= 40 && /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/.test(text) && (text.includes("_") || !/\d/.test(text));
 
 /** Where a path leads, links resolved, as far as there is anything. */
 async function realPathOf(path: string): Promise<string> {

@@ -360,6 +360,16 @@ describe("refusals", () => {
     expect(failure.message).not.toContain("123456789");
   });
 
+  test.each(["supersecretkey123", "AKIA5ECRET7EXAMPLE", "A_".repeat(30), "TICKETS_sk-5EcReT_API_KEY"])(
+    "a text in place of a variable's name that may be the key is not repeated: %s",
+    async (text) => {
+      await using folders = await openFolders({ [PROJECT]: `environments:\n  a:\n    apiKey: {env: ${text}}\n` });
+      const failure = await failureOf(folders.load());
+      expect(failure.message).toMatch(/tickets\.config\.yaml:3:\d+ {2}environments\.a\.apiKey\.env: names /);
+      expect(inspect(failure, { depth: 10, showHidden: true })).not.toContain(text);
+    },
+  );
+
   test("a command is refused in the working directory's config and taken from the user's and from --config", async () => {
     const text = "environments:\n  a:\n    baseUrl: https://api.example.com\n    apiKey: {command: [./key.sh, a b]}\n";
     await using folders = await openFolders({ [PROJECT]: text, "home/other.yaml": text });
