@@ -175,7 +175,8 @@ async function readKeyFile(
       length += block.length;
     }
     if (length > MOST_BYTES) throw refuse("is too large for a key");
-    const text = Buffer.concat(blocks).toString("utf8");
+    // Editors put a byte order mark before it, and copying leaves blanks around it; both are blanks to `trim`.
+    const text = Buffer.concat(blocks).toString("utf8").trim();
     return (mode & 0o077) === 0
       ? { text }
       : { text, warning: `The key file ${path} is readable by others; chmod 600 keeps it private.` };

@@ -71,6 +71,12 @@ describe("where a key is read from", () => {
     }
   });
 
+  test("a file, without the byte order mark and the blanks around it", async () => {
+    await using folders = await openFolders();
+    for (const text of [`\ufeff${SECRET}`, `${SECRET} `, `  ${SECRET}\t\r\n`, `\ufeff ${SECRET}\u00a0\n`])
+      expect((await read({ kind: "file", path: await folders.write("key", text) })).reveal()).toBe(SECRET);
+  });
+
   test.skipIf(process.platform === "win32")("a file that others can read: with a warning", async () => {
     await using folders = await openFolders();
     const path = await folders.write("key", SECRET);
@@ -145,6 +151,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       [await folders.write("empty", "\n"), "is empty"],
       [await folders.write("large", SECRET.repeat(2000)), "is too large for a key"],
       [await folders.write("two", `${SECRET}\nexport X=1\n`), "holds blanks or several lines"],
+      [await folders.write("inside", `${SECRET} ${SECRET}\n`), "holds blanks or several lines"],
     ] as const;
     for (const [path, why] of cases) {
       const failure = await failureOf(read({ kind: "file", path }));
