@@ -227,11 +227,16 @@ function doubtOf(item: JsonObject): ItemDoubt | undefined {
   if (typeof status !== "string" || visible(status) === "") return "no status";
   if (folded(status) === "success") return "odd success";
   if (hasPromiseElsewhere(item)) return "odd promise";
-  return saysTaken(status) || saysTakenBeside(item) ? "perhaps taken" : undefined;
+  return visible(status) === "1" || saysTaken(status) || saysTakenBeside(item) ? "perhaps taken" : undefined;
 }
 
 /** Keys of an item that hold what became of its action, folded. */
-const VERDICTS: ReadonlySet<string> = new Set(["status", "success", "ok", "state", "result", "outcome"]);
+const VERDICTS: ReadonlySet<string> = new Set([
+  ...["status", "success", "ok", "accepted", "processed", "state", "result", "outcome"],
+]);
+
+/** Those that are answered by yes or no, so that 1 is a yes. */
+const YES_OR_NO: ReadonlySet<string> = new Set(["success", "ok", "accepted", "processed"]);
 
 /** Keys under which an item may wrap such keys. */
 const WRAPPERS: ReadonlySet<string> = new Set(["result", "outcome"]);
@@ -258,7 +263,7 @@ function saysTakenBeside(item: JsonObject): boolean {
     // A second status, as in `Status`, or in what is wrapped.
     if (key === "status" && value === item.status) continue;
     if (!VERDICTS.has(name)) continue;
-    const isOne = (name === "success" || name === "ok") && isPlain(value) && String(value) === "1";
+    const isOne = YES_OR_NO.has(name) && isPlain(value) && String(value) === "1";
     if (isOne || (isPlain(value) && saysTaken(String(value)))) return true;
   }
   return false;
@@ -270,11 +275,13 @@ const isPlain = (value: unknown): boolean =>
 /** Which values of a key say that something went wrong. */
 const DENIALS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["success", (value: unknown) => value !== true],
-  ["ok", saysFalse],
+  ...["ok", "accepted", "processed"].map((key) => [key, saysFalse] as const),
   // Not a number: it may be how many of the items failed.
   ...["failed", "rejected"].map((key) => [key, saysTrue] as const),
   ...["state", "result", "outcome"].map((key) => [key, saysRefused] as const),
-  ...["error", "errors", "errormessage", "errorcode"].map((key) => [key, holdsSomething] as const),
+  ...["error", "errors", "errormessage", "errorcode", "exception", "failure"].map(
+    (key) => [key, holdsSomething] as const,
+  ),
 ]);
 
 function saysTrue(value: unknown): boolean {

@@ -3,6 +3,8 @@
  * rejection: what was rejected is sent again, and a double is worse than a doubt. Pure.
  */
 
+import { distance } from "fastest-levenshtein";
+
 /** Words by which an item may say that the service has the action: it is coming, has come, or was there before. */
 export const TAKEN_WORDS: ReadonlySet<string> = new Set([
   ...["success", "succeed", "succeeded", "ok", "okay", "yes", "true", "done", "partial", "partially"],
@@ -11,6 +13,7 @@ export const TAKEN_WORDS: ReadonlySet<string> = new Set([
   ...["queued", "queuing", "queueing", "enqueued", "requeued", "submitted", "broadcast", "broadcasted", "broadcasting"],
   ...["complete", "completed", "executed", "finalized", "finalised", "finished", "handled", "committed"],
   ...["created", "creating", "added", "inserted", "imported", "ingested", "issued", "minted", "minting"],
+  ...["inflight", "nobroadcastrequired", "settled", "mined", "onchain", "replayed", "passed", "valid", "sold"],
   ...["applied", "updated", "updating", "delivered", "posted", "published", "sent"],
   ...["persisted", "recorded", "saved", "stored", "written"],
   ...["duplicate", "duplicated", "duplicates", "exist", "exists", "existed", "existing"],
@@ -35,7 +38,10 @@ const REFUSED_WORD = /^(?:fail|reject|refus|declin|denied$|errors?$|errored$|uns
 const isTurning = (word: string): boolean =>
   TURNING_WORDS.has(word) || REFUSED_WORD.test(word) || (word.startsWith("un") && word.endsWith("ed"));
 
-const isTakenWord = (word: string): boolean => TAKEN_WORDS.has(word) || TAKEN_PART.test(word);
+/** `sucess`, `succes`: no other word is that near. */
+const isMisspelt = (word: string): boolean => Math.abs(word.length - 7) <= 1 && distance(word, "success") <= 1;
+
+const isTakenWord = (word: string): boolean => TAKEN_WORDS.has(word) || TAKEN_PART.test(word) || isMisspelt(word);
 
 /** Format and control characters, fillers and the blank of Braille; without those that are blanks to everybody. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|[^\P{Cc}\s]/gu;
@@ -64,6 +70,12 @@ const wordsOf = (text: string): readonly string[] =>
 /** `without errors` turns nothing. */
 const NO_ERROR = /(?<![^ ])(?:no|not|without|zero|0) (?:any )?(?:err|fail|reject)[^ ]*/g;
 
+/** Words that are told apart at times: `in flight`, `already on chain`. */
+const APART = /(?<![^ ])(in|on) (flight|chain)(?![^ ])/g;
+
+/** `sold out` is a reason to reject. */
+const SOLD_OUT = /(?<![^ ])sold out(?![^ ])/g;
+
 /** `200`, `200 OK`, `HTTP/1.1 202 Accepted`. */
 const HTTP_SUCCESS = /^(?:http (?:\d ){0,2})?2\d\d(?: |$)/;
 
@@ -76,9 +88,9 @@ export function saysTaken(text: string): boolean {
   const line = words.join(" ");
   if (/timeout|timed ?out/.test(line) || line === "time out") return true;
   if (words.includes("unknown") && words.every((word) => OUTCOME_WORDS.has(word))) return true;
-  // `O.K.`, `re-queued`.
+  // `O.K.`, `re-queued`, `no_broadcast_required`.
   if (TAKEN_WORDS.has(folded(text))) return true;
-  const told = line.replace(NO_ERROR, "ok").split(" ");
+  const told = line.replace(NO_ERROR, "ok").replace(APART, "$1$2").replace(SOLD_OUT, "no").split(" ");
   return !told.some(isTurning) && (HTTP_SUCCESS.test(line) || told.some(isTakenWord));
 }
 

@@ -307,6 +307,17 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
       "O.K.",
       "re-queued",
     ],
+    ...[
+      "no_broadcast_required",
+      "NoBroadcastRequired",
+      "no broadcast required",
+      "1",
+      " 1\u200b",
+      "inflight",
+      "in_flight",
+    ],
+    ...["in flight", "settled", "mined", "onchain", "on_chain", "already on-chain", "replayed", "passed", "valid"],
+    ...["sold", "already sold", "ALREADY_SOLD", "sucess", "succes", "Succcess", "sucessful sucess"],
     ...["timeout", "timed out", "timed_out", "TimedOut", "time out", "failed: gateway timeout", "unknown", "UNKNOWN."],
     ...["outcome unknown", "su\u200bccess", "su\u00adccess", "\ufeffsuccess", "success\u2060", "succ\ufeffess"],
     ...["\uff53\uff55\uff43\uff43\uff45\uff53\uff53", "\uff12\uff10\uff10", "acc\u200depted", "stored", "saved"],
@@ -330,6 +341,17 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
     ...["event doesn\u2019t exist", "un-confirmed", "notexists", "nonexistent", "unexists", "rejected: duplicate"],
     ...["no success", "success: false", "200 rejected", "error", "ERROR", "validation_failed", "unknown_event"],
     ...["could not be stored", "must be accepted", "unaccepted", "unexpected value received", "denied", "-", "..."],
+    ...[
+      "not settled",
+      "not valid",
+      "not on chain",
+      "unsettled",
+      "no sucess",
+      "access",
+      "11",
+      "sold out",
+      "event sold out",
+    ],
     ...["sold_out", "400 Bad Request", "409 Conflict", "500", "consent", "inexistent", "nicht angenommen"],
   ].map((status) => [`a status of ${JSON.stringify(status)}`, { status, ticketId: "T1" }, "rejected"] as const),
   ...["\u200b", "\u200b \u2060", "\u3164", "\u2800"].map(
@@ -338,6 +360,7 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
   ),
   ...[
     ...[{ ok: true }, { OK: "yes" }, { ok: 1 }, { success: 1 }, { success: "1" }, { result: { status: "success" } }],
+    ...[{ accepted: true }, { processed: true }, { Accepted: "true" }, { processed: 1 }],
     ...[{ result: { success: true } }, { result: [{ success: true }] }, { outcome: { result: { ok: true } } }],
     ...[
       { Status: "success" },
@@ -349,6 +372,7 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
   ].map((more) => [`an error beside ${JSON.stringify(more)}`, { status: "error", ...more }, "in doubt"] as const),
   ...[
     ...[{ ok: false }, { ok: 0 }, { ok: null }, { result: { status: "error" } }, { result: { success: false } }],
+    ...[{ accepted: false }, { processed: false }, { processed: 0 }],
     ...[{ result: { ticket: { success: true } } }, { state: "rejected" }, { Status: "failed" }, { message: "ok" }],
     ...[{ event: { status: "created" } }, { result: null }, { result: [] }, { outcome: "not stored" }],
   ].map((more) => [`an error beside ${JSON.stringify(more)}`, { status: "error", ...more }, "rejected"] as const),
@@ -361,6 +385,7 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
       { result: "not accepted" },
       { result: false },
     ],
+    ...[{ accepted: false }, { processed: false }, { processed: "no" }, { exception: "x" }, { failure: { code: 1 } }],
     ...[{ result: { success: false } }, { result: { status: "error" } }, { outcome: [{ errors: ["no"] }] }],
     ...[{ Status: "declined" }, { outcome: "unsuccessful" }],
   ].map((more) => [`success beside ${JSON.stringify(more)}`, { ...SOLD, ...more }, "in doubt"] as const),
@@ -373,6 +398,7 @@ const ONE_SALE: readonly (readonly [string, unknown, string])[] = [
       { result: { success: true } },
       { result: {} },
     ],
+    ...[{ accepted: true }, { processed: true }, { exception: null }, { exception: "" }, { failure: false }],
     ...[{ result: "success" }, { outcome: "no errors" }, { state: "not scanned" }, { result: { status: "success" } }],
   ].map((more) => [`success beside ${JSON.stringify(more)}`, { ...SOLD, ...more }, "accepted"] as const),
   ...[
