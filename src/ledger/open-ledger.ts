@@ -69,6 +69,7 @@ export function openDatabase({
     refuseNetworkFileSystem(path);
     // SQLite would make it readable for all; its companions take the mode of the file itself.
     if (isNew) closeSync(openSync(path, "a", 0o600));
+    if (!isNew && statSync(path).isDirectory()) throw folderInPlace(path);
     if (!isNew) refuseEmptied(path);
     database = readOnly ? openToRead(path) : new DatabaseSync(path, { timeout: LOCKED_MS });
   } catch (cause) {
@@ -134,6 +135,13 @@ function isUnableToWrite(cause: unknown): boolean {
 function refuseEmptied(path: string): void {
   if (statSync(path).size > 0) return;
   if (existsSync(ballastPath(path)) || existsSync(runListPath(path))) throw damaged(path, "it is empty");
+}
+
+function folderInPlace(path: string, cause?: unknown): Failure {
+  return new Failure("storage", `${path} is a folder, where a file has to be.`, {
+    hint: "Look what is in it. If it is nothing of yours, move it away; if the file was there before, restore that from a backup.",
+    cause,
+  });
 }
 
 function damaged(path: string, why: string, cause?: unknown): Failure {
@@ -308,6 +316,7 @@ export function storageFailure(path: string, thrown: unknown): unknown {
     });
   }
   if (kind === "damaged") return damaged(path, message, cause);
+  if (code === "EISDIR") return folderInPlace(path, cause);
   if (code.startsWith("ERR_SQLITE") || /^E[A-Z0-9]+$/.test(code)) {
     return new Failure("storage", `${path}: ${message}`, { cause });
   }

@@ -215,3 +215,23 @@ it("a sandbox that is begun anew has nothing of what the folders tell", async ()
   expect(readRunList(listPath).runs.size).toBe(0);
   expect([wasReset(listPath, RUN), wasReset(listPath, "0badcafe")]).toEqual([true, false]);
 });
+
+it("a folder where the list or the ledger has to be is told, and what to do", async () => {
+  const { listPath } = await openPlace();
+  const ledgerPath = `${listPath}.db`;
+  for (const [path, open] of [
+    [listPath, () => readRunList(listPath)],
+    [ledgerPath, () => openLedger({ path: ledgerPath, boundTo: "https://example.test" })],
+    [ledgerPath, () => openLedger({ path: ledgerPath, boundTo: "https://example.test", readOnly: true })],
+  ] as const) {
+    rmSync(path, { force: true, recursive: true });
+    mkdirSync(path);
+    expect(open).toThrow(
+      expect.objectContaining({
+        code: "storage",
+        message: `${path} is a folder, where a file has to be.`,
+        hint: expect.stringContaining("move it away"),
+      }),
+    );
+  }
+});
