@@ -51,6 +51,11 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
   return { kind: "object", line, value, text };
 }
 
+/** A first character that nobody sees, or that looks like a blank; without those that are blanks to JSON. */
+const UNSEEN = /^(?![ \t\r\n])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+
+const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+
 /** What is wrong with a text that is not JSON, with its column, and its line where it is not the row's first. */
 export function invalidJson(text: string, line: number, hint?: string): Finding & { readonly rule: "json-invalid" } {
   const fault = findJsonFault(text) ?? { offset: 0, reason: "it can't be parsed" };
@@ -59,9 +64,10 @@ export function invalidJson(text: string, line: number, hint?: string): Finding 
   const lines = lastLineEnd === -1 ? 0 : before.split("\n").length - 1;
   const place = `${lines === 0 ? "" : `line ${line + lines}, `}column ${fault.offset - lastLineEnd}`;
   const found = text.slice(fault.offset, fault.offset + 20);
+  const shown = UNSEEN.test(found) ? `the invisible ${codeOf(found)}` : cleanText(found, 12);
   return {
     rule: "json-invalid",
-    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${cleanText(found, 12)}`}.`,
+    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.`,
     ...(hint === undefined ? {} : { hint }),
   };
 }

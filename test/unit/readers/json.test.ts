@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { stringifyJson } from "../../../src/actions/json.ts";
 import { JsonArrayParser } from "../../../src/readers/json-array.ts";
 import { findJsonFault } from "../../../src/readers/json-fault.ts";
+import { invalidJson } from "../../../src/readers/json-row.ts";
 import { ndjsonParser } from "../../../src/readers/ndjson.ts";
 import { MAX_RAW_BYTES, MAX_ROW_BYTES, type RowParser } from "../../../src/readers/row-parser.ts";
 import { brief, feed, messageOf } from "./feed.ts";
@@ -267,6 +268,17 @@ test.each([
   ['{"a":1}}', 7, "more text follows the end of the value"],
 ])("the fault of %j is at %i: %s", (text, offset, reason) => {
   expect(findJsonFault(text)).toEqual({ offset, reason });
+});
+
+test.each([
+  ['\ufeff\ufeff{"a":1}', "U+FEFF"],
+  ['\u001e{"a":1}', "U+001E"],
+  ['{"a":\u00a01}', "U+00A0"],
+  ['{\u{e0041}"a":1}', "U+E0041"],
+])("a fault at a character that nobody sees names it: %j", (text, code) => {
+  expect(invalidJson(text, 1).message).toMatch(
+    new RegExp(`^The row is not JSON: .* at column \\d+, before the invisible ${code.replace("+", "\\+")}\\.$`),
+  );
 });
 
 function isJson(text: string): boolean {
