@@ -35,12 +35,12 @@ export function mergeOutcomes(ledger: Ledger): void {
 function mergeRun(ledger: Ledger, runNo: number): void {
   const unmerged = "SELECT coalesce(sum(length(deeds)), 0) AS bytes FROM unmerged WHERE run_no = ?";
   const merging = new Merging(ledger, runNo, Number(ledger.get(unmerged, runNo)?.bytes) / DEED_BYTES);
-  for (const block of blocksWithin(ledger, runNo)) {
-    const deeds = ledger.get("SELECT deeds FROM unmerged WHERE run_no = ? AND first = ?", runNo, block.first)?.deeds;
-    if (deeds === undefined) continue;
+  for (const { first } of ledger.all("SELECT first FROM unmerged WHERE run_no = ? ORDER BY first", runNo)) {
+    const deeds = ledger.get("SELECT deeds FROM unmerged WHERE run_no = ? AND first = ?", runNo, Number(first))?.deeds;
     // Before the deeds are written, which then take its place in the file.
-    ledger.run("DELETE FROM unmerged WHERE run_no = ? AND first = ?", runNo, block.first);
-    merging.take(block, Buffer.from(deeds as Uint8Array)); // a BLOB NOT NULL column
+    ledger.run("DELETE FROM unmerged WHERE run_no = ? AND first = ?", runNo, Number(first));
+    for (const block of blocksWithin(ledger, runNo, Number(first), Number(first) + 1))
+      merging.take(block, Buffer.from(deeds as Uint8Array)); // a BLOB NOT NULL column
   }
   merging.end();
   mergeMended(ledger, runNo);

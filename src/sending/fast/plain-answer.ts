@@ -60,13 +60,16 @@ interface AnswerForm {
   readonly items: ReadonlyMap<number, ItemForm>;
 }
 
-/** The name of the action and which ids it gives. Its name is told by two letters and its length, well enough to look for a form. */
+/** The name of the action, told by some of its letters, and which ids it gives. */
 function kindOf({ body, places }: ChunkActions, at: number): number {
   const base = at * PLACES;
   const name = (places[base] ?? 0) + NAME;
   const given = ID_FIELDS.reduce((bits, field) => bits * 2 + (places[base + ID_PLACES[field]] === 0 ? 0 : 1), 0);
-  return (((body[name] ?? 0) * 256 + (body[name + 1] ?? 0)) * 256 + (body[name + 2] ?? 0)) * 8 + given;
+  return LETTERS.reduce((sum, letter) => sum * 256 + (body[name + letter] ?? 0), given);
 }
+
+/** Places of letters by which no two names are alike; a test holds them to that. */
+export const LETTERS = [0, 2, 6];
 
 /** Where the name begins in an action as the planner writes it. */
 const NAME = '{"action":"'.length;

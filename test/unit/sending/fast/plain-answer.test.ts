@@ -11,7 +11,7 @@ import { sentActions, toChunkActions } from "../../../../src/plan/files/chunk-ac
 import { RECORD_BYTES, writeOrigin } from "../../../../src/plan/files/index-file.ts";
 import { readExchange } from "../../../../src/sending/answer.ts";
 import { type DecidedChunk, decideChunk, decidePlain } from "../../../../src/sending/chunk-outcomes.ts";
-import { plainAnswers } from "../../../../src/sending/fast/plain-answer.ts";
+import { LETTERS, plainAnswers } from "../../../../src/sending/fast/plain-answer.ts";
 import { packChunk } from "../../../../src/sending/pack-chunk.ts";
 import { createRunPromises } from "../../../../src/sending/run-promises.ts";
 
@@ -114,6 +114,11 @@ const seen = ({ lines: _, release: __, ...decided }: DecidedChunk) => ({
     actions: packed.length,
     promises: decodePromises(promises, block.count),
   })),
+});
+
+it("no two actions are alike by the letters that tell a form", () => {
+  const told = ACTION_NAMES.map((name) => LETTERS.map((at) => name[at]).join(""));
+  expect(new Set(told).size).toBe(ACTION_NAMES.length);
 });
 
 describe("an answer in the words of one before", () => {
