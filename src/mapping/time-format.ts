@@ -236,12 +236,12 @@ function indexByName(names: readonly string[], written: string): number {
 }
 
 /** A time whose day could be a month: two patterns that read it differently would leave the order of the list to decide. */
-const PROBE = DateTime.utc(2011, 3, 4, 5, 6, 7);
+const PROBE = [2011, 3, 4, 5, 6, 7] as const;
 
 function refuseContradictions(formats: readonly Format[], path: RulePath): void {
-  const probes = formats.map(({ name }) =>
-    Object.hasOwn(KEYWORDS, name) ? undefined : PROBE.toFormat(name, { locale: "en-US" }),
-  );
+  // Made where formats are declared: it has the languages of ICU loaded, which every start of the program would wait for.
+  const probe = DateTime.utc(...PROBE, { locale: "en-US" });
+  const probes = formats.map(({ name }) => (Object.hasOwn(KEYWORDS, name) ? undefined : probe.toFormat(name)));
   for (const [at, text] of probes.entries()) {
     for (const other of formats) {
       const parsed = text === undefined ? undefined : other.parse(text);

@@ -10,10 +10,7 @@ import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
 describe("a key that is not there", () => {
-  test.each<[string, Record<string, string>, string]>([
-    ["in its variable", {}, "environment variable TICKETS_PLAYGROUND_API_KEY is not set"],
-    ["in its file", {}, "does not exist"],
-  ])("%s ends the command before its input is opened", async (where, env, message) => {
+  const endsAtOnce = async (where: string, message: string): Promise<void> => {
     const place = openWorkplace();
     const service = await startService();
     // Whoever reads this waits for ever.
@@ -21,11 +18,16 @@ describe("a key that is not there", () => {
     if (where.includes("file"))
       place.write("tickets.config.yaml", "environments: {playground: {apiKey: {file: key}}}\n");
     const ended = await place.tickets(["stream", "sales.csv", "--env", "playground"], {
-      env: { ...env, TICKETS_PLAYGROUND_BASE_URL: service.baseUrl },
+      env: { TICKETS_PLAYGROUND_BASE_URL: service.baseUrl },
     });
     expect(ended).toMatchObject({ exitCode: 5, stderr: expect.stringContaining(message) });
     expect(service.connections()).toBe(0);
-  });
+  };
+  test("in its variable ends the command before its input is opened", () =>
+    endsAtOnce("in its variable", "environment variable TICKETS_PLAYGROUND_API_KEY is not set"));
+  test("in its file ends the command before its input is opened", { tags: ["long"] }, () =>
+    endsAtOnce("in its file", "does not exist"),
+  );
 
   test("is no matter to what does not send", { tags: ["long"] }, async () => {
     const place = openWorkplace();
@@ -87,10 +89,8 @@ describe("the place of an output", () => {
   });
 });
 
-test.skipIf(process.platform !== "linux").each([
-  ["/proc", "its file system allows no folders"],
-  ["/dev/null", "a file of that name is in the way"],
-])("a home in %s ends the command with a sentence", async (home, message) => {
+const onLinux = test.skipIf(process.platform !== "linux");
+const endsWithSentence = async (home: string, message: string): Promise<void> => {
   const place = openWorkplace();
   const service = await startService();
   place.write("sales.csv", salesTable(1));
@@ -98,7 +98,13 @@ test.skipIf(process.platform !== "linux").each([
   const { exitCode, stderr } = await place.tickets(["stream", "sales.csv", "--env", "playground"], { env });
   expect([exitCode, stderr]).toEqual([10, expect.stringContaining(`can't be created (${message})`)]);
   expect(service.connections()).toBe(0);
-});
+};
+onLinux("a home in /proc ends the command with a sentence", () =>
+  endsWithSentence("/proc", "its file system allows no folders"),
+);
+onLinux("a home in /dev/null ends the command with a sentence", { tags: ["long"] }, () =>
+  endsWithSentence("/dev/null", "a file of that name is in the way"),
+);
 
 describe("a proxy", () => {
   async function openProxy(status: number) {

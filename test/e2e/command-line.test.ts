@@ -28,7 +28,8 @@ function expectGolden(name: string, text: string): void {
 }
 
 describe("help", () => {
-  test("of the program and of each command is as it was agreed", async () => {
+  // Of each command the short walk has it without a process: test/unit/cli/program.test.ts.
+  test("of the program and of each command is as it was agreed", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     const help = await place.tickets(["--help"]);
     expect(help).toMatchObject({ exitCode: 0, stderr: "" });

@@ -139,7 +139,7 @@ test("find and query work beside a run, which is not disturbed", { tags: ["long"
   expect((await find("T-3")).document.actions).toMatchObject([{ outcome: "accepted" }]);
 });
 
-test("query: a table, a document, NDJSON, a file", async () => {
+test("query: a table, a document, NDJSON, a file", { tags: ["long"] }, async () => {
   const { place, service, query } = await openSales();
   await place.tickets(SEND, service);
   const sql = "SELECT seq, ticket_id FROM actions ORDER BY seq LIMIT 2";

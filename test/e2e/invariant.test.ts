@@ -3,7 +3,7 @@
  * calls accepted was processed; what was processed is accepted, in doubt, refused or settled by hand; nothing is processed
  * twice or, in its lane, out of order; and every accepted action is in the output once, with its promise.
  *
- * `INVARIANT_TRIALS=3000` does more; `INVARIANT_SEED=4711 INVARIANT_TRIALS=1` repeats the one that failed.
+ * `INVARIANT_TRIALS=3000 INVARIANT_DAYS=whole` does more; `INVARIANT_SEED=4711 INVARIANT_TRIALS=1` repeats the one that failed.
  */
 
 import { expect, test } from "vitest";
@@ -11,9 +11,10 @@ import { CRASH_POINTS } from "../../src/disk/crash-points.ts";
 import { carryOut, newTally } from "../support/invariant/carry.ts";
 import { trialOf } from "../support/invariant/trial.ts";
 
-/** How many and from where on: `vitest.config.ts`. */
+/** How many, from where on, and how much of each day: `vitest.config.ts`. */
 const TRIALS = Number(process.env.INVARIANT_TRIALS);
 const FIRST_SEED = Number(process.env.INVARIANT_SEED);
+const DAYS = process.env.INVARIANT_DAYS === "short" ? "short" : "whole";
 /** Two, since a machine of CI has no more cores. */
 const AT_ONCE = 2;
 /** So few trials need not reach every boundary. */
@@ -29,9 +30,10 @@ test(`nothing is lost, doubled or out of order in ${TRIALS} bad days`, {
     while (next < FIRST_SEED + TRIALS) {
       const seed = next;
       next += 1;
-      await carryOut(trialOf(seed), tally).catch((cause: unknown) => {
+      await carryOut(trialOf(seed, DAYS), tally).catch((cause: unknown) => {
         next = Number.POSITIVE_INFINITY;
-        throw new Error(`INVARIANT_SEED=${seed} INVARIANT_TRIALS=1\n${cause instanceof Error ? cause.message : cause}`);
+        const repeat = `INVARIANT_SEED=${seed} INVARIANT_TRIALS=1 INVARIANT_DAYS=${DAYS}`;
+        throw new Error(`${repeat}\n${cause instanceof Error ? cause.message : cause}`);
       });
     }
   };

@@ -16,6 +16,7 @@ import { readRunList, runListLine } from "../../src/ledger/run-list.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { openSales, type SalesRig } from "../support/invariant/sales.ts";
 import { salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 async function sales(actions = 20) {
   const rig = await openSales(actions);
@@ -54,29 +55,28 @@ function copyLedger(rig: SalesRig): () => void {
 const importOf = (file: string): readonly string[] => ["results", "--import", file, "--env", "playground"];
 const forget = ["env", "playground", "--forget-lost"];
 
-test.each([
-  ["", "A file name is empty.\nWas a variable not set?"],
-  [".", ". is a directory, not a file."],
-  ["none.ndjson", "There is no file none.ndjson that can be read."],
-])("an import of %j says what is wrong with the name", async (name, sentence) => {
+const NAMES = forWalks(
+  [
+    ["none.ndjson", "There is no file none.ndjson that can be read."],
+    ["", "A file name is empty.\nWas a variable not set?"],
+    [".", ". is a directory, not a file."],
+  ] as const,
+  3,
+);
+const isToldOf = async (name: string, sentence: string): Promise<void> => {
   const rig = await sales();
   const refused = await rig.run(importOf(name));
   expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining(sentence)]);
-});
+};
+test.each(NAMES.short)("an import of %j says what is wrong with the name", isToldOf);
+test.each(NAMES.long)("an import of %j says what is wrong with the name", { tags: ["long"] }, isToldOf);
 
 describe("a ledger that was lost", () => {
-  test("is noticed by every command that would decide by it, and the import opens the way again", async () => {
+  const isNoticed = async (...commands: readonly (readonly string[])[]): Promise<void> => {
     const rig = await sales();
     await rig.run(to("a.ndjson"));
     loseLedger(rig);
-    for (const command of [
-      to("b.ndjson"),
-      to("b.ndjson", "--dry-run"),
-      ["validate", "sales.csv", "--env", "playground"],
-      ["plan", "sales.csv", "--env", "playground"],
-      ["status", "--env", "playground"],
-      ["resume", "--env", "playground"],
-    ]) {
+    for (const command of commands) {
       const refused = await rig.run(command);
       expect(refused.exitCode, command.join(" ")).toBe(2);
       expect(refused.stderr).toContain("The ledger of playground was lost, or restored from an older copy");
@@ -95,7 +95,23 @@ describe("a ledger that was lost", () => {
     expect(again.stderr).toContain("Nothing new");
     expect(await rig.run(["status", "--env", "playground"])).toMatchObject({ exitCode: 0 });
     expect(sent(rig)).toBe(20);
-  });
+  };
+  test("is noticed by the next night, and the import opens the way again", () => isNoticed(to("b.ndjson")));
+  test(
+    "is noticed by every command that would decide by it, and the import opens the way again",
+    {
+      tags: ["long"],
+    },
+    () =>
+      isNoticed(
+        to("b.ndjson"),
+        to("b.ndjson", "--dry-run"),
+        ["validate", "sales.csv", "--env", "playground"],
+        ["plan", "sales.csv", "--env", "playground"],
+        ["status", "--env", "playground"],
+        ["resume", "--env", "playground"],
+      ),
+  );
 
   test("and whose promises stand in several files is missed until all of them are imported", {
     tags: ["long"],

@@ -8,7 +8,9 @@ import { fixture, openWorkplace, type Workplace } from "../support/bin.ts";
 const EVENTBRITE = fixture("exports/eventbrite/attendees.csv");
 
 describe("tickets init", () => {
-  test("writes a config that only needs what no export says, and the plan is then the expected one", async () => {
+  test("writes a config that only needs what no export says, and the plan is then the expected one", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace();
     cpSync(EVENTBRITE, place.path("attendees.csv"));
     const first = await place.tickets(["init", "attendees.csv"]);

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
 import { readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
+import { forWalks } from "../support/walks.ts";
 
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
@@ -40,16 +41,23 @@ describe("standard output", () => {
     expect(await place.tickets([...SEND, "-o", "-"], service)).toMatchObject({ exitCode: 0, stdout: "" });
   });
 
-  test.each<[string, readonly string[], number]>([
-    ["sent", [], 0],
-    ["dry", ["--dry-run"], 0],
-    ["invalid", ["--action", "newEvent"], 2],
-  ])("holds exactly one JSON document with --json: %s", async (_, more, code) => {
+  const DOCUMENTS = forWalks<readonly [string, readonly string[], number]>(
+    [
+      ["sent", [], 0],
+      ["dry", ["--dry-run"], 0],
+      ["invalid", ["--action", "newEvent"], 2],
+    ],
+    3,
+  );
+  const isOneDocument = async (_: string, more: readonly string[], code: number): Promise<void> => {
     const { place, service } = await openSales();
     const { exitCode, stdout } = await place.tickets([...SEND, "--json", ...more], service);
     expect(exitCode).toBe(code);
     expect(readLines(stdout)).toHaveLength(1);
-  });
+  };
+  const ONE_DOCUMENT = "holds exactly one JSON document with --json: %s";
+  test.each(DOCUMENTS.short)(ONE_DOCUMENT, isOneDocument);
+  test.each(DOCUMENTS.long)(ONE_DOCUMENT, { tags: ["long"] }, isOneDocument);
 
   test.each([
     "stream sales.csv",
@@ -320,7 +328,7 @@ describe("an output file", () => {
     expect(await place.tickets([...command, "--force"], { env })).toMatchObject({ exitCode: 0 });
   });
 
-  test.each(["a folder", "below a file"])("that can't be written, %s, stops before sending", async (what) => {
+  const stopsBefore = async (what: string): Promise<void> => {
     const { place, service } = await openSales();
     const output = what === "a folder" ? "home" : "sales.csv/promises.ndjson";
     const { exitCode, stderr } = await place.tickets([...SEND, "-o", output], service);
@@ -328,7 +336,9 @@ describe("an output file", () => {
     expect(stderr).toContain(output.split("/")[0]);
     expect(stderr).not.toContain("a fault in tickets itself");
     expect(service.connections()).toBe(0);
-  });
+  };
+  test.each(["a folder"])("that can't be written, %s, stops before sending", stopsBefore);
+  test.each(["below a file"])("that can't be written, %s, stops before sending", { tags: ["long"] }, stopsBefore);
 
   test("that is missing or empty starts afresh", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();

@@ -89,7 +89,7 @@ describe("an action that the service does not accept", () => {
   test.each(forWalks(FAILURES, 6).short)(NAME, isKept);
   test.each(forWalks(FAILURES, 6).long)(NAME, { tags: ["long"] }, isKept);
 
-  test("keeps its answer to the last digit", async () => {
+  test("keeps its answer to the last digit", { tags: ["long"] }, async () => {
     const place = openSales(1);
     const item = '{"status":"error","block":18446744073709551615,"price":"1.10","ratio":0.1}';
     const service = await startService({

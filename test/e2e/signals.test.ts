@@ -84,7 +84,7 @@ const WAITS = forWalks(
     const [signal, code] = SIGNALS[at % SIGNALS.length] ?? SIGNALS[0];
     return [signal, what, args, stdin, code];
   }),
-  3,
+  ENDLESS.length,
 );
 
 const endsIt = async (...[signal, _, args, stdin, code]: Endless): Promise<void> => {

@@ -10,7 +10,7 @@ import { forWalks } from "../support/walks.ts";
 /** The short walk has them all without a process: test/pipeline/validate-fixtures.test.ts. */
 const GOOD = forWalks(
   readdirSync(FIXTURES).filter((name) => /\.(csv|json)$/.test(name)),
-  6,
+  12,
 );
 
 const isGood = async (name: string): Promise<void> => {
@@ -67,7 +67,7 @@ describe("a bad file", () => {
       ["bad/claims-wallet-unusual.csv", 0],
       ["bad/json-cut.json", 3],
     ],
-    3,
+    5,
   );
   const ends = async (name: string, exitCode: number): Promise<void> => {
     const place = openWorkplace();

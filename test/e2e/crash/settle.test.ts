@@ -127,7 +127,9 @@ describe("settle", () => {
     expect(summaryIn<Summary>(resumed).rejects).toEqual([rig.place.path("sales.rejects.csv")]);
   });
 
-  test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", async () => {
+  test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", {
+    tags: ["long"],
+  }, async () => {
     const { rig, command, settle } = await inDoubt();
     expect((await rig.run([...settle, "--abandon"])).exitCode).toBe(6);
     const later = summaryIn<Summary>(await rig.run([...command, "--json"]));

@@ -650,7 +650,7 @@ describe("an answer that comes while the request is still being written", () => 
   /** In one request more than a connection takes at once. */
   const LARGE = [
     { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
-    ...Array.from({ length: 299 }, (_, at) => ({
+    ...Array.from({ length: 159 }, (_, at) => ({
       action: "soldTicket",
       data: {
         eventId: "E",
@@ -676,7 +676,7 @@ describe("an answer that comes while the request is still being written", () => 
       said: expect.stringContaining(
         "HTTP 200, but the answer came before the whole request was sent. Nothing after it",
       ),
-      summary: { actions: { inDoubt: 300, rejected: 0, accepted: 0 } },
+      summary: { actions: { inDoubt: 160, rejected: 0, accepted: 0 } },
     });
     // The request is given up with its connection, so its rest never comes.
     expect(processedBy(field.sandbox)).toBe("");

@@ -206,7 +206,8 @@ async function settleByTruth(
     if (question === undefined) return;
     if (question.answer === "partly")
       throw new Error(`chunk ${question.chunk} was processed in part; nobody can say so`);
-    const atOnce = trial.settlesAtOnce && questions.every(({ answer }) => answer === question.answer);
+    const isLong = questions.length >= trial.settlesAtOnceFrom;
+    const atOnce = isLong && questions.every(({ answer }) => answer === question.answer);
     const chosen = atOnce ? [] : ["--chunk", String(question.chunk)];
     const settle = ["settle", question.run, `--${question.answer}`, ...chosen, "--env", "playground", "--json"];
     const ran = await run([...settle, "--reason", "looked into the service"]);

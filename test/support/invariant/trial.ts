@@ -22,8 +22,8 @@ export interface Trial {
   readonly output: string | undefined;
   /** After a person has settled: `resume` rather than the same command. */
   readonly resumes: boolean;
-  /** All questions in one `settle` where they have one answer. */
-  readonly settlesAtOnce: boolean;
+  /** So many questions are settled in one `settle` where they have one answer; of fewer, each chunk by its number. */
+  readonly settlesAtOnceFrom: number;
 }
 
 interface TrialFile {
@@ -39,11 +39,22 @@ export type TrialInterruption =
   | { readonly kind: "boundary"; readonly point: CrashPoint; readonly time: number }
   | { readonly kind: "none" };
 
-/** The trial that a seed stands for. */
-export function trialOf(seed: number): Trial {
+/** Of a short day. */
+const MOST_SETTLED_ALONE = 1;
+
+/**
+ * The trial that a seed stands for. What a day costs is how often a process starts: after each kill, and to settle. A short
+ * day is the same one with the first kill alone, which is one at a boundary, or with the last, which is mostly one from outside.
+ */
+export function trialOf(seed: number, days: "short" | "whole"): Trial {
   const [trial] = fc.sample(trialArbitrary(seed), { seed, numRuns: 1 });
   if (trial === undefined) throw new Error("no trial");
-  return trial;
+  if (days === "whole") return trial;
+  return {
+    ...trial,
+    interruptions: seed % 2 === 0 ? trial.interruptions.slice(-1) : trial.interruptions.slice(0, 1),
+    settlesAtOnceFrom: Math.min(trial.settlesAtOnceFrom, MOST_SETTLED_ALONE + 1),
+  };
 }
 
 /** Boundaries that lie between chunks, where nothing is in flight. */
@@ -79,7 +90,7 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
         chunkSize: chunkSizeArbitrary(history.length, rejects),
         output: fc.constantFrom(undefined, undefined, "out.ndjson", "out.csv"),
         resumes: fc.boolean(),
-        settlesAtOnce: fc.boolean(),
+        settlesAtOnceFrom: fc.boolean().map((atOnce) => (atOnce ? 1 : Number.POSITIVE_INFINITY)),
       })
       .chain((rest) => {
         const chunks = Math.ceil(history.length / rest.chunkSize);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { buildProgram } from "../../../src/cli/program.ts";
@@ -9,6 +10,24 @@ function programOf(columns: number): Command {
   for (const each of [program, ...program.commands]) each.configureOutput({ getOutHelpWidth: () => columns });
   return program;
 }
+
+describe("help is as it was agreed", () => {
+  const program = programOf(80);
+  test.each([program, ...program.commands].map((command) => [command.name(), command] as const))(
+    "of %s",
+    (name, command) => {
+      let shown = "";
+      command.configureOutput({
+        getOutHelpWidth: () => 80,
+        writeOut: (text) => {
+          shown += text;
+        },
+      });
+      command.outputHelp();
+      expect(shown).toBe(readFileSync(new URL(`../../e2e/golden/${name}.txt`, import.meta.url), "utf8"));
+    },
+  );
+});
 
 describe.each([80, 60, 40])("help on %i columns", (columns) => {
   const program = programOf(columns);

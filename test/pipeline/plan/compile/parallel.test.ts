@@ -321,36 +321,31 @@ describe("a plan by workers", () => {
     expect(await plan(3)).toEqual(alone);
   });
 
-  it.each([
-    [
-      "in one file",
-      "sales.ndjson",
-      "sales.ndjson holds a row of a rejects file in line 3001 and another row in line 1",
-    ],
-    [
-      "in two",
+  const isRefused = async (first: string, said: string): Promise<void> => {
+    const folder = openFolder();
+    const row = (at: number): string => `{"eventId":"E","ticketId":"T${at}","userId":"u","price":"1.00"}\n`;
+    const of = (kind: (text: string) => string): string =>
+      Array.from({ length: 4000 }, (_row, at) => kind(row(at))).join("");
+    const rejected = (text: string): string => text.replace("}", ',"tickets:row":""}');
+    const paths = [...new Set([first, "sales.ndjson"])].map((name) => join(folder, name));
+    writeFileSync(join(folder, "more.ndjson"), `\n${of((text) => text)}`);
+    const bad = of((text) => (first === "more.ndjson" || text.includes('"T3000"') ? rejected(text) : text));
+    // The first line shows nothing yet.
+    writeFileSync(join(folder, "sales.ndjson"), first === "more.ndjson" ? `{"open\n${bad}` : bad);
+    const refused = (count: number) =>
+      outcome(() => planned(folder, paths, { count, leastBytes: 0, rangeBytes: 3000 }));
+    const alone = await refused(0);
+    expect(alone).toEqual({ failed: expect.stringMatching(said) });
+    expect(await refused(3)).toEqual(alone);
+  };
+  const MIXED = "is refused where rejects and an export are mixed, wherever the row stands that shows it";
+  it(`${MIXED}: in one file`, () =>
+    isRefused("sales.ndjson", "sales.ndjson holds a row of a rejects file in line 3001 and another row in line 1"));
+  it(`${MIXED}: in two`, { tags: ["long"] }, () =>
+    isRefused(
       "more.ndjson",
       "sales.ndjson is a rejects file that tickets wrote; it can't be read together with \\S*more.ndjson",
-    ],
-  ])(
-    "is refused where rejects and an export are mixed, wherever the row stands that shows it: %s",
-    async (_, first, said) => {
-      const folder = openFolder();
-      const row = (at: number): string => `{"eventId":"E","ticketId":"T${at}","userId":"u","price":"1.00"}\n`;
-      const of = (kind: (text: string) => string): string =>
-        Array.from({ length: 4000 }, (_row, at) => kind(row(at))).join("");
-      const rejected = (text: string): string => text.replace("}", ',"tickets:row":""}');
-      const paths = [...new Set([first, "sales.ndjson"])].map((name) => join(folder, name));
-      writeFileSync(join(folder, "more.ndjson"), `\n${of((text) => text)}`);
-      const bad = of((text) => (first === "more.ndjson" || text.includes('"T3000"') ? rejected(text) : text));
-      // The first line shows nothing yet.
-      writeFileSync(join(folder, "sales.ndjson"), first === "more.ndjson" ? `{"open\n${bad}` : bad);
-      const refused = (count: number) =>
-        outcome(() => planned(folder, paths, { count, leastBytes: 0, rangeBytes: 3000 }));
-      const alone = await refused(0);
-      expect(alone).toEqual({ failed: expect.stringMatching(said) });
-      expect(await refused(3)).toEqual(alone);
-    },
+    ),
   );
 
   const isToldAsSum = async (kind: string, ...ranges: readonly number[]): Promise<void> => {
