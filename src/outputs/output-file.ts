@@ -63,13 +63,13 @@ export type OutputState =
 /**
  * Looks at an output file without touching it.
  *
- * @param unrecorded what a process that died may have been appending, given how much is recorded: a tail that is the
- * beginning of it is a torn append, any other is someone else's.
+ * @param unrecorded what a process that died may have been appending, one text for each append that it may have been, given how
+ * much is recorded: a tail that is the beginning of one is a torn append, any other is someone else's.
  */
 export async function inspectOutput(
   ledger: Ledger,
   path: string,
-  unrecorded: (length: number) => string | Promise<string> = () => "",
+  unrecorded: (length: number) => readonly string[] | Promise<readonly string[]> = () => [],
 ): Promise<OutputState> {
   let size: number;
   let mtimeNs: bigint;
@@ -99,9 +99,10 @@ export async function inspectOutput(
       return strange(`it was changed after tickets wrote it (between byte ${changed.start} and ${changed.end})`);
   }
   if (size > length) {
-    const expected = Buffer.from(await unrecorded(length), "utf8");
-    const tail = size - length > expected.length ? undefined : await readRange(path, length, size);
-    if (tail === undefined || !isBeginning(tail, expected)) {
+    const expected = (await unrecorded(length)).map((text) => Buffer.from(text, "utf8"));
+    const longEnough = expected.filter((bytes) => bytes.length >= size - length);
+    const tail = longEnough.length === 0 ? undefined : await readRange(path, length, size);
+    if (tail === undefined || !longEnough.some((bytes) => isBeginning(tail, bytes))) {
       return strange(`something else was written after its byte ${length}`, await unknownRunIn(ledger, path, size));
     }
   }

@@ -64,7 +64,10 @@ export function hasPromisesIn(ledger: Ledger, runNo: number, path: string): bool
   return (knownOutput(ledger, path)?.length ?? 0) > 0 && hasProjected(ledger, runNo);
 }
 
-/** What a process that died may have been appending to a promises file of a run: the lines that are not recorded yet. */
+/**
+ * What a process that died may have been appending to a promises file of a run: the lines of any chunk that are not recorded
+ * yet. Each chunk is an append of its own, and lanes take turns in no fixed order.
+ */
 export function unrecordedPromises(
   ledger: Ledger,
   runNo: number,
@@ -72,12 +75,15 @@ export function unrecordedPromises(
   label: RunLabel,
   length: number,
   safeCsv: boolean,
-): string {
+): readonly string[] {
   const format = promiseFormat(path);
-  const lines = unprojectedChunks(ledger, runNo).map((chunk) =>
+  if (length === 0) {
+    const header = promisesHeader(format, safeCsv);
+    if (header !== "") return [header];
+  }
+  return unprojectedChunks(ledger, runNo).map((chunk) =>
     promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv),
   );
-  return (length === 0 ? promisesHeader(format, safeCsv) : "") + lines.join("");
 }
 
 /**

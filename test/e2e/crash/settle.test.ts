@@ -208,13 +208,30 @@ describe("settle", () => {
     ).toBe(processedCount(rig));
   });
 
-  test.each<[string, (plan: string) => void]>([
-    ["lost", (plan) => rmSync(plan, { recursive: true })],
-    ["damaged", (plan) => truncateSync(join(plan, "actions.index"), 100)],
+  // Where the plan can still be opened, the answer that is missing is noted first, as a doubt.
+  test.each<[string, { exitCode: number; remedy: string; noted: string; harm: (plan: string) => void }]>([
+    [
+      "lost",
+      {
+        exitCode: 10,
+        remedy: "--abandon --env playground",
+        noted: "sending",
+        harm: (plan) => rmSync(plan, { recursive: true }),
+      },
+    ],
+    [
+      "damaged",
+      {
+        exitCode: 6,
+        remedy: "--env playground",
+        noted: "in doubt",
+        harm: (plan) => truncateSync(join(plan, "actions.index"), 100),
+      },
+    ],
   ])(
     "of a run whose plan is %s leads out of it: nothing is sent before a person says so",
     { tags: ["long"] },
-    async (_, harm) => {
+    async (_, { exitCode, remedy, noted, harm }) => {
       const rig = await salesRig(20);
       const command = rig.stream("--chunk-size", "5");
       await rig.run(command, { interruption: { kind: "boundary", point: "intended", time: 3 } });
@@ -228,20 +245,20 @@ describe("settle", () => {
           .all(run)
           .map(({ state }) => state)
           .join(" ");
-      expect(chunkStates()).toBe("settled answered sending planned");
+      expect(chunkStates()).toBe("settled settled sending planned");
       const settle = ["settle", run, "--env", "playground"];
       const plan = join(rig.state, "runs", run);
       cpSync(plan, `${plan}.backup`, { recursive: true });
       harm(plan);
       const stopped = await rig.run(command);
-      expect(stopped.exitCode).toBe(10);
-      expect(stopped.stderr).toContain(`tickets settle ${run} --abandon --env playground`);
+      expect(stopped.exitCode).toBe(exitCode);
+      expect(stopped.stderr).toContain(`tickets settle ${run} ${remedy}`);
 
       for (const _ of [1, 2]) {
         const closed = await rig.run([...settle, "--abandon", "--json"]);
         expect(closed.exitCode).toBe(6);
         const { actions, next } = summaryIn<Summary>(closed);
-        expect(actions).toMatchObject({ accepted: 5, inDoubt: 10, notSent: 5 });
+        expect(actions).toMatchObject({ accepted: 10, inDoubt: 5, notSent: 5 });
         expect(next).toBe(`tickets settle ${run} --env playground`);
         expect(closed.stderr).toContain(`Then: tickets settle ${run} --env playground --not-sent`);
         const refused = await rig.run(command);
@@ -250,10 +267,10 @@ describe("settle", () => {
         expect((await rig.run(settle)).exitCode).toBe(6);
         expect((await rig.run([...settle, "--sent"])).exitCode).toBe(2);
       }
-      expect(chunkStates()).toBe("settled answered sending abandoned");
+      expect(chunkStates()).toBe(`settled settled ${noted} abandoned`);
       const sent = processedCount(rig);
 
-      // With the folder, what was answered is not in doubt.
+      // With the folder, the doubt is noted as one.
       rmSync(plan, { recursive: true, force: true });
       cpSync(`${plan}.backup`, plan, { recursive: true });
       expect(await rig.run(settle)).toMatchObject({ exitCode: 6 });

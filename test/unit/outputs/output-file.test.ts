@@ -20,7 +20,7 @@ interface Place {
   readonly path: string;
   readonly ledger: Ledger;
   /** Opens the file as it stands, and closes it with the test. */
-  open(header?: string, unrecorded?: (length: number) => string): Promise<OutputFile>;
+  open(header?: string, unrecorded?: (length: number) => readonly string[]): Promise<OutputFile>;
   /** Appends and records, as one chunk does. */
   add(file: OutputFile, text: string): Promise<void>;
   text(): Promise<string>;
@@ -99,7 +99,7 @@ describe("what an interrupted append left behind", () => {
   it.each(["t", "three\nfo", "three\nfour\n", ...zeros])("is cut back: %j", async (tail) => {
     const here = await written();
     await appendFile(here.path, tail);
-    const unrecorded = (length: number): string => (length === 8 ? "three\nfour\n" : "wrong length");
+    const unrecorded = (length: number) => [length === 8 ? "three\nfour\n" : "wrong length"];
     expect(await inspectOutput(here.ledger, here.path, unrecorded)).toEqual({ state: "ours", length: 8, torn: true });
     const file = await here.open("", unrecorded);
     expect(await here.text()).toBe("one\ntwo\n");
@@ -107,17 +107,31 @@ describe("what an interrupted append left behind", () => {
     expect(await here.text()).toBe("one\ntwo\nthree\nfour\n");
   });
 
+  it.each(["three\n", "th", "four\nfi", "four\nfive\n"])("is cut back where lanes took turns: %j", async (tail) => {
+    const here = await written();
+    await appendFile(here.path, tail);
+    const state = await inspectOutput(here.ledger, here.path, () => ["three\n", "four\nfive\n"]);
+    expect(state).toEqual({ state: "ours", length: 8, torn: true });
+  });
+
+  it.each(["three\nfour\n", "four\nfive\nthree", "five"])("is one append: %j", async (tail) => {
+    const here = await written();
+    await appendFile(here.path, tail);
+    const state = await inspectOutput(here.ledger, here.path, () => ["three\n", "four\nfive\n"]);
+    expect(state).toMatchObject({ state: "strange" });
+  });
+
   it.each(["four\n", "\0hree\nfive\n", "three\nfour\n\0"])("is nothing that others added: %j", async (tail) => {
     const here = await written();
     await appendFile(here.path, tail);
-    expect(await inspectOutput(here.ledger, here.path, () => "three\nfour\n")).toMatchObject({ state: "strange" });
+    expect(await inspectOutput(here.ledger, here.path, () => ["three\nfour\n"])).toMatchObject({ state: "strange" });
   });
 
   it.each(["a,", "a,b\n1,"])("and a header among it is written again: %j", async (tail) => {
     const here = await place();
     await here.open(); // the process ends before anything is recorded
     await appendFile(here.path, tail);
-    const file = await here.open("a,b\n", (length) => (length === 0 ? "a,b\n1,2\n" : "wrong length"));
+    const file = await here.open("a,b\n", (length) => [length === 0 ? "a,b\n1,2\n" : "wrong length"]);
     await here.add(file, "1,2\n");
     expect(await here.text()).toBe("a,b\n1,2\n");
     expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "ours", length: 8, torn: false });
@@ -127,7 +141,7 @@ describe("what an interrupted append left behind", () => {
     const here = await written();
     const file = await here.open();
     await file.append("three\n"); // never recorded: the process ends here
-    const again = await here.open("", () => "three\n");
+    const again = await here.open("", () => ["three\n"]);
     expect(await here.text()).toBe("one\ntwo\n");
     await here.add(again, "three\n");
     expect(await here.text()).toBe("one\ntwo\nthree\n");
@@ -154,7 +168,7 @@ describe("a file that others touched is not written into", () => {
   it.each(changes)("%s", async (_name, change, why) => {
     const here = await written();
     await change(here);
-    const state = await inspectOutput(here.ledger, here.path, () => "three\n");
+    const state = await inspectOutput(here.ledger, here.path, () => ["three\n"]);
     expect(state).toMatchObject({ state: "strange", lostRun: undefined });
     if (state.state === "strange") expect(state.why).toContain(why);
     await expect(openOutput({ ...here, kind: "promises", header: "", state })).rejects.toThrow("must not be written");
