@@ -12,6 +12,7 @@ import {
 import { CURRENCY_CODES, isWithdrawnCurrency } from "../../src/actions/currencies.ts";
 import { FIELD_NAMES, type FieldKind, type FieldName, type FieldSpec, fieldSpec } from "../../src/actions/fields.ts";
 import type { ActionRule } from "../../src/actions/rules.ts";
+import { webUrl } from "./texts.ts";
 
 export interface ValueOptions {
   /** Only values that a cell of a CSV file holds as they are: trimmed, not blank, no null. */
@@ -47,10 +48,7 @@ const text = (maxLength: number, { forCells }: ValueOptions): Arbitrary<string> 
 const VALUES = {
   id: (spec, options) => text(spec.maxLength ?? 255, options),
   text: (spec, options) => text(spec.maxLength ?? 255, options),
-  url: (spec) =>
-    fc
-      .webUrl({ validSchemes: ["http", "https"], withQueryParameters: true, withFragments: true, size: "small" })
-      .filter((url) => url.length <= (spec.maxLength ?? 255)),
+  url: (spec) => webUrl.filter((url) => url.length <= (spec.maxLength ?? 255)),
   currency: () => fc.constantFrom(...CURRENCY_CODES.filter((code) => !isWithdrawnCurrency(code))),
   latitude: () => degrees(90),
   longitude: () => degrees(180),

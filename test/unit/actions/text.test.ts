@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fold, nearest } from "../../../src/actions/nearest.ts";
 import { cleanText, codePoints, escapeUnseen, textWidth } from "../../../src/actions/text.ts";
+import { codePoint } from "../../support/texts.ts";
 
 describe("text for people", () => {
   it.each([
@@ -33,7 +34,7 @@ describe("text for people", () => {
 
   it("never lets a control character through and never grows beyond its limit", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 300 }), fc.integer({ min: 1, max: 90 }), (text, max) => {
+      fc.property(fc.string({ unit: codePoint, maxLength: 300 }), fc.integer({ min: 1, max: 90 }), (text, max) => {
         const cleaned = cleanText(text, max);
         expect(cleaned).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u);
         expect(Array.from(cleaned).length).toBeLessThanOrEqual(max + 1);
@@ -43,7 +44,7 @@ describe("text for people", () => {
 
   it("writes JSON of the same meaning without a control character", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 100 }), (text) => {
+      fc.property(fc.string({ unit: codePoint, maxLength: 100 }), (text) => {
         const json = escapeUnseen(`${JSON.stringify({ [text]: text }, undefined, 1)}\n`);
         expect(json.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u);
         expect(JSON.parse(json)).toEqual({ [text]: text });

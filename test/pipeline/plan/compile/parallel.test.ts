@@ -21,6 +21,7 @@ import { makePlan } from "../../../../src/plan/make-plan.ts";
 import { openInput, rangeParser } from "../../../../src/readers/input.ts";
 import { resolveInputs } from "../../../../src/readers/inputs.ts";
 import { ALL_RULES } from "../../../../src/run/rules.ts";
+import { codePoint } from "../../../support/texts.ts";
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tickets-parallel-"));
@@ -114,7 +115,7 @@ const jsonLine = fc.oneof(
     ),
   },
   { weight: 1, arbitrary: fc.constantFrom('{"a":1,"a":2}', '{"open', "[1]", "{}x", `{"l":"${"l".repeat(90_000)}"}`) },
-  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 12 }) },
+  { weight: 1, arbitrary: fc.string({ unit: codePoint, maxLength: 12 }) },
 );
 const nastyNdjson = fc
   .tuple(

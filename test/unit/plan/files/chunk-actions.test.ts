@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ACTION_NAMES } from "../../../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
 import { sentActions, toChunkActions } from "../../../../src/plan/files/chunk-actions.ts";
+import { codePoint } from "../../../support/texts.ts";
 
 type Data = Readonly<Record<string, unknown>>;
 interface Line {
@@ -18,7 +19,7 @@ const ids = ({ eventId, ticketId, nftId }: Data): Data =>
 
 /** Texts that look like JSON, like the keys that are looked for, or like nothing that a terminal shows. */
 const text = fc.oneof(
-  fc.string({ unit: "binary", minLength: 1 }),
+  fc.string({ unit: codePoint, minLength: 1 }),
   fc.constantFrom('","ticketId":"x', '\\"', "\\", "}{][,", "日本", "é", "😀", '{"eventId":"E"}', "\n", "\ud800"),
 );
 const value = fc.oneof(text, fc.jsonValue(), fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.constant(null));

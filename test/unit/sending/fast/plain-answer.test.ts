@@ -14,13 +14,14 @@ import { type DecidedChunk, decideChunk, decidePlain } from "../../../../src/sen
 import { LETTERS, plainAnswers } from "../../../../src/sending/fast/plain-answer.ts";
 import { packChunk } from "../../../../src/sending/pack-chunk.ts";
 import { createRunPromises } from "../../../../src/sending/run-promises.ts";
+import { codePoint } from "../../../support/texts.ts";
 
 const AT = "2026-11-24T03:00:00.000Z";
 const RUNS = Number(process.env.RUNS ?? 200);
 
 const id = fc.oneof(
   { weight: 6, arbitrary: fc.stringMatching(/^[\w-]{1,12}$/) },
-  { weight: 1, arbitrary: fc.string({ unit: "binary", minLength: 1, maxLength: 6 }) },
+  { weight: 1, arbitrary: fc.string({ unit: codePoint, minLength: 1, maxLength: 6 }) },
 );
 
 const action = fc
