@@ -227,7 +227,7 @@ async function stoppedAtCopy(actions: readonly object[] = INPUT, output?: string
   return { field, run: runOf(field), putBack: copyLedger(field) };
 }
 
-describe("an older copy of the ledger in which a run is open", () => {
+describe("an older copy of the ledger in which a run is open", { tags: ["long"] }, () => {
   test.each([undefined, "-"])(
     "that was killed since (promises to %s) sends nothing that may have been sent",
     async (output) => {
@@ -518,7 +518,7 @@ describe("an older copy of the ledger in which a run is open", () => {
   });
 });
 
-describe("a run that the ledger lacks, and whose promises file is damaged", () => {
+describe("a run that the ledger lacks, and whose promises file is damaged", { tags: ["long"] }, () => {
   /** All was sent; the ledger is lost, or as it was before. */
   async function lost(name: string, isPutBack: boolean): Promise<Field> {
     const field = await openField();
@@ -611,7 +611,7 @@ describe("a run that the ledger lacks, and whose promises file is damaged", () =
   });
 });
 
-describe("a promises file whose last line does not end", () => {
+describe("a promises file whose last line does not end", { tags: ["long"] }, () => {
   /** All was sent, and the ledger is lost. */
   async function lost(name: string): Promise<{ readonly field: Field; readonly text: string }> {
     const field = await openField();
@@ -892,7 +892,7 @@ describe("a ledger that was lost, of which a copy of the promises file was impor
   });
 });
 
-describe("a ledger put back from the night before", () => {
+describe("a ledger put back from the night before", { tags: ["long"] }, () => {
   const scan = (ticketId: string, orderTime: number): object => ({
     action: "scannedTicket",
     data: { ticketId, orderTime },

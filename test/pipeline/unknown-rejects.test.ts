@@ -345,7 +345,7 @@ const KEYED_SCANS = `sources:
     actions: [{scannedTicket: {fields: {ticketId: "{ticketId}", orderTime: "{orderTime}"}}}]
 `;
 
-describe("scans in rejects that the ledger does not know", () => {
+describe("scans in rejects that the ledger does not know", { tags: ["long"] }, () => {
   /** The first night brings what is accepted; the rejects of the second name no ticket, until they are mended. */
   async function scanned(
     first: readonly string[],

@@ -294,7 +294,7 @@ describe.each(HISTORIES.long)(
   isKnownWhereItStood,
 );
 
-describe("rejects that are streamed a second time", () => {
+describe("rejects that are streamed a second time", { tags: ["long"] }, () => {
   type Night = {
     readonly action: ActionName;
     readonly header: string;
@@ -432,7 +432,7 @@ ${key === "" ? "" : `    key: "${key}"\n`}    fields: {ticketId: "{Ticket}"}
 const log = (...rows: readonly (readonly [number, string])[]): string =>
   `Row,Ticket,Image\n${rows.map(([row, name]) => `${row},T,${url(name)}\n`).join("")}`;
 
-describe("rows of a history of which nobody can tell what was accepted", () => {
+describe("rows of a history of which nobody can tell what was accepted", { tags: ["long"] }, () => {
   const updated = (field: Field): string => acceptedOf(field, "updateTicket", "imageUrl");
 
   /** The rejects of a night say no more than the night did: nothing of them is sent, and it is told. */

@@ -304,7 +304,9 @@ describe("a bad row of which a mended one was accepted is done with what was acc
   });
 });
 
-describe("what the service took of a row itself is no part of what is open beside its mended one", () => {
+describe("what the service took of a row itself is no part of what is open beside its mended one", {
+  tags: ["long"],
+}, () => {
   const IMAGE = (column: string): string =>
     `updateTicket: {when: {${column}: {empty: false}}, fields: {imageUrl: "https://i.example/{${column}}.png"}}`;
   const UNTIMED = (column: string): string => `scannedTicket: {when: {${column}: {empty: false}}, fields: {}}`;
