@@ -12,7 +12,7 @@ import {
   refuseRules,
   stripsGuards,
 } from "./named.ts";
-import { createObjectMapper } from "./objects.ts";
+import { columnsOfKeys, createObjectMapper } from "./objects.ts";
 import { type PlainSource, plainSourceOf } from "./plain-source.ts";
 import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
@@ -93,11 +93,33 @@ export function columnsOfFields(options: MapperOptions): PlainColumns | undefine
   return { ...compileHeader({ ...settings, header: options.header }), header: options.header, clearWord };
 }
 
+/**
+ * How rows of JSON are read whose values are those of fields as they stand: `{action, data}` items, and flat rows by their
+ * keys. Undefined of all other inputs, and of flat rows that only a mapper can read.
+ */
+export function objectsOfFields(options: MapperOptions): PlainObjects | undefined {
+  const settings = namedSettings(options);
+  if (options.header !== undefined || settings.isPayload === true || isMappedBySource(options)) return undefined;
+  const { clearWord } = settings;
+  return {
+    clearWord,
+    columnsOf(keys) {
+      const compiled = columnsOfKeys(keys, settings);
+      return compiled && { ...compiled, header: keys, clearWord };
+    },
+  };
+}
+
 /** A table that rules of a source read, where they have no part that only a mapper knows; undefined of all other inputs. */
 export function plainSource(options: MapperOptions): PlainSource | undefined {
   const settings = sourceSettings(options);
   if (settings?.header === undefined) return undefined;
   return plainSourceOf({ ...settings, header: settings.header });
+}
+
+export interface PlainObjects {
+  readonly clearWord: string;
+  readonly columnsOf: (keys: readonly string[]) => PlainColumns | undefined;
 }
 
 export interface PlainColumns extends CompiledColumns {

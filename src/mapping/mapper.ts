@@ -86,10 +86,10 @@ export interface LastRow {
 export interface PlainAmount {
   readonly line: number;
   readonly amount: number;
-  /** For each cell, 1 if it holds anything but blanks. */
-  readonly filled: Uint8Array;
+  /** For each cell, 1 if it holds anything but blanks; undefined of JSON rows. */
+  readonly filled: Uint8Array | undefined;
   /** The rest of what is asked of a last row, until the next one is read. */
-  readonly read: () => { readonly price: string; readonly cells: readonly string[] };
+  readonly read: () => Pick<LastRow, "price" | "cells">;
 }
 
 /** What the conditions of a source see of a row that was read without its mapper. One object may be all rows in turn. */
@@ -135,6 +135,8 @@ export interface Mapper {
   retract?(actions: readonly Action[]): void;
   /** Notes a row whose actions were read without this mapper; its place is behind those that were mapped. */
   seeAmount?(amount: PlainAmount): void;
+  /** Notes an `{action, data}` row that was read without this mapper. */
+  seeItem?(): void;
   /** Notes a row of a source that was read without this mapper. */
   seePlain?(seen: PlainSeen): void;
   /** Whether an earlier row has given the event. */

@@ -1,6 +1,6 @@
 /** JSON rows: `{action, data}` items, taken as they are, and flat rows, whose keys are columns named like fields. */
 
-import { type Action, type ActionData, isActionName } from "../actions/actions.ts";
+import { type Action, type ActionData, type ActionName, isActionName } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
 import { type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { typeName } from "../actions/formats.ts";
@@ -35,8 +35,7 @@ const MOST_KEY_SETS = 1000;
 
 /** A mapper for JSON rows. Its understanding grows with the rows, whose keys may differ from one to the next. */
 export function createObjectMapper(settings: NamedSettings): Mapper {
-  const named = settings.action ?? settings.source?.config.action;
-  const fixed = named ?? actionOfFileName(settings.fileName);
+  const fixed = fixedAction(settings);
   const how = howNamed(settings, fixed === undefined);
   const compiledByKeys = new Map<string, { readonly keys: readonly string[]; readonly compiled: CompiledColumns }>();
   let items = 0;
@@ -49,11 +48,10 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
     let entry = compiledByKeys.get(signature);
     if (entry === undefined) {
       if (compiledByKeys.size >= MOST_KEY_SETS) compiledByKeys.clear();
-      const columns = readColumns(keys);
-      const isNamed = named === undefined && columns.action !== undefined;
-      entry = { keys, compiled: compileColumns(columns, isNamed ? undefined : fixed, settings) };
+      const { isNamed, compiled } = compileKeys(keys, settings);
+      entry = { keys, compiled };
       compiledByKeys.set(signature, entry);
-      fresh.flat.push(understandingOf(isNamed ? "by column action" : how, keys, entry.compiled, settings.source));
+      fresh.flat.push(understandingOf(isNamed ? "by column action" : how, keys, compiled, settings.source));
     }
     return entry;
   };
@@ -75,6 +73,9 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
       const { keys, compiled } = compiledFor(row.value);
       return mapFlat(keys, compiled, row);
     },
+    seeItem() {
+      fresh.items += 1;
+    },
     takeSeen() {
       const taken = fresh;
       fresh = { items: 0, flat: [] };
@@ -85,6 +86,26 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
       for (const each of seen.flat ?? []) flat = merge(flat, each);
     },
   };
+}
+
+const namedAction = ({ action, source }: NamedSettings): ActionName | undefined => action ?? source?.config.action;
+
+/** The one action of all flat rows that don't name another. */
+const fixedAction = (settings: NamedSettings): ActionName | undefined =>
+  namedAction(settings) ?? actionOfFileName(settings.fileName);
+
+function compileKeys(keys: readonly string[], settings: NamedSettings) {
+  const columns = readColumns(keys);
+  const isNamed = namedAction(settings) === undefined && columns.action !== undefined;
+  return { isNamed, compiled: compileColumns(columns, isNamed ? undefined : fixedAction(settings), settings) };
+}
+
+/** How flat rows with these keys are read, where each may be taken by itself: they are no items, and none of rejects. */
+export function columnsOfKeys(keys: readonly string[], settings: NamedSettings): CompiledColumns | undefined {
+  if (keys.every((key) => ITEM_KEYS.has(key)) || keys.some((key) => OWN_COLUMNS.has(key))) return undefined;
+  const { compiled } = compileKeys(keys, settings);
+  const { conflict, openActions } = compiled.columns;
+  return conflict === undefined && openActions === undefined ? compiled : undefined;
 }
 
 /** The most keys that are named. */

@@ -39,6 +39,7 @@ export function withTotals(mapper: Mapper): Mapper {
     },
     retract: (actions) => mapper.retract?.(actions),
     seeAmount: (amount) => fresh.addPlain(amount),
+    seeItem: () => mapper.seeItem?.(),
     seePlain: (seen) => mapper.seePlain?.(seen),
     hasGiven: (eventId) => mapper.hasGiven?.(eventId) ?? false,
     takeSeen: () => ({ ...mapper.takeSeen?.(), amounts: fresh.take() }),
@@ -105,7 +106,13 @@ class SumOfRows {
   #filled: boolean[] | undefined;
   #last: LastRow | undefined;
   /** The last row, where it was read without the mapper. */
-  readonly #plain = { isLast: false, line: 0, amount: 0, filled: new Uint8Array(0), read: NOT_READ };
+  readonly #plain = {
+    isLast: false,
+    line: 0,
+    amount: 0,
+    filled: undefined as Uint8Array | undefined,
+    read: NOT_READ,
+  };
 
   add(row: LastRow): void {
     this.#countLast();
@@ -115,8 +122,8 @@ class SumOfRows {
   addPlain({ line, amount, filled, read }: PlainAmount): void {
     this.#countLast();
     const plain = this.#plain;
-    if (plain.filled.length !== filled.length) plain.filled = new Uint8Array(filled.length);
-    plain.filled.set(filled);
+    if (filled === undefined || plain.filled?.length !== filled.length) plain.filled = filled?.slice();
+    else plain.filled.set(filled);
     plain.isLast = true;
     plain.line = line;
     plain.amount = amount;
@@ -140,14 +147,18 @@ class SumOfRows {
     const plain = this.#plain;
     if (plain.isLast) {
       this.#addAmount(plain.amount);
-      this.#filled ??= new Array<boolean>(plain.filled.length).fill(true);
-      for (let at = 0; at < plain.filled.length; at += 1) if (plain.filled[at] === 0) this.#filled[at] = false;
+      if (plain.filled !== undefined) this.#leaveFilled(plain.filled);
       plain.isLast = false;
     } else if (this.#last !== undefined) {
       this.#addAmount(this.#last.amount);
       this.#filled = withRow(this.#filled, this.#last.cells);
     }
     this.#last = undefined;
+  }
+
+  #leaveFilled(row: Uint8Array): void {
+    this.#filled ??= new Array<boolean>(row.length).fill(true);
+    for (let at = 0; at < row.length; at += 1) if (row[at] === 0) this.#filled[at] = false;
   }
 
   #addAmount(amount: number): void {

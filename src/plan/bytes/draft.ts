@@ -14,6 +14,28 @@ import type { Table } from "./values.ts";
 
 export type MutableCandidate = { -readonly [K in keyof PlainCandidate]: PlainCandidate[K] };
 
+/** One that `fill` makes into each of a file's candidates in turn. */
+export const newCandidate = (input: number): MutableCandidate => ({
+  input,
+  line: 0,
+  row: 0,
+  nth: 0,
+  keyed: false,
+  code: 0,
+  text: NO_BYTES,
+  textBytes: 0,
+  identityFrom: 0,
+  identityTo: 0,
+  contentFrom: 0,
+  contentTo: 0,
+  source: NO_BYTES,
+  factFrom: new Int32Array(FACT_FIELDS.length),
+  factTo: new Int32Array(FACT_FIELDS.length),
+  byNft: false,
+  time: undefined,
+});
+
+const NO_BYTES = Buffer.alloc(0);
 const LF = 10;
 const QUOTE = 0x22;
 const POINT = 0x2e;
@@ -124,6 +146,11 @@ export class ActionDraft {
 
   #numberAt(place: number): number {
     return digitsAt(this.#line, this.#valueFrom[place] as number, this.#valueTo[place] as number); // it has one
+  }
+
+  /** Whether it has a value for the field at this place of its action. */
+  gives(place: number): boolean {
+    return this.#valueFrom[place] !== -1;
   }
 
   get action(): PlainAction {

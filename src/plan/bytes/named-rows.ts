@@ -9,7 +9,7 @@ import { leafOf, textOf } from "./leaves.ts";
 import { type ActionParts, compileAction, type PlainAction, type RowOutcome, type RowProgram } from "./program.ts";
 import { type Table, type ValueWriter, writeCell, writeTime } from "./values.ts";
 
-export interface NamedRowsOptions extends Pick<ActionParts, "severityOf"> {
+export interface NamedRowsOptions extends Pick<ActionParts, "severityOf" | "isTimeNeeded"> {
   readonly columns: PlainColumns;
   readonly table: Table;
   readonly attributes: AttributesLeaf;
@@ -37,7 +37,7 @@ const takesEvent = (action: ActionName): boolean => {
 };
 
 function compileNamed(action: ActionName, options: NamedRowsOptions): PlainAction | undefined {
-  const { columns, table, attributes, severityOf } = options;
+  const { columns, table, attributes, severityOf, isTimeNeeded = false } = options;
   const read = columns.byAction.get(action);
   if (read === undefined) return undefined;
   const fields = read.used.map(({ field, index, coerce }) => {
@@ -48,7 +48,7 @@ function compileNamed(action: ActionName, options: NamedRowsOptions): PlainActio
     return { name: field, write };
   });
   const refused = columns.fixed === undefined ? read.refused.map(({ index }) => index) : [];
-  return compileAction({ action, fields, refused, attributesContent: attributes, severityOf });
+  return compileAction({ action, fields, refused, attributesContent: attributes, severityOf, isTimeNeeded });
 }
 
 class NamedRows implements RowProgram {

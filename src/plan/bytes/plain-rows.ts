@@ -11,12 +11,11 @@ import type { PlainSource } from "../../mapping/plain-source.ts";
 import { isAmount } from "../../mapping/totals.ts";
 import { isTotalsWord, mayBeginTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
 import type { CandidateWriter } from "../candidates/candidate-writer.ts";
-import { FACT_FIELDS } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import { createAttributesLeaf } from "./attributes.ts";
 import { type Cells, createCells, DOUBLED } from "./cells.ts";
 import { createDeclaredRows } from "./declared-rows.ts";
-import { ActionDraft, type MutableCandidate } from "./draft.ts";
+import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
 import { createNamedRows } from "./named-rows.ts";
 import type { PlainAction, RowOutcome, RowProgram } from "./program.ts";
 import type { Table } from "./values.ts";
@@ -55,7 +54,7 @@ export interface PlainRowsOptions {
   readonly severityOf: (rule: string) => Severity;
   readonly writer: CandidateWriter;
   readonly publicValues: PublicValuesSeen;
-  readonly mapper: Pick<Mapper, "seeAmount" | "seePlain" | "hasGiven">;
+  readonly mapper: Pick<Mapper, "seeAmount" | "seeItem" | "seePlain" | "hasGiven">;
 }
 
 /** Undefined where no row can be plain. */
@@ -112,6 +111,7 @@ class TableRows implements PlainRows {
     line: 0,
     outcome: undefined,
   };
+  readonly #filled: Uint8Array;
   readonly #amount: { -readonly [K in keyof PlainAmount]: PlainAmount[K] };
 
   constructor(options: PlainRowsOptions, header: readonly string[], table: Table, program: RowProgram) {
@@ -120,26 +120,9 @@ class TableRows implements PlainRows {
     this.#cells = table.cells;
     this.#program = program;
     this.#looksLikeHeader = compileHeaderLook(header);
-    this.#candidate = {
-      input: options.input,
-      line: 0,
-      row: 0,
-      nth: 0,
-      keyed: false,
-      code: 0,
-      text: NO_BYTES,
-      textBytes: 0,
-      identityFrom: 0,
-      identityTo: 0,
-      contentFrom: 0,
-      contentTo: 0,
-      source: NO_BYTES,
-      factFrom: new Int32Array(FACT_FIELDS.length),
-      factTo: new Int32Array(FACT_FIELDS.length),
-      byNft: false,
-      time: undefined,
-    };
-    this.#amount = { line: 0, amount: 0, filled: new Uint8Array(header.length), read: () => this.#readAgain() };
+    this.#candidate = newCandidate(options.input);
+    this.#filled = new Uint8Array(header.length);
+    this.#amount = { line: 0, amount: 0, filled: this.#filled, read: () => this.#readAgain() };
   }
 
   get next(): number {
@@ -213,7 +196,7 @@ class TableRows implements PlainRows {
         this.findings = this.findings.length === 0 ? untimed : [...this.findings, ...untimed];
     }
     const { from, to } = this.#cells;
-    const { filled } = amount;
+    const filled = this.#filled;
     for (let cell = 0; cell < filled.length; cell += 1)
       filled[cell] = isFilled(bytes, from[cell] as number, to[cell] as number) ? 1 : 0; // as many
     mapper.seeAmount?.(amount);

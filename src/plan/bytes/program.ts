@@ -83,6 +83,8 @@ export interface ActionParts {
   readonly key?: RowText | undefined;
   readonly attributesContent: AttributesContent;
   readonly severityOf: (rule: string) => Severity;
+  /** What is told of an action without its orderTime says where in the row that is, which the reference knows. */
+  readonly isTimeNeeded?: boolean;
 }
 
 /** What only a relaxed rule lets in is the reference's to judge. */
@@ -99,7 +101,8 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
   const untimed = judgeItem({ action, data: {} }).filter(
     ({ rule }) => rule === "order-time-missing" && severityOf(rule) !== "off",
   );
-  const isTimeNeeded = untimed.some(({ rule }) => severityOf(rule) === "error");
+  const isTimeNeeded =
+    parts.isTimeNeeded === true ? untimed.length > 0 : untimed.some(({ rule }) => severityOf(rule) === "error");
   const needed: readonly FieldName[] = isTimeNeeded ? [...required, "orderTime"] : required;
   if (!needed.every((name) => parts.fields.some((field) => field.name === name))) return undefined;
   const fields = parts.fields.map(

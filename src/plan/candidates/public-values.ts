@@ -17,6 +17,8 @@ export interface PublicValues {
 export interface PublicValuesSeen {
   see(actions: readonly Action[], isItem: boolean): void;
   take(): PublicValues;
+  /** Whether an object that has the field is still to be seen. */
+  wantsField(name: FieldName): boolean;
   /** Whether the field's first value, or the trait, is still to be seen. */
   wantsText(name: FieldName): boolean;
   wantsTrait(trait: string): boolean;
@@ -70,6 +72,7 @@ export function seePublicValues(): PublicValuesSeen {
       fresh = nothing();
       return taken;
     },
+    wantsField: (name) => !known.fields.has(name),
     wantsText: (name) => !known.texts.has(name),
     wantsTrait: (trait) => known.traits.size < MOST_TRAITS && !known.traits.has(trait),
   };

@@ -160,6 +160,7 @@ class CompiledRows {
     let left = 0;
     for (let at = 0; at < bytes.length; ) {
       if (plain.take(bytes, at, line, this.#row + 1)) {
+        if (ranged.format === "ndjson") this.#firstLines.other ??= line;
         if (!plain.isBlank) this.#addPlain(plain, line);
         taken += 1;
         at = plain.next;

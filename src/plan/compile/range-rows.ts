@@ -1,11 +1,12 @@
 /** The rows of a range: as the reference reads them, or byte by byte where its file may have plain ones. */
 
 import { GUARDED_COLUMN } from "../../actions/formula-guard.ts";
-import { columnsOfFields, type MapperOptions, plainSource } from "../../mapping/create-mapper.ts";
+import { columnsOfFields, type MapperOptions, objectsOfFields, plainSource } from "../../mapping/create-mapper.ts";
 import { showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { type RangeFormat, rangeParser } from "../../readers/input.ts";
 import type { Range } from "../../readers/ranges.ts";
+import { createJsonRows } from "../bytes/json-rows.ts";
 import { createPlainRows, type PlainRows, type PlainRowsOptions } from "../bytes/plain-rows.ts";
 import type { RowMarks } from "../rejects/mended-rows.ts";
 
@@ -25,7 +26,11 @@ interface FastPathOptions extends Omit<PlainRowsOptions, "reading" | "delimiter"
 
 /** The fast path, where the file may have rows for it. */
 export function plainRowsOf({ ranged, settings, marks, ...options }: FastPathOptions): PlainRows | undefined {
-  if (ranged?.format !== "csv" || settings === undefined || marks.hasMended) return undefined;
+  if (ranged === undefined || settings === undefined || marks.hasMended) return undefined;
+  if (ranged.format === "ndjson") {
+    const objects = objectsOfFields(settings);
+    return objects && createJsonRows({ ...options, objects });
+  }
   const { delimiter, header } = ranged.start;
   // Rows of rejects are known by what stands in them.
   if (showRejects(header) || header.includes(GUARDED_COLUMN)) return undefined;

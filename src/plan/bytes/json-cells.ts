@@ -1,0 +1,218 @@
+/** The values of a JSON object whose keys are known, as places in its bytes: no text or object is made of them. */
+
+import { MAX_ROW_BYTES } from "../../readers/row-parser.ts";
+import { BEYOND_ASCII, type Cells, ODD } from "./cells.ts";
+
+/** What a value may be, to be plain. */
+export const TEXT = 1;
+/** A number as most programs write it: digits, and at most one decimal point between them. */
+export const NUMBER = 2;
+/** A list of flat objects of texts. */
+export const LIST = 4;
+/** Null or an empty text, which says nothing. */
+export const NOTHING = 8;
+/** Whatever nobody looks at. */
+export const UNUSED = 16;
+
+export interface JsonKey {
+  readonly name: string;
+  readonly takes: number;
+}
+
+const [QUOTE, COMMA, COLON, BLANK, BACKSLASH, MINUS, POINT, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE, ZERO, NINE] =
+  Buffer.from('",: \\-.[]{}09') as unknown as readonly number[] as readonly [
+    ...[number, number, number, number, number, number, number],
+    ...[number, number, number, number, number, number],
+  ];
+const LF = 10;
+const CR = 13;
+const DELETE = 127;
+const MOST_DIGITS = 15;
+const WORDS: readonly Uint8Array[] = ["null", "true", "false"].map((word) => Buffer.from(word));
+const NULL = WORDS[0] as Uint8Array; // the first of them
+
+/** What a byte means in a text; any other is a part of it. */
+const END_BYTE = 1;
+const HIGH_BYTE = 2;
+const ODD_BYTE = 3;
+/** It is written in another way, or is none of a text. */
+const LOST_BYTE = 4;
+const MEANINGS = new Uint8Array(256);
+MEANINGS.fill(LOST_BYTE, 0, BLANK);
+MEANINGS.fill(HIGH_BYTE, 0x80);
+MEANINGS[QUOTE] = END_BYTE;
+MEANINGS[BACKSLASH] = LOST_BYTE;
+MEANINGS[DELETE] = ODD_BYTE;
+
+/** No value stands there that is plain. */
+const LOST = -1;
+
+/** A key with its colon, of an object; and with the mark that stands before it. */
+interface Piece {
+  readonly mark: number;
+  readonly key: Uint8Array;
+}
+
+export class JsonCells implements Cells {
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+  readonly flags: Uint8Array;
+  next = 0;
+  nextLine = 0;
+  readonly isBlank = false;
+  /** Whether the row that `scan` read has the keys of this form, as far as it was read. */
+  isOfForm = false;
+  readonly #opening: readonly Piece[];
+  readonly #pieces: readonly Piece[];
+  readonly #takes: Uint8Array;
+  readonly #closings: number;
+
+  /**
+   * @param keys of the object, in their order.
+   * @param action where the object is the data of an item of this action.
+   */
+  constructor(keys: readonly JsonKey[], action?: string) {
+    this.from = new Int32Array(keys.length);
+    this.to = new Int32Array(keys.length);
+    this.flags = new Uint8Array(keys.length);
+    this.#takes = Uint8Array.from(keys, ({ takes }) => takes);
+    this.#pieces = keys.map(({ name }, at) => ({
+      mark: at === 0 ? OPEN : COMMA,
+      key: Buffer.from(`${JSON.stringify(name)}:`),
+    }));
+    this.#opening =
+      action === undefined
+        ? []
+        : [
+            { mark: OPEN, key: Buffer.from('"action":') },
+            { mark: BLANK, key: Buffer.from(JSON.stringify(action)) },
+            { mark: COMMA, key: Buffer.from('"data":') },
+          ];
+    this.#closings = action === undefined ? 1 : 2;
+  }
+
+  scan(bytes: Uint8Array, start: number, line: number): boolean {
+    this.isOfForm = false;
+    let at = start;
+    for (let number = 0; number < this.#opening.length; number += 1) {
+      at = takePiece(bytes, at, this.#opening[number] as Piece); // within its length
+      if (at === LOST) return false;
+    }
+    for (let cell = 0; cell < this.#pieces.length; cell += 1) {
+      at = takePiece(bytes, at, this.#pieces[cell] as Piece); // within its length
+      if (at === LOST) return false;
+      at = this.#takeValue(bytes, at, cell);
+      if (at === LOST) {
+        this.isOfForm = true;
+        return false;
+      }
+    }
+    for (let number = 0; number < this.#closings; number += 1, at += 1) if (bytes[at] !== CLOSE) return false;
+    if (bytes[at] === CR) at += 1;
+    this.isOfForm = bytes[at] === LF && at - start <= MAX_ROW_BYTES;
+    this.next = at + 1;
+    this.nextLine = line + 1;
+    return this.isOfForm;
+  }
+
+  /** Behind the value at `at`, or `LOST`. */
+  #takeValue(bytes: Uint8Array, at: number, cell: number): number {
+    const takes = this.#takes[cell] as number; // as many
+    const first = bytes[at] as number; // a range ends with a line end
+    if (first === QUOTE) return this.#takeText(bytes, at + 1, cell, takes);
+    this.flags[cell] = 0;
+    this.from[cell] = at;
+    if (first === OPEN_LIST && (takes & LIST) !== 0) return this.#takeList(bytes, at, cell);
+    if (isDigit(first) || first === MINUS) {
+      const end = takeNumber(bytes, at, (takes & UNUSED) !== 0);
+      this.to[cell] = end;
+      return (takes & (NUMBER | UNUSED)) === 0 ? LOST : end;
+    }
+    this.to[cell] = at;
+    if ((takes & UNUSED) !== 0) return takeWord(bytes, at);
+    return (takes & NOTHING) !== 0 && isWord(bytes, at, NULL) ? at + NULL.length : LOST;
+  }
+
+  #takeText(bytes: Uint8Array, start: number, cell: number, takes: number): number {
+    if ((takes & (TEXT | UNUSED)) === 0) return LOST;
+    let flags = 0;
+    let at = start;
+    for (; ; at += 1) {
+      const meaning = MEANINGS[bytes[at] as number]; // a range ends with a line end
+      if (meaning === 0) continue;
+      if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
+      else if (meaning === ODD_BYTE) flags |= ODD;
+      else if (meaning === END_BYTE) break;
+      else return LOST;
+    }
+    if (at === start && (takes & (NOTHING | UNUSED)) === 0) return LOST;
+    this.from[cell] = start;
+    this.to[cell] = at;
+    this.flags[cell] = flags;
+    return at + 1;
+  }
+
+  /** What stands in the list is told by who reads it. */
+  #takeList(bytes: Uint8Array, start: number, cell: number): number {
+    let flags = 0;
+    let isInText = false;
+    for (let at = start + 1; ; at += 1) {
+      const byte = bytes[at] as number; // a range ends with a line end
+      const meaning = MEANINGS[byte];
+      if (meaning === LOST_BYTE) return LOST;
+      if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
+      else if (meaning === ODD_BYTE) flags |= ODD;
+      else if (meaning === END_BYTE) isInText = !isInText;
+      else if (!isInText && byte === OPEN_LIST) return LOST;
+      else if (!isInText && byte === CLOSE_LIST) {
+        this.to[cell] = at + 1;
+        this.flags[cell] = flags;
+        return at + 1;
+      }
+    }
+  }
+}
+
+/** Behind a mark, a key and its colon, each of the marks with the blank that many programs write behind it. */
+function takePiece(bytes: Uint8Array, start: number, { mark, key }: Piece): number {
+  let at = start;
+  if (mark !== BLANK) {
+    if (bytes[at] !== mark) return LOST;
+    at += 1;
+    if (mark === COMMA && bytes[at] === BLANK) at += 1;
+  }
+  if (!isWord(bytes, at, key)) return LOST;
+  at += key.length;
+  return key[key.length - 1] === COLON && bytes[at] === BLANK ? at + 1 : at;
+}
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
+
+/** Behind a number that every reader of JSON takes for the same. */
+function takeNumber(bytes: Uint8Array, start: number, mayBeNegative: boolean): number {
+  let at = start;
+  if (bytes[at] === MINUS) {
+    if (!mayBeNegative) return LOST;
+    at += 1;
+  }
+  const first = at;
+  while (isDigit(bytes[at])) at += 1;
+  if (at === first || at - first > MOST_DIGITS || (bytes[first] === ZERO && at - first > 1)) return LOST;
+  if (bytes[at] !== POINT) return isEndOfNumber(bytes[at]) ? at : LOST;
+  const point = at;
+  at += 1;
+  while (isDigit(bytes[at])) at += 1;
+  return at === point + 1 || at - first > MOST_DIGITS + 1 || !isEndOfNumber(bytes[at]) ? LOST : at;
+}
+
+const isEndOfNumber = (byte: number | undefined): boolean => byte === COMMA || byte === CLOSE;
+
+function takeWord(bytes: Uint8Array, at: number): number {
+  for (const word of WORDS) if (isWord(bytes, at, word)) return at + word.length;
+  return LOST;
+}
+
+function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
+  for (let next = 0; next < word.length; next += 1) if (bytes[at + next] !== word[next]) return false;
+  return true;
+}

@@ -1,0 +1,247 @@
+/**
+ * The fast path of rows of JSON: `{action, data}` items and flat rows, as long as their keys stand in an order that the
+ * reference has read before.
+ */
+
+import { acceptedFields, isActionName } from "../../actions/actions.ts";
+import { isJsonObject } from "../../actions/exact-number.ts";
+import { type FieldName, fieldSpec, isFieldName } from "../../actions/fields.ts";
+import type { PlainColumns, PlainObjects } from "../../mapping/create-mapper.ts";
+import type { PlainAmount } from "../../mapping/mapper.ts";
+import { isAmount } from "../../mapping/totals.ts";
+import { type AttributesLeaf, createAttributesLeaf } from "./attributes.ts";
+import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
+import { JsonCells, type JsonKey, LIST, NOTHING, NUMBER, TEXT, UNUSED } from "./json-cells.ts";
+import { leafOf } from "./leaves.ts";
+import { createNamedRows } from "./named-rows.ts";
+import type { PlainRows, PlainRowsOptions } from "./plain-rows.ts";
+import { compileAction, type PlainAction, type RowProgram } from "./program.ts";
+import { type Table, writeCell } from "./values.ts";
+
+export interface JsonRowsOptions
+  extends Pick<
+    PlainRowsOptions,
+    "input" | "now" | "notesEvents" | "severityOf" | "writer" | "publicValues" | "mapper"
+  > {
+  readonly objects: PlainObjects;
+}
+
+/** Rows with the same keys in the same order. */
+interface Form {
+  readonly cells: JsonCells;
+  readonly program: RowProgram;
+  readonly draft: ActionDraft;
+  readonly isItem: boolean;
+}
+
+/** Rows that show new orders of keys are read twice, so that after so many there are no more forms. */
+const MOST_LEARNT = 64;
+const OPEN = 0x7b;
+const LF = 0x0a;
+const ONLY = [0];
+const NO_QUOTE = -1;
+const NO_BYTES = Buffer.alloc(0);
+
+export function createJsonRows(options: JsonRowsOptions): PlainRows {
+  return new JsonRows(options);
+}
+
+class JsonRows implements PlainRows {
+  next = 0;
+  nextLine = 0;
+  readonly isBlank = false;
+  readonly skipped = undefined;
+  readonly findings = [];
+  readonly cells = (): readonly string[] => [];
+  readonly #options: JsonRowsOptions;
+  readonly #attributes: AttributesLeaf;
+  readonly #forms: Form[] = [];
+  readonly #learnt = new Set<string>();
+  readonly #candidate: MutableCandidate;
+  readonly #amount: { -readonly [K in keyof PlainAmount]: PlainAmount[K] };
+  /** By action, the fields that an object has shown to be used. */
+  readonly #seen = new Map<PlainAction, Uint8Array>();
+  /** The row that was taken last. */
+  readonly #last: { bytes: Buffer; at: number; line: number; form: Form | undefined } = {
+    bytes: NO_BYTES,
+    at: 0,
+    line: 0,
+    form: undefined,
+  };
+
+  constructor(options: JsonRowsOptions) {
+    const { publicValues, input } = options;
+    this.#options = options;
+    this.#attributes = createAttributesLeaf((trait) => publicValues.wantsTrait(trait));
+    this.#candidate = newCandidate(input);
+    this.#amount = { line: 0, amount: 0, filled: undefined, read: () => this.#readAgain() };
+  }
+
+  take(bytes: Buffer, at: number, line: number, row: number): boolean {
+    if (bytes[at] !== OPEN) return false;
+    for (let number = 0; number < this.#forms.length; number += 1) {
+      const form = this.#forms[number] as Form; // within its length
+      if (form.cells.scan(bytes, at, line)) {
+        if (number > 0) this.#tryFirst(number, form);
+        return this.#takeAs(form, bytes, at, line, row);
+      }
+      if (form.cells.isOfForm) return false;
+    }
+    this.#learn(bytes, at, line);
+    return false;
+  }
+
+  /** The rows that follow are likely of the same form. */
+  #tryFirst(number: number, form: Form): void {
+    this.#forms.splice(number, 1);
+    this.#forms.unshift(form);
+  }
+
+  #takeAs(form: Form, bytes: Buffer, at: number, line: number, row: number): boolean {
+    const { cells, program, draft } = form;
+    const { writer, mapper } = this.#options;
+    const outcome = program.outcomeOf(bytes);
+    const action = outcome?.actions[0];
+    if (action === undefined || !draft.write(action, bytes, cells.next - at) || this.#showsFields(draft)) return false;
+    const candidate = this.#candidate;
+    candidate.line = line;
+    candidate.row = row;
+    candidate.nth = 0;
+    draft.fill(candidate, writer);
+    writer.addPlain(candidate);
+    const amount = this.#amount;
+    amount.line = line;
+    amount.amount = draft.amount;
+    const last = this.#last;
+    last.bytes = bytes;
+    last.at = at;
+    last.line = line;
+    last.form = form;
+    mapper.seeAmount?.(amount);
+    if (form.isItem) mapper.seeItem?.();
+    this.next = cells.next;
+    this.nextLine = cells.nextLine;
+    return true;
+  }
+
+  /** Whether it gives a field that no object has given before, which the reference notes. */
+  #showsFields(draft: ActionDraft): boolean {
+    const { action } = draft;
+    let seen = this.#seen.get(action);
+    if (seen === undefined) {
+      seen = new Uint8Array(action.fields.length);
+      this.#seen.set(action, seen);
+    }
+    for (const [place, { name }] of action.fields.entries()) {
+      if (seen[place] === 1 || !draft.gives(place)) continue;
+      if (this.#options.publicValues.wantsField(name)) return true;
+      seen[place] = 1;
+    }
+    return false;
+  }
+
+  #readAgain(): ReturnType<PlainAmount["read"]> {
+    const { form, bytes, at, line } = this.#last;
+    if (form === undefined) throw new Error("no row was taken");
+    form.cells.scan(bytes, at, line);
+    const action = form.program.outcomeOf(bytes)?.actions[0];
+    if (action === undefined) throw new Error("the row is another one");
+    form.draft.write(action, bytes, form.cells.next - at);
+    const { price } = form.draft;
+    return { price: isAmount(price) ? price : "", cells: undefined };
+  }
+
+  /** Makes a form of a row's keys, for those that follow it. */
+  #learn(bytes: Buffer, at: number, line: number): void {
+    if (this.#learnt.size >= MOST_LEARNT) return;
+    const end = bytes.indexOf(LF, at);
+    const row = end === -1 ? undefined : objectIn(bytes.toString("utf8", at, end));
+    if (row === undefined) return;
+    const { action, data } = row;
+    const isItem = typeof action === "string" && isJsonObject(data) && Object.keys(row).join() === "action,data";
+    const keys = Object.keys(isItem ? data : row);
+    const signature = JSON.stringify([isItem ? action : null, ...keys]);
+    if (this.#learnt.has(signature)) return;
+    this.#learnt.add(signature);
+    const form = isItem ? this.#formOfItem(action, keys) : this.#formOfFlat(keys);
+    // Keys that JavaScript puts in another order are never found again.
+    form?.cells.scan(bytes, at, line);
+    if (form?.cells.isOfForm === true) this.#forms.unshift(form);
+  }
+
+  #formOfItem(action: string, keys: readonly string[]): Form | undefined {
+    if (!isActionName(action)) return undefined;
+    const accepted = acceptedFields(action);
+    const names = keys.filter((key): key is FieldName => isFieldName(key) && accepted.includes(key));
+    if (names.length !== keys.length) return undefined;
+    const table = this.#tableOf(
+      new JsonCells(
+        names.map((name) => ({ name, takes: takenOfItem(name) })),
+        action,
+      ),
+    );
+    const compiled = compileAction({
+      action,
+      fields: names.map((name, column) => ({ name, write: writeCell(column, this.#leafOf(name, table), table) })),
+      attributesContent: this.#attributes,
+      severityOf: this.#options.severityOf,
+      isTimeNeeded: true,
+    });
+    if (compiled === undefined) return undefined;
+    const outcome = { skipped: undefined, actions: [compiled], nths: ONLY };
+    return this.#formOf(table, { outcomeOf: () => outcome }, true);
+  }
+
+  #formOfFlat(keys: readonly string[]): Form | undefined {
+    const { objects, notesEvents, severityOf } = this.#options;
+    const columns = objects.columnsOf(keys);
+    if (columns === undefined) return undefined;
+    const table = this.#tableOf(new JsonCells(keysOf(columns)));
+    const program = createNamedRows({
+      ...{ columns, table, attributes: this.#attributes, notesEvents, severityOf, isTimeNeeded: true },
+    });
+    return program && this.#formOf(table, program, false);
+  }
+
+  #leafOf(name: FieldName, { leafOptions }: Table) {
+    return fieldSpec(name).kind === "metadata" ? this.#attributes.write : leafOf(name, leafOptions);
+  }
+
+  #tableOf(cells: JsonCells): Table & { readonly cells: JsonCells } {
+    const { now, objects } = this.#options;
+    return { cells, leafOptions: { quote: NO_QUOTE, now, clearWord: objects.clearWord }, stripsGuards: false };
+  }
+
+  #formOf(table: Table & { readonly cells: JsonCells }, program: RowProgram, isItem: boolean): Form {
+    return { cells: table.cells, program, draft: new ActionDraft(table, this.#options.publicValues), isItem };
+  }
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An item is taken as it is: its texts are texts, and its numbers numbers. */
+function takenOfItem(name: FieldName): number {
+  const { kind } = fieldSpec(name);
+  if (kind === "metadata") return LIST;
+  return kind === "u64" ? NUMBER : TEXT;
+}
+
+/** A flat row may give the numbers of fields as numbers or as texts. */
+function takenOfFlat(name: FieldName): number {
+  const { kind } = fieldSpec(name);
+  if (kind === "metadata") return LIST | NOTHING;
+  return kind === "u64" || kind === "price" ? TEXT | NUMBER | NOTHING : TEXT | NOTHING;
+}
+
+function keysOf({ columns, header }: PlainColumns): readonly JsonKey[] {
+  const takes = new Map<number, number>([...columns.fields].map(([field, index]) => [index, takenOfFlat(field)]));
+  if (columns.action !== undefined) takes.set(columns.action, TEXT);
+  return header.map((name, index) => ({ name, takes: takes.get(index) ?? UNUSED }));
+}
