@@ -202,6 +202,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await invalid.writeTo(planFiles(directory).invalid, selection.openOfInvalid, placeOf);
   const manifest = manifestFor(options, result, { copies, chunks, newestFirst: selection.newestFirst });
   await copies.synced();
+  await compiled.synced;
   const mendings = await mendingsOf(planFiles(directory).index, selection.mends);
   await writeManifest(directory, manifest);
   return { ...result, manifest, mendings };

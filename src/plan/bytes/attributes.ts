@@ -38,7 +38,8 @@ export function createAttributesLeaf(isNewTrait: (trait: string) => boolean): At
   function isKnown(bytes: Uint8Array, from: number, to: number): boolean {
     for (const trait of known) if (isEqual(bytes, from, to, trait)) return true;
     if (isNewTrait((bytes as Buffer).toString("utf8", from, to))) return false;
-    if (known.length < MOST_KNOWN) known.push(bytes.slice(from, to));
+    // A copy: the memory of a range is given back, and a slice of a Buffer is none.
+    if (known.length < MOST_KNOWN) known.push(Buffer.from(bytes.subarray(from, to)));
     return true;
   }
 

@@ -132,23 +132,25 @@ function idLeaf(maxLength: number): Leaf {
 }
 
 /**
- * Letters, digits and hyphens that are neither a date (at most 10 characters, with a hyphen before a day or two digits), nor a
- * word, nor a long number that may have been rounded. Of all others `looksMangled` is asked.
+ * Letters, digits and hyphens that are neither a date, such as `3-Nov` and `Nov-03`, nor a word, nor a long number that may
+ * have been rounded. Of all others `looksMangled` is asked.
  */
 export function isSurelyPlainId(bytes: Uint8Array, from: number, to: number): boolean {
   let isNumber = true;
+  let hasHyphen = false;
   for (let at = from; at < to; at += 1) {
     const byte = bytes[at] as number; // within its length
     if (isDigit(byte)) continue;
-    if (!isLetter(byte) && byte !== HYPHEN) return false;
+    if (byte === HYPHEN) hasHyphen = true;
+    else if (!isLetter(byte)) return false;
     isNumber = false;
   }
   const length = to - from;
   if (isNumber) return length < 16;
   if (length >= 16) return true;
-  return (
-    isLetter(bytes[from] as number) && isDigit(bytes[to - 1]) && (length > LONGEST_DATE || bytes[to - 3] !== HYPHEN) // not empty
-  );
+  const endsAsNumber = isDigit(bytes[to - 1]); // not empty
+  if (isDigit(bytes[from])) return endsAsNumber || !hasHyphen;
+  return isLetter(bytes[from] as number) && endsAsNumber && (length > LONGEST_DATE || bytes[to - 3] !== HYPHEN);
 }
 
 /** More than the longest word that stands for none has; what a spreadsheet writes for a failed formula, behind a hash, may be longer. */

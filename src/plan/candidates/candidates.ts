@@ -80,9 +80,13 @@ export async function appendCandidates(
   }
 }
 
-/** Hands everything to the system, for who reads it soon; what becomes part of the plan also to the disk. */
+/** Hands everything to the system, for who reads it soon. */
 export async function endCandidates(files: CandidateFiles): Promise<void> {
   for (const kind of KINDS) await files[kind].flush();
+}
+
+/** Resolves when what becomes part of the plan is on disk. */
+export async function syncCandidates(files: CandidateFiles): Promise<void> {
   for (const kind of ["lines", "index"] as const) await files[kind].sync();
 }
 

@@ -14,7 +14,7 @@ import { findingsOfContent } from "../../readers/content.ts";
 import type { Input } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { keepRejectsApart } from "../../readers/rejects.ts";
-import { type CandidateFiles, createCandidates, endCandidates } from "../candidates/candidates.ts";
+import { type CandidateFiles, createCandidates, endCandidates, syncCandidates } from "../candidates/candidates.ts";
 import { joinPublicValues, type PublicValues } from "../candidates/public-values.ts";
 import { reportFindings } from "../findings/findings-of-row.ts";
 import { createRowMarks } from "../rejects/mended-rows.ts";
@@ -87,17 +87,27 @@ export interface Compiled extends Joined {
   readonly isCut: boolean;
   /** True when what is said of one of the files as a whole is an error, which no allowance for invalid rows covers. */
   readonly unfit: boolean;
+  /** Resolves when the candidates are on disk, which takes as long as to decide about them. */
+  readonly synced: Promise<void>;
 }
 
 /** Reads, maps and checks every row of every file, and writes the valid rows' actions as candidates. */
 export async function compile(options: CompileOptions): Promise<Compiled> {
   // They end with the last row: what comes after needs memory of its own.
   await using workers = createWorkers(options.workers, options.severities, options.signal);
-  await using candidates = options.timeOrder === undefined ? await createCandidates(options.directory) : undefined;
-  const inputs = new CompiledInputs(options, workers, candidates);
-  for (const [number, file] of options.files.entries()) await inputs.add(number, file);
-  if (candidates !== undefined) await endCandidates(candidates);
-  return inputs.compiled;
+  const candidates = options.timeOrder === undefined ? await createCandidates(options.directory) : undefined;
+  try {
+    const inputs = new CompiledInputs(options, workers, candidates);
+    for (const [number, file] of options.files.entries()) await inputs.add(number, file);
+    if (candidates === undefined) return { ...inputs.compiled, synced: Promise.resolve() };
+    await endCandidates(candidates);
+    const synced = syncCandidates(candidates).finally(() => candidates[Symbol.asyncDispose]());
+    synced.catch(() => undefined); // awaited where a plan comes of it
+    return { ...inputs.compiled, synced };
+  } catch (cause) {
+    await candidates?.[Symbol.asyncDispose]();
+    throw cause;
+  }
 }
 
 /** A file that is being read. */
@@ -127,7 +137,7 @@ class CompiledInputs {
     this.#marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
   }
 
-  get compiled(): Compiled {
+  get compiled(): Omit<Compiled, "synced"> {
     return { ...this.#joined.all, inputs: this.#inputs, isCut: this.#isCut, unfit: this.#isUnfit };
   }
 

@@ -1,4 +1,4 @@
-/** Files of a plan: appended to through a buffer, read by lines, copied in ranges. */
+/** Files of a plan: appended to through a buffer, copied in ranges. */
 
 import { type FileHandle, open } from "node:fs/promises";
 
@@ -6,8 +6,6 @@ const BLOCK = 1024 * 1024;
 /** What a file begins with: many of a small plan stay empty, and each large buffer costs a collection. */
 const FIRST_BLOCK = 16 * 1024;
 const NEWLINE = 0x0a;
-/** What is read at a time; its lines live together, so that a larger one makes the heap grow. */
-const READ = 512 * 1024;
 
 /** Appends to a new file through one reused buffer. Nothing is promised to be on disk before `sync`. */
 export interface AppendFile extends AsyncDisposable {
@@ -115,29 +113,6 @@ export async function createFile(path: string): Promise<AppendFile> {
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
-}
-
-/** Lines of a file that ends with a newline, in arrays, without the newlines. */
-export async function* readLines(path: string): AsyncGenerator<readonly Buffer[]> {
-  await using file = await open(path, "r");
-  const atOnce = Math.min(READ, (await file.stat()).size + 1);
-  let rest: Buffer = Buffer.alloc(0);
-  for (;;) {
-    const block = Buffer.allocUnsafe(atOnce);
-    const { bytesRead } = await file.read(block, 0, atOnce);
-    if (bytesRead === 0) break;
-    const bytes =
-      rest.length === 0 ? block.subarray(0, bytesRead) : Buffer.concat([rest, block.subarray(0, bytesRead)]);
-    const lines: Buffer[] = [];
-    let from = 0;
-    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
-      lines.push(bytes.subarray(from, end));
-      from = end + 1;
-    }
-    rest = bytes.subarray(from);
-    if (lines.length > 0) yield lines;
-  }
-  if (rest.length > 0) throw new Error(`${path} does not end with a newline`);
 }
 
 /** Copies byte ranges of one file to the end of a new one, durably. */

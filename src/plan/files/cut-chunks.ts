@@ -1,7 +1,7 @@
 /** The chunks that a plan begins with. */
 
+import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
-import { readLines } from "./append-file.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import type { Manifest } from "./manifest.ts";
 import { type planFiles, sha256 } from "./plan.ts";
@@ -18,9 +18,9 @@ export async function cutChunks(
   perLane: readonly number[],
 ): Promise<Manifest["chunks"]> {
   await using index = await open(paths.index, "r");
+  await using actions = await open(paths.actions, "r");
   const chunks: Manifest["chunks"] = [];
-  // One buffer for all: chunks are large, and those that are given up stay in memory for a while.
-  let bytes = Buffer.allocUnsafe(BLOCK);
+  let digest = createHash("sha256");
   let count = 0;
   let length = 0;
   let first = 1;
@@ -30,7 +30,8 @@ export async function cutChunks(
   const cut = async (): Promise<void> => {
     if (count === 0) return;
     const indexSha256 = await digestOfNext(index, count * RECORD_BYTES);
-    chunks.push({ lane, first, count, offset, length, sha256: sha256(bytes.subarray(0, length)), indexSha256 });
+    chunks.push({ lane, first, count, offset, length, sha256: digest.digest("hex"), indexSha256 });
+    digest = createHash("sha256");
     first += count;
     offset += length;
     count = 0;
@@ -40,26 +41,38 @@ export async function cutChunks(
       lastOfLane += perLane[lane] ?? Number.POSITIVE_INFINITY;
     }
   };
-  const put = (line: Buffer): void => {
-    const end = length + line.length + 1;
-    if (end > bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(end, bytes.length * 2));
-      bytes.copy(larger, 0, 0, length);
-      bytes = larger;
-    }
-    line.copy(bytes, length);
-    bytes[end - 1] = NEWLINE;
-    length = end;
-    count += 1;
-  };
-  for await (const block of readLines(paths.actions)) {
-    for (const line of block) {
+  let bytes = Buffer.allocUnsafe(Math.min(BLOCK, (await actions.stat()).size + 1));
+  let filled = 0;
+  for (;;) {
+    const { bytesRead } = await actions.read(bytes, filled, bytes.length - filled, null);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+    /** Up to here all belongs to earlier chunks, or to the digest of this one. */
+    let taken = 0;
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1 && end < filled; end = bytes.indexOf(NEWLINE, start)) {
+      const line = end + 1 - start;
       // The request body is one byte longer than the chunk: its opening bracket.
-      if (count >= chunkSize || (count > 0 && length + line.length + 2 > maxBytes)) await cut();
-      put(line);
-      if (first + count > lastOfLane) await cut();
+      if (count >= chunkSize || (count > 0 && length + line + 1 > maxBytes)) {
+        digest.update(bytes.subarray(taken, start));
+        taken = start;
+        await cut();
+      }
+      count += 1;
+      length += line;
+      start = end + 1;
+      if (first + count > lastOfLane) {
+        digest.update(bytes.subarray(taken, start));
+        taken = start;
+        await cut();
+      }
     }
+    digest.update(bytes.subarray(taken, start));
+    bytes.copyWithin(0, start, filled);
+    filled -= start;
+    if (filled === bytes.length) bytes = Buffer.concat([bytes], 2 * bytes.length);
   }
+  if (filled > 0) throw new Error(`${paths.actions} does not end with a newline`);
   await cut();
   return chunks;
 }
@@ -74,5 +87,5 @@ async function digestOfNext(file: FileHandle, length: number): Promise<string> {
   return sha256(bytes);
 }
 
-const BLOCK = 256 * 1024;
+const BLOCK = 1024 * 1024;
 const NEWLINE = 0x0a;

@@ -23,6 +23,7 @@ import {
   type BlockedRow,
   createCandidates,
   endCandidates,
+  syncCandidates,
   type WholeCandidate,
 } from "../candidates/candidates.ts";
 import { isTime, type OrderKey } from "../candidates/facts.ts";
@@ -303,4 +304,5 @@ async function writeInOrder(
     onOrdered(before);
   }
   await endCandidates(files);
+  await syncCandidates(files);
 }
