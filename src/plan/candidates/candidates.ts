@@ -105,11 +105,12 @@ export interface Candidate extends RecordOrigin {
 export const identityOf = ({ block, at }: Candidate): Buffer => identityAt(block, at);
 
 /** Candidates read at a time. */
-const READ = 1024;
+const READ = 2048;
 
 /** All candidates in order, in arrays, without their lines. */
 export async function* readCandidates(directory: string): AsyncGenerator<readonly Candidate[]> {
-  for await (const { first, count, start: begin, records, facts, texts } of readBlocks(directory)) {
+  for await (const { first, count, start: begin, records: read, facts, texts } of readBlocks(directory)) {
+    const records = Buffer.from(read); // candidates may be kept
     const factsAt = factsReader(texts.toString("utf8"));
     const candidates: Candidate[] = [];
     let start = begin;
@@ -132,7 +133,7 @@ export interface BlockPlace {
   readonly start: number;
 }
 
-/** A single candidate of a block. */
+/** A single candidate of a block, with memory of its own. */
 export function candidateAt(
   { first, records, facts, texts }: CandidateBlock,
   { number, textAt, start }: BlockPlace,
@@ -146,8 +147,8 @@ export function candidateAt(
     start,
     length: lineBytesAt(facts, factsAt),
     facts: factsReader(own)(facts, factsAt),
-    block: records,
-    at,
+    block: Buffer.from(records.subarray(at, at + RECORD_BYTES)),
+    at: 0,
   };
 }
 
@@ -167,27 +168,29 @@ export interface CandidateBlock extends CandidateRecords {
   readonly start: number;
 }
 
-/** All candidates in order as they stand on disk, without their lines. */
+/** All candidates in order as they stand on disk, without their lines. The memory of a block is used again once the next is asked for. */
 export async function* readBlocks(directory: string): AsyncGenerator<CandidateBlock> {
   const paths = candidateFiles(directory);
   await using index = await open(paths.index, "r");
   await using facts = await open(paths.facts, "r");
   await using texts = await open(paths.texts, "r");
-  let start = 0;
-  for (let first = 0; ; ) {
-    const records = await readSome(index, READ * RECORD_BYTES);
-    const count = records.length / RECORD_BYTES;
-    if (count === 0) return;
-    const known = await readAll(facts, count * FACTS_BYTES);
+  let [first, start] = [0, 0];
+  // One is looked at while the other is read into. New memory for each would cost more than what is done with it.
+  let [memory, other] = [new BlockMemory(), new BlockMemory()];
+  yield* readAhead(async () => {
+    [memory, other] = [other, memory];
+    const read = await readNext(index, facts, READ, memory);
+    if (read === undefined) return undefined;
     let [textBytes, lineBytes] = [0, 0];
-    for (let at = 0; at < known.length; at += FACTS_BYTES) {
-      textBytes += textBytesAt(known, at);
-      lineBytes += lineBytesAt(known, at);
+    for (let at = 0; at < read.facts.length; at += FACTS_BYTES) {
+      textBytes += textBytesAt(read.facts, at);
+      lineBytes += lineBytesAt(read.facts, at);
     }
-    yield { first, count, start, records, facts: known, texts: await readAll(texts, textBytes) };
-    first += count;
+    const block = { ...read, first, start, texts: await readAll(texts, memory.of("texts", textBytes)) };
+    first += block.count;
     start += lineBytes;
-  }
+    return block;
+  });
 }
 
 /** The records of all candidates in order, for who asks of most of them only what stands there. */
@@ -195,12 +198,44 @@ export async function* readRecords(directory: string): AsyncGenerator<CandidateR
   const paths = candidateFiles(directory);
   await using index = await open(paths.index, "r");
   await using facts = await open(paths.facts, "r");
-  for (let first = 0; ; ) {
-    const records = await readSome(index, READ * 8 * RECORD_BYTES);
-    const count = records.length / RECORD_BYTES;
-    if (count === 0) return;
-    yield { first, count, records, facts: await readAll(facts, count * FACTS_BYTES) };
-    first += count;
+  let first = 0;
+  yield* readAhead(async () => {
+    const read = await readNext(index, facts, READ * 4, new BlockMemory());
+    if (read === undefined) return undefined;
+    first += read.count;
+    return { ...read, first: first - read.count };
+  });
+}
+
+async function readNext(index: FileHandle, facts: FileHandle, most: number, memory: BlockMemory) {
+  const records = await readSome(index, memory.of("records", most * RECORD_BYTES));
+  const count = records.length / RECORD_BYTES;
+  return count === 0
+    ? undefined
+    : { count, records, facts: await readAll(facts, memory.of("facts", count * FACTS_BYTES)) };
+}
+
+/** What blocks are read into, one after the other. */
+class BlockMemory {
+  readonly #parts = new Map<string, Buffer>();
+
+  of(part: "records" | "facts" | "texts", size: number): Buffer {
+    let memory = this.#parts.get(part);
+    if (memory === undefined || memory.length < size) {
+      memory = Buffer.allocUnsafe(size + (size >> 2));
+      this.#parts.set(part, memory);
+    }
+    return memory.subarray(0, size);
+  }
+}
+
+/** What `read` gives until it gives nothing: each is read while the one before it is looked at. */
+async function* readAhead<T>(read: () => Promise<T | undefined>): AsyncGenerator<T> {
+  let next = read();
+  for (let each = await next; each !== undefined; each = await next) {
+    next = read();
+    next.catch(() => undefined); // told when it is awaited
+    yield each;
   }
 }
 
@@ -220,16 +255,17 @@ export async function* readWholeCandidates(directory: string): AsyncGenerator<re
   await using facts = await open(paths.facts, "r");
   await using index = await open(paths.index, "r");
   for (;;) {
-    const records = await readSome(index, (READ / 8) * RECORD_BYTES);
+    const records = await readSome(index, Buffer.allocUnsafe((READ / 16) * RECORD_BYTES));
     const count = records.length / RECORD_BYTES;
     if (count === 0) return;
-    const known = await readAll(facts, count * FACTS_BYTES);
+    const known = await readAll(facts, Buffer.allocUnsafe(count * FACTS_BYTES));
     const sizes = { texts: 0, lines: 0 };
     for (let at = 0; at < known.length; at += FACTS_BYTES) {
       sizes.texts += textBytesAt(known, at);
       sizes.lines += lineBytesAt(known, at);
     }
-    const [allTexts, allLines] = [await readAll(texts, sizes.texts), await readAll(lines, sizes.lines)];
+    const allTexts = await readAll(texts, Buffer.allocUnsafe(sizes.texts));
+    const allLines = await readAll(lines, Buffer.allocUnsafe(sizes.lines));
     yield toWhole({ index: records, facts: known, texts: allTexts, lines: allLines });
   }
 }
@@ -304,20 +340,19 @@ export async function removeCandidates(directory: string): Promise<void> {
   for (const path of Object.values(candidateFiles(directory))) await rm(path, { force: true });
 }
 
-/** The next `size` bytes, or those that are left. */
-async function readSome(file: FileHandle, size: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(size);
+/** Fills `bytes`, or as much of it as is left in the file. */
+async function readSome(file: FileHandle, bytes: Buffer): Promise<Buffer> {
   let filled = 0;
-  while (filled < size) {
-    const { bytesRead } = await file.read(bytes, filled, size - filled, null);
+  while (filled < bytes.length) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, null);
     if (bytesRead === 0) break;
     filled += bytesRead;
   }
   return bytes.subarray(0, filled);
 }
 
-async function readAll(file: FileHandle, size: number): Promise<Buffer> {
-  const bytes = await readSome(file, size);
-  if (bytes.length < size) throw new Error("the candidates are shorter than their index says");
-  return bytes;
+async function readAll(file: FileHandle, bytes: Buffer): Promise<Buffer> {
+  const read = await readSome(file, bytes);
+  if (read.length < bytes.length) throw new Error("the candidates are shorter than their index says");
+  return read;
 }
