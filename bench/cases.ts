@@ -25,6 +25,7 @@ import { actionCount, chunkCount, chunkFiles, eventsCsv, type Span, salesCsv, sa
 import { fillLedger, nightsOf, removeLedger } from "./ledger.ts";
 import { measure } from "./measure.ts";
 import { measureOrder } from "./order.ts";
+import { declaredConfig, declaredCsv, invalidCsv, unusualCsv } from "./plans.ts";
 
 export interface CaseOutcome {
   readonly contenders: AllFigures;
@@ -45,7 +46,9 @@ export interface Case {
 
 const MILLION = 1_000_000;
 const LATENCY_MS = 200;
-const LANES = [4, 16] as const;
+const LANES = [1, 4, 16] as const;
+
+export const lanesName = (lanes: (typeof LANES)[number]): string => `tickets, ${lanes} lane${lanes === 1 ? "" : "s"}`;
 
 const spanOf = ({ seed }: Bench, rows: number): Span => ({ seed, first: 0, rows });
 
@@ -70,11 +73,39 @@ export const CASES = {
     title: "Planning",
     what: "The plan of a million rows to a file, against csv-parse reading the same file into objects and doing nothing with them.",
     rows: MILLION,
+    run: (bench, rows) => planning(bench, salesCsv(bench.folder, spanOf(bench, rows))),
+  },
+  declared: {
+    title: "Planning a declared source",
+    what: "A shop's own export, without quotes: templates, a zone, decimal commas, a table of values, attributes, two conditions; against csv-parse.",
+    rows: MILLION,
+    run: (bench, rows) =>
+      planning(bench, declaredCsv(bench.folder, spanOf(bench, rows)), {
+        flags: ["--config", declaredConfig(bench.folder)],
+        delimiter: ";",
+      }),
+  },
+  unusual: {
+    title: "Planning unusual rows",
+    what: "The sales with 5 % of rows that are unusual and valid: blanks, letters beyond ASCII in ids, a time as text, checksums of wallets.",
+    rows: MILLION,
+    run: (bench, rows) => planning(bench, unusualCsv(bench.folder, spanOf(bench, rows))),
+  },
+  invalid: {
+    title: "Planning invalid rows",
+    what: "The sales with 1 % of rows that are invalid: all are checked and told, and no plan comes of them.",
+    rows: MILLION,
+    run: (bench, rows) => planning(bench, invalidCsv(bench.folder, spanOf(bench, rows)), { endsWith: [3] }),
+  },
+  json: {
+    title: "Planning NDJSON",
+    what: "The plan of the rows as flat JSON lines, against JSON.parse of every line.",
+    rows: MILLION,
     async run(bench, rows) {
-      const sales = salesCsv(bench.folder, spanOf(bench, rows));
+      const sales = salesNdjson(bench.folder, spanOf(bench, rows));
       const contenders = await race(bench, [
         { name: "tickets plan", command: (work) => tool(bench, work, ["plan", sales, "-o", "actions.ndjson", "-q"]) },
-        { name: "csv-parse, objects", command: (work) => ({ ...script("read.mjs", [sales]), cwd: work }) },
+        { name: "JSON.parse", command: (work) => ({ ...script("parse.mjs", [sales]), cwd: work }) },
       ]);
       return { contenders, notes: [] };
     },
@@ -111,37 +142,20 @@ export const CASES = {
     },
   },
   latency: {
-    title: "Sending, 200 ms a chunk, one lane",
-    what: "200,000 rows to a service that takes 200 ms for each request.",
-    rows: 200_000,
+    title: "Sending, 200 ms a chunk",
+    what: "A million rows to a service that takes 200 ms for each request, with one lane, 4 and 16, against curl with one connection.",
+    rows: MILLION,
     async run(bench, rows) {
       const span = spanOf(bench, rows);
       const sales = salesCsv(bench.folder, span);
-      const contenders = await race(bench, [
-        sending(bench, "tickets", span, sales, { latencyMs: LATENCY_MS }),
-        naiveNode(bench, span, sales, LATENCY_MS),
-        ...naivePython(bench, span, sales, LATENCY_MS),
-        ...curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS),
-      ]);
-      return { contenders, notes: missingPrograms(bench) };
-    },
-  },
-  lanes: {
-    title: "Sending, 200 ms a chunk, several lanes",
-    what: "The same with 4 and 16 lanes, against curl with one connection.",
-    rows: 200_000,
-    async run(bench, rows) {
-      const span = spanOf(bench, rows);
-      const sales = salesCsv(bench.folder, span);
-      const curl = curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS);
       const contenders = await race(bench, [
         ...LANES.map((lanes) =>
-          sending(bench, `tickets, ${lanes} lanes`, span, sales, {
+          sending(bench, lanesName(lanes), span, sales, {
             latencyMs: LATENCY_MS,
             flags: ["--lanes", String(lanes)],
           }),
         ),
-        ...curl,
+        ...curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS),
       ]);
       return { contenders, notes: missingPrograms(bench) };
     },
@@ -225,6 +239,31 @@ export const CASES = {
 } as const satisfies Record<string, Case>;
 
 export type CaseName = keyof typeof CASES;
+
+/** The plan of a table to a file, against csv-parse reading it. */
+async function planning(
+  bench: Bench,
+  table: string,
+  { flags = [], delimiter = ",", endsWith }: PlanningOptions = {},
+): Promise<CaseOutcome> {
+  const contenders = await race(bench, [
+    {
+      name: "tickets plan",
+      command: (work) => ({
+        ...tool(bench, work, ["plan", table, "-o", "actions.ndjson", "-q", ...flags]),
+        ...(endsWith !== undefined && { endsWith }),
+      }),
+    },
+    { name: "csv-parse, objects", command: (work) => ({ ...script("read.mjs", [table, delimiter]), cwd: work }) },
+  ]);
+  return { contenders, notes: [] };
+}
+
+interface PlanningOptions {
+  readonly flags?: readonly string[];
+  readonly delimiter?: string;
+  readonly endsWith?: readonly number[];
+}
 
 /** What `state.ts` says, in a process of its own. */
 function fillStates(tickets: number): { readonly tickets: number; readonly bytes: number; readonly grown: number } {

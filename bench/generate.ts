@@ -13,7 +13,7 @@ export interface Span {
   readonly rows: number;
 }
 
-interface Sale {
+export interface Sale {
   readonly eventId: string;
   readonly ticketId: string;
   readonly userId: string;
@@ -28,7 +28,7 @@ interface Sale {
   readonly metadataAttributes: readonly { readonly trait_type: string; readonly value: string }[];
 }
 
-const COLUMNS = [
+export const COLUMNS = [
   "eventId",
   "ticketId",
   "userId",
@@ -60,7 +60,7 @@ const CATEGORIES = ["Parkett", "Rang", "Stehplatz", "Loge – Süd"] as const;
 const PRICES = ["19.50", "31.50", "48.00", "72.25"] as const;
 
 /** A permutation of the 32-bit numbers that mixes well (the last rounds of MurmurHash3). */
-function mix(number: number): number {
+export function mix(number: number): number {
   let mixed = Math.imul(number ^ (number >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return (mixed ^ (mixed >>> 16)) >>> 0;
@@ -68,7 +68,7 @@ function mix(number: number): number {
 
 const pick = <T>(list: readonly [T, ...T[]] | readonly T[], number: number): T => list[number % list.length] as T; // in range
 
-function sale(seed: number, n: number): Sale {
+export function saleOf(seed: number, n: number): Sale {
   // A permutation, so no two rows of a seed share a ticket; the ids do not rise with the rows.
   const ticket = mix(n ^ Math.imul(seed, 0x9e3779b9));
   const a = mix(ticket ^ 0x51ed270b);
@@ -107,7 +107,7 @@ export interface SaleAction {
 
 /** What a row means to the service: its empty cells and what it does not know left out. */
 export function saleAction(seed: number, n: number): SaleAction {
-  const { booking: _, seat_label: __, channel: ___, ...data } = sale(seed, n);
+  const { booking: _, seat_label: __, channel: ___, ...data } = saleOf(seed, n);
   for (const name of ["name", "imageUrl", "to"] as const) if (data[name] === "") delete (data as Partial<Sale>)[name];
   return { action: "soldTicket", data };
 }
@@ -130,7 +130,8 @@ export function eventActions(): readonly EventAction[] {
 
 const cell = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-function csvLine(row: Sale): string {
+/** A row of the table; one that is to be unusual or wrong may have other texts. */
+export function csvLine(row: Readonly<Record<(typeof COLUMNS)[number], unknown>>): string {
   return `${COLUMNS.map((column) => cell(column === "metadataAttributes" ? JSON.stringify(row[column]) : String(row[column]))).join(",")}\n`;
 }
 
@@ -161,20 +162,20 @@ export function made(folder: string, name: string, write: (put: (text: string) =
   return path;
 }
 
-const nameOf = ({ seed, first, rows }: Span): string => `${seed}-${first}-${rows}`;
+export const nameOf = ({ seed, first, rows }: Span): string => `${seed}-${first}-${rows}`;
 
 /** The path of the sales as CSV with 12 columns: quoted commas, doubled quotes, line breaks in cells, UTF-8 of 1 to 3 bytes. */
 export function salesCsv(folder: string, span: Span): string {
   return made(folder, `sales-${nameOf(span)}.csv`, (put) => {
     put(`${COLUMNS.join(",")}\n`);
-    for (let n = span.first; n < span.first + span.rows; n += 1) put(csvLine(sale(span.seed, n)));
+    for (let n = span.first; n < span.first + span.rows; n += 1) put(csvLine(saleOf(span.seed, n)));
   });
 }
 
 /** The same rows as flat JSON, one a line. */
 export function salesNdjson(folder: string, span: Span): string {
   return made(folder, `sales-${nameOf(span)}.ndjson`, (put) => {
-    for (let n = span.first; n < span.first + span.rows; n += 1) put(jsonLine(sale(span.seed, n)));
+    for (let n = span.first; n < span.first + span.rows; n += 1) put(jsonLine(saleOf(span.seed, n)));
   });
 }
 
