@@ -8,6 +8,8 @@ export const BEYOND_ASCII = 1;
 export const DOUBLED = 2;
 /** A character that JSON writes in another way, or a control character. */
 export const ODD = 4;
+/** It stands there as JSON writes it. */
+export const ESCAPED = 8;
 
 const LF = 10;
 const CR = 13;

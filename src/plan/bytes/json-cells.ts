@@ -1,7 +1,7 @@
 /** The values of a JSON object whose keys are known, as places in its bytes: no text or object is made of them. */
 
 import { MAX_ROW_BYTES } from "../../readers/row-parser.ts";
-import { BEYOND_ASCII, type Cells, ODD } from "./cells.ts";
+import { BEYOND_ASCII, type Cells, ESCAPED, ODD } from "./cells.ts";
 
 /** What a value may be, to be plain. */
 export const TEXT = 1;
@@ -143,7 +143,11 @@ export class JsonCells implements Cells {
       if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
       else if (meaning === ODD_BYTE) flags |= ODD;
       else if (meaning === END_BYTE) break;
-      else return LOST;
+      else {
+        if (at === start || !isEscape(bytes, at)) return LOST;
+        flags |= ESCAPED;
+        at += 1;
+      }
     }
     if (at === start && (takes & (NOTHING | UNUSED)) === 0) return LOST;
     this.from[cell] = start;
@@ -171,6 +175,17 @@ export class JsonCells implements Cells {
       }
     }
   }
+}
+
+/** What JSON has to escape, and each in one way; and blanks, which no text may end with. */
+const SIGNS: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\'));
+const BLANKS: ReadonlySet<number | undefined> = new Set(Buffer.from("nrt"));
+
+/** An escape that the text keeps as it is. At its beginning or its end it might be a word of its own, or be trimmed. */
+function isEscape(bytes: Uint8Array, at: number): boolean {
+  if (bytes[at] !== BACKSLASH) return false;
+  const escaped = bytes[at + 1];
+  return SIGNS.has(escaped) || (BLANKS.has(escaped) && bytes[at + 2] !== QUOTE);
 }
 
 /** Behind a mark, a key and its colon, each of the marks with the blank that many programs write behind it. */

@@ -7,7 +7,7 @@ import { isCurrency, isWithdrawnCurrency } from "../../actions/currencies.ts";
 import { type FieldKind, type FieldName, fieldSpec } from "../../actions/fields.ts";
 import { LONGEST_DATE, looksMangled, standsForNoText } from "../../actions/mangled-ids.ts";
 import { EARLIEST_ORDER, FARTHEST_EVENT, LATEST_ORDER_AHEAD } from "../../checks/far-times.ts";
-import { BEYOND_ASCII, DOUBLED } from "./cells.ts";
+import { BEYOND_ASCII, DOUBLED, ESCAPED } from "./cells.ts";
 
 export const NOT_PLAIN = -1;
 /** What gives a value of a row gives this where the row has none. */
@@ -160,7 +160,8 @@ const LONGEST_WORD = 40;
 function textLeaf(maxLength: number, { quote }: LeafOptions): Leaf {
   return (out, at, bytes, from, to, flags) => {
     if (to - from > maxLength || !isWords(bytes, from, to, flags)) return NOT_PLAIN;
-    return flags === 0 ? writeQuoted(out, at, bytes, from, to) : writeEscaped(out, at, bytes, from, to, flags, quote);
+    if (flags === 0 || (flags & ESCAPED) !== 0) return writeQuoted(out, at, bytes, from, to);
+    return writeEscaped(out, at, bytes, from, to, flags, quote);
   };
 }
 

@@ -89,6 +89,10 @@ describe("rows that follow one with the same keys are plain", () => {
   it.each<[string, Lines, forms?: number]>([
     ["items", { text: lines(...[1, 2, 3].map((n) => item(sale(n)))) }],
     ["items with words, attributes and addresses", { text: lines(...[1, 2, 3].map((n) => item(sale(n, WORDS)))) }],
+    [
+      "items whose words have quotes, backslashes and lines",
+      { text: lines(...['a "b"', "a\nb", "a\\b\tc", 'é "–"'].map((name, n) => item(sale(n, { ...WORDS, name })))) },
+    ],
     ["items as Python writes them", { text: lines(...[1, 2, 3].map((n) => spaced(item(sale(n))))) }],
     [
       "items of several actions",
@@ -140,7 +144,11 @@ describe("rows that follow one with the same keys are plain", () => {
 describe("what the reference alone can tell is left to it", () => {
   const known = [item(sale(1, WORDS)), item(sale(2, WORDS))];
   it.each<[string, unknown]>([
-    ["a text with an escape", item(sale(3, { ...WORDS, name: 'a "b"' }))],
+    ["a text that begins with an escape", item(sale(3, { ...WORDS, name: '"a" b' }))],
+    ["a text that ends with a line", item(sale(3, { ...WORDS, name: "a\n" }))],
+    ["a word behind a backslash", item(sale(3, { ...WORDS, name: "\\N" }))],
+    ["an id with an escape", item({ ...sale(3, WORDS), userId: 'a "b"' })],
+    ["an escape of a control character", item(sale(3, { ...WORDS, name: "a\u0001b" }))],
     ["an escape that says a letter", JSON.stringify(item(sale(3, WORDS))).replace("user-3", "user-\\u0033")],
     ["an id that is a number", item({ ...sale(3, WORDS), userId: 3 })],
     ["a price that is a number", item({ ...sale(3, WORDS), price: 12.5 })],
@@ -194,7 +202,30 @@ describe("what the reference alone can tell is left to it", () => {
 
 /** A value that stands in place of a good one. */
 const odd = fc.constantFrom<unknown>(
-  ...["", " ", " x", "x ", "a\nb", "ü", "Ã¼", "null", "NaN", "\\clear", "Total", "1E+10", "00123", "x".repeat(300)],
+  ...[
+    "",
+    " ",
+    " x",
+    "x ",
+    "a\nb",
+    "a\n",
+    'a "b" c',
+    '"',
+    "a\\b",
+    "a\tb\r",
+    "#\\N",
+    "\\N",
+    "a\r\n\tb\\",
+    "ü",
+    "Ã¼",
+    "null",
+    "NaN",
+    "\\clear",
+    "Total",
+    "1E+10",
+    "00123",
+    "x".repeat(300),
+  ],
   ...["https://a.example/x", "1790000000", "2026-11-01T10:00:00Z", "\u2028", "\ufeff", "\u007f", "12,5", "1.", "-1"],
   ...[null, true, 0, 1, 12.5, -1, 1e21, 1_790_000_000, 1_790_000_000_000, [], {}, [[]]],
   ...[[{ trait_type: "Row", value: "A" }], [{ value: "A", trait_type: "Row" }], [{ trait_type: "Row", value: 1 }]],
