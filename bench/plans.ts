@@ -32,7 +32,7 @@ function declaredLine({ seed, n }: { readonly seed: number; readonly n: number }
     `guest-${a % 700_001}`,
     `${10 + (a % 90)},${two((a >>> 7) % 100)}`,
     "ABSL".charAt((a >>> 9) % 4),
-    `2026-${two(1 + ((a >>> 3) % 12))}-${two(1 + ((a >>> 5) % 28))} ${two(4 + (a % 20))}:${two((a >>> 11) % 60)}`,
+    `2025-${two(1 + ((a >>> 3) % 12))}-${two(1 + ((a >>> 5) % 28))} ${two(4 + (a % 20))}:${two((a >>> 11) % 60)}`,
     `Reihe ${1 + (a % 40)}`,
     SEATS[a % SEATS.length],
     a % 100 === 0 ? "open" : "paid",
