@@ -118,7 +118,7 @@ export class JsonCells implements Cells {
   /** Behind the value at `at`, or `LOST`. */
   #takeValue(bytes: Uint8Array, at: number, cell: number): number {
     const takes = this.#takes[cell] as number; // as many
-    const first = bytes[at] as number; // a range ends with a line end
+    const first = bytes[at] as number; // none where the file ends: that is no value
     if (first === QUOTE) return this.#takeText(bytes, at + 1, cell, takes);
     this.flags[cell] = 0;
     this.from[cell] = at;
@@ -138,7 +138,8 @@ export class JsonCells implements Cells {
     let flags = 0;
     let at = start;
     for (; ; at += 1) {
-      const meaning = MEANINGS[bytes[at] as number]; // a range ends with a line end
+      if (at >= bytes.length) return LOST;
+      const meaning = MEANINGS[bytes[at] as number]; // within its length
       if (meaning === 0) continue;
       if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
       else if (meaning === ODD_BYTE) flags |= ODD;
@@ -160,8 +161,8 @@ export class JsonCells implements Cells {
   #takeList(bytes: Uint8Array, start: number, cell: number): number {
     let flags = 0;
     let isInText = false;
-    for (let at = start + 1; ; at += 1) {
-      const byte = bytes[at] as number; // a range ends with a line end
+    for (let at = start + 1; at < bytes.length; at += 1) {
+      const byte = bytes[at] as number; // within its length
       const meaning = MEANINGS[byte];
       if (meaning === LOST_BYTE) return LOST;
       if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
@@ -174,6 +175,7 @@ export class JsonCells implements Cells {
         return at + 1;
       }
     }
+    return LOST;
   }
 }
 

@@ -182,6 +182,11 @@ describe("what the reference alone can tell is left to it", () => {
     expect(asked).toBe(odd === "" ? 1 : 3);
   });
 
+  it("a file that ends within a row, wherever that is", () => {
+    const [whole, last] = [lines(...known), JSON.stringify(item(sale(3, WORDS)))];
+    for (let end = 0; end <= last.length; end += 1) compileBoth({ text: whole + last.slice(0, end) });
+  });
+
   it("another order of keys, once", () => {
     const { orderTime, ...others } = sale(3, WORDS);
     const { asked, rows } = compileBoth({
