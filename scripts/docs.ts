@@ -154,7 +154,7 @@ What the specification leaves open is read like this:
 - **Blanks in ids** count: \`T 1\` and \`T1\` are two tickets, and so are \`T1\` and \`T1 \` in a list of \`{action, data}\`. Those around a cell of a table are trimmed. An id of blanks alone is empty, and an error.
 - **Control and invisible characters** count, too: \`T1\` with a U+0001 or a U+200B in it is another ticket than \`T1\`. In an id, an nftId or a wallet every one of them is a warning (\`control-character\`), in texts only control characters other than line breaks and tabs.
 - **The chain of an nftId** is any text without blanks before the two numbers, such as \`MATIC\` or \`SANDBOX\`. The specification names no chains, so none is checked, nor is it known whether two nftIds are of one chain.
-- **A promise** need not be a UUID, although the specification calls it "UUID form": any text of at most 4096 characters that is not blank is kept as it came ([guarantees.md](guarantees.md#what-an-answer-means)).`,
+- **A promise** need not be a UUID, although the specification calls it "UUID form": any text of at most 4096 characters that is not blank, and holds no NUL, is kept as it came ([guarantees.md](guarantees.md#what-an-answer-means)).`,
     `## Actions
 
 ${table(["action", "meaning", "required", "exactly one of", "at least one of", "optional"], actions)}`,
