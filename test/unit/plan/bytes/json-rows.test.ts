@@ -1,19 +1,14 @@
 /** The fast path of rows of JSON against the reference: both make the same candidates, findings and everything else of a range. */
 
 import fc from "fast-check";
-import { describe, expect, it, test, vi } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { stringifyJson } from "../../../../src/actions/json.ts";
 import type { Severity } from "../../../../src/actions/problem.ts";
-import { severityIn, severityTable } from "../../../../src/checks/severity.ts";
-import { createMapper, type MapperOptions } from "../../../../src/mapping/create-mapper.ts";
-import type { Batch } from "../../../../src/plan/compile/batch.ts";
-import { createRowCompiler } from "../../../../src/plan/compile/compile-rows.ts";
-import { createProblemLog } from "../../../../src/plan/findings/problem-log.ts";
-import { createRowMarks } from "../../../../src/plan/rejects/mended-rows.ts";
+import type { MapperOptions } from "../../../../src/mapping/create-mapper.ts";
 import { actionArbitrary } from "../../../support/arbitraries.ts";
+import { compileBothWays } from "./both-ways.ts";
 
 const RUNS = Number(process.env.RUNS ?? 150);
-const NOW = 1_800_000_000;
 
 interface Lines {
   readonly text: string;
@@ -22,44 +17,8 @@ interface Lines {
   readonly severities?: Readonly<Record<string, Severity>>;
 }
 
-/** Both ways of one text, twice, and how many rows the mapper was asked about. */
-function compileBoth({ text, settings = {}, notesEvents = false, severities = {} }: Lines) {
-  const made: MapperOptions = { fileName: "x.ndjson", ...settings };
-  const ranged = { format: "ndjson" } as const;
-  const compilerOf = (isFast: boolean) => {
-    const mapper = createMapper(made);
-    const map = vi.spyOn(mapper, "map");
-    const compiler = createRowCompiler({
-      file: { name: "x.ndjson", format: "ndjson" },
-      input: 3,
-      mapper,
-      severityOf: severityIn(severityTable(severities)),
-      now: NOW,
-      notesEvents,
-      readAs: "soldTicket",
-      rules: [],
-      header: undefined,
-      ranged,
-      settings: isFast ? made : undefined,
-      marks: createRowMarks(new Set(), "some"),
-      keepsBatches: true,
-    });
-    return { compiler, map };
-  };
-  const bytes = Buffer.from(text);
-  const [fast, reference] = [compilerOf(true), compilerOf(false)];
-  const batches: Batch[] = [];
-  for (const at of [0, 1]) {
-    const range = { bytes, lineEnds: 1 + at * 1000, isLast: at === 1 };
-    const [one, other] = [fast, reference].map(({ compiler }) =>
-      compiler.compileRange(range, createProblemLog(100, "all")),
-    );
-    expect(one).toEqual(other);
-    if (one !== undefined) batches.push(one);
-    if (!text.endsWith("\n")) break;
-  }
-  return { batches, asked: fast.map.mock.calls.length, rows: reference.map.mock.calls.length };
-}
+const compileBoth = ({ settings = {}, ...lines }: Lines) =>
+  compileBothWays({ ...lines, made: { fileName: "x.ndjson", ...settings }, ranged: { format: "ndjson" } });
 
 const lines = (...rows: readonly unknown[]): string =>
   rows.map((row) => `${typeof row === "string" ? row : JSON.stringify(row)}\n`).join("");

@@ -3,19 +3,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, test, vi } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import type { Severity } from "../../../../src/actions/problem.ts";
-import { severityIn, severityTable } from "../../../../src/checks/severity.ts";
 import { createMapper, type MapperOptions } from "../../../../src/mapping/create-mapper.ts";
 import { type SourceConfig, sourceSchema } from "../../../../src/mapping/source.ts";
-import type { Batch } from "../../../../src/plan/compile/batch.ts";
-import { createRowCompiler } from "../../../../src/plan/compile/compile-rows.ts";
-import { createProblemLog } from "../../../../src/plan/findings/problem-log.ts";
-import { createRowMarks } from "../../../../src/plan/rejects/mended-rows.ts";
 import { sourcesOf, tableOf } from "../../mapping/samples.ts";
+import { compileBothWays } from "./both-ways.ts";
 
 const RUNS = Number(process.env.RUNS ?? 150);
-const NOW = 1_800_000_000;
 
 interface Table {
   readonly header: readonly string[];
@@ -27,45 +22,9 @@ interface Table {
   readonly severities?: Readonly<Record<string, Severity>>;
 }
 
-/** Both ways of one text, in one range or cut in two, and how many rows the mapper was asked about. */
-function compileBoth(table: Table) {
-  const { header, text, delimiter = ",", quote, settings = {}, notesEvents = false, severities = {} } = table;
-  const made: MapperOptions = { fileName: "sales.csv", header, ...settings };
+function compileBoth({ header, delimiter = ",", quote, settings = {}, ...table }: Table) {
   const ranged = { format: "csv", quote, start: { header, headerLine: 1, delimiter } } as const;
-  const compilerOf = (isFast: boolean) => {
-    const mapper = createMapper(made);
-    const map = vi.spyOn(mapper, "map");
-    const compiler = createRowCompiler({
-      file: { name: "sales.csv", format: "csv" },
-      input: 3,
-      mapper,
-      severityOf: severityIn(severityTable(severities)),
-      now: NOW,
-      notesEvents,
-      readAs: "soldTicket",
-      rules: [],
-      header,
-      ranged,
-      settings: isFast ? made : undefined,
-      marks: createRowMarks(new Set(), "some"),
-      keepsBatches: true,
-    });
-    return { compiler, map };
-  };
-  const bytes = Buffer.from(text);
-  const [fast, reference] = [compilerOf(true), compilerOf(false)];
-  const batches: Batch[] = [];
-  // A range ends with a row, and what is known of the file goes on.
-  for (const [at, part] of [bytes, bytes].entries()) {
-    const range = { bytes: part, lineEnds: 1 + at * 1000, isLast: at === 1 };
-    const [one, other] = [fast, reference].map(({ compiler }) =>
-      compiler.compileRange(range, createProblemLog(100, "all")),
-    );
-    expect(one).toEqual(other);
-    if (one !== undefined) batches.push(one);
-    if (one?.isUnreadable || !text.endsWith("\n")) break;
-  }
-  return { batches, asked: fast.map.mock.calls.length, rows: reference.map.mock.calls.length };
+  return compileBothWays({ ...table, made: { fileName: "sales.csv", header, ...settings }, ranged });
 }
 
 const SALE = ["eventId", "ticketId", "userId", "price", "orderTime"];
