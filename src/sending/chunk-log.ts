@@ -39,8 +39,7 @@ export function openChunkLog(
 ) {
   const { ledger, runNo } = context;
   let unstored: DecidingAnswer | undefined;
-  let unwritten: DecidedChunk[] = [];
-  let writing: Promise<void> = Promise.resolve();
+  const unwritten: DecidedChunk[] = [];
   /** Carries out a change that stores the answer too. */
   const storing = <T>(change: () => T): T => {
     const answer = unstored;
@@ -55,13 +54,6 @@ export function openChunkLog(
     unstored = undefined;
     if (answer !== undefined) crashPoint("settled");
     return result;
-  };
-  const write = async (before: Promise<void>, chunks: readonly DecidedChunk[]): Promise<void> => {
-    await before.catch(() => undefined); // told to whom it was recorded for
-    for (const decided of chunks) {
-      await inTurn(() => projectDecided(context, decided));
-      onRecorded(decided);
-    }
   };
   return {
     /** The lane's next planned chunk; undefined when nothing of it is left to send. */
@@ -92,19 +84,17 @@ export function openChunkLog(
         if (doubted !== undefined && doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
       });
     },
-    /** Stores an answer that no intent has stored, at once: whoever is writing now may take long. */
-    store: (): void => {
-      if (unstored !== undefined) storing(() => undefined);
-    },
     /**
      * Stores an answer that no intent has stored, and writes what is not among the promises yet. After this resolves, all of
      * it is on disk.
      */
     record: async (): Promise<void> => {
       if (unstored !== undefined) storing(() => undefined);
-      writing = write(writing, unwritten);
-      unwritten = [];
-      await writing;
+      for (let decided = unwritten.shift(); decided !== undefined; decided = unwritten.shift()) {
+        const next = decided;
+        await inTurn(() => projectDecided(context, next));
+        onRecorded(next);
+      }
     },
   };
 }
