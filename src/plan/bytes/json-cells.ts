@@ -47,10 +47,11 @@ MEANINGS[DELETE] = ODD_BYTE;
 /** No value stands there that is plain. */
 const LOST = -1;
 
-/** A key with its colon, of an object; and with the mark that stands before it. */
+/** What every row of the form has in the same words: a key with its colon, or the name of the action. */
 interface Piece {
-  readonly mark: number;
-  readonly key: Uint8Array;
+  /** What stands before it; undefined for nothing. */
+  readonly mark: number | undefined;
+  readonly word: Uint8Array;
 }
 
 export class JsonCells implements Cells {
@@ -78,15 +79,15 @@ export class JsonCells implements Cells {
     this.#takes = Uint8Array.from(keys, ({ takes }) => takes);
     this.#pieces = keys.map(({ name }, at) => ({
       mark: at === 0 ? OPEN : COMMA,
-      key: Buffer.from(`${JSON.stringify(name)}:`),
+      word: Buffer.from(`${JSON.stringify(name)}:`),
     }));
     this.#opening =
       action === undefined
         ? []
         : [
-            { mark: OPEN, key: Buffer.from('"action":') },
-            { mark: BLANK, key: Buffer.from(JSON.stringify(action)) },
-            { mark: COMMA, key: Buffer.from('"data":') },
+            { mark: OPEN, word: Buffer.from('"action":') },
+            { mark: undefined, word: Buffer.from(JSON.stringify(action)) },
+            { mark: COMMA, word: Buffer.from('"data":') },
           ];
     this.#closings = action === undefined ? 1 : 2;
   }
@@ -190,17 +191,17 @@ function isEscape(bytes: Uint8Array, at: number): boolean {
   return SIGNS.has(escaped) || (BLANKS.has(escaped) && bytes[at + 2] !== QUOTE);
 }
 
-/** Behind a mark, a key and its colon, each of the marks with the blank that many programs write behind it. */
-function takePiece(bytes: Uint8Array, start: number, { mark, key }: Piece): number {
+/** Behind a piece; many programs write a blank behind a comma and a colon. */
+function takePiece(bytes: Uint8Array, start: number, { mark, word }: Piece): number {
   let at = start;
-  if (mark !== BLANK) {
+  if (mark !== undefined) {
     if (bytes[at] !== mark) return LOST;
     at += 1;
     if (mark === COMMA && bytes[at] === BLANK) at += 1;
   }
-  if (!isWord(bytes, at, key)) return LOST;
-  at += key.length;
-  return key[key.length - 1] === COLON && bytes[at] === BLANK ? at + 1 : at;
+  if (!isWord(bytes, at, word)) return LOST;
+  at += word.length;
+  return word[word.length - 1] === COLON && bytes[at] === BLANK ? at + 1 : at;
 }
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;

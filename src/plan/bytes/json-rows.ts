@@ -8,7 +8,6 @@ import { isJsonObject } from "../../actions/exact-number.ts";
 import { type FieldName, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import type { PlainColumns, PlainObjects } from "../../mapping/create-mapper.ts";
 import type { PlainAmount } from "../../mapping/mapper.ts";
-import { isAmount } from "../../mapping/totals.ts";
 import { type AttributesLeaf, createAttributesLeaf } from "./attributes.ts";
 import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
 import { JsonCells, type JsonKey, LIST, NOTHING, NUMBER, TEXT, UNUSED } from "./json-cells.ts";
@@ -147,8 +146,7 @@ class JsonRows implements PlainRows {
     const action = form.program.outcomeOf(bytes)?.actions[0];
     if (action === undefined) throw new Error("the row is another one");
     form.draft.write(action, bytes, form.cells.next - at);
-    const { price } = form.draft;
-    return { price: isAmount(price) ? price : "", cells: undefined };
+    return { price: form.draft.price, cells: undefined };
   }
 
   /** Makes a form of a row's keys, for those that follow it. */

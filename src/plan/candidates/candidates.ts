@@ -175,10 +175,7 @@ export async function* readBlocks(directory: string): AsyncGenerator<CandidateBl
   await using facts = await open(paths.facts, "r");
   await using texts = await open(paths.texts, "r");
   let [first, start] = [0, 0];
-  // One is looked at while the other is read into. New memory for each would cost more than what is done with it.
-  let [memory, other] = [new BlockMemory(), new BlockMemory()];
-  yield* readAhead(async () => {
-    [memory, other] = [other, memory];
+  yield* readAhead(async (memory) => {
     const read = await readNext(index, facts, READ, memory);
     if (read === undefined) return undefined;
     let [textBytes, lineBytes] = [0, 0];
@@ -193,14 +190,14 @@ export async function* readBlocks(directory: string): AsyncGenerator<CandidateBl
   });
 }
 
-/** The records of all candidates in order, for who asks of most of them only what stands there. */
+/** The records of all candidates in order, for who asks of most of them only what stands there; likewise in memory that is used again. */
 export async function* readRecords(directory: string): AsyncGenerator<CandidateRecords> {
   const paths = candidateFiles(directory);
   await using index = await open(paths.index, "r");
   await using facts = await open(paths.facts, "r");
   let first = 0;
-  yield* readAhead(async () => {
-    const read = await readNext(index, facts, READ * 4, new BlockMemory());
+  yield* readAhead(async (memory) => {
+    const read = await readNext(index, facts, READ * 4, memory);
     if (read === undefined) return undefined;
     first += read.count;
     return { ...read, first: first - read.count };
@@ -229,11 +226,16 @@ class BlockMemory {
   }
 }
 
-/** What `read` gives until it gives nothing: each is read while the one before it is looked at. */
-async function* readAhead<T>(read: () => Promise<T | undefined>): AsyncGenerator<T> {
-  let next = read();
+/**
+ * What `read` gives until it gives nothing: each is read while the one before it is looked at, into the memory of the one
+ * before that. New memory for each would cost more than what is done with it.
+ */
+async function* readAhead<T>(read: (memory: BlockMemory) => Promise<T | undefined>): AsyncGenerator<T> {
+  let [memory, other] = [new BlockMemory(), new BlockMemory()];
+  let next = read(memory);
   for (let each = await next; each !== undefined; each = await next) {
-    next = read();
+    [memory, other] = [other, memory];
+    next = read(memory);
     next.catch(() => undefined); // told when it is awaited
     yield each;
   }
