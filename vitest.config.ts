@@ -9,7 +9,7 @@ const WALKS = {
     INVARIANT_TRIALS: "20",
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "short",
-    CALLS: "3",
+    CALLS: "2",
     CUTS: "1",
     FIRST_CUT: "1",
     RACE_ROUNDS: "1",

@@ -196,7 +196,7 @@ describe("a state that comes back", () => {
   });
 });
 
-describe("a row of an older state is no news", () => {
+describe("a row of an older state is no news", { tags: ["long"] }, () => {
   const image = (name: string): string => `https://i.example/${name}.png`;
   const HEADER = "ticketId,imageUrl,mediaUrl";
   const update = (state: string): string => `T,${image(state)},`;

@@ -1164,7 +1164,7 @@ describe("claims", () => {
   });
 });
 
-describe("a key of the source", () => {
+describe("a key of the source", { tags: ["long"] }, () => {
   const KEYED = `sources:
   orders:
     match: "orders*.csv"

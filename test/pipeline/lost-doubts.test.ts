@@ -966,7 +966,7 @@ describe("a ledger put back from the night before", { tags: ["long"] }, () => {
   });
 });
 
-describe("a ledger and its list of runs, both put back from the night before", () => {
+describe("a ledger and its list of runs, both put back from the night before", { tags: ["long"] }, () => {
   const SALES = ["G", "H", "I", "J"].map(sale);
   const write = (field: Field, actions: readonly object[]): Promise<void> =>
     field.write("night.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));

@@ -302,7 +302,7 @@ test.each<[string, keyof typeof HEADERS, readonly Step[], string]>([
     ],
     "b",
   ],
-])("nothing is sent twice or behind what came after it: %s", async (_, kind, steps, expected) => {
+])("nothing is sent twice or behind what came after it: %s", { tags: ["long"] }, async (_, kind, steps, expected) => {
   const field = await openField();
   const sale = "soldTicket,E,,T1,user-z,10.00,1760000000";
   await field.write(

@@ -410,7 +410,7 @@ describe("ids whose zeros in front were lost", () => {
   });
 });
 
-describe("ids in another Unicode form", () => {
+describe("ids in another Unicode form", { tags: ["long"] }, () => {
   const sales = (...ids: readonly string[]): string =>
     [
       "ticketId,userId,price,orderTime,eventId",
