@@ -39,7 +39,8 @@ export function openChunkLog(
 ) {
   const { ledger, runNo } = context;
   let unstored: DecidingAnswer | undefined;
-  const unwritten: DecidedChunk[] = [];
+  let unwritten: DecidedChunk[] = [];
+  let writing: Promise<void> = Promise.resolve();
   /** Carries out a change that stores the answer too. */
   const storing = <T>(change: () => T): T => {
     const answer = unstored;
@@ -54,6 +55,13 @@ export function openChunkLog(
     unstored = undefined;
     if (answer !== undefined) crashPoint("settled");
     return result;
+  };
+  const write = async (before: Promise<void>, chunks: readonly DecidedChunk[]): Promise<void> => {
+    await before.catch(() => undefined); // told to whom it was recorded for
+    for (const decided of chunks) {
+      await inTurn(() => projectDecided(context, decided));
+      onRecorded(decided);
+    }
   };
   return {
     /** The lane's next planned chunk; undefined when nothing of it is left to send. */
@@ -84,17 +92,19 @@ export function openChunkLog(
         if (doubted !== undefined && doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
       });
     },
+    /** Stores an answer that no intent has stored, at once: whoever is writing now may take long. */
+    store: (): void => {
+      if (unstored !== undefined) storing(() => undefined);
+    },
     /**
      * Stores an answer that no intent has stored, and writes what is not among the promises yet. After this resolves, all of
      * it is on disk.
      */
     record: async (): Promise<void> => {
       if (unstored !== undefined) storing(() => undefined);
-      for (let decided = unwritten.shift(); decided !== undefined; decided = unwritten.shift()) {
-        const next = decided;
-        await inTurn(() => projectDecided(context, next));
-        onRecorded(next);
-      }
+      writing = write(writing, unwritten);
+      unwritten = [];
+      await writing;
     },
   };
 }

@@ -28,6 +28,7 @@ export async function sendLanes(
     toldWithoutStatus: false,
     notBefore: 0,
     halt: halt.signal,
+    lanes: lanes.length,
     inTurn: oneAfterTheOther(),
   };
   const run = async (number: number): Promise<LaneEnd> => {

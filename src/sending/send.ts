@@ -103,6 +103,8 @@ export interface Common {
   notBefore: number;
   /** Aborted when one of the lanes has ended in a way that ends all of them. */
   readonly halt: AbortSignal;
+  /** How many there are. */
+  readonly lanes: number;
   /** Does one thing after the other: no two chunks become outcomes, or are written to the promises, at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -207,8 +209,14 @@ interface Landed {
   readonly at: string;
   /** The chunk as the ledger keeps it. */
   readonly packed: readonly PackedPart[];
-  /** Why the previous answer could not be recorded. A full disk must not cost the answer that is on its way. */
-  readonly failed: { readonly cause: unknown } | undefined;
+  readonly recording: Recording;
+}
+
+/** The previous answer while its promises are written, which waits for the other lanes. */
+interface Recording {
+  isUnderWay: boolean;
+  /** Why it could not be recorded. A full disk must not cost the answer that is on its way. */
+  readonly failed: Promise<{ readonly cause: unknown } | undefined>;
 }
 
 /** Commits the intent and sends the request. While it flies, the previous answer becomes outcomes. */
@@ -226,15 +234,26 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   await turn();
   const packing = packChunk(facts);
   if (following !== undefined) plan.expect(following);
-  const failed = await log.record().then(
-    () => undefined,
-    (cause: unknown) => ({ cause }),
-  );
+  const recording = record(log);
   const exchange = await flying;
   crashPoint("answered");
   const at = new Date().toISOString();
   const reading = readPlain(exchange, actions, common) ?? readWhole(exchange, actions, environment, common);
-  return { facts, exchange, reading, at, packed: await packing, failed };
+  return { facts, exchange, reading, at, packed: await packing, recording };
+}
+
+function record(log: ChunkLog): Recording {
+  const recording: Recording = {
+    isUnderWay: true,
+    failed: log.record().then(
+      () => undefined,
+      (cause: unknown) => ({ cause }),
+    ),
+  };
+  void recording.failed.then(() => {
+    recording.isUnderWay = false;
+  });
+  return recording;
 }
 
 /** An answer like those before it, which the reference need not read. */
@@ -264,9 +283,10 @@ interface PlainReading {
 
 /** Notes what became of the chunk. Returns why the lane ends, if it does. */
 async function conclude(sender: Sender, landed: Landed): Promise<LaneEnd | undefined> {
-  const { reading, failed } = landed;
+  const { reading, recording } = landed;
   if (reading.kind === "plain" || reading.kind === "decided") return takeAnswer(sender, landed, reading);
   await noteUndecided(sender, landed, reading);
+  const failed = await recording.failed;
   if (failed !== undefined) throw failed.cause;
   const { chunk } = landed.facts;
   switch (reading.kind) {
@@ -291,7 +311,7 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 /** The answer says what became of each action. It is recorded while the next chunk flies, or at once where it holds doubts. */
 async function takeAnswer(
   { context: { ledger, runNo, progress }, lane: { number, common }, log }: Sender,
-  { facts, exchange, at, packed, failed }: Landed,
+  { facts, exchange, at, packed, recording }: Landed,
   reading: Decided | PlainReading,
 ): Promise<LaneEnd | undefined> {
   if (exchange.kind !== "answer") throw new Error("an answer decided that never came");
@@ -310,6 +330,9 @@ async function takeAnswer(
   log.conclude(chunk, { event: "answer", decided, status, at });
   if (reading.kind === "decided") free(exchange.body);
   const isDoubtful = decided.doubted.length > 0;
+  // The one before it may wait for the turns of all others, and this answer with it.
+  if (recording.isUnderWay && common.lanes > 1) log.store();
+  const failed = await recording.failed;
   if (failed !== undefined || isDoubtful) await log.record();
   if (failed !== undefined) throw failed.cause;
   if (!isDoubtful) return undefined;

@@ -170,6 +170,23 @@ describe("lanes of different speed", () => {
     expect(new Set(lines.map(({ seq }) => seq)).size).toBe(items.length);
   });
 
+  test("an answer is stored when it comes, whoever is being written", async () => {
+    const { service, stream, states } = await openNight(night(["A", "B"], 5));
+    const settled = (): number => states().match(/settled/g)?.length ?? 0;
+    const written: string[] = [];
+    const asked = ({ context: { stdout } }: Asked): void => {
+      stdout.write = ((lines: Buffer, done: () => void) => {
+        written.push(lines.toString());
+        // The first chunk of either lane is written when the second of both is known.
+        void until(() => written.length > 1 || settled() === 4).then(done);
+        return true;
+      }) as typeof stdout.write;
+    };
+    expect((await stream({ lanes: 2, chunkSize: 2 }, { output: "-", json: false }, { asked })).exitCode).toBe(0);
+    expectSpokenAsSpecified(service, 2);
+    expect(readPromises(written.join(""))).toHaveLength(12);
+  });
+
   test("are as many requests at a time, each over a connection of its own", async () => {
     const all = gate(() => true);
     const { service, stream } = await openNight(night(EVENTS, 5), {

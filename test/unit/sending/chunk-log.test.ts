@@ -38,10 +38,12 @@ async function begin() {
   };
   const written: { readonly lines: string; readonly found: readonly string[] }[] = [];
   let isFull = false;
+  let others: Promise<void> = Promise.resolve();
   const promises: PromiseSink = {
     path: undefined,
     style: { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false },
     write: async (lines) => {
+      await others;
       if (isFull) throw new Error("no room");
       written.push({ lines: String(lines), found: onDisk() });
       return () => undefined;
@@ -77,7 +79,13 @@ async function begin() {
   const fill = (): void => {
     isFull = true;
   };
-  return { ledger, runNo, log, onDisk, written, told, send, fill };
+  /** What is to be written waits until what this returns is called. */
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    others = promise;
+    return resolve;
+  };
+  return { ledger, runNo, log, onDisk, written, told, send, fill, hold };
 }
 
 it("what became of a chunk is on disk with the next intent, before its promises, and both before it is told", async () => {
@@ -111,6 +119,24 @@ it("what is the last of a lane is stored before it is recorded", async () => {
   expect(told).toEqual([1, 2, 3]);
   await log.record();
   expect(written).toHaveLength(3);
+});
+
+it("an answer that comes while others write is stored at once, and written behind the one before it", async () => {
+  const { log, onDisk, written, told, send, hold } = await begin();
+  await send();
+  const release = hold();
+  const first = log.record();
+  await send();
+  log.store();
+  expect(onDisk()).toEqual(["settled", "settled", "planned"]);
+  const second = log.record();
+  expect(written).toEqual([]);
+  release();
+  await first;
+  expect(told).toEqual([1]);
+  await second;
+  expect(written.map(({ lines }) => JSON.parse(lines).actionPromise)).toEqual(["p-1", "p-2"]);
+  expect(told).toEqual([1, 2]);
 });
 
 it.each([
