@@ -3,7 +3,7 @@ import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { type Clock, refuseUnfinished, SYSTEM_CLOCK, type Watched, watchEnd } from "./finished.ts";
+import { type Clock, refuseEarlyEnd, refuseUnfinished, SYSTEM_CLOCK, type Watched, watchEnd } from "./finished.ts";
 import type { Compression, InputFile } from "./input-file.ts";
 import { shownName } from "./names.ts";
 import { type OpenedFile, openFile, openStream } from "./open-file.ts";
@@ -70,6 +70,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     if (block === undefined) {
       // A copy was compared with what it was made of when it was made.
       if (options.contentPath === undefined && watched !== undefined) await refuseUnfinished(file, watched);
+      refuseEarlyEnd(file, raw.size, bytesRead);
       sha256 = hash.digest("hex");
       return undefined;
     }

@@ -49,6 +49,17 @@ export async function refuseUnfinished(file: { readonly name: string }, { mark, 
 }
 
 /**
+ * @param size of the file when it was opened; 0 where that is not known.
+ * @throws Failure `usage` when fewer bytes came of it, though nobody changed it: a file system may fail to say that it failed.
+ */
+export function refuseEarlyEnd(file: { readonly name: string }, size: number, bytesRead: number): void {
+  if (bytesRead >= size) return;
+  throw new Failure("usage", `${shownName(file)} ended after ${bytesRead} of its ${size} bytes. None of it is used.`, {
+    hint: "Run the command again. If it says the same, look at the file system that the file is on, or copy the file elsewhere.",
+  });
+}
+
+/**
  * Watches the end of a file that was changed just now, before a last line without its line end is believed.
  *
  * @throws Failure `usage` when it changes meanwhile.

@@ -73,7 +73,9 @@ function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSig
       let filled = 0;
       while (filled < room / 2) {
         signal?.throwIfAborted();
-        const { bytesRead } = await readFd(fd, buffer, filled, room - filled, null);
+        // At a place of its own: where the descriptor stands is nothing to rely on.
+        const at = found.isFile() ? taken + filled : null;
+        const { bytesRead } = await readFd(fd, buffer, filled, room - filled, at);
         if (bytesRead === 0) break;
         filled += bytesRead;
       }

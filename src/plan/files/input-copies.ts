@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { syncDirectory, syncFile } from "../../disk/sync.ts";
 import { fileFailure } from "../../readers/bytes.ts";
-import { refuseUnfinished, type Watched } from "../../readers/finished.ts";
+import { refuseEarlyEnd, refuseUnfinished, type Watched } from "../../readers/finished.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { type OpenedFile, openFile, openStream } from "../../readers/open-file.ts";
 import { writeAll } from "./append-file.ts";
@@ -55,8 +55,9 @@ export async function copyInputs(options: {
       const opening =
         file.path === "-" ? openStream(reading.stdin ?? process.stdin, signal) : openFile(file.path, signal);
       await using source = await opening.catch((cause: unknown) => failed(file, cause, signal));
-      if (!(await cloned(file, source, target))) await copyBlocks(file, source, target, signal);
+      const copied = (await cloned(file, source, target)) ? undefined : await copyBlocks(file, source, target, signal);
       if (source.watched !== undefined) await refuseUnfinished(file, source.watched);
+      if (copied !== undefined) refuseEarlyEnd(file, source.size, copied);
       const synced = syncFile(target);
       synced.catch(() => undefined); // `synced` tells
       syncing.push(synced);
@@ -84,13 +85,18 @@ async function cloned(file: InputFile, { size, watched }: OpenedFile, target: st
 
 const BLOCK = 1024 * 1024;
 
-/** Block by block, so that a signal ends it: a copy that the system makes in one go can't be. */
-async function copyBlocks(file: InputFile, source: OpenedFile, target: string, signal: AbortSignal): Promise<void> {
+/**
+ * Block by block, so that a signal ends it: a copy that the system makes in one go can't be.
+ *
+ * @returns how many bytes were copied.
+ */
+async function copyBlocks(file: InputFile, source: OpenedFile, target: string, signal: AbortSignal): Promise<number> {
   await using copy = await open(target, "wx", 0o600);
-  for (;;) {
+  for (let copied = 0; ; ) {
     const block = await source.read(BLOCK).catch((cause: unknown) => failed(file, cause, signal));
-    if (block === undefined) return;
+    if (block === undefined) return copied;
     await writeAll(copy, block);
+    copied += block.length;
   }
 }
 

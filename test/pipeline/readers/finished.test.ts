@@ -1,14 +1,23 @@
 /** Inputs that are not finished, or hold nothing. */
 
 import { once } from "node:events";
-import { appendFileSync, createReadStream, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import {
+  appendFileSync,
+  createReadStream,
+  existsSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { copyInputs } from "../../../src/plan/files/input-copies.ts";
-import type { Clock } from "../../../src/readers/finished.ts";
+import { type Clock, refuseEarlyEnd } from "../../../src/readers/finished.ts";
 import { type Input, openInput } from "../../../src/readers/input.ts";
 import { resolveInputs } from "../../../src/readers/inputs.ts";
 import { openField, processedBy } from "../../support/context.ts";
@@ -118,6 +127,48 @@ describe("a file that changes while it is read", () => {
       for await (const _ of batches);
     };
     expect((await failureOf(reading())).message).toContain("Standard input is still being written: it grew");
+  });
+});
+
+describe("a file that ends before its size", () => {
+  /** It says 4096 bytes and holds one short line. */
+  const SHORT = "/sys/kernel/uevent_seqnum";
+  const onLinux = test.skipIf(!existsSync(SHORT));
+  const message = expect.stringMatching(/^.*events\.csv ended after \d+ of its 4096 bytes\. None of it is used\.$/);
+
+  onLinux(`is not used (needs ${SHORT})`, async () => {
+    const path = join(await openFolder(), "events.csv");
+    await symlink(SHORT, path);
+    await using input = await open(path);
+    expect(await failureOf(readAll(input))).toMatchObject({ code: "usage", message });
+  });
+
+  onLinux(`is not copied (needs ${SHORT})`, async () => {
+    const folder = await openFolder();
+    await mkdir(join(folder, "plan"));
+    await symlink(SHORT, join(folder, "events.csv"));
+    const files = await resolveInputs([join(folder, "events.csv")]);
+    const { signal } = new AbortController();
+    const copying = copyInputs({ files, directory: join(folder, "plan"), reading: {}, copyInputs: true, signal });
+    expect(await failureOf(copying)).toMatchObject({ code: "usage", message });
+  });
+
+  test.each([
+    [0, 826],
+    [825, 826],
+  ])("told by its bytes: %d of %d", (read, size) => {
+    expect(() => refuseEarlyEnd({ name: "events.csv" }, size, read)).toThrow(
+      `ended after ${read} of its ${size} bytes`,
+    );
+  });
+
+  test.each([
+    [0, 0],
+    [826, 826],
+    [827, 826],
+    [5, 0], // a pipe, or a virtual file system
+  ])("and one that gave %d of %d is whole", (read, size) => {
+    expect(() => refuseEarlyEnd({ name: "events.csv" }, size, read)).not.toThrow();
   });
 });
 
