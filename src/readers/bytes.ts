@@ -41,6 +41,12 @@ export function fileFailure(file: { readonly name: string }, cause: unknown): Fa
   return new Failure("usage", sentence ?? `${name} could not be read (${code}).`, { cause });
 }
 
+/** Throws what ended the reading of a file: the signal's reason, or a usage failure. */
+export function failReading(file: InputFile, cause: unknown, signal: AbortSignal | undefined): never {
+  signal?.throwIfAborted();
+  throw fileFailure(file, cause);
+}
+
 /** Opens an input. Throws a usage failure when that is not possible. */
 export async function openBytes(file: InputFile, options: BytesOptions = {}) {
   const { signal, maxInputBytes, clock = SYSTEM_CLOCK } = options;
@@ -50,6 +56,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
   let bytesRead = 0;
   let sha256: string | undefined;
   let contentSha256: string | undefined;
+  let isClosed = false;
 
   // One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins.
   let pending: Promise<unknown> = Promise.resolve();
@@ -60,12 +67,10 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
   }
 
   async function readNext(): Promise<Buffer | undefined> {
-    if (sha256 !== undefined) return undefined;
+    // A decompressor whose blocks nobody asks for any more may still read on.
+    if (sha256 !== undefined || isClosed) return undefined;
     signal?.throwIfAborted();
-    const block = await raw.read(BLOCK_BYTES).catch((cause: unknown) => {
-      signal?.throwIfAborted();
-      throw fileFailure(file, cause);
-    });
+    const block = await raw.read(BLOCK_BYTES).catch((cause: unknown) => failReading(file, cause, signal));
     signal?.throwIfAborted();
     if (block === undefined) {
       // A copy was compared with what it was made of when it was made.
@@ -83,14 +88,11 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     let total = 0;
     const unpacked = file.compression === "none" ? undefined : createHash("sha256");
     let readError: unknown; // decompressors may wrap it
-    const readOnce = async () => {
-      try {
-        return await read();
-      } catch (error) {
+    const readOnce = () =>
+      read().catch((error: unknown) => {
         readError = error;
         throw error;
-      }
-    };
+      });
     try {
       // An empty compressed file is empty, not damaged.
       const first = await readOnce();
@@ -141,7 +143,10 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     get contentSha256() {
       return file.compression === "none" ? sha256 : contentSha256;
     },
-    [Symbol.asyncDispose]: () => raw[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose](): Promise<void> {
+      isClosed = true;
+      await raw[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -182,8 +187,7 @@ async function openRaw(file: InputFile, { contentPath, signal, stdin }: BytesOpt
   try {
     return await (path === "-" && stdin !== undefined ? openStream(stdin, signal) : openFile(path, signal));
   } catch (cause) {
-    signal?.throwIfAborted();
-    throw fileFailure(file, cause);
+    return failReading(file, cause, signal);
   }
 }
 

@@ -18,7 +18,7 @@ const GROWN_BYTES = 4 * 1024;
 const LEAST_BLOCK_BYTES = 32 * 1024;
 
 export interface OpenedFile extends AsyncDisposable {
-  /** The next bytes, about as many as asked for (64 KiB); undefined at the end. Ends with the signal's reason or an AbortError. */
+  /** The next bytes, about as many as asked for (64 KiB); undefined at the end. One call at a time. Ends with the signal's reason or an AbortError. */
   read(size?: number): Promise<Buffer | undefined>;
   /** Size as stored; 0 where that is not known, as for a pipe. */
   readonly size: number;
@@ -64,26 +64,38 @@ function fdOf(stream: Readable): number | undefined {
 
 function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSignal | undefined): OpenedFile {
   let taken = 0;
+  let reading: Promise<unknown> = Promise.resolve();
+
+  async function readBlock(size: number): Promise<Buffer | undefined> {
+    const room = found.isFile() ? Math.min(size, Math.max(Number(found.size) - taken, 0) + GROWN_BYTES) : size;
+    const buffer = Buffer.allocUnsafeSlow(room);
+    let filled = 0;
+    while (filled < room / 2) {
+      signal?.throwIfAborted();
+      // At a place of its own: where the descriptor stands is nothing to rely on.
+      const at = found.isFile() ? taken + filled : null;
+      const { bytesRead } = await readFd(fd, buffer, filled, room - filled, at);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    taken += filled;
+    signal?.throwIfAborted();
+    return filled === 0 ? undefined : buffer.subarray(0, filled);
+  }
+
   return {
     size: Number(found.size),
     watched: found.isFile() ? { mark: markOf(found), look: () => markAt(path) } : undefined,
-    async read(size = BLOCK_BYTES) {
-      const room = found.isFile() ? Math.min(size, Math.max(Number(found.size) - taken, 0) + GROWN_BYTES) : size;
-      const buffer = Buffer.allocUnsafeSlow(room);
-      let filled = 0;
-      while (filled < room / 2) {
-        signal?.throwIfAborted();
-        // At a place of its own: where the descriptor stands is nothing to rely on.
-        const at = found.isFile() ? taken + filled : null;
-        const { bytesRead } = await readFd(fd, buffer, filled, room - filled, at);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-      taken += filled;
-      signal?.throwIfAborted();
-      return filled === 0 ? undefined : buffer.subarray(0, filled);
+    read(size = BLOCK_BYTES) {
+      const block = readBlock(size);
+      reading = block.catch(() => undefined); // told to whom it was read for
+      return block;
     },
-    [Symbol.asyncDispose]: () => closeFd(fd),
+    async [Symbol.asyncDispose]() {
+      // A read that comes after would read of whatever file is opened next and is given the same number.
+      await reading;
+      await closeFd(fd);
+    },
   };
 }
 

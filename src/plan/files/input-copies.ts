@@ -5,7 +5,7 @@ import { chmod, copyFile, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { syncDirectory, syncFile } from "../../disk/sync.ts";
-import { fileFailure } from "../../readers/bytes.ts";
+import { failReading } from "../../readers/bytes.ts";
 import { refuseEarlyEnd, refuseUnfinished, type Watched } from "../../readers/finished.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { type OpenedFile, openFile, openStream } from "../../readers/open-file.ts";
@@ -54,7 +54,7 @@ export async function copyInputs(options: {
       const target = join(directory, path);
       const opening =
         file.path === "-" ? openStream(reading.stdin ?? process.stdin, signal) : openFile(file.path, signal);
-      await using source = await opening.catch((cause: unknown) => failed(file, cause, signal));
+      await using source = await opening.catch((cause: unknown) => failReading(file, cause, signal));
       const copied = (await cloned(file, source, target)) ? undefined : await copyBlocks(file, source, target, signal);
       if (source.watched !== undefined) await refuseUnfinished(file, source.watched);
       if (copied !== undefined) refuseEarlyEnd(file, source.size, copied);
@@ -93,14 +93,9 @@ const BLOCK = 1024 * 1024;
 async function copyBlocks(file: InputFile, source: OpenedFile, target: string, signal: AbortSignal): Promise<number> {
   await using copy = await open(target, "wx", 0o600);
   for (let copied = 0; ; ) {
-    const block = await source.read(BLOCK).catch((cause: unknown) => failed(file, cause, signal));
+    const block = await source.read(BLOCK).catch((cause: unknown) => failReading(file, cause, signal));
     if (block === undefined) return copied;
     await writeAll(copy, block);
     copied += block.length;
   }
-}
-
-function failed(file: InputFile, cause: unknown, signal: AbortSignal): never {
-  signal.throwIfAborted();
-  throw fileFailure(file, cause);
 }
