@@ -1,4 +1,5 @@
-// The long walk: every test with all trials and races on the carried Node, then the short walk on the other supported Nodes.
+// The long walk: every test with all trials and races on the carried Node, then the short walk on the lowest Node that is
+// supported, and what of it runs the built bin on the one between.
 //
 //     node scripts/test-all.mjs [--rest]      --rest: without what `npm test` has just walked on the carried Node
 import { spawnSync } from "node:child_process";
@@ -9,14 +10,18 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const VITEST = join(ROOT, "node_modules", "vitest", "vitest.mjs");
-/** The lowest supported Node, and the LTS between it and the carried one. */
-const OTHERS = ["22.19.0", "24"];
+/** The lowest supported Node, and the LTS between it and the carried one: what both ends agree on in itself is not walked there again. */
+const OTHERS = [
+  { version: "22.19.0", projects: [] },
+  { version: "24", projects: ["e2e"] },
+];
 const failed = [];
 
-function walk(node, tests) {
+/** @param projects of these alone, of all where there are none. */
+function walk(node, tests, projects = []) {
   const { status, stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
   if (status !== 0) throw new Error(`${node} does not run.`);
-  const what = `TESTS=${tests} on Node ${stdout.trim()}`;
+  const what = [`TESTS=${tests} on Node ${stdout.trim()}`, ...projects].join(", ");
   console.log(`\n== ${what}`);
   const { TESTS: _, ...others } = process.env;
   const env = {
@@ -26,7 +31,11 @@ function walk(node, tests) {
   };
   const report = join(folder, `${tests}-${stdout.trim()}.json`);
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const ended = spawnSync(node, [VITEST, "run", ...reporters], { cwd: ROOT, env, stdio: "inherit" });
+  const ended = spawnSync(node, [VITEST, "run", ...projects.flatMap((name) => ["--project", name]), ...reporters], {
+    cwd: ROOT,
+    env,
+    stdio: "inherit",
+  });
   if (ended.status !== 0) failed.push(`${what}\n${failures(report).join("\n")}`);
 }
 
@@ -56,7 +65,7 @@ function install(version, folder) {
 const folder = mkdtempSync(join(tmpdir(), "tickets-nodes-"));
 try {
   walk(process.execPath, process.argv.includes("--rest") ? "rest" : "all");
-  for (const version of OTHERS) walk(install(version, join(folder, version)), "short");
+  for (const { version, projects } of OTHERS) walk(install(version, join(folder, version)), "short", projects);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
