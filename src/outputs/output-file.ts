@@ -3,13 +3,14 @@
  * crash can be put right, and a file that others changed is never written into.
  */
 
-import { createHash, hash } from "node:crypto";
-import { type BigIntStats, constants, createReadStream, existsSync } from "node:fs";
+import { hash } from "node:crypto";
+import { type BigIntStats, constants, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setAside } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
+import { sha256OfFile } from "../disk/sha256-of-file.ts";
 import { syncDirectory } from "../disk/sync.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -112,7 +113,7 @@ export async function inspectOutput(
 /** Whether the file is what `replaceOutput` was about to put there. */
 async function isReplacement(ledger: Ledger, path: string, size: number): Promise<boolean> {
   const next = replacementOf(ledger, path);
-  return next?.length === size && (await hashRange(path, 0, size)) === next.sha256;
+  return next?.length === size && (await sha256OfFile(path, { end: size - 1 })) === next.sha256;
 }
 
 /** Where the ledger left a file that now stands at a path it does not know: the same bytes, at a path without a file. */
@@ -134,7 +135,7 @@ async function changedSegment(
 ): Promise<{ readonly start: number; readonly end: number } | undefined> {
   for (const { start, length, sha256 } of segmentsOf(ledger, path)) {
     const end = start + length;
-    if ((await hashRange(at, start, end)) !== sha256) return { start, end };
+    if ((await sha256OfFile(at, { start, end: end - 1 })) !== sha256) return { start, end };
   }
   return undefined;
 }
@@ -170,12 +171,6 @@ async function readRange(path: string, start: number, end: number): Promise<Buff
   const bytes = Buffer.alloc(end - start);
   await file.read(bytes, 0, bytes.length, start);
   return bytes;
-}
-
-async function hashRange(path: string, start: number, end: number): Promise<string> {
-  const read = createHash("sha256");
-  for await (const block of createReadStream(path, { start, end: end - 1 })) read.update(block);
-  return read.digest("hex");
 }
 
 async function isLink(path: string): Promise<boolean> {

@@ -10,6 +10,7 @@ import { isActionName } from "../actions/actions.ts";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import { sha256OfFile } from "../disk/sha256-of-file.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openOutcomesOfChunk, SUPERSEDED } from "../ledger/outcomes.ts";
@@ -45,7 +46,7 @@ import {
 import { stemOf } from "../mapping/rejects-names.ts";
 import type { Row } from "../mapping/row.ts";
 import { createRowDigester } from "../mapping/row-digest.ts";
-import { lostFile, type Plan, planFiles } from "../plan/files/plan.ts";
+import { changedFile, lostFile, type Plan, planFiles } from "../plan/files/plan.ts";
 import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/rejects/mended-rows.ts";
 import { type Input, openInput } from "../readers/input.ts";
@@ -275,12 +276,16 @@ const INVALID_ROW = OPEN_OF_ROW.extend({ line: z.number() });
 
 const isOpen = ({ open }: z.infer<typeof INVALID_ROW>): boolean => open === undefined || open.length > 0;
 
-/** Whether the plan still has all that rejects may be made of. */
-export function canWriteRejects({ directory, manifest }: Plan): boolean {
-  const copies = manifest.inputs.flatMap(({ copy }) => copy ?? []);
-  return [planFiles(directory).invalid, ...copies.map((copy) => join(directory, copy))].every((path) =>
-    existsSync(path),
-  );
+/** Whether the plan still has all that rejects may be made of, as it was made. */
+export async function canWriteRejects(plan: Plan): Promise<boolean> {
+  try {
+    await readInvalid(plan);
+    for (const { copy, sha256 } of plan.manifest.inputs)
+      if (copy !== undefined && (await sha256OfFile(join(plan.directory, copy))) !== sha256) return false;
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A file that the rejects are made of. Throws a storage failure when it is gone. */
@@ -291,10 +296,13 @@ function inPlan({ directory }: Plan, path: string): string {
 
 async function readInvalid(plan: Plan): Promise<readonly z.infer<typeof INVALID_ROW>[]> {
   const text = await readFile(inPlan(plan, planFiles(plan.directory).invalid), "utf8");
-  return text
+  const rows = text
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => INVALID_ROW.parse(JSON.parse(line)));
+  const { invalid, held } = plan.manifest.rows;
+  if (rows.length !== invalid + held) throw changedFile(plan.directory, planFiles(plan.directory).invalid);
+  return rows;
 }
 
 const NO_ROWS: ReadonlyMap<number, OpenRow> = new Map();
@@ -372,6 +380,8 @@ async function readOpenRows(
       lines.push(rejectLine(row, input, open, key, safeCsv && GUARDED));
     }
   }
+  // What was cut off or emptied would be missing among the rejects.
+  if (input.sha256 !== source.sha256) throw changedFile(plan.directory, contentPath);
   const tableOf = input.format === "tsv" ? "tsv" : "csv";
   const extension = input.header === undefined ? "ndjson" : tableOf;
   const columns = input.header === undefined ? "" : headerLine(input.header, input, safeCsv && GUARDED_COLUMN);

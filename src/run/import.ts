@@ -1,10 +1,10 @@
 /** Refills a lost or restored ledger from promises files. */
 
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Environment } from "../config/environment.ts";
+import { sha256OfFile } from "../disk/sha256-of-file.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED } from "../ledger/known-state.ts";
@@ -237,18 +237,12 @@ async function originalsOf(
 async function areSameBytes(one: string, other: string): Promise<boolean> {
   const [found, expected] = await Promise.all([stat(one).catch(() => undefined), stat(other)]);
   if (found?.isFile() !== true || found.size !== expected.size) return false;
-  return (await sha256Of(one)) === (await sha256Of(other));
-}
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const block of createReadStream(path)) hash.update(block);
-  return hash.digest("hex");
+  return (await sha256OfFile(one)) === (await sha256OfFile(other));
 }
 
 /** Makes the file the ledger's own again, so that later runs append to it. */
 async function adoptFile(ledger: Ledger, path: string): Promise<void> {
-  const sha256 = await sha256Of(path);
+  const sha256 = await sha256OfFile(path);
   const { size, mtimeNs } = await stat(path, { bigint: true });
   adoptOutput(ledger, { path, length: Number(size), mtimeNs: String(mtimeNs), sha256 });
 }

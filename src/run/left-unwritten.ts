@@ -51,7 +51,7 @@ async function writeLeftRejects(context: RunContext, session: Session, run: RunR
 
 /** Whether the plan of a closed run still tells its rows. Nothing waits for a plan that is lost or damaged. */
 async function tellsRows(ledger: Ledger, plan: Plan, { runNo }: RunRecord): Promise<boolean> {
-  if (!canWriteRejects(plan)) return false;
+  if (!(await canWriteRejects(plan))) return false;
   try {
     for (const chunk of chunksOf(ledger, runNo)) if (!chunk.rejectsWritten) await plan.records(chunk);
     return true;

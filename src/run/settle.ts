@@ -216,7 +216,7 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
   try {
     await using plan = await openPlan(planDirectory(session.environment, run.run), run.manifest);
     for (const chunk of undecidedChunks(session.ledger, run.runNo)) await plan.chunk(chunk);
-    return !withRejects || canWriteRejects(plan);
+    return !withRejects || (await canWriteRejects(plan));
   } catch {
     return false;
   }

@@ -230,6 +230,17 @@ export function lostFile(directory: string, path: string): Failure {
   });
 }
 
+/** For a file of a plan that is not as it was made. */
+export function changedFile(directory: string, path: string): Failure {
+  return new Failure(
+    "storage",
+    `The plan in ${directory} has another ${relative(directory, path)} than it was made with.`,
+    {
+      hint: restoring(directory),
+    },
+  );
+}
+
 /** @param directory `<state>/<environment>/runs/<run>` */
 function restoring(directory: string): string {
   return `Restore the folder from a backup. If it is lost, close the run with: ${closeCommand({ run: basename(directory) }, environmentOf(directory))}`;

@@ -1,5 +1,7 @@
 /** A row whose actions are found open one after the other stands in its rejects file once, and names all of them. */
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { settle } from "../../../src/commands/settle.ts";
 import { type Field, makeContext, openField } from "../../support/context.ts";
@@ -96,6 +98,45 @@ describe.each(FORMS)("of $name", (form) => {
     expect((await field.stream([rejects])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 2 });
     expect(taken(field)).toBe("anna a");
   });
+
+  describe.each(["", form.text.replace("anna", "emma")])(
+    "is not left out in silence where the plan's copy is %j",
+    (text) => {
+      const changeCopy = (field: Field): string => {
+        const run = field.withLedger((ledger) =>
+          String(ledger.get("SELECT max(run) AS run FROM runs WHERE state = 'open'")?.run),
+        );
+        writeFileSync(join(field.folder, "state", "local", "runs", run, "inputs", "1"), text);
+        return run;
+      };
+
+      test("as a person decides", async () => {
+        const field = await openSold(BOTH, form);
+        field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
+        expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
+        const run = changeCopy(field);
+        expect(await decide(field, "abandon")).toContain(
+          `The plan of run ${run} is lost, so its rows can't be listed.`,
+        );
+        expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+      });
+
+      test("at the end of its run, which the next command finishes once the copy is back", async () => {
+        const field = await openSold(BOTH, form);
+        field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
+        expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
+        await decide(field, "sent");
+        field.setFaults({ fault: "failure-items", items: [0], on: { request: 1 } });
+        const run = changeCopy(field);
+        const night = await field.stream([name]);
+        expect(night.exitCode).toBe(10);
+        expect(night.said).toContain(`${run} has another inputs/1 than it was made with`);
+        await field.write(join("state", "local", "runs", run, "inputs", "1"), form.text);
+        await field.stream([name]);
+        expect(await field.read(rejects)).toContain("anna");
+      });
+    },
+  );
 
   test("of which a part was streamed before the other is found names that one alone", async () => {
     // Of another ticket, so that it waits for nothing.
