@@ -3,6 +3,7 @@
 import { fstatSync, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 import { cleanLines, cleanText } from "./actions/text.ts";
+import type { Explained } from "./cli/run-command.ts";
 import { isVersionAsked, version } from "./cli/version.ts";
 import { EXIT_CODES, errorCode, exitCodeOfError, Failure, isStop, type StopSignal } from "./failure.ts";
 
@@ -71,10 +72,9 @@ try {
   process.exitCode = await run(process.argv.slice(2));
   await written();
   if (outputError !== undefined && !isReaderGone(outputError) && process.exitCode === EXIT_CODES.ok)
-    process.exitCode = reportLostOutput(outputError);
+    process.exitCode = await tell(lostOutput(outputError));
 } catch (error) {
-  await written();
-  process.exitCode = report(error);
+  process.exitCode = await tell(await explain(error));
 }
 
 async function run(args: readonly string[]): Promise<number> {
@@ -93,6 +93,7 @@ async function run(args: readonly string[]): Promise<number> {
       for (const signal of SIGNALS) process.removeAllListeners(signal);
       return hearSignals;
     },
+    explain,
   });
 }
 
@@ -107,28 +108,41 @@ function isOfStream(error: unknown): boolean {
 }
 
 /** Data that stdout did not take, though all else went well. */
-function reportLostOutput({ message }: Error): number {
-  tell(`Standard output can't be written (${cleanText(message, 200)}).`);
-  return EXIT_CODES.storage;
+function lostOutput({ message }: Error): Explained {
+  const text = `Standard output can't be written (${cleanText(message, 200)}).`;
+  return { code: "storage", message: text, hint: undefined, exitCode: EXIT_CODES.storage };
 }
 
-/** As the terminal of a command tells an error; here there is none, or none any more. */
-function tell(text: string): void {
-  process.stderr.write(`error: ${cleanLines(text)}\n`);
+/** As the terminal of a command tells an error; here there is none, or none any more. Resolves with the exit code. */
+async function tell(explained: Explained | undefined): Promise<number> {
+  if (explained === undefined) return EXIT_CODES.ok;
+  const { logFormatAsked, logLine } = await import("./cli/log-line.ts");
+  const { code, message, hint, exitCode } = explained;
+  const text = hint === undefined ? message : `${message}\n${hint}`;
+  const isJson = logFormatAsked(process.argv.slice(2), process.env) === "json";
+  process.stderr.write(
+    isJson ? logLine("error", text, { event: "failure", code, hint, exitCode }) : `error: ${cleanLines(text)}\n`,
+  );
+  return exitCode;
 }
 
-function report(error: unknown): number {
+async function explain(error: unknown): Promise<Explained | undefined> {
+  await written();
   if (error instanceof Failure) {
-    tell(error.hint === undefined ? error.message : `${error.message}\n${error.hint}`);
-    return EXIT_CODES[error.code];
+    const { code, message, hint } = error;
+    return { code, message, hint, exitCode: EXIT_CODES[code] };
   }
   if (isStop(error, stop.signal)) {
-    tell(`Stopped by ${stop.signal.reason}. Nothing is in doubt.`);
-    return exitCodeOfError(error, stop.signal);
+    const message = `Stopped by ${stop.signal.reason}. Nothing is in doubt.`;
+    return { code: "stopped", message, hint: undefined, exitCode: exitCodeOfError(error, stop.signal) };
   }
   if (outputError !== undefined && isOfStream(error))
-    return isReaderGone(outputError) ? EXIT_CODES.ok : reportLostOutput(outputError);
+    return isReaderGone(outputError) ? undefined : lostOutput(outputError);
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  tell(`a fault in tickets itself: ${cleanText(message, 500)}\nPlease report it with these lines:\n${stack ?? ""}`);
-  return EXIT_CODES.internal;
+  return {
+    code: "internal",
+    message: `a fault in tickets itself: ${cleanText(message, 500)}`,
+    hint: `Please report it with these lines:\n${stack ?? ""}`,
+    exitCode: EXIT_CODES.internal,
+  };
 }

@@ -5,10 +5,11 @@ import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
 import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
-import { EXIT_CODES } from "../failure.ts";
+import { EXIT_CODES, type FailureCode } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
 import { helpEnd } from "./help.ts";
+import { LOG_FORMATS, logFormatAsked, logLine } from "./log-line.ts";
 import type { Flags, Options, Process } from "./run-command.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
 import { wrapLines } from "./wrap.ts";
@@ -19,15 +20,25 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
   const done = (code: number): void => {
     exitCode = code;
   };
-  const program = buildProgram(process_, done, args);
+  const said: string[] = [];
+  const isJson = logFormatAsked(args, process.env) === "json";
+  const program = buildProgram(process_, done, args, isJson ? (text) => said.push(text) : undefined);
   try {
     suggestByMeaning(program, args[0]);
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    const exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+    if (said.length > 0) process.stderr.write(usageLine(said.join(""), exitCode));
+    return exitCode;
   }
   return exitCode;
+}
+
+/** What is wrong with the command line, as a line of a log. */
+function usageLine(said: string, exitCode: number): string {
+  const text = said.trim().replace(/^error: /, "");
+  return logLine("error", text, { event: "failure", code: "usage" satisfies FailureCode, exitCode });
 }
 
 /** What people call a command elsewhere; names that are nearly right commander finds by itself. */
@@ -80,12 +91,17 @@ function refuseIdle(command: Command): void {
 
 const VANISHED = "name tickets that were sold earlier and are missing from this full export";
 
-/** @param args what was typed, for the trace. */
+/**
+ * @param args what was typed, for the trace.
+ * @param writeErr takes what is wrong with the command line.
+ */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a plain list of commands and their options
 export function buildProgram(
   process_: Process,
   done: (exitCode: number) => void,
   args: readonly string[] = [],
+  writeErr: (text: string) => unknown = (text) =>
+    process.stderr.write(wrapped(text, process.stderr, Number.POSITIVE_INFINITY)),
 ): Command {
   const program = new Command("tickets")
     .description("Bulk ticket streaming: checks exports, sends them in order, keeps every promise.")
@@ -96,7 +112,7 @@ export function buildProgram(
     .configureHelp({ minWidthToWrap: 5, formatItem })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
     .configureOutput({
-      writeErr: (text) => process.stderr.write(wrapped(cleanLines(text), process.stderr, Number.POSITIVE_INFINITY)),
+      writeErr: (text) => writeErr(cleanLines(text)),
     });
 
   const run = async (flags: Flags, command: (options: Options, context: Context) => Promise<number>): Promise<void> => {
@@ -115,8 +131,9 @@ export function buildProgram(
       .option("-v, --verbose", `tell more; show ${PERSONAL_FIELDS.join(" and ")} as they are`)
       .option("--no-color", "no colours")
       .addOption(
-        new Option("--log-format <format>", "how stderr is written").choices(["pretty", "json"]).default("pretty"),
-      );
+        new Option("--log-format <format>", "how stderr is written (TICKETS_LOG_FORMAT; pretty)").choices(LOG_FORMATS),
+      )
+      .option("--log-file <file>", "append what happens to this file, as lines of JSON");
   const answering = (command: Command): Command =>
     speaking(command.option("--json", "one JSON document on stdout, nothing else there"));
   const environment = (command: Command): Command =>
@@ -204,9 +221,9 @@ export function buildProgram(
     );
 
   speaking(program.command("schema"))
-    .addArgument(new Argument("[what]", "which").choices(["payload", "config", "promises"]).default("payload"))
-    .description("JSON Schema: payload, config, promises")
-    .action((what: "payload" | "config" | "promises", flags: Flags) =>
+    .addArgument(new Argument("[what]", "which").choices(["payload", "config", "promises", "log"]).default("payload"))
+    .description("JSON Schema: payload, config, promises, log")
+    .action((what: "payload" | "config" | "promises" | "log", flags: Flags) =>
       run(flags, async (_, context) => (await import("../commands/schema.ts")).schema(what, context)),
     );
 

@@ -1,13 +1,16 @@
 /** One command, from its flags to its exit code: the terminal opened, the command called, what it leaves behind noted. */
 
 import type { ActionName } from "../actions/actions.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
-import { keepTrace, newTrace } from "../commands/trace.ts";
+import { keepTrace, newTrace, type Trace } from "../commands/trace.ts";
 import { parseAge, parseDuration } from "../config/duration.ts";
-import { EXIT_CODES, exitCodeOfError, Failure, firstThrown, isStop } from "../failure.ts";
+import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
-import { openTerminal } from "./terminal.ts";
+import type { LogFile } from "./log-file.ts";
+import { LOG_FORMATS, type LogFormat } from "./log-line.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /** The process that a command runs in, as far as it can be told to stop. */
@@ -21,6 +24,16 @@ export interface Process {
    * @returns what has them heard again.
    */
   readonly letSignalsEnd: () => () => void;
+  /** What there is to say of an error; undefined where only the reader of the output is gone. Resolves once all output is written. */
+  readonly explain: (error: unknown) => Promise<Explained | undefined>;
+}
+
+/** Why a command failed. */
+export interface Explained {
+  readonly code: FailureCode | "stopped";
+  readonly message: string;
+  readonly hint: string | undefined;
+  readonly exitCode: number;
 }
 
 /** Flags without a value. */
@@ -43,7 +56,7 @@ const SWITCHES = [
 type TextFlag =
   | ("env" | "config" | "stateDir" | "source" | "inputFormat" | "encoding" | "output" | "import" | "reason")
   | ("chunkSize" | "lanes" | "rate" | "timeout" | "retries" | "maxDuration" | "waitLock" | "maxAge" | "olderThan")
-  | ("faults" | "keyEnv");
+  | ("faults" | "keyEnv" | "logFile");
 
 type CountFlag = "limit" | "maxProblems" | "maxInputBytes" | "chunk" | "first" | "port";
 
@@ -53,7 +66,7 @@ export interface Flags
     Partial<Record<TextFlag, string>>,
     Partial<Record<CountFlag, number>> {
   readonly color: boolean;
-  readonly logFormat: "pretty" | "json";
+  readonly logFormat?: LogFormat;
   /** This and the next ones belong to commands that read input. */
   readonly order: Order;
   readonly action?: ActionName;
@@ -65,25 +78,28 @@ export interface Flags
 export type Options = ReturnType<typeof toOptions>;
 
 /**
- * Calls a command and resolves with its exit code. A `Failure` is reported; anything else is thrown on once the terminal is
- * at rest.
+ * Calls a command and resolves with its exit code; whatever it threw has been told.
  *
  * @param args what was typed, for the trace.
  */
 export async function runCommand(
   { verb, flags, args }: { readonly verb: string; readonly flags: Flags; readonly args: readonly string[] },
-  { stop, abort, onFirstSignal, letSignalsEnd }: Process,
+  { stop, abort, onFirstSignal, letSignalsEnd, explain }: Process,
   command: (options: Options, context: Context) => Promise<number>,
 ): Promise<number> {
   const [startedAt, started] = [new Date(), performance.now()];
   const { stdin, stdout, stderr, env } = process;
-  const { quiet = false, verbose = false, json = false, color, logFormat } = flags;
+  const { quiet = false, verbose = false, json = false, color } = flags;
   const trace = newTrace();
+  const { logFormat, logFile, problem } = await openLog(flags, env);
   const terminal = await openTerminal({
-    ...{ quiet, verbose, color, logFormat, stdin, stdout, stderr, env },
+    ...{ quiet, verbose, color, logFormat, logFile, stdin, stdout, stderr, env },
+    place: () => ({ environment: trace.environment?.name, run: trace.sending }),
     isOutputText: LISTING.has(verb) && !json,
     isOutputJson: json,
   });
+  if (logFormat === "json") hearWarnings(terminal);
+  terminal.log(`${verb} begins`, { event: "command.started", command: verb, version: version() });
   onFirstSignal((signal) => {
     if (SENDING.has(verb))
       terminal.warn(
@@ -94,28 +110,90 @@ export async function runCommand(
   let failure: unknown;
   let exitCode: number = EXIT_CODES.internal;
   try {
-    const surroundings = { cwd: process.cwd(), env, stdin, stdout, isStdoutTaken: json, verbose };
+    if (problem !== undefined) throw problem;
+    // Logs are read by others than the person who asked for more.
+    const showsPersons = verbose && logFormat === "pretty" && logFile === undefined;
+    const surroundings = { cwd: process.cwd(), env, stdin, stdout, isStdoutTaken: json, verbose: showsPersons };
     const signals = { stop, abort, hearSignals };
     exitCode = await command(toOptions(flags), { ...surroundings, ...signals, reporter: terminal, trace });
   } catch (thrown) {
-    const error = firstThrown(thrown);
-    failure = error;
-    exitCode = exitCodeOfError(error, stop);
-    if (!(error instanceof Failure)) throw error;
-    const { code, message, hint } = error;
+    failure = firstThrown(thrown);
+    const explained = await explain(failure);
+    exitCode = explained?.exitCode ?? EXIT_CODES.ok;
     terminal.progress(undefined);
-    terminal.error(hint === undefined ? message : `${message}\n${hint}`);
+    if (explained !== undefined) tellFailure(terminal, explained);
     // A program that reads the document should find one, whatever happened.
-    if (json) terminal.out(`${JSON.stringify({ error: { code, message, hint: hint ?? null }, exitCode })}\n`);
-  } finally {
-    terminal.end(exitCode);
-    const { warnings } = terminal;
-    const ended = { startedAt, durationMs: performance.now() - started, exitCode, error: whyFailed(failure, stop) };
-    // Last of all: what it says has been said by then.
-    if (leavesTrace(verb, flags))
-      keepTrace(trace, { command: verb, args, env, ...ended, warnings, version: version() });
+    if (json && failure instanceof Failure) terminal.out(`${JSON.stringify(failureDocument(failure, exitCode))}\n`);
   }
+  terminal.end(exitCode);
+  const durationMs = Math.round(performance.now() - started);
+  if (leavesTrace(verb, flags)) {
+    const { warnings } = terminal;
+    const noted = failure === undefined ? exitCode : exitCodeOfError(failure, stop);
+    const ended = { startedAt, durationMs, exitCode: noted, error: whyFailed(failure, stop), warnings };
+    // What it says has been said by now.
+    keepTrace(trace, { command: verb, args, env, ...ended, version: version() });
+  }
+  tellEnd(terminal, trace, { command: verb, exitCode, durationMs });
+  terminal.end(exitCode);
+  logFile?.[Symbol.dispose]();
   return exitCode;
+}
+
+/** How stderr is written, and the log file. What is wrong with them is told once there is a terminal. */
+async function openLog(
+  { logFormat, logFile: name }: Flags,
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly logFormat: LogFormat; readonly logFile?: LogFile; readonly problem?: Failure }> {
+  const asked = logFormat ?? (env.TICKETS_LOG_FORMAT || "pretty");
+  const format = LOG_FORMATS.find((each) => each === asked);
+  if (format === undefined)
+    return {
+      logFormat: "pretty",
+      problem: new Failure("usage", `TICKETS_LOG_FORMAT is ${quoted(asked)}; it must be ${LOG_FORMATS.join(" or ")}.`, {
+        hint: "Nothing was sent.",
+      }),
+    };
+  if (name === undefined) return { logFormat: format };
+  const { openLogFile } = await import("./log-file.ts");
+  try {
+    return { logFormat: format, logFile: openLogFile(name, process.cwd()) };
+  } catch (problem) {
+    if (problem instanceof Failure) return { logFormat: format, problem };
+    throw problem;
+  }
+}
+
+/** Warnings of Node itself, which it would write among the lines. */
+function hearWarnings(terminal: Terminal): void {
+  process.removeAllListeners("warning");
+  process.on("warning", ({ name, message }) => terminal.warn(`${name}: ${cleanText(message, 500)}`));
+}
+
+function tellFailure(terminal: Terminal, { code, message, hint, exitCode }: Explained): void {
+  const about = { event: "failure", code, hint, exitCode } as const;
+  terminal.error(hint === undefined ? message : `${message}\n${hint}`, about);
+}
+
+/** The document of a command that has no result. */
+const failureDocument = ({ code, message, hint }: Failure, exitCode: number): object => ({
+  error: { code, message, hint: hint ?? null },
+  exitCode,
+});
+
+function tellEnd(
+  terminal: Terminal,
+  trace: Trace,
+  ended: { readonly command: string; readonly exitCode: number; readonly durationMs: number },
+): void {
+  const { summary, run } = trace;
+  trace.sending = run;
+  terminal.log(`${ended.command} ends with exit code ${ended.exitCode}`, {
+    event: "command.ended",
+    counts: summary?.actions,
+    next: summary?.next ?? undefined,
+    ...ended,
+  });
 }
 
 /** Commands that let the request in flight end when a signal comes. */

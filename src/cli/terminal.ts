@@ -4,14 +4,21 @@ import { createInterface } from "node:readline/promises";
 import type { ChalkInstance } from "chalk";
 import type { Ora } from "ora";
 import { cleanLines, count, escapeUnseen, number } from "../actions/text.ts";
+import type { LogEvent } from "../commands/log-events.ts";
 import type { ProgressState, Reporter } from "../commands/reporter.ts";
+import type { LogFile } from "./log-file.ts";
+import { type LogFormat, type LogLevel, logLine } from "./log-line.ts";
 import { wrapLines } from "./wrap.ts";
 
 export interface TerminalOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly color: boolean;
-  readonly logFormat: "pretty" | "json";
+  readonly logFormat: LogFormat;
+  /** Where lines of JSON go too, whatever stderr shows. */
+  readonly logFile?: LogFile | undefined;
+  /** Where the command is by now: environment and run, for the lines of a log. */
+  readonly place: () => Parameters<typeof logLine>[3];
   /** What goes to standard output is for people, so on a terminal its lines break between words. */
   readonly isOutputText: boolean;
   /** What goes there is one JSON document. */
@@ -35,7 +42,14 @@ export interface Terminal extends Reporter {
 /** Without a terminal one line in half a minute tells that the run lives. */
 const PLAIN_EVERY_MS = 30_000;
 
-type Level = "info" | "warn" | "error" | "detail";
+/** A step of the work is told to people only with `--verbose`; of `machine`, only programs are told. */
+type Level = LogLevel | "step" | "machine";
+
+/** What a line is an event of that says nothing else of itself. */
+const PLAIN_EVENT = { info: "note", warn: "warning", error: "error" } as const satisfies Record<
+  LogLevel,
+  LogEvent["event"]
+>;
 
 /** A line that `--quiet` holds back. */
 interface HeldLine {
@@ -45,51 +59,27 @@ interface HeldLine {
 }
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
-  const { quiet, verbose, logFormat, stdin, stdout, stderr, env } = options;
+  const { quiet, logFormat, stdin, stdout, stderr, env } = options;
   // A terminal that says it has no columns (a bare pty) would have ora clear infinitely many lines.
   const live =
     logFormat === "pretty" && !quiet && stderr.isTTY === true && stderr.columns !== 0 && env.TERM !== "dumb" && !env.CI;
   const colours = await loadColours(options);
   const spinner = live ? await loadSpinner(stderr, colours !== undefined) : undefined;
-  const held: HeldLine[] = [];
-  let warnings = 0;
-
-  const format = (level: Level, text: string): string => {
-    if (logFormat === "json")
-      return `${JSON.stringify({ time: new Date().toISOString(), level, message: cleanLines(text) })}\n`;
-    const mark = level === "warn" ? "warning: " : level === "error" ? "error: " : "";
-    const lines = fitted(`${mark}${cleanLines(text)}`, stderr);
-    if (colours === undefined || mark === "") return `${lines}\n`;
-    const painted = level === "warn" ? colours.yellow(mark) : colours.red(mark);
-    return `${painted}${lines.slice(mark.length)}\n`;
-  };
-  const say = (level: Level, text: string, isDue = level === "warn" || level === "error"): void => {
-    const line = format(level, text);
-    if (level === "warn") warnings += 1;
-    if (quiet) {
-      held.push({ line, isDue });
-      return;
-    }
-    const spinning = spinner?.isSpinning === true;
-    if (spinning) spinner.clear();
-    stderr.write(line);
-    if (spinning) spinner.render();
-  };
+  const { say, record, letOut, told } = openSpeech(options, colours, spinner);
 
   let lastPlain = performance.now();
   let pace: Pace | undefined;
   return {
-    info: (text) => say("info", text),
-    warn: (text) => say("warn", text),
-    warnAgain: (text) => say("warn", text, false),
-    notice: (text) => say("info", text, true),
+    info: (text, about) => say("info", text, about),
+    warn: (text, about) => say("warn", text, about),
+    warnAgain: (text, about) => say("warn", text, about, false),
+    notice: (text, about) => say("info", text, about, true),
     get warnings() {
-      return warnings;
+      return told.warnings;
     },
-    error: (text) => say("error", text),
-    detail: (text) => {
-      if (verbose) say("detail", text);
-    },
+    error: (text, about) => say("error", text, about),
+    detail: (text, about) => say("step", text, about),
+    log: (text, about) => say("machine", text, about),
     out: (text) => {
       if (options.isOutputText) stdout.write(fitted(cleanLines(text), stdout));
       else stdout.write(options.isOutputJson || stdout.isTTY === true ? escapeUnseen(text) : text);
@@ -105,21 +95,81 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
       if (spinner !== undefined) {
         spinner.text = cleanLines(describeProgress(state, pace, now, stderr.columns - SPINNER_COLUMNS));
         if (!spinner.isSpinning) spinner.start();
-      } else if (!quiet && now - lastPlain >= PLAIN_EVERY_MS) {
-        lastPlain = now;
-        say("info", describeProgress(state, pace, now));
       }
+      if (now - lastPlain < PLAIN_EVERY_MS) return;
+      lastPlain = now;
+      const { doing, done, total } = state;
+      // Where the work is seen going on, or silence is wanted, only a log is told.
+      const level = spinner === undefined && !quiet ? "info" : "machine";
+      say(level, describeProgress(state, pace, now), { event: "progress", doing, done, total });
     },
     ask:
       stdin.isTTY && stderr.isTTY
-        ? (question, signal) => askYesNo(fitted(question, stderr), stdin, stderr, signal)
+        ? (question, signal) => {
+            const line = record("info", question, { event: "question" });
+            const shown = logFormat === "json" ? line : `${cleanLines(fitted(question, stderr))} [y/N] `;
+            return askYesNo(shown, stdin, stderr, signal);
+          }
         : undefined,
     end: (exitCode) => {
       spinner?.stop();
-      for (const { line, isDue } of held) if (isDue || exitCode !== 0) stderr.write(line);
-      held.length = 0;
+      letOut(exitCode);
     },
   };
+}
+
+/** What is said, to people or as lines of a log, and what is held back of it. */
+function openSpeech(
+  { quiet, verbose, logFormat, logFile, place, stderr }: TerminalOptions,
+  colours: ChalkInstance | undefined,
+  spinner: Ora | undefined,
+) {
+  const held: HeldLine[] = [];
+  const told = { warnings: 0 };
+
+  const format = (level: LogLevel, text: string): string => {
+    const mark = level === "warn" ? "warning: " : level === "error" ? "error: " : "";
+    const lines = fitted(`${mark}${cleanLines(text)}`, stderr);
+    if (colours === undefined || mark === "") return `${lines}\n`;
+    const painted = level === "warn" ? colours.yellow(mark) : colours.red(mark);
+    return `${painted}${lines.slice(mark.length)}\n`;
+  };
+  const show = (line: string, isDue: boolean): void => {
+    if (quiet) {
+      held.push({ line, isDue });
+      return;
+    }
+    const spinning = spinner?.isSpinning === true;
+    if (spinning) spinner.clear();
+    stderr.write(line);
+    if (spinning) spinner.render();
+  };
+  const say = (
+    level: Level,
+    text: string,
+    about: LogEvent | undefined,
+    isDue = level === "warn" || level === "error",
+  ): void => {
+    const shown = level === "step" || level === "machine" ? "info" : level;
+    if (level === "warn") told.warnings += 1;
+    const line = record(shown, text, about ?? { event: PLAIN_EVENT[shown] });
+    if (logFormat === "json") show(line, isDue);
+    else if (level !== "machine" && (level !== "step" || verbose)) show(format(shown, text), isDue);
+  };
+  /** Writes what is said into the log file, and returns the line that says it to programs. */
+  const record = (level: LogLevel, text: string, about: LogEvent): string => {
+    if (logFormat !== "json" && logFile === undefined) return "";
+    const line = logLine(level, text, about, place());
+    const failed = logFile?.append(line);
+    if (failed !== undefined)
+      say("warn", `The log file can't be written any more (${failed}). What follows is not in it.`, undefined);
+    return line;
+  };
+  const letOut = (exitCode: number): void => {
+    for (const { line, isDue } of held) if (isDue || exitCode !== 0) stderr.write(line);
+    held.length = 0;
+  };
+  return { say, record, letOut, told };
 }
 
 /** The spinner and the blank behind it, and one column that stays free. */
@@ -191,7 +241,7 @@ async function askYesNo(
   // The end of the input, such as Ctrl-D, is not consent.
   const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
   try {
-    const answer = lines.question(`${cleanLines(question)} [y/N] `, { signal });
+    const answer = lines.question(question, { signal });
     return /^y(es)?$/i.test((await Promise.race([answer, ended])).trim());
   } finally {
     lines.close();

@@ -90,6 +90,12 @@ export function tellPlanned(
   const waiting = describeWaiting(plan);
   reporter.info(
     `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${describeSent(plan)}, `}${waiting === "" ? "" : `${waiting}, `}${number(plan.actions.planned)} to send in ${describeChunks(manifest)}.`,
+    {
+      event: "plan.made",
+      counts: { ...plan.rows, ...plan.actions },
+      actions: plan.actions.planned,
+      chunks: manifest.chunks.length,
+    },
   );
 }
 

@@ -47,6 +47,10 @@ function problemBlock(problem: Problem, verbose: boolean): string {
   return lines.join("\n");
 }
 
+/** What programs are told of a problem; values stay in its words, where they are masked. */
+const eventOf = ({ rule, source: file, line, field, action }: Problem) =>
+  ({ event: "problem", rule, file, line, field, action }) as const;
+
 /** Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others. */
 function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
   const ofOneRule = errorTallies(log).length === 1 ? most : Math.max(1, Math.ceil(most / 2));
@@ -125,7 +129,7 @@ export function tellProblems(
   const { heldFor, told } = options;
   const form = options.form === "line" ? problemLine : problemBlock;
   const errors = shownErrors(log, options.most);
-  for (const problem of errors) reporter.error(form(problem, options.verbose));
+  for (const problem of errors) reporter.error(form(problem, options.verbose), eventOf(problem));
   const ofRows = errorTallies(log);
   const hidden = ofRows.reduce((sum, { count: times }) => sum + times, 0) - errors.length;
   if (hidden > 0) {
@@ -133,9 +137,13 @@ export function tellProblems(
       `… and ${count(hidden, "more problem")}: ${ofRows
         .map(({ rule, count: times }) => `${rule} ${number(times)}`)
         .join(", ")}. --max-problems shows more.`,
+      { event: "problem", count: hidden },
     );
   }
-  for (const each of heldFor.slice(0, options.most)) reporter.error(describeHeld(each));
+  for (const each of heldFor.slice(0, options.most))
+    reporter.error(describeHeld(each), {
+      ...{ event: "problem", file: each.source, line: each.line, count: each.rows },
+    });
   if (heldFor.length > options.most) {
     const others = heldFor.slice(options.most).reduce((sum, { rows }) => sum + rows, 0);
     reporter.error(`… and ${count(others, "more row")} held for ${count(heldFor.length - options.most, "other row")}.`);
@@ -159,7 +167,7 @@ export function tellProblems(
     const line = problemLine(named, options.verbose).replace(` [${rule}]`, "");
     const isNotSent = TELLS_WHAT_IS_NOT_SENT.has(rule);
     const others = isNotSent ? alsoNotSent(fresh.kept, named, times, options.most) : "";
-    say(`${rule}${often}: ${line}${others}`);
+    say(`${rule}${often}: ${line}${others}`, { ...eventOf(named), count: times });
   }
 }
 

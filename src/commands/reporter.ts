@@ -1,18 +1,24 @@
 /** How a command speaks: to people on stderr, to programs on stdout. The terminal, `--json` and tests each bring their own. */
 
 import type { WorkUnderWay } from "../run/progress.ts";
+import type { LogEvent } from "./log-events.ts";
+
+/** Says a text; `about` is what a program is told of it. */
+type Say = (text: string, about?: LogEvent) => void;
 
 export interface Reporter {
   /** Something that happened. */
-  readonly info: (text: string) => void;
-  readonly warn: (text: string) => void;
+  readonly info: Say;
+  readonly warn: Say;
   /** A warning that an earlier run has told: no reason to break the silence of `--quiet`. */
-  readonly warnAgain: (text: string) => void;
+  readonly warnAgain: Say;
   /** What is said even where `--quiet` has nothing to say. */
-  readonly notice: (text: string) => void;
-  readonly error: (text: string) => void;
-  /** Only with `--verbose`. */
-  readonly detail: (text: string) => void;
+  readonly notice: Say;
+  readonly error: Say;
+  /** For people only with `--verbose`. */
+  readonly detail: Say;
+  /** For logs only: what people see otherwise, or need not know. */
+  readonly log: (text: string, about: LogEvent) => void;
   /** Replaces what is shown of the work under way; undefined ends it. */
   readonly progress: (state: ProgressState | undefined) => void;
   /** Asks a yes-or-no question, until `signal` ends it with an AbortError; undefined where nobody can answer. */
@@ -27,4 +33,22 @@ export interface ProgressState extends Omit<WorkUnderWay, "doing" | "waiting"> {
   readonly doing: string;
   /** Something that holds the work up, such as a wait before a retry. */
   readonly note?: string;
+}
+
+/** The same, with an event for all that is said without one. */
+export function reporting(reporter: Reporter, event: LogEvent): Reporter {
+  const { info, warn, warnAgain, notice, error, detail } = reporter;
+  const tagged =
+    (say: Say): Say =>
+    (text, about = event) =>
+      say(text, about);
+  return {
+    ...reporter,
+    info: tagged(info),
+    warn: tagged(warn),
+    warnAgain: tagged(warnAgain),
+    notice: tagged(notice),
+    error: tagged(error),
+    detail: tagged(detail),
+  };
 }

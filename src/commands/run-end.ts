@@ -13,7 +13,8 @@ import { isProxyAsking, proxyOf } from "../sending/proxy.ts";
 import type { Stop } from "../sending/send.ts";
 import { actionRange, chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
-import type { Reporter } from "./reporter.ts";
+import type { LogEvent } from "./log-events.ts";
+import { type Reporter, reporting } from "./reporter.ts";
 import { describeActions, describeNothingOpen, describeUnsentRows } from "./summary.ts";
 
 /** Tells how a run ended, lane by lane. */
@@ -25,17 +26,26 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   const told = new Set<Stop["kind"]>();
   for (const { stop, whole } of stops) {
     const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
-    if (isOfChunk || !told.has(stop.kind)) tellStop(context, end, { stop, whole }, stop === first);
+    const ofStop = { ...context, reporter: reporting(reporter, eventOf(stop)) };
+    if (isOfChunk || !told.has(stop.kind)) tellStop(ofStop, end, { stop, whole }, stop === first);
     told.add(stop.kind);
   }
   for (const row of end.rejected)
     reporter.error(
       `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} ${verbose ? `rejected: ${cleanText(row.response ?? "", 300)}` : rejectionText(row)}`,
+      { event: "rejection", file: row.source, line: row.line, action: row.action },
     );
   const more = summary.actions.rejected - end.rejected.length;
   if (more > 0) reporter.error(`… and ${number(more)} more rejected by the service: the rejects have all of them.`);
   reporter.info(
     `${describeActions(summary.actions, { waiting: left.waiting, repeated: manifest.repeated })}.${hasUnsentRows(manifest.rows) ? ` ${describeUnsentRows(manifest.rows)}.` : ""}${describePace(summary.durationMs, end.sent)}`,
+    {
+      event: "run.ended",
+      counts: summary.actions,
+      next: summary.next ?? undefined,
+      exitCode: summary.exitCode,
+      durationMs: summary.durationMs,
+    },
   );
   const written = summary.actions.accepted + summary.actions.rejected + summary.actions.settledByHand;
   if (summary.output !== null && written > 0) reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
@@ -70,6 +80,7 @@ export function tellRunsWithDoubts(
   const more = andMore(runs.length - shown.length);
   tell(
     `${runs.length === 1 ? "Run" : "The runs"} ${shown.join(", ")}${more} ${runs.length === 1 ? "has" : "have"} actions in doubt. Until someone decides, no other run sends them or what depends on them.`,
+    { event: "doubt" },
   );
   for (const run of shown) reporter.info(`${NEXT["in doubt"]}: ${settleCommand(run, environment)}`);
 }
@@ -79,6 +90,16 @@ function describePace(ms: number, sent: { readonly actions: number; readonly ms:
   if (sent.actions === 0) return "";
   const rate = Math.round((1000 * sent.actions) / Math.max(1, sent.ms));
   return ` In ${(ms / 1000).toFixed(1)} s, ${number(rate)} actions/s while sending.`;
+}
+
+/** What programs are told of a stop. */
+function eventOf(stop: Stop): LogEvent {
+  const { kind: reason } = stop;
+  const detail = "detail" in stop ? cleanText(stop.detail, 300) : undefined;
+  if (!("chunk" in stop)) return { event: "run.stopped", reason, detail: stop.kind === "stopped" ? stop.by : detail };
+  const { chunk, lane, count: actions } = stop.chunk;
+  if (stop.kind === "in doubt") return { event: "doubt", chunk, lane, actions, detail };
+  return { event: "run.stopped", reason, chunk, lane, detail };
 }
 
 /** @param isFirst whether it is the first stop that is reported. */

@@ -5,14 +5,16 @@ import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../actio
 import { configJsonSchema } from "../config/schema.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Context } from "./context.ts";
+import { logJsonSchema } from "./log-events.ts";
 
-export const SCHEMAS = ["payload", "config", "promises"] as const;
+export const SCHEMAS = ["payload", "config", "promises", "log"] as const;
 export type SchemaName = (typeof SCHEMAS)[number];
 
 const SCHEMA_OF = {
   payload: payloadJsonSchema,
   config: configJsonSchema,
   promises: promisesJsonSchema,
+  log: logJsonSchema,
 } satisfies Record<SchemaName, () => JsonSchema>;
 
 export async function schema(what: SchemaName, { reporter }: Context): Promise<number> {

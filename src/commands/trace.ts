@@ -2,6 +2,7 @@
 
 import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
 import { noteInvocation } from "../ledger/invocations.ts";
 import type { CheckedInput } from "../run/checked-input.ts";
 import type { Summary } from "../run/summary.ts";
@@ -10,9 +11,13 @@ import { userName } from "../run/user-name.ts";
 /** Filled in by the command as it goes; written when its exit code is known. */
 export interface Trace {
   /** Undefined as long as no environment is named or used. */
-  ledgerPath: string | undefined;
+  environment: Environment | undefined;
   files: readonly string[];
   run: string | undefined;
+  /** The run that is being sent, or was the last. */
+  sending: string | undefined;
+  /** The result of a command that sends. */
+  summary: Summary | undefined;
   counts: Readonly<Record<string, unknown>> | undefined;
   /** False for what must leave the ledger as it is. */
   isKept: boolean;
@@ -21,16 +26,20 @@ export interface Trace {
 }
 
 export const newTrace = (): Trace => ({
-  ledgerPath: undefined,
+  environment: undefined,
   files: [],
   run: undefined,
+  sending: undefined,
+  summary: undefined,
   counts: undefined,
   isKept: true,
   told: [],
 });
 
 /** What a summary says for the trace. */
-export function traceSummary(trace: Trace, { run, rows, actions, problems }: Summary): void {
+export function traceSummary(trace: Trace, summary: Summary): void {
+  const { run, rows, actions, problems } = summary;
+  trace.summary = summary;
   trace.run = run ?? undefined;
   trace.counts = { rows, actions, problems };
 }
@@ -58,11 +67,11 @@ export function keepTrace(
     readonly version: string;
   },
 ): void {
-  const { ledgerPath, files, run, counts, isKept, told } = trace;
-  if (ledgerPath === undefined || !isKept) return;
+  const { environment, files, run, counts, isKept, told } = trace;
+  if (environment === undefined || !isKept) return;
   const { command, args, env, startedAt, durationMs, exitCode, error, warnings, version } = ended;
   noteInvocation(
-    ledgerPath,
+    environment.ledgerPath,
     {
       startedAt: startedAt.toISOString(),
       durationMs,

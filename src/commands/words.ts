@@ -18,13 +18,14 @@ type Words = {
 
 const WORDS: Words = {
   "environment chosen": ({ environment }, { trace }) => {
-    trace.ledgerPath = environment.ledgerPath;
+    trace.environment = environment;
   },
   "ledgers in conflict": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "key doubtful": ({ warning }, { reporter }) => reporter.warn(warning),
   "waiting for the lock": ({ holder }, { reporter }) =>
     reporter.info(
       `Waiting for another run to end${holder === undefined ? "" : ` (process ${holder.pid}, since ${holder.since})`} …`,
+      { event: "lock.waiting" },
     ),
   "ledger brought up to date": ({ actions }, { reporter }) =>
     reporter.info(
@@ -42,19 +43,23 @@ const WORDS: Words = {
   "ledger opened": (opened, context) => {
     // A ledger that is NEW is always announced: nothing is known to have been sent before.
     const say = opened.isToSend && opened.runs === 0 ? context.reporter.notice : context.reporter.info;
-    say(describeOpened(opened, context));
+    say(describeOpened(opened, context), { event: "ledger.opened" });
   },
   "ordered by time": (_, { reporter }) =>
     reporter.info("Order: by orderTime, each event and sale before what depends on it."),
   "files passed over": ({ message }, { reporter }) => reporter.warn(message),
   "input understood": (understood, { reporter }) => {
-    for (const line of describeUnderstanding(understood)) reporter.info(line);
+    const { file, understanding } = understood;
+    const about = { event: "input.read", file: file.name, action: understanding.action } as const;
+    for (const line of describeUnderstanding(understood)) reporter.info(line, about);
   },
   "input checked": tellChecked,
   "sending planned": tellPlanned,
   "lost run mended": (mended, { reporter }) => reporter.warn(describeMended(mended)),
-  "earlier run comes first": ({ run, createdAt }, { reporter }) =>
-    reporter.info(`Run ${run} of ${createdAt} is not finished; it comes first.`),
+  "earlier run comes first": ({ run, createdAt }, { reporter, trace }) => {
+    trace.sending = run;
+    reporter.info(`Run ${run} of ${createdAt} is not finished; it comes first.`, { event: "run.first" });
+  },
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
       `Not everything that was settled of the closed run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
@@ -79,10 +84,27 @@ const WORDS: Words = {
     reporter.warn(
       `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or another action of the same history" : "them, or other actions of the same histories"}. What can't be told apart goes into rejects.`,
     ),
-  "chunk settled": ({ chunk, accepted, rejected }, { reporter }) =>
-    reporter.detail(`chunk ${chunk.chunk}: ${number(accepted)} accepted, ${number(rejected)} rejected`),
-  "chunk waits": ({ chunk, detail, waitMs }, { reporter }) =>
-    reporter.detail(`chunk ${chunk.chunk}: ${cleanText(detail, 200)}; trying again in ${seconds(waitMs)}`),
+  "run started": ({ run, actions, chunks, isResumed }, { reporter, trace }) => {
+    trace.sending = run;
+    reporter.log(
+      `run ${run}${isResumed ? " goes on" : ""}: ${count(actions, "action")} to send in ${count(chunks, "chunk")}`,
+      { event: "run.started", resumed: isResumed, actions, chunks },
+    );
+  },
+  "chunk sent": ({ chunk: { chunk, lane, count: actions }, attempt }, { reporter }) =>
+    reporter.log(`chunk ${chunk}: ${count(actions, "action")}, attempt ${attempt}`, {
+      ...{ event: "chunk.sent", chunk, lane, attempt, actions },
+    }),
+  "chunk settled": ({ chunk: { chunk, lane }, accepted, rejected }, { reporter }) =>
+    reporter.detail(`chunk ${chunk}: ${number(accepted)} accepted, ${number(rejected)} rejected`, {
+      ...{ event: "chunk.settled", chunk, lane, counts: { accepted, rejected } },
+    }),
+  "chunk waits": ({ chunk: { chunk, lane }, detail, waitMs }, { reporter }) => {
+    const why = cleanText(detail, 200);
+    reporter.detail(`chunk ${chunk}: ${why}; trying again in ${seconds(waitMs)}`, {
+      ...{ event: "wait", chunk, lane, waitMs: Math.round(waitMs), detail: why },
+    });
+  },
   "answers without status": (_, { reporter }) =>
     reporter.warn(
       'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',
@@ -124,7 +146,10 @@ const WORDS: Words = {
       `${file} ends in the middle of a line, as after a power cut. The partial line is ${isCutOff ? "cut off" : "ignored"}: ${cleanText(text, 200)}`,
     ),
   "list of runs not written": ({ problem }, { reporter }) => reporter.warn(problem.message),
-  "run ended": tellRunEnd,
+  "run ended": (ended, context) => {
+    tellRunEnd(ended, context);
+    context.trace.sending = undefined;
+  },
 };
 
 /** What is used, and whether its memory is new. */

@@ -43,6 +43,8 @@ import { hasUnsentRows, summarise } from "./summary.ts";
 export interface CarryOutOptions {
   readonly session: Session;
   readonly run: RunRecord;
+  /** An earlier command began it. */
+  readonly isResumed: boolean;
   /** `performance.now()` after which nothing is begun. */
   readonly deadline: number;
   readonly startedAt: number;
@@ -66,6 +68,13 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const elsewhere = await closeSentElsewhere(ledger, plan, run.runNo);
   if (elsewhere > 0) progress.happened({ kind: "sent elsewhere", run: run.run, actions: elsewhere });
   const before = { ...countRun(ledger, run.runNo), at: performance.now() };
+  progress.happened({
+    kind: "run started",
+    run: run.run,
+    actions: before.notSent - before.superseded,
+    chunks: before.chunks.total - before.chunks.settled,
+    isResumed: options.isResumed,
+  });
   const stops = await sendUntilStopped(context, options, recording);
   progress.advanced(undefined);
   const [stop = { kind: "finished" }] = stops;

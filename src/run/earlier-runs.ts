@@ -36,7 +36,13 @@ export async function finishEarlierRuns(
     refuseStoppedByPerson(session, run);
     refuseTooManyRejections(session, run);
     context.progress.happened({ kind: "earlier run comes first", run: run.run, createdAt: run.createdAt });
-    const { summary } = await carryOut(context, { session, run, deadline, startedAt: performance.now() });
+    const { summary } = await carryOut(context, {
+      session,
+      run,
+      isResumed: true,
+      deadline,
+      startedAt: performance.now(),
+    });
     last = { summary: afterResumed(summary, last?.summary), manifest: parseManifest(run.manifest) };
     if (summary.state !== "finished") return last;
   }

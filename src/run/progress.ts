@@ -78,6 +78,17 @@ export type RunEvent =
   | { readonly kind: "superseded left out"; readonly actions: number }
   /** Since the run was planned, another one has sent them. */
   | { readonly kind: "sent elsewhere"; readonly run: string; readonly actions: number }
+  /** What is left of it is about to be sent. */
+  | {
+      readonly kind: "run started";
+      readonly run: string;
+      readonly actions: number;
+      readonly chunks: number;
+      /** An earlier command began it. */
+      readonly isResumed: boolean;
+    }
+  /** Its intent is on disk, and the request is about to leave. */
+  | { readonly kind: "chunk sent"; readonly chunk: ChunkRecord; readonly attempt: number }
   | {
       readonly kind: "chunk settled";
       readonly chunk: ChunkRecord;

@@ -45,7 +45,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   // The person who stopped it wants it to go on: if this process dies, the next command finishes the run unasked.
   if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
-  return await carryOut(context, { session, run, deadline, startedAt });
+  return await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
 }
 
 /** The named run, or the oldest unfinished one; undefined for one that is finished. */

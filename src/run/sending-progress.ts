@@ -32,7 +32,10 @@ export function sendingProgress(
     });
   show();
   return {
-    sending: (_chunk, attempt) => show({ attempts: attempt }),
+    sending: (chunk, attempt) => {
+      progress.happened({ kind: "chunk sent", chunk, attempt });
+      show({ attempts: attempt });
+    },
     decided: (chunk, counts) => {
       done += counts.accepted + counts.rejected;
       rejected += counts.rejected;

@@ -228,7 +228,7 @@ async function sendPlan(
     ids: plan.ids,
   });
   crashPoint("entered");
-  const end = await carryOut(context, { session, run: record, deadline, startedAt });
+  const end = await carryOut(context, { session, run: record, isResumed: false, deadline, startedAt });
   const vanished = plan.vanished !== undefined && { vanished: plan.vanished };
   return { summary: afterResumed({ ...end.summary, ...vanished }, resumed?.summary), ending: { kind: "sent", end } };
 }

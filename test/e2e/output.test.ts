@@ -230,14 +230,6 @@ describe("--quiet", () => {
   });
 });
 
-test("--log-format json writes one JSON object a line on standard error", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales();
-  const { stderr } = await place.tickets([...SEND, "--log-format", "json", "--verbose"], service);
-  for (const line of readLines(stderr)) {
-    expect(line).toEqual({ time: expect.any(String), level: expect.any(String), message: expect.any(String) });
-  }
-});
-
 test("there are no colours where no terminal is, and none with NO_COLOR", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   const plain = await place.tickets(SEND, service);

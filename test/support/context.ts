@@ -62,6 +62,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
           say(text);
           watch.onDetail?.(text);
         },
+        log: () => undefined,
         progress: (state) => {
           if (state !== undefined) watch.onProgress?.(state);
         },

@@ -35,7 +35,15 @@ export async function validateFiles(
   let out = "";
   const nothing = (): void => {};
   const { signal } = new AbortController();
-  const saying = { info: nothing, warn: nothing, warnAgain: nothing, notice: nothing, error: nothing, detail: nothing };
+  const saying = {
+    info: nothing,
+    warn: nothing,
+    warnAgain: nothing,
+    notice: nothing,
+    error: nothing,
+    detail: nothing,
+    log: nothing,
+  };
   const reporter = { ...saying, progress: nothing, ask: undefined };
   try {
     const exitCode = await validate(

@@ -30,7 +30,7 @@ const MAY_IMPORT = {
     ...["actions", "disk", "mapping", "checks", "readers", "config"],
     ...["ledger", "plan", "outputs", "sending", "init", "sandbox", "run"],
   ],
-  cli: ["actions", "config", "plan", "commands"],
+  cli: ["actions", "disk", "config", "plan", "commands"],
   main: ["actions", "cli"],
   library: ["config", "run", "sandbox"],
   index: ["actions", "library", "run", "sandbox"],

@@ -5,7 +5,10 @@ import { buildProgram } from "../../../src/cli/program.ts";
 
 function programOf(columns: number): Command {
   const { signal } = new AbortController();
-  const process = { stop: signal, abort: signal, onFirstSignal: () => undefined, letSignalsEnd: () => () => undefined };
+  const process = {
+    ...{ stop: signal, abort: signal, onFirstSignal: () => undefined, letSignalsEnd: () => () => undefined },
+    explain: async () => undefined,
+  };
   const program = buildProgram(process, () => undefined);
   for (const each of [program, ...program.commands]) each.configureOutput({ getOutHelpWidth: () => columns });
   return program;

@@ -14,6 +14,7 @@ async function told(state: ProgressState): Promise<string> {
   const stderr = stream().on("data", (text) => written.push(String(text)));
   const terminal = await openTerminal({
     ...{ quiet: false, verbose: false, color: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
+    place: () => ({}),
     ...{ stdin: stream(), stdout: stream(), stderr, env: {} },
   });
   vi.advanceTimersByTime(30_000);

@@ -176,6 +176,7 @@ export async function runWhole({
           notice: nothing,
           error: say,
           detail: nothing,
+          log: nothing,
           progress: nothing,
           ask: undefined,
           out: nothing,

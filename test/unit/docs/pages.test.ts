@@ -19,6 +19,7 @@ const program = buildProgram(
     abort: new AbortController().signal,
     onFirstSignal: () => undefined,
     letSignalsEnd: () => () => undefined,
+    explain: async () => undefined,
   },
   () => undefined,
 );

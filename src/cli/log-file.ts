@@ -1,0 +1,101 @@
+/** The file of `--log-file`: whole lines, appended. */
+
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { cleanText } from "../actions/text.ts";
+import { makeFolder } from "../disk/folders.ts";
+import { errorCode, Failure } from "../failure.ts";
+
+export interface LogFile extends Disposable {
+  /** Appends a line. Returns why that failed, the first time that it did; from then on nothing is written. */
+  readonly append: (line: string) => string | undefined;
+}
+
+/** How each line of a log begins, so that no other file is appended to. */
+const BEGINNING = '{"time":"';
+
+/**
+ * Opens a log to append to; one that is new is readable by its owner alone.
+ *
+ * @throws Failure `usage` where it can't be written, or is a file of something else.
+ */
+export function openLogFile(name: string, cwd: string): LogFile {
+  const refuse = (why: string, cause?: unknown): Failure =>
+    new Failure("usage", `--log-file ${cleanText(name, 300)} ${why}. Nothing was sent.`, {
+      hint: "Name a file that does not exist yet, or a log of earlier commands.",
+      ...(cause !== undefined && { cause }),
+    });
+  const path = resolve(cwd, name);
+  let file: number;
+  try {
+    makeFolder(dirname(path), { hint: "--log-file names it. Nothing was sent." });
+    // A pipe that nobody reads would have it wait.
+    const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
+    file = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
+  } catch (cause) {
+    if (cause instanceof Failure) throw new Failure("usage", cause.message, { hint: cause.hint, cause: cause.cause });
+    const code = errorCode(cause) ?? "unknown reason";
+    throw refuse(WHY[code] ?? `can't be opened (${code})`, cause);
+  }
+  try {
+    const { size } = checked(file, refuse);
+    // After a power cut the last line may be partial. What follows it must not be read as one with it.
+    if (size > 0 && read(file, 1, size - 1) !== "\n") writeSync(file, "\n");
+  } catch (cause) {
+    closeSync(file);
+    throw cause instanceof Failure
+      ? cause
+      : refuse(`can't be written (${errorCode(cause) ?? "unknown reason"})`, cause);
+  }
+  return appending(file);
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  EISDIR: "is a folder",
+  EACCES: "can't be written: permission denied",
+  EPERM: "can't be written: permission denied",
+  EROFS: "can't be written: its file system is read-only",
+  ENOTDIR: "can't be written: what is above it is not a folder",
+  ENXIO: "is not a plain file",
+};
+
+function checked(file: number, refuse: (why: string) => Failure): { readonly size: number } {
+  const found = fstatSync(file);
+  if (!found.isFile()) throw refuse("is not a plain file");
+  const begins = read(file, Math.min(BEGINNING.length, found.size), 0);
+  if (!BEGINNING.startsWith(begins)) throw refuse("holds something else than a log of tickets");
+  return found;
+}
+
+function read(file: number, length: number, position: number): string {
+  const bytes = Buffer.alloc(length);
+  return bytes.toString("latin1", 0, readSync(file, bytes, 0, length, position));
+}
+
+function appending(file: number): LogFile {
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) closeSync(file);
+    isOpen = false;
+  };
+  return {
+    append(line) {
+      if (!isOpen) return undefined;
+      const bytes = Buffer.from(line);
+      try {
+        const { size } = fstatSync(file);
+        const written = writeSync(file, bytes);
+        if (written === bytes.length) return undefined;
+        // The disk is full. Others may append to it as well, and their lines are left alone.
+        if (fstatSync(file).size === size + written) ftruncateSync(file, size);
+        close();
+        return "the disk is full";
+      } catch (cause) {
+        close();
+        const code = errorCode(cause) ?? "unknown reason";
+        return code === "ENOSPC" ? "the disk is full" : code;
+      }
+    },
+    [Symbol.dispose]: close,
+  };
+}

@@ -1,0 +1,29 @@
+/** A line of a log: one JSON object, without what would steer a terminal. */
+
+import { cleanLines, escapeUnseen } from "../actions/text.ts";
+import type { LogEvent } from "../commands/log-events.ts";
+
+export type LogLevel = "info" | "warn" | "error";
+
+export type LogFormat = "pretty" | "json";
+export const LOG_FORMATS = ["pretty", "json"] as const satisfies readonly LogFormat[];
+
+/** @param place where the command is by now: environment and run. */
+export function logLine(
+  level: LogLevel,
+  message: string,
+  { event, ...fields }: LogEvent,
+  place: { readonly environment?: string | undefined; readonly run?: string | undefined } = {},
+): string {
+  const line = { time: new Date().toISOString(), event, level, ...place, ...fields, message: cleanLines(message) };
+  return `${escapeUnseen(JSON.stringify(line))}\n`;
+}
+
+/** The format that was asked for, as far as it is known where the command line can't be read. */
+export function logFormatAsked(args: readonly string[], env: NodeJS.ProcessEnv): LogFormat {
+  const end = args.indexOf("--");
+  const flags = end === -1 ? args : args.slice(0, end);
+  const at = flags.findLastIndex((word) => /^--log-format(=|$)/.test(word));
+  const asked = at === -1 ? env.TICKETS_LOG_FORMAT : (flags[at]?.split("=")[1] ?? flags[at + 1]);
+  return asked === "json" ? "json" : "pretty";
+}

@@ -1,0 +1,34 @@
+import { describe, expect, test } from "vitest";
+import { logFormatAsked, logLine } from "../../../src/cli/log-line.ts";
+
+test("a line is one JSON object, with nothing in it that steers a terminal", () => {
+  const line = logLine(
+    "warn",
+    "one\ntwo\u001b[2J",
+    { event: "input.read", file: "sales\u202e.csv" },
+    { run: "7f3a0c11" },
+  );
+  expect(line.match(/[\p{Cc}\p{Cf}]/gu)).toEqual(["\n"]);
+  expect(JSON.parse(line)).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    event: "input.read",
+    level: "warn",
+    run: "7f3a0c11",
+    file: "sales\u202e.csv",
+    message: "one\ntwo [2J",
+  });
+});
+
+describe("the format where the command line can't be read", () => {
+  test.each<[readonly string[], NodeJS.ProcessEnv, "pretty" | "json"]>([
+    [[], {}, "pretty"],
+    [["--log-format", "json"], {}, "json"],
+    [["strem", "--log-format=json"], {}, "json"],
+    [["--log-format", "json", "--log-format=pretty"], {}, "pretty"],
+    [["--", "--log-format", "json"], {}, "pretty"],
+    [[], { TICKETS_LOG_FORMAT: "json" }, "json"],
+    [["--log-format", "pretty"], { TICKETS_LOG_FORMAT: "json" }, "pretty"],
+  ])("%j %j: %s", (args, env, format) => {
+    expect(logFormatAsked(args, env)).toBe(format);
+  });
+});
