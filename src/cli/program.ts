@@ -157,13 +157,15 @@ export function buildProgram(
       .option("--encoding <name>", "encoding of the input (utf-8)")
       .option("--max-input-bytes <n>", "maximum size of one input after decompression, in bytes", parseCount)
       .option("--allow-empty", "accept a file of 0 bytes as an input without rows");
+  const metricsFile = (): Option => new Option("--metrics-file <file>", "write numbers for Prometheus to this file");
   const pacing = (command: Command): Command =>
     command
       .option("--rate <n>", "maximum actions per second")
       .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
       .option("--wait-lock <time>", "wait for another run to end, such as 10m")
       .option("--timeout <time>", "longest wait for an answer (120s)")
-      .option("--retries <n>", "retries of requests that were certainly not taken (8)");
+      .option("--retries <n>", "retries of requests that were certainly not taken (8)")
+      .addOption(metricsFile().conflicts("dryRun"));
 
   const stream = answering(environment(input(program.command("stream"))))
     .description("check, plan, send; write promises")
@@ -232,6 +234,7 @@ export function buildProgram(
     .description("last success and failure, runs; one run; one chunk of it")
     .option("--chunk <n>", "every action of one chunk", parseCount)
     .option("--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none")
+    .addOption(metricsFile())
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) =>
         (await import("../commands/status.ts")).status({ ...options, run: name }, context),

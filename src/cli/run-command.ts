@@ -56,7 +56,7 @@ const SWITCHES = [
 type TextFlag =
   | ("env" | "config" | "stateDir" | "source" | "inputFormat" | "encoding" | "output" | "import" | "reason")
   | ("chunkSize" | "lanes" | "rate" | "timeout" | "retries" | "maxDuration" | "waitLock" | "maxAge" | "olderThan")
-  | ("faults" | "keyEnv" | "logFile");
+  | ("faults" | "keyEnv" | "logFile" | "metricsFile");
 
 type CountFlag = "limit" | "maxProblems" | "maxInputBytes" | "chunk" | "first" | "port";
 
@@ -92,6 +92,7 @@ export async function runCommand(
   const { quiet = false, verbose = false, json = false, color } = flags;
   const trace = newTrace();
   const { logFormat, logFile, problem } = await openLog(flags, env);
+  const cwd = process.cwd();
   const terminal = await openTerminal({
     ...{ quiet, verbose, color, logFormat, logFile, stdin, stdout, stderr, env },
     place: () => ({ environment: trace.environment?.name, run: trace.sending }),
@@ -108,22 +109,26 @@ export async function runCommand(
   });
   const hearSignals = ENDED_BY_SIGNALS.has(verb) ? letSignalsEnd() : () => undefined;
   let failure: unknown;
+  let explained: Explained | undefined;
   let exitCode: number = EXIT_CODES.internal;
   try {
     if (problem !== undefined) throw problem;
+    if (flags.metricsFile !== undefined)
+      (await import("../commands/metrics-file.ts")).checkMetricsFile(flags.metricsFile, cwd);
     // Logs are read by others than the person who asked for more.
     const showsPersons = verbose && logFormat === "pretty" && logFile === undefined;
-    const surroundings = { cwd: process.cwd(), env, stdin, stdout, isStdoutTaken: json, verbose: showsPersons };
+    const surroundings = { cwd, env, stdin, stdout, isStdoutTaken: json, verbose: showsPersons };
     const signals = { stop, abort, hearSignals };
     exitCode = await command(toOptions(flags), { ...surroundings, ...signals, reporter: terminal, trace });
   } catch (thrown) {
     failure = firstThrown(thrown);
-    const explained = await explain(failure);
+    explained = await explain(failure);
     exitCode = explained?.exitCode ?? EXIT_CODES.ok;
     terminal.progress(undefined);
     if (explained !== undefined) tellFailure(terminal, explained);
     // A program that reads the document should find one, whatever happened.
-    if (json && failure instanceof Failure) terminal.out(`${JSON.stringify(failureDocument(failure, exitCode))}\n`);
+    if (json && failure instanceof Failure && explained !== undefined)
+      terminal.out(`${JSON.stringify(failureDocument(explained))}\n`);
   }
   terminal.end(exitCode);
   const durationMs = Math.round(performance.now() - started);
@@ -133,6 +138,13 @@ export async function runCommand(
     const ended = { startedAt, durationMs, exitCode: noted, error: whyFailed(failure, stop), warnings };
     // What it says has been said by now.
     keepTrace(trace, { command: verb, args, env, ...ended, version: version() });
+  }
+  const isWatched = flags.metricsFile !== undefined || trace.environment?.onEnd !== undefined;
+  if (isWatched && SENDING.has(verb) && flags.dryRun !== true) {
+    const document = trace.summary ?? (explained && failureDocument(explained));
+    const ended = { endedAt: new Date().toISOString(), durationMs, exitCode, document };
+    const { afterRun } = await import("../commands/after-run.ts");
+    await afterRun(trace, ended, { reporter: terminal, cwd, env, abort }, flags.metricsFile);
   }
   tellEnd(terminal, trace, { command: verb, exitCode, durationMs });
   terminal.end(exitCode);
@@ -176,7 +188,7 @@ function tellFailure(terminal: Terminal, { code, message, hint, exitCode }: Expl
 }
 
 /** The document of a command that has no result. */
-const failureDocument = ({ code, message, hint }: Failure, exitCode: number): object => ({
+const failureDocument = ({ code, message, hint, exitCode }: Explained): object => ({
   error: { code, message, hint: hint ?? null },
   exitCode,
 });

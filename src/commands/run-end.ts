@@ -131,6 +131,13 @@ function tellStop(
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
     case "not let in": {
+      if (stop.detail.startsWith("ERR_SSL_")) {
+        const own = environment.tls?.cert;
+        reporter.error(
+          `${environment.name} did not accept ${own === undefined ? "a connection without a client certificate" : `the client certificate ${own}`} (${cleanText(stop.detail, 200)}). Nothing of ${after(stop.chunk)} was sent.`,
+        );
+        break;
+      }
       const plain = /^\s*\{\s*"message"\s*:\s*"Forbidden"\s*\}\s*$/.test(stop.body);
       reporter.error(
         plain

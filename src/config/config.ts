@@ -328,14 +328,9 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
         `shares its variables (TICKETS_${variablePart(name)}_...) with ${cleanText(twin, 64)}; rename one`,
       );
     if (name !== "sandbox") continue;
-    for (const key of ["baseUrl", "apiKey", "sameServiceAs"]) {
+    for (const key of ["baseUrl", "apiKey", "sameServiceAs", "tls"] as const) {
       if (!keysAt(document, path).includes(key)) continue;
-      complain(
-        [...path, key],
-        key === "sameServiceAs"
-          ? "the sandbox is a separate service on this machine"
-          : "the sandbox is built in and has neither address nor key; give the environment another name",
-      );
+      complain([...path, key], SANDBOX_LACKS[key]);
     }
     if (valueAt(document, [...path, "complete"]) === false) {
       complain([...path, "complete"], "the sandbox is always complete: nothing else registers events there");
@@ -343,6 +338,14 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
   }
   return problems;
 }
+
+const NO_ADDRESS = "the sandbox is built in and has neither address nor key; give the environment another name";
+const SANDBOX_LACKS = {
+  baseUrl: NO_ADDRESS,
+  apiKey: NO_ADDRESS,
+  sameServiceAs: "the sandbox is a separate service on this machine",
+  tls: "the sandbox is reached without TLS; give the environment another name",
+};
 
 function ruleProblems(document: ConfigDocument, known: readonly string[] | undefined): readonly ConfigProblem[] {
   if (known === undefined) return [];
@@ -441,15 +444,33 @@ function toConfig(
 }
 
 function withPaths(environment: ParsedEnvironment, absolute: (path: string) => string): ParsedEnvironment {
-  const { apiKey, output, stateDir } = environment;
-  const [program, ...rest] = apiKey?.command ?? [];
+  const { apiKey, output, stateDir, onEnd, tls } = environment;
+  // A program's bare name is looked for in PATH; anything with a slash is a path.
+  const command = ([program = "", ...rest]: readonly string[]) => [
+    program.includes("/") ? absolute(program) : program,
+    ...rest,
+  ];
   return {
     ...environment,
     ...(output === undefined || output === "-" ? {} : { output: absolute(output) }),
     ...(stateDir === undefined ? {} : { stateDir: absolute(stateDir) }),
     ...(apiKey?.file === undefined ? {} : { apiKey: { file: absolute(apiKey.file) } }),
-    // A program's bare name is looked for in PATH; anything with a slash is a path.
-    ...(program?.includes("/") ? { apiKey: { command: [absolute(program), ...rest] } } : {}),
+    ...(apiKey?.command === undefined ? {} : { apiKey: { command: command(apiKey.command) } }),
+    ...(onEnd === undefined ? {} : { onEnd: command(onEnd) }),
+    ...(tls === undefined ? {} : { tls: withTlsPaths(tls, absolute) }),
+  };
+}
+
+function withTlsPaths(
+  tls: NonNullable<ParsedEnvironment["tls"]>,
+  absolute: (path: string) => string,
+): NonNullable<ParsedEnvironment["tls"]> {
+  const { cert, key, ca, passphrase } = tls;
+  return {
+    ...(cert && { cert: { file: absolute(cert.file) } }),
+    ...(key && { key: { file: absolute(key.file) } }),
+    ...(ca && { ca: { file: absolute(ca.file) } }),
+    ...(passphrase && { passphrase: passphrase.file === undefined ? passphrase : { file: absolute(passphrase.file) } }),
   };
 }
 

@@ -18,6 +18,20 @@ export type KeySource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "command"; readonly command: readonly string[]; readonly directory: string };
 
+/** A program with its arguments, run without a shell in this directory. */
+export interface OnEnd {
+  readonly command: readonly string[];
+  readonly directory: string;
+}
+
+/** Where a client certificate, its key and the authorities are; paths are absolute. */
+export interface TlsSource {
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+  readonly passphrase?: Extract<KeySource, { kind: "variable" | "file" }>;
+}
+
 /** Everything that sending to one environment needs to know. Frozen; holds no secret. */
 export interface Environment {
   readonly name: string;
@@ -44,6 +58,9 @@ export interface Environment {
   readonly output?: string;
   readonly confirm: boolean;
   readonly freshConnection: boolean;
+  readonly tls?: TlsSource;
+  /** Run after each run. */
+  readonly onEnd?: OnEnd;
   /** Ids of rules that the service does not insist on. */
   readonly accept: readonly string[];
   readonly stateDir: string;
@@ -123,11 +140,21 @@ function sandbox(env: NodeJS.ProcessEnv) {
 function serviceOf(config: Config, name: string, env: NodeJS.ProcessEnv) {
   const address = baseUrlOf(config, name, env);
   refuseWrongTwin(config, name, address.value, env);
+  refuseTlsWithout(config, name, address.value);
   const key = keySourceOf(config, name, env);
   return {
     values: { kind: "service", baseUrl: address.value, keySource: key.value },
     origins: { baseUrl: address.origin, apiKey: key.origin },
   } as const;
+}
+
+/** Whoever names a certificate counts on a connection that is guarded by it. */
+function refuseTlsWithout(config: Config, name: string, baseUrl: string): void {
+  if (!baseUrl.startsWith("http:") || config.environments.get(name)?.tls === undefined) return;
+  const place = displayOrigin(originOf(config, ["environments", name, "tls"]) ?? "config", config.cwd);
+  throw new Failure("usage", `${name} names certificates (tls, ${place}), but its address ${baseUrl} has no TLS`, {
+    hint: "Use an https: address, or remove the line. Nothing was sent.",
+  });
 }
 
 /** Environments that could be named, sorted, with the sandbox; each with where it is declared. */
@@ -354,6 +381,8 @@ function resolveSettings(
     ...optional("output", settings.from("output", undefined)),
     confirm: settings.from("confirm", name === "production"),
     freshConnection: settings.from("freshConnection", true),
+    ...optional("tls", tlsOf(settings.from("tls", undefined))),
+    ...optional("onEnd", onEndOf(settings.from("onEnd", undefined), config.environments.get(name))),
     accept: settings.from("accept", []),
     ...stateOf(config, owner, choice, (origin) => {
       origins.stateDir = origin;
@@ -366,6 +395,24 @@ function resolveSettings(
   };
   if (problems.length > 0) throw new Failure("usage", problems.join("\n"));
   return { values, origins: origins as Record<keyof EnvironmentSettings, string> }; // every setting above has noted its origin
+}
+
+function tlsOf(tls: Declared["tls"]): TlsSource | undefined {
+  if (tls === undefined) return undefined;
+  const { cert, key, ca, passphrase } = tls;
+  const { env: name, file: path = "" } = passphrase ?? {};
+  return {
+    ...optional("cert", cert?.file),
+    ...optional("key", key?.file),
+    ...optional("ca", ca?.file),
+    ...(passphrase !== undefined && {
+      passphrase: name === undefined ? { kind: "file", path } : { kind: "variable", name },
+    }),
+  };
+}
+
+function onEndOf(command: Declared["onEnd"], declared: EnvironmentConfig | undefined): OnEnd | undefined {
+  return command === undefined || declared === undefined ? undefined : { command, directory: declared.directory };
 }
 
 function optional<K extends string, T>(key: K, value: T | undefined): { readonly [P in K]?: T } {
@@ -447,10 +494,13 @@ export function describeKeySource(source: KeySource): string {
     case "file":
       return `file ${source.path}`;
     case "command":
-      // The arguments are left out: some people write a token there.
-      return `command ${source.command[0] ?? ""}${source.command.length > 1 ? " ..." : ""}`;
+      return describeProgram(source.command);
   }
 }
+
+/** A program, in words; some people write a token into its arguments. */
+export const describeProgram = ([program = "", ...rest]: readonly string[]): string =>
+  `command ${program}${rest.length > 0 ? " ..." : ""}`;
 
 /** `FILE:LINE` origins with the file as messages call it. */
 export function displayOrigin(origin: string, cwd: string): string {

@@ -140,10 +140,11 @@ export function problemLine({ line, column, path, message, didYouMean }: ConfigP
 
 const KEY_PARTS = ["env", "file", "command"];
 
-/** A path in dots and brackets. Below `apiKey` only known names are shown: a key written there may have become one. */
+/** A path in dots and brackets. Below `apiKey` and `passphrase` only known names are shown: a key written there may have become one. */
 function showPath(path: ConfigPath): string {
-  const secret = path[0] === "environments" && path[2] === "apiKey" && !KEY_PARTS.includes(String(path[3] ?? "env"));
-  const shown = secret ? path.slice(0, 3) : path;
+  const at = path[2] === "apiKey" ? 3 : path[2] === "tls" && path[3] === "passphrase" ? 4 : undefined;
+  const secret = path[0] === "environments" && at !== undefined && !KEY_PARTS.includes(String(path[at] ?? "env"));
+  const shown = secret ? path.slice(0, at) : path;
   return shown
     .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${cleanText(step, 60)}`))
     .join("");

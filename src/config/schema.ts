@@ -56,23 +56,55 @@ const VARIABLE_NAME = /^[A-Z_][A-Z0-9_]{0,127}$/;
 const NO_LITERAL =
   "is never written into a config, which gets copied and committed. Name where it is: {env: NAME}, {file: PATH} or {command: [...]}";
 
+const variableName = (secret: string) =>
+  z.string({ error: needs("the name of an environment variable") }).regex(VARIABLE_NAME, {
+    error: `needs the name of an environment variable (A-Z, 0-9, _), not the ${secret} itself`,
+  });
+
+/** A program and its arguments, run without a shell. */
+const commandLine = z
+  .array(textValue("text; put it in quotes"), { error: needs("a list: the program, then its arguments") })
+  .min(1, { error: "is empty" });
+
 const apiKey = z
   .strictObject(
     {
-      env: z
-        .string({ error: needs("the name of an environment variable") })
-        .regex(VARIABLE_NAME, { error: "needs the name of an environment variable (A-Z, 0-9, _), not the key itself" })
-        .optional(),
+      env: variableName("key").optional(),
       file: textValue("the path of a file").optional(),
-      command: z
-        .array(textValue("text; put it in quotes"), { error: needs("a list: the program, then its arguments") })
-        .min(1, { error: "is empty" })
-        .optional(),
+      command: commandLine.optional(),
     },
     { error: ({ input, code }) => (code === "invalid_type" && input != null ? NO_LITERAL : needs("a map")({ input })) },
   )
   .refine((source) => Object.keys(source).length === 1, { error: "needs exactly one of env, file and command" })
   .meta({ minProperties: 1, maxProperties: 1 });
+
+const place = z.strictObject({ file: textValue("the path of a file") }, { error: needs("{file: PATH}") });
+
+const tls = z
+  .strictObject(
+    {
+      cert: place.optional(),
+      key: place.optional(),
+      ca: place.optional(),
+      passphrase: z
+        .strictObject(
+          { env: variableName("passphrase").optional(), file: textValue("the path of a file").optional() },
+          { error: needs("{env: NAME} or {file: PATH}") },
+        )
+        .refine((source) => Object.keys(source).length === 1, { error: "needs exactly one of env and file" })
+        .optional(),
+    },
+    { error: needs("a map with cert and key, ca, or all three") },
+  )
+  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), {
+    error: "needs both cert and key, or neither",
+  })
+  .refine(({ key, passphrase }) => passphrase === undefined || key !== undefined, {
+    error: "has a passphrase without a key",
+  })
+  .refine(({ cert, ca }) => cert !== undefined || ca !== undefined, {
+    error: "names neither a certificate nor authorities",
+  });
 
 /** 5xx and 408 leave a chunk in doubt unless listed; other statuses have a meaning of their own (docs/guarantees.md, What an answer means). */
 const retryStatus = z
@@ -131,6 +163,12 @@ const environmentSchema = z.strictObject(
       .describe(
         "A new connection for every request (true). false: a late second answer to one request can be taken for the answer to the next.",
       ),
+    tls: tls
+      .optional()
+      .describe("Client certificate (cert and key, in PEM), and authorities to trust in place of the usual ones (ca)."),
+    onEnd: commandLine
+      .optional()
+      .describe("Program that is run after each run, with the summary on its standard input."),
     accept: z
       .array(textValue("the id of a rule"), { error: needs("a list of rule ids") })
       .optional()

@@ -46,6 +46,13 @@ export async function trustProblems(
     }
     if (valueAt(document, [...path, "apiKey", "command"]) !== undefined)
       complain([...path, "apiKey", "command"], "would run a program");
+    if (valueAt(document, [...path, "onEnd"]) !== undefined) complain([...path, "onEnd"], "would run a program");
+    const secret = valueAt(document, [...path, "tls", "passphrase", "env"]);
+    if (typeof secret === "string") {
+      const wrong = whyNotVariable(name, secret, undefined);
+      if (wrong !== undefined) complain([...path, "tls", "passphrase", "env"], wrong);
+    }
+    for (const part of ["cert", "key", "ca", "passphrase"]) await checkPath([...path, "tls", part, "file"]);
     await checkPath([...path, "apiKey", "file"]);
     await checkPath([...path, "output"]);
     await checkPath([...path, "stateDir"]);

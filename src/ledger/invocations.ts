@@ -148,6 +148,28 @@ export function lastFailure(ledger: Ledger): NotedEnd | undefined {
   return row && toEnd(row);
 }
 
+/** How a command that sends ended. */
+export interface SendingEnd extends Pick<NotedEnd, "endedAt" | "exitCode"> {
+  readonly durationMs: number;
+  /** Actions by outcome; undefined where it ended before they were counted. */
+  readonly actions: ActionCounts | undefined;
+}
+
+type ActionCounts = Readonly<
+  Record<"accepted" | "rejected" | "refused" | "inDoubt" | "settledByHand" | "notSent" | "alreadySent", number>
+>;
+
+/** The newest `stream` or `resume`, however it ended. */
+export function lastRunEnd(ledger: Ledger): SendingEnd | undefined {
+  const row = ledger.get(
+    `SELECT ${END_COLUMNS}, counts FROM invocations WHERE command IN ('stream', 'resume') ORDER BY id DESC LIMIT 1`,
+  );
+  if (row === undefined) return undefined;
+  const { endedAt, exitCode } = toEnd(row);
+  const counts = row.counts == null ? undefined : (JSON.parse(String(row.counts)) as { actions: ActionCounts }); // of a summary
+  return { endedAt, exitCode, durationMs: Number(row.duration_ms), actions: counts?.actions };
+}
+
 function toEnd({ started_at, duration_ms, command, files, exit_code, error, run }: SqlRow): NotedEnd {
   return {
     endedAt: new Date(Date.parse(String(started_at)) + Number(duration_ms)).toISOString(),

@@ -236,6 +236,7 @@ async function send(
       key,
       timeoutMs: environment.timeoutMs,
       freshConnection: environment.freshConnection,
+      tls: session.tls,
       env: context.env,
     });
   return await sendLanes(sending, lanes, connect);

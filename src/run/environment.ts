@@ -5,6 +5,7 @@ import { type Config, loadConfig } from "../config/config.ts";
 import { formatDuration } from "../config/duration.ts";
 import {
   describeKeySource,
+  describeProgram,
   type Environment,
   listEnvironments,
   ownLedgerOf,
@@ -13,6 +14,7 @@ import {
 } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { readNeighbours, secondLedger } from "../config/neighbours.ts";
+import { describeTls } from "../config/tls.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
 import { lastRun, type RunRecord } from "../ledger/runs.ts";
@@ -70,6 +72,8 @@ const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
   "complete",
   "confirm",
   "freshConnection",
+  "tls",
+  "onEnd",
   "accept",
   "statusPath",
   "sameServiceAs",
@@ -108,9 +112,8 @@ async function usedOf(environment: Environment, from: string, env: NodeJS.Proces
   const { name, kind, baseUrl, keySource, origins, ledgerPath } = environment;
   const settings: Record<string, { value: unknown; from: string }> = {};
   for (const setting of SHOWN) {
-    const isTimeout = setting === "timeoutMs";
-    const value = isTimeout ? formatDuration(environment.timeoutMs) : (environment[setting] ?? null);
-    settings[isTimeout ? "timeout" : setting] = { value, from: origins[setting] };
+    const name = setting === "timeoutMs" ? "timeout" : setting;
+    settings[name] = { value: shownValue(environment, setting), from: origins[setting] };
   }
   return {
     name,
@@ -123,6 +126,15 @@ async function usedOf(environment: Environment, from: string, env: NodeJS.Proces
     ledgerPath,
     ledger: exists(ledgerPath) ? ledgerStateOf(environment) : undefined,
   };
+}
+
+/** A setting as a config writes it; what holds secrets by its places alone. */
+function shownValue(environment: Environment, setting: (typeof SHOWN)[number]): unknown {
+  const { timeoutMs, tls, onEnd } = environment;
+  if (setting === "timeoutMs") return formatDuration(timeoutMs);
+  if (setting === "tls") return tls === undefined ? null : describeTls(tls);
+  if (setting === "onEnd") return onEnd === undefined ? null : describeProgram(onEnd.command);
+  return environment[setting] ?? null;
 }
 
 function ledgerStateOf(environment: Environment): LedgerState {

@@ -5,6 +5,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
+import type { ClientTls } from "../config/tls.ts";
 import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.ts";
 import { acquireLock, type LockHolder } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
@@ -34,6 +35,8 @@ export interface Session extends AsyncDisposable {
   readonly baseUrl: string;
   readonly boundTo: string;
   readonly key: () => Promise<Key>;
+  /** What connections are opened with, where the environment says. */
+  readonly tls: ClientTls | undefined;
 }
 
 export async function openSession(
@@ -63,6 +66,7 @@ export async function openSession(
   };
   if (options.sends === true && environment.kind === "service" && environment.keySource.kind !== "command")
     await keyOfService();
+  const tls = options.sends === true ? await tlsOf(context, environment) : undefined;
   const { command, waitLockMs } = options;
   const lock = await lockLedger(context, environment, command, waitLockMs, (holder) =>
     progress.happened({ kind: "waiting for the lock", holder }),
@@ -110,6 +114,7 @@ export async function openSession(
       runList,
       lost: () => lostRunsOf({ environment, boundTo }, runList.content, opened),
       boundTo,
+      tls,
       baseUrl: started?.url ?? environment.baseUrl,
       key: async () => (started === undefined ? await keyToUse() : new Key(started.apiKey)),
       [Symbol.asyncDispose]: close,
@@ -118,6 +123,13 @@ export async function openSession(
     await close();
     throw cause;
   }
+}
+
+/** Read before anything else, as the key is; loaded only where there is something to read. */
+async function tlsOf({ env, progress }: RunContext, environment: Environment): Promise<ClientTls | undefined> {
+  if (environment.tls === undefined) return undefined;
+  const { readTls } = await import("../config/tls.ts");
+  return readTls(environment, env, (warning) => progress.happened({ kind: "key doubtful", warning }));
 }
 
 /** @throws Failure `busy` while another run holds it after `waitMs`. */

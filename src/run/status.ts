@@ -106,7 +106,7 @@ async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment
  * What the next command would find. A stored answer counts as what it says. Only a process that holds the lock has something
  * in flight; without one, the answer to what was being sent is lost.
  */
-async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
+export async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
   const counts = countRun(ledger, run.runNo);
   const stored = await storedAnswers(ledger, run, environment);
   const known = [...stored.values()].reduce((sum, actions) => sum + actions, 0);

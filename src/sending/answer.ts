@@ -85,6 +85,8 @@ export function readExchange(
 ): Reading {
   switch (exchange.kind) {
     case "not sent":
+      if (isCertificateRefused(exchange.error))
+        return { kind: "not let in", detail: describe(exchange.error), body: "" };
       return { kind: "not sent", detail: describe(exchange.error) };
     case "lost":
       return { kind: "in doubt", detail: describe(exchange.error), body: "" };
@@ -413,6 +415,14 @@ function shortenedJson(value: unknown): string {
 }
 
 const cut = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+
+/** The alerts by which the other side of a TLS handshake says what it thinks of our certificate, or of there being none (RFC 8446, 6.2). */
+const CERTIFICATE_ALERT =
+  /^ERR_SSL_\w*ALERT_(?:BAD_CERTIFICATE|CERTIFICATE_(?:REQUIRED|EXPIRED|REVOKED|UNKNOWN)|UNSUPPORTED_CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)$/;
+
+/** Whether the other side ended the handshake for our certificate. Trying again with the same one does not help. */
+const isCertificateRefused = (error: Error): boolean =>
+  "code" in error && typeof error.code === "string" && CERTIFICATE_ALERT.test(error.code);
 
 function describe(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name;

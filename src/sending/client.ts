@@ -18,6 +18,14 @@ interface Secret {
   reveal(): string;
 }
 
+/** In PEM. */
+interface Tls {
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+  readonly passphrase?: string;
+}
+
 export interface ServiceClient extends AsyncDisposable {
   /**
    * Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`.
@@ -36,20 +44,23 @@ export function openClient(options: {
   readonly timeoutMs: number;
   /** A new connection for every request. */
   readonly freshConnection: boolean;
+  /** Client certificate, and authorities in place of the usual ones. */
+  readonly tls?: Tls | undefined;
   readonly env: NodeJS.ProcessEnv;
 }): ServiceClient {
-  const { baseUrl, key, timeoutMs, freshConnection, env } = options;
+  const { baseUrl, key, timeoutMs, freshConnection, tls, env } = options;
   const { origin, pathname } = new URL(baseUrl);
   const path = `${pathname.replace(/\/$/, "")}/stream`;
   const withoutKey = createKeyRemover(key.reveal());
   const connections = openConnections();
   const isProxied = proxyFor(origin, env) !== undefined;
-  let dispatcher = openDispatcher(origin, env, connections);
+  const open = (): Dispatcher => openDispatcher(origin, env, tls, connections);
+  let dispatcher = open();
   let idleSince: Instant | undefined;
   const renew = async (): Promise<void> => {
     idleSince = undefined;
     await dispatcher.destroy();
-    dispatcher = openDispatcher(origin, env, connections);
+    dispatcher = open();
   };
 
   return {
@@ -99,7 +110,12 @@ const instant = (): Instant => ({ monotonicMs: performance.now(), wallMs: Date.n
 const msSince = ({ monotonicMs, wallMs }: Instant): number =>
   Math.max(performance.now() - monotonicMs, Date.now() - wallMs);
 
-function openDispatcher(origin: string, env: NodeJS.ProcessEnv, connections: Connections): Dispatcher {
+function openDispatcher(
+  origin: string,
+  env: NodeJS.ProcessEnv,
+  tls: Tls | undefined,
+  connections: Connections,
+): Dispatcher {
   const settings: Client.Options = {
     pipelining: 1,
     keepAliveTimeout: MAX_IDLE_MS,
@@ -113,14 +129,15 @@ function openDispatcher(origin: string, env: NodeJS.ProcessEnv, connections: Con
     connectTimeout: 0,
   };
   const proxy = proxyFor(origin, env);
-  if (proxy === undefined) return new Client(origin, { ...settings, connect: connector(settings, connections) });
+  if (proxy === undefined)
+    return new Client(origin, { ...settings, connect: connector({ connect: { ...tls } }, connections) });
   return new EnvHttpProxyAgent({
     ...settings,
     connections: 1,
     // The connection to the service, through the proxy.
     factory: (target: string | URL, options: Client.Options) =>
       new Client(target, { ...options, connect: connector(options, connections) }),
-    requestTls: { allowH2: false, timeout: 0 },
+    requestTls: { allowH2: false, timeout: 0, ...tls },
     proxyTls: { timeout: 0 },
     httpProxy: "",
     httpsProxy: proxy.url,

@@ -5,9 +5,11 @@
 
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
+import type { Certificate } from "./certificate.ts";
 
 export interface Item {
   readonly action: string;
@@ -29,6 +31,8 @@ export interface ServiceRequest {
 }
 
 export interface ServiceOptions {
+  /** Its own certificate, and the authority by which it knows its clients. */
+  readonly tls?: Certificate & { readonly ca: string };
   /** The key that is let in. */
   readonly key?: string;
   /** Status of a successful answer; the specification does not show it (200). */
@@ -86,9 +90,14 @@ export async function startService(given: ServiceOptions = {}): Promise<Service>
     request.answeredAt = moment;
     response.writeHead(answer.status, { "Content-Type": "application/json", ...answer.headers }).end(answer.body);
   };
-  const server = createServer((incoming, response) => {
+  const serve = (incoming: IncomingMessage, response: ServerResponse): void => {
     handle(incoming, response).catch(() => response.destroy());
-  });
+  };
+  const { tls } = given;
+  const server =
+    tls === undefined
+      ? createServer(serve)
+      : createTlsServer({ ...tls, requestCert: true, minVersion: "TLSv1.2" }, serve);
   server.on("connection", () => {
     connections += 1;
   });
@@ -97,7 +106,7 @@ export async function startService(given: ServiceOptions = {}): Promise<Service>
     server.close();
     server.closeAllConnections();
   });
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server that listens
+  const baseUrl = `${tls === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server that listens
   return {
     baseUrl,
     key,

@@ -57,6 +57,8 @@ describe("tickets env", () => {
   complete          false                                                  default
   confirm           false                                                  default
   freshConnection   true                                                   default
+  tls               none                                                   default
+  onEnd             none                                                   default
   accept            none                                                   default
   statusPath        none                                                   default
   sameServiceAs     none                                                   default

@@ -275,6 +275,25 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
     "1:26  environments.sandbox.apiKey: the sandbox is built in and has neither address nor key; give the environment another name.",
   ],
   [
+    "environments: {sandbox: {tls: {ca: {file: a}}}}",
+    "1:26  environments.sandbox.tls: the sandbox is reached without TLS; give the environment another name.",
+  ],
+  [
+    "environments: {a: {tls: client.pem}}",
+    "1:25  environments.a.tls: needs a map with cert and key, ca, or all three.",
+  ],
+  ["environments: {a: {tls: {}}}", "1:25  environments.a.tls: names neither a certificate nor authorities."],
+  ["environments: {a: {tls: {cert: {file: a}}}}", "1:25  environments.a.tls: needs both cert and key, or neither."],
+  ["environments: {a: {tls: {ca: a.pem}}}", "1:30  environments.a.tls.ca: needs {file: PATH}."],
+  [
+    "environments: {a: {tls: {ca: {file: a}, passphrase: {env: TICKETS_A}}}}",
+    "1:25  environments.a.tls: has a passphrase without a key.",
+  ],
+  [
+    "environments: {a: {tls: {cert: {file: a}, key: {file: b}, passphrase: open}}}",
+    "1:71  environments.a.tls.passphrase: needs {env: NAME} or {file: PATH}.",
+  ],
+  [
     "environments: {sandbox: {complete: false}}",
     "1:26  environments.sandbox.complete: the sandbox is always complete: nothing else registers events there.",
   ],

@@ -299,6 +299,26 @@ describe("precedence", () => {
     });
   });
 
+  test("certificates by their files, and the program at the end, below the config's folder", async () => {
+    const tls = "{cert: {file: c.pem}, key: {file: ~/c.key}, ca: {file: /ca.pem}, passphrase: {env: TICKETS_WORD}}";
+    const environment = `{baseUrl: "https://a.example", onEnd: [./told.sh, now], tls: ${tls}}`;
+    const config = { [USER]: `environments: {live: ${environment}}` };
+    expect(await resolved(config, { envFlag: "live" })).toMatchObject({
+      tls: {
+        ...{ cert: "$/home/.config/tickets/c.pem", key: "$/home/c.key", ca: "/ca.pem" },
+        passphrase: { kind: "variable", name: "TICKETS_WORD" },
+      },
+      onEnd: { command: ["$/home/.config/tickets/told.sh", "now"], directory: "$/home/.config/tickets" },
+    });
+  });
+
+  test("certificates are refused where there is no TLS", async () => {
+    const config = { [PROJECT]: "environments: {a: {baseUrl: 'http://localhost:1', tls: {ca: {file: a}}}}" };
+    await expect(resolved(config, { envFlag: "a" })).rejects.toThrow(
+      "a names certificates (tls, tickets.config.yaml:1), but its address http://localhost:1 has no TLS",
+    );
+  });
+
   test("defaults, and production asks before it sends", async () => {
     const env = { ...PLAY, TICKETS_PRODUCTION_BASE_URL: "https://api.example.com" };
     const { origins, ...playground } = await resolved({}, { envFlag: "playground", env });

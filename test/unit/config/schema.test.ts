@@ -143,6 +143,15 @@ describe("sources", () => {
   });
 });
 
+test.each([
+  ["notify", "needs a list: the program, then its arguments"],
+  ["[]", "is empty"],
+])("onEnd: %s is refused", (onEnd, why) => {
+  expect(problemsOf(`environments:\n  a:\n    onEnd: ${onEnd}\n`)).toEqual([
+    `c.yaml:3:12  environments.a.onEnd: ${why}.`,
+  ]);
+});
+
 describe("the JSON Schema of a config", () => {
   const schema = configJsonSchema();
 

@@ -1,0 +1,43 @@
+/** What follows a run once its exit code is known: metrics, and the user's own program. Neither changes how the run ended. */
+
+import { Failure } from "../failure.ts";
+import type { Context } from "./context.ts";
+import type { Trace } from "./trace.ts";
+
+/** How a command that sends ended. */
+export interface Ended {
+  readonly endedAt: string;
+  readonly durationMs: number;
+  readonly exitCode: number;
+  /** What `--json` prints; undefined where there was nothing to do. */
+  readonly document: object | undefined;
+}
+
+/** Never throws: what goes wrong is a warning. */
+export async function afterRun(
+  { environment, summary }: Pick<Trace, "environment" | "summary">,
+  { endedAt, durationMs, exitCode, document }: Ended,
+  { reporter, cwd, env, abort }: Pick<Context, "reporter" | "cwd" | "env" | "abort">,
+  metricsFile: string | undefined,
+): Promise<void> {
+  if (metricsFile !== undefined && environment === undefined)
+    reporter.warn("The metrics were not written: it is not known which environment they would be about.");
+  if (environment === undefined) return;
+  if (metricsFile !== undefined) {
+    const [{ readMetrics }, { writeMetrics }] = await Promise.all([
+      import("../run/metrics.ts"),
+      import("./metrics-file.ts"),
+    ]);
+    try {
+      const metrics = await readMetrics(environment, { endedAt, durationMs, exitCode, actions: summary?.actions });
+      await writeMetrics(metricsFile, cwd, metrics);
+    } catch (cause) {
+      if (!(cause instanceof Failure)) throw cause;
+      reporter.warn(cause.message);
+    }
+  }
+  if (environment.onEnd === undefined || document === undefined) return;
+  const { runOnEnd } = await import("./on-end.ts");
+  const failed = await runOnEnd(environment, { document, exitCode, env }, abort);
+  if (failed !== undefined) reporter.warn(failed);
+}

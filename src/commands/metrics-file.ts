@@ -1,0 +1,146 @@
+/** The file of `--metrics-file`: Prometheus' text format, as node_exporter's textfile collector reads it. */
+
+import { accessSync, constants, statSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { cleanText } from "../actions/text.ts";
+import { syncDirectory } from "../disk/sync.ts";
+import { errorCode, Failure } from "../failure.ts";
+import type { SendingEnd } from "../ledger/invocations.ts";
+import type { Metrics } from "../run/metrics.ts";
+
+type Outcome = keyof NonNullable<SendingEnd["actions"]>;
+
+/** Label values of the actions of a run; they add up to all of them. */
+const OUTCOMES = {
+  accepted: "accepted",
+  rejected: "rejected",
+  refused: "refused",
+  inDoubt: "in_doubt",
+  settledByHand: "settled_by_hand",
+  notSent: "not_sent",
+  alreadySent: "already_sent",
+} as const satisfies Record<Outcome, string>;
+
+interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+interface Metric {
+  readonly help: string;
+  /** None where it is not known. */
+  readonly samples: (metrics: Metrics) => readonly Sample[];
+}
+
+const seconds = (time: string): number => Date.parse(time) / 1000;
+const known = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
+
+/** All of them are gauges. docs/watching.md lists them, and a test holds it to that. */
+export const METRICS = {
+  tickets_last_success_timestamp_seconds: {
+    help: "When a stream or resume last ended with exit code 0, in Unix time; 0 if none has yet.",
+    samples: ({ ledger }) => known(ledger && (ledger.lastSuccess === undefined ? 0 : seconds(ledger.lastSuccess))),
+  },
+  tickets_last_run_timestamp_seconds: {
+    help: "When the last stream or resume ended, in Unix time.",
+    samples: ({ last }) => known(last && seconds(last.endedAt)),
+  },
+  tickets_last_run_exit_code: {
+    help: "Exit code of the last stream or resume.",
+    samples: ({ last }) => known(last?.exitCode),
+  },
+  tickets_last_run_duration_seconds: {
+    help: "How long the last stream or resume took.",
+    samples: ({ last }) => known(last && last.durationMs / 1000),
+  },
+  tickets_last_run_actions: {
+    help: "Actions of the last stream or resume by outcome; absent where it ended before they were counted.",
+    samples: ({ last }) => {
+      const counts = last?.actions;
+      if (counts === undefined) return [];
+      return Object.entries(OUTCOMES).map(([key, outcome]) => ({
+        labels: { outcome },
+        value: counts[key as Outcome], // a key of the table
+      }));
+    },
+  },
+  tickets_doubts: {
+    help: "Actions in doubt that wait for a person to settle them, of all runs.",
+    samples: ({ ledger }) => known(ledger?.doubts),
+  },
+  tickets_unfinished_runs: {
+    help: "Runs that are not finished.",
+    samples: ({ ledger }) => known(ledger?.unfinishedRuns),
+  },
+  tickets_ledger_size_bytes: {
+    help: "Size of the ledger on disk.",
+    samples: ({ ledger }) => known(ledger?.bytes),
+  },
+} as const satisfies Record<string, Metric>;
+
+export function metricsText(metrics: Metrics): string {
+  return Object.entries(METRICS)
+    .flatMap(([name, { help, samples }]) => {
+      const found: readonly Sample[] = samples(metrics);
+      if (found.length === 0) return [];
+      return [
+        `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`,
+        ...found.map(({ labels, value }) => {
+          const all = Object.entries({ environment: metrics.environment, ...labels });
+          return `${name}{${all.map(([label, text]) => `${label}="${escaped(text)}"`).join(",")}} ${value}\n`;
+        }),
+      ];
+    })
+    .join("");
+}
+
+const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+
+/** @throws Failure `usage` where the file could not be written in the end. */
+export function checkMetricsFile(name: string, cwd: string): void {
+  const path = resolve(cwd, name);
+  const refuse = (why: string, hint: string, cause?: unknown): Failure =>
+    new Failure("usage", `--metrics-file ${cleanText(name, 300)} ${why}. Nothing was sent.`, { hint, cause });
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw refuse("is a folder", "Name a file in it, such as tickets.prom.");
+  try {
+    accessSync(dirname(path), constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const isMissing = errorCode(cause) === "ENOENT";
+    throw refuse(
+      `can't be written: ${isMissing ? "its folder does not exist" : "its folder can't be written"}`,
+      "Name a file in the folder that node_exporter reads (--collector.textfile.directory); it has to exist, and this user must be allowed to write there.",
+      cause,
+    );
+  }
+}
+
+/**
+ * Replaces the file as a whole, so that the collector never reads half of one; anybody may read it. After this resolves it is
+ * on disk.
+ *
+ * @throws Failure `storage`.
+ */
+export async function writeMetrics(name: string, cwd: string, metrics: Metrics): Promise<void> {
+  const path = resolve(cwd, name);
+  // The collector reads what ends in .prom.
+  const temporary = resolve(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  try {
+    {
+      await using file = await open(temporary, "w", 0o644);
+      await file.chmod(0o644);
+      await file.writeFile(metricsText(metrics));
+      await file.sync();
+    }
+    await rename(temporary, path);
+    await syncDirectory(dirname(path));
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw new Failure(
+      "storage",
+      `The metrics can't be written to ${cleanText(name, 300)} (${errorCode(cause) ?? "unknown reason"}).`,
+      { cause },
+    );
+  }
+}

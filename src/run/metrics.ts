@@ -1,0 +1,57 @@
+/** Numbers about an environment, for those who watch it. They come from its ledger, so a bad night does not lose the good ones. */
+
+import type { Environment } from "../config/environment.ts";
+import { Failure } from "../failure.ts";
+import { lastRunEnd, lastSuccess, type SendingEnd } from "../ledger/invocations.ts";
+import { openRuns, runsWithDoubts } from "../ledger/runs.ts";
+import { diskUseOf } from "./disk-use.ts";
+import { openLedgerToRead } from "./ledger-to-read.ts";
+import { countsOf } from "./status.ts";
+
+export interface Metrics {
+  readonly environment: string;
+  /** The last `stream` or `resume`; undefined before the first one. */
+  readonly last: SendingEnd | undefined;
+  /** Undefined where the ledger can't be read. */
+  readonly ledger: LedgerMetrics | undefined;
+}
+
+interface LedgerMetrics {
+  /** Undefined before the first one. */
+  readonly lastSuccess: string | undefined;
+  /** Actions in doubt that wait for a person. */
+  readonly doubts: number;
+  readonly unfinishedRuns: number;
+  readonly bytes: number;
+}
+
+/**
+ * @param last how the command ended that asks; without it, what the ledger has noted.
+ * @throws Failure where the ledger can't be read, unless `last` is given.
+ */
+export async function readMetrics(environment: Environment, last?: SendingEnd): Promise<Metrics> {
+  const { name } = environment;
+  try {
+    using ledger = openLedgerToRead(environment);
+    if (ledger === undefined)
+      return { environment: name, last, ledger: { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0 } };
+    let doubts = 0;
+    for (const run of runsWithDoubts(ledger)) {
+      const { inDoubt, inFlight } = await countsOf(ledger, run, environment);
+      doubts += inDoubt - inFlight;
+    }
+    return {
+      environment: name,
+      last: last ?? lastRunEnd(ledger),
+      ledger: {
+        lastSuccess: lastSuccess(ledger)?.endedAt,
+        doubts,
+        unfinishedRuns: openRuns(ledger).length,
+        bytes: diskUseOf(environment.ledgerPath).ledger,
+      },
+    };
+  } catch (cause) {
+    if (last === undefined || !(cause instanceof Failure)) throw cause;
+    return { environment: name, last, ledger: undefined };
+  }
+}

@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { checkMetricsFile, metricsText, writeMetrics } from "../../../src/commands/metrics-file.ts";
+import { Failure } from "../../../src/failure.ts";
+import type { Metrics } from "../../../src/run/metrics.ts";
+
+const NIGHT: Metrics = {
+  environment: "production",
+  last: {
+    ...{ endedAt: "2026-03-01T03:00:12.500Z", exitCode: 6, durationMs: 12_500 },
+    actions: { accepted: 5, rejected: 1, refused: 0, inDoubt: 2, settledByHand: 0, notSent: 4, alreadySent: 7 },
+  },
+  ledger: { lastSuccess: "2026-02-28T03:00:00.000Z", doubts: 2, unfinishedRuns: 1, bytes: 4096 },
+};
+
+const samplesIn = (text: string): readonly string[] => text.split("\n").filter((line) => /^[^#]/.test(line));
+
+function openFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-metrics-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+test("each metric has its help, its type and its environment", () => {
+  const text = metricsText(NIGHT);
+  expect(text).toMatch(/^# HELP \w+ [^\n]+\n# TYPE \w+ gauge\ntickets_/);
+  expect(samplesIn(text)).toEqual([
+    'tickets_last_success_timestamp_seconds{environment="production"} 1772247600',
+    'tickets_last_run_timestamp_seconds{environment="production"} 1772334012.5',
+    'tickets_last_run_exit_code{environment="production"} 6',
+    'tickets_last_run_duration_seconds{environment="production"} 12.5',
+    'tickets_last_run_actions{environment="production",outcome="accepted"} 5',
+    'tickets_last_run_actions{environment="production",outcome="rejected"} 1',
+    'tickets_last_run_actions{environment="production",outcome="refused"} 0',
+    'tickets_last_run_actions{environment="production",outcome="in_doubt"} 2',
+    'tickets_last_run_actions{environment="production",outcome="settled_by_hand"} 0',
+    'tickets_last_run_actions{environment="production",outcome="not_sent"} 4',
+    'tickets_last_run_actions{environment="production",outcome="already_sent"} 7',
+    'tickets_doubts{environment="production"} 2',
+    'tickets_unfinished_runs{environment="production"} 1',
+    'tickets_ledger_size_bytes{environment="production"} 4096',
+  ]);
+  const names = samplesIn(text).map((line) => line.split("{")[0]);
+  const typed = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
+  expect(typed).toEqual([...new Set(names)]);
+});
+
+test("what is not known is left out, and no success yet is 0", () => {
+  const last = { endedAt: "2026-03-01T03:00:00Z", exitCode: 5, durationMs: 10, actions: undefined };
+  expect(samplesIn(metricsText({ environment: "a", last, ledger: undefined }))).toEqual([
+    'tickets_last_run_timestamp_seconds{environment="a"} 1772334000',
+    'tickets_last_run_exit_code{environment="a"} 5',
+    'tickets_last_run_duration_seconds{environment="a"} 0.01',
+  ]);
+  const ledger = { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0 };
+  expect(samplesIn(metricsText({ environment: "a", last: undefined, ledger }))[0]).toBe(
+    'tickets_last_success_timestamp_seconds{environment="a"} 0',
+  );
+});
+
+test("labels are escaped", () => {
+  const text = metricsText({ environment: 'a"b\\c\nd', last: undefined, ledger: NIGHT.ledger });
+  expect(text).toContain('{environment="a\\"b\\\\c\\nd"}');
+});
+
+test("the file is replaced as a whole, and anybody may read it", async () => {
+  const folder = openFolder();
+  writeFileSync(join(folder, "t.prom"), "old", { mode: 0o600 });
+  const before = statSync(join(folder, "t.prom")).ino;
+  await writeMetrics("t.prom", folder, NIGHT);
+  expect(readFileSync(join(folder, "t.prom"), "utf8")).toBe(metricsText(NIGHT));
+  const { ino, mode } = statSync(join(folder, "t.prom"));
+  expect([ino === before, mode & 0o777]).toEqual([false, 0o644]);
+  expect(readdirSync(folder)).toEqual(["t.prom"]);
+});
+
+test("a file that could not be written in the end is refused before anything else", () => {
+  const folder = openFolder();
+  mkdirSync(join(folder, "d"));
+  expect(() => checkMetricsFile("d", folder)).toThrow("--metrics-file d is a folder. Nothing was sent.");
+  expect(() => checkMetricsFile("none/t.prom", folder)).toThrow("its folder does not exist");
+  expect(() => checkMetricsFile("d/t.prom", folder)).not.toThrow();
+});
+
+test("where it can't be written any more, nothing half is left", async () => {
+  const folder = openFolder();
+  mkdirSync(join(folder, "t.prom"));
+  const failure = await writeMetrics("t.prom", folder, NIGHT).catch((cause: unknown) => cause);
+  expect(failure).toBeInstanceOf(Failure);
+  expect(readdirSync(folder)).toEqual(["t.prom"]);
+});

@@ -1,0 +1,64 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { runOnEnd, withoutKeys } from "../../../src/commands/on-end.ts";
+
+const NEVER = new AbortController().signal;
+const ENOUGH_MS = 600_000;
+const keySource = { kind: "variable", name: "SHOP_KEY" } as const;
+
+function openFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-on-end-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** Runs a program of JavaScript. */
+function run(directory: string, text: string, limitMs = ENOUGH_MS, signal = NEVER): Promise<string | undefined> {
+  const onEnd = { command: [process.execPath, "-e", text, "an-argument"], directory };
+  const ended = { document: { exitCode: 6 }, exitCode: 6, env: { SHOP_KEY: "s3cret-key", PATH: process.env.PATH } };
+  return runOnEnd({ keySource, onEnd }, ended, signal, limitMs);
+}
+
+test("gets the summary, the exit code and its arguments, in the folder of the config, and never the key", async () => {
+  const folder = openFolder();
+  const program = `
+    const { SHOP_KEY, TICKETS_EXIT_CODE } = process.env;
+    const heard = { SHOP_KEY, TICKETS_EXIT_CODE, argument: process.argv[1], input: require("fs").readFileSync(0, "utf8") };
+    require("fs").writeFileSync("heard", JSON.stringify(heard));`;
+  expect(await run(folder, program)).toBeUndefined();
+  expect(JSON.parse(readFileSync(join(folder, "heard"), "utf8"))).toEqual({
+    ...{ TICKETS_EXIT_CODE: "6", argument: "an-argument", input: '{"exitCode":6}\n' },
+  });
+});
+
+test.each([
+  ["fails", "process.exit(3)", "ended with exit code 3"],
+  ["is killed", "process.kill(process.pid, 'SIGTERM')", "was killed (SIGTERM)"],
+])("one that %s is told in a line, without its arguments", async (_, program, why) => {
+  const told = await run(openFolder(), program);
+  expect(told).toBe(`onEnd: command ${process.execPath} ... ${why}. The run's result is not changed by that.`);
+});
+
+test("one that does not read its input is no failure", async () => {
+  expect(await run(openFolder(), "process.exit(0)")).toBeUndefined();
+});
+
+test("one that does not end is ended: after its time, or by a signal", async () => {
+  const forever = "setInterval(() => {}, 1000)";
+  expect(await run(openFolder(), forever, 1)).toContain("did not end within 0.001 s");
+  expect(await run(openFolder(), forever, ENOUGH_MS, AbortSignal.abort())).toContain("was ended by a signal");
+});
+
+test("one that is not there is told", async () => {
+  const onEnd = { command: ["no-such-program-anywhere"], directory: openFolder() };
+  const told = await runOnEnd({ keySource, onEnd }, { document: {}, exitCode: 0, env: {} }, NEVER);
+  expect(told).toContain("command no-such-program-anywhere was not found");
+});
+
+test("keys of every environment are left out, by name and by value", () => {
+  const env = { SHOP_KEY: "k1", TICKETS_LIVE_API_KEY: "k2", COPY: "k1", PHRASE: "p", SLACK_TOKEN: "t", EMPTY: "" };
+  const tls = { passphrase: { kind: "variable", name: "PHRASE" } } as const;
+  expect(withoutKeys(env, { keySource, tls })).toEqual({ SLACK_TOKEN: "t", EMPTY: "" });
+});
