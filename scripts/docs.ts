@@ -9,6 +9,7 @@ import { stringifyJson } from "../src/actions/json.ts";
 import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../src/actions/json-schema.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
+import { LOG_EVENTS, LOG_FIELDS, logJsonSchema } from "../src/commands/log-events.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
 import { CHUNK_EVENTS, type ChunkEvent } from "../src/ledger/chunks.ts";
 import { CHUNK_STATES } from "../src/ledger/states.ts";
@@ -21,7 +22,9 @@ export function generatedDocs(): ReadonlyMap<string, string> {
     ["docs/rules.md", rulesPage()],
     ["docs/fields.md", fieldsPage()],
     ["docs/ledger.md", withSection("docs/ledger.md", "A chunk's life", chunksSection())],
+    ["docs/watching.md", withSection("docs/watching.md", "Events", eventsSection())],
     ["docs/schema/config.schema.json", schemaFile(configJsonSchema())],
+    ["docs/schema/log.schema.json", schemaFile(logJsonSchema())],
     ["docs/schema/payload.schema.json", schemaFile(payloadJsonSchema())],
     ["docs/schema/promises.schema.json", schemaFile(promisesJsonSchema())],
   ]);
@@ -198,6 +201,23 @@ function chunksSection(): string {
 event creates the chunk; where none is given after it, the chunk is removed. A column without a value gets what comes with the event. ${GENERATED}
 
 ${table(["event", "from", "to", "writes", "when"], rows)}`;
+}
+
+function eventsSection(): string {
+  const events: readonly (readonly [string, { readonly when: string; readonly fields: readonly string[] }])[] =
+    Object.entries(LOG_EVENTS);
+  const rows = events.map(([name, { when, fields }]) => [code(name), cell(when), fields.map(code).join(", ")]);
+  const fields = Object.entries(LOG_FIELDS).map(([name, { type, meaning }]) => [
+    code(name),
+    type === "counts" ? "map of numbers" : type === "integer" ? "number" : type,
+    cell(meaning),
+  ]);
+  return `The names of events and fields are stable, and later versions may add some. A field that does not apply is left out. Every line has \`time\`, \`event\`, \`level\` and \`message\`,
+and \`environment\` and \`run\` once they are known. The events stand in the order of a run. \`command.ended\` is the last line of a command, unless stdout could not take its data. \`tickets schema log\` prints the [JSON Schema](schema/log.schema.json) of a line. ${GENERATED}
+
+${table(["event", "when", "fields beside those"], rows)}
+
+${table(["field", "type", "meaning"], fields)}`;
 }
 
 function page(title: string, ...parts: readonly string[]): string {

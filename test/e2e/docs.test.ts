@@ -12,6 +12,7 @@ const PAGES = {
   "docs/order.md": 2,
   "docs/rehearsal.md": 0,
   "docs/sandbox.md": 0,
+  "docs/watching.md": 3,
 };
 
 async function walkPage(page: string, notRun: number): Promise<void> {
