@@ -167,7 +167,7 @@ describe("what is loaded", () => {
   const OF_VERSION = ["main", "version", "text", "failure"];
   test.each([
     ["--version", [], OF_VERSION],
-    ["--help", ["commander"], [...OF_VERSION, "program", "wrap", "actions", "fields"]],
+    ["--help", ["commander"], [...OF_VERSION, "program", "log-line", "wrap", "actions", "fields"]],
   ])("by %s is the command line alone", async (flag, packages, own) => {
     const urls = await loadedBy([flag]);
     expect(packagesOf(urls)).toEqual(new Set(packages));

@@ -9,7 +9,7 @@ import { type Exchange, readExchange } from "../../../src/sending/answer.ts";
 import { openClient, type ServiceClient } from "../../../src/sending/client.ts";
 import { MAX_ANSWER_BYTES } from "../../../src/sending/content-codings.ts";
 import { createRunPromises } from "../../../src/sending/run-promises.ts";
-import { selfSigned } from "../../support/certificate.ts";
+import { issuedBy, selfSigned } from "../../support/certificate.ts";
 import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
 import { until } from "../../support/until.ts";
 
@@ -767,6 +767,17 @@ describe("through a proxy", () => {
       expect(proxy.connections[0]?.received).not.toContain("k3y-of-the-test");
     },
   );
+
+  test("the client certificate and the authorities of an environment are for the service", async () => {
+    const certificate = selfSigned(HOST);
+    const onRequest = (socket: Socket): unknown => socket.write(answerText("{}"));
+    const server = await startRaw({ tls: { ...certificate, ca: certificate.cert }, onRequest });
+    const proxy = await startProxy({ leadsTo: server.port });
+    const tls = { ...issuedBy(certificate), ca: certificate.cert };
+    const client = open(`https://${HOST}`, { tls, env: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` } });
+    expect(shape(await client.post(BODY, NEVER))).toMatchObject({ kind: "answer", status: 200, whole: true });
+    expect(proxy.asked).toEqual([`${HOST}:443`]);
+  });
 
   test("a proxy without a scheme is an http one", async () => {
     const server = await service();
