@@ -15,7 +15,10 @@ export function logLine(
   { event, ...fields }: LogEvent,
   place: { readonly environment?: string | undefined; readonly run?: string | undefined } = {},
 ): string {
-  const line = { time: new Date().toISOString(), event, level, ...place, ...fields, message: cleanLines(message) };
+  // What to do has a field of its own.
+  const hint = "hint" in fields && fields.hint !== undefined ? `\n${fields.hint}` : "";
+  const text = cleanLines(message.endsWith(hint) ? message.slice(0, message.length - hint.length) : message);
+  const line = { time: new Date().toISOString(), event, level, ...place, ...fields, message: text };
   return `${escapeUnseen(JSON.stringify(line))}\n`;
 }
 

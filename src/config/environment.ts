@@ -19,7 +19,7 @@ export type KeySource =
   | { readonly kind: "command"; readonly command: readonly string[]; readonly directory: string };
 
 /** A program with its arguments, run without a shell in this directory. */
-export interface OnEnd {
+interface OnEnd {
   readonly command: readonly string[];
   readonly directory: string;
 }

@@ -19,6 +19,11 @@ test("a line is one JSON object, with nothing in it that steers a terminal", () 
   });
 });
 
+test("what to do stands in its own field, and not in the words too", () => {
+  const line = logLine("error", "No file.\nName one.", { event: "failure", code: "usage", hint: "Name one." });
+  expect(JSON.parse(line)).toMatchObject({ message: "No file.", hint: "Name one." });
+});
+
 describe("the format where the command line can't be read", () => {
   test.each<[readonly string[], NodeJS.ProcessEnv, "pretty" | "json"]>([
     [[], {}, "pretty"],
