@@ -30,3 +30,21 @@ test.each([
 ] as const)("work under way is counted in words: %j", async (state, line) => {
   expect(await told(state)).toBe(`${line}\n`);
 });
+
+test("a log file that can't be written any more is told once, and nothing stops", async () => {
+  const written: string[] = [];
+  const stream = () => new PassThrough() as unknown as NodeJS.ReadStream & NodeJS.WriteStream; // no terminal, as a pipe is none
+  const stderr = stream().on("data", (text) => written.push(String(text)));
+  const answers = [undefined, "the disk is full"];
+  const logFile = { append: () => answers.shift(), [Symbol.dispose]: () => undefined };
+  const terminal = await openTerminal({
+    ...{ quiet: false, verbose: false, color: false, logFormat: "pretty", isOutputText: false, isOutputJson: false },
+    ...{ stdin: stream(), stdout: stream(), stderr, env: {}, logFile },
+    place: () => ({}),
+  });
+  for (const text of ["one", "two", "three"]) terminal.info(text);
+  terminal.log("for programs alone", { event: "chunk.sent" });
+  expect(written.join("")).toBe(
+    "one\nwarning: The log file can't be written any more (the disk is full). What follows is not in it.\ntwo\nthree\n",
+  );
+});
