@@ -39,6 +39,10 @@ export const statusCommand = (environment: Named, ...words: readonly string[]): 
 export const resultsCommand = (environment: Named, ...words: readonly string[]): string =>
   commandOf("results", words, environment);
 
+/** The command that writes the report of a run; a person names the file. */
+export const resultsReportCommand = (run: Run, environment: Named): string =>
+  resultsCommand(environment, run, "--report", "FILE.html");
+
 /** @param file as it is typed; without one, a person knows which. */
 export const importCommand = (environment: Named, file?: string): string =>
   resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));

@@ -69,7 +69,7 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 /** By command: flags, and an argument, that have an effect only beside one of these. */
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   status: { chunk: ["run"] },
-  results: { waitLock: ["import"] },
+  results: { waitLock: ["import"], report: ["run"] },
   settle: { first: ["chunk"] },
   query: { force: ["output"], safeCsv: ["output"] },
   env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
@@ -89,6 +89,7 @@ function refuseIdle(command: Command): void {
       });
 }
 
+const REPORT = "a page about it, as HTML in one file";
 const VANISHED = "name tickets that were sold earlier and are missing from this full export";
 
 /**
@@ -176,6 +177,7 @@ export function buildProgram(
     .option("--lanes <n>", "parallel requests, each for its own events, 1 to 64 (1)");
   pacing(stream)
     .option("-n, --dry-run", "everything but sending")
+    .option("--report <file>", REPORT)
     .option("--report-vanished", VANISHED)
     .option("--force", "set aside an output file that can't be appended to")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
@@ -188,6 +190,7 @@ export function buildProgram(
 
   answering(environment(input(program.command("validate"))))
     .description("check only")
+    .option("--report <file>", REPORT)
     .action((files: string[], flags: Flags) =>
       run(flags, async (options, context) =>
         (await import("../commands/validate.ts")).validate({ ...options, files }, context),
@@ -245,11 +248,13 @@ export function buildProgram(
     answering(environment(program.command("resume")))
       .argument("[run]", "run (the oldest unfinished one)")
       .description("go on with a run"),
-  ).action((name: string | undefined, flags: Flags) =>
-    run(flags, async (options, context) =>
-      (await import("../commands/resume.ts")).resume({ ...options, run: name }, context),
-    ),
-  );
+  )
+    .option("--report <file>", REPORT)
+    .action((name: string | undefined, flags: Flags) =>
+      run(flags, async (options, context) =>
+        (await import("../commands/resume.ts")).resume({ ...options, run: name }, context),
+      ),
+    );
 
   answering(environment(program.command("settle")))
     .argument("<run>", "run")
@@ -289,11 +294,13 @@ export function buildProgram(
     .option("-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)")
     .option("--force", "replace the file")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
+    .option("--report <file>", `${REPORT}; then promises are written only with --output`)
     .addOption(
       new Option("--import <file>", "refill a lost or restored ledger from a promises file").conflicts([
         "output",
         "force",
         "safeCsv",
+        "report",
       ]),
     )
     .option("--wait-lock <time>", "with --import: wait for a run to end, such as 10m")

@@ -56,7 +56,7 @@ const SWITCHES = [
 type TextFlag =
   | ("env" | "config" | "stateDir" | "source" | "inputFormat" | "encoding" | "output" | "import" | "reason")
   | ("chunkSize" | "lanes" | "rate" | "timeout" | "retries" | "maxDuration" | "waitLock" | "maxAge" | "olderThan")
-  | ("faults" | "keyEnv" | "logFile" | "metricsFile");
+  | ("faults" | "keyEnv" | "logFile" | "metricsFile" | "report");
 
 type CountFlag = "limit" | "maxProblems" | "maxInputBytes" | "chunk" | "first" | "port";
 
@@ -119,7 +119,7 @@ export async function runCommand(
     const showsPersons = verbose && logFormat === "pretty" && logFile === undefined;
     const surroundings = { cwd, env, stdin, stdout, isStdoutTaken: json, verbose: showsPersons };
     const signals = { stop, abort, hearSignals };
-    exitCode = await command(toOptions(flags), { ...surroundings, ...signals, reporter: terminal, trace });
+    exitCode = await command(toOptions(flags), { ...surroundings, ...signals, reporter: terminal, trace, version });
   } catch (thrown) {
     failure = firstThrown(thrown);
     explained = await explain(failure);

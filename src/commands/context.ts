@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { RunContext } from "../run/context.ts";
+import type { ReportNotes } from "./report-notes.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Trace } from "./trace.ts";
 
@@ -14,4 +15,8 @@ export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now
   /** Show values that name a person as they are. */
   readonly verbose: boolean;
   readonly trace: Trace;
+  /** Takes notes for a report, where one was asked for. */
+  readonly notes?: ReportNotes;
+  /** The program's version. */
+  readonly version: () => string;
 }

@@ -1,19 +1,47 @@
 /** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them. */
 
+import { existsSync } from "node:fs";
 import { cleanText, count, displayPath } from "../actions/text.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { type ImportSettings, importResults as importFile } from "../run/import.ts";
-import { type ResultsSettings, writeResults } from "../run/results.ts";
+import { reportPath, writeReport } from "../run/report-file.ts";
+import { noLedger, type ResultsSettings, writeResults } from "../run/results.ts";
+import { unknownRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
 
 export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings, "settings" | "to"> {
   readonly output?: string | undefined;
+  /** File for a page about the run; promises are written then only to a file that is named. */
+  readonly report?: string | undefined;
 }
 
 /** Writes the promises of a run again, from the ledger, in any format. Without a run: of all, oldest first. */
 export async function results(options: ResultsOptions, context: Context): Promise<number> {
+  if (options.report === undefined) return writePromises(options, context);
+  const { report: file, run, output } = options;
+  const path = await reportPath(context, file, { taken: [output], isToSend: false });
+  await reportRun(run ?? "", path, options, context);
+  return output === undefined ? EXIT_CODES.ok : writePromises(options, context);
+}
+
+/** Writes a page about one run, as the ledger knows it. */
+async function reportRun(run: string, path: string, options: ResultsOptions, context: Context): Promise<void> {
+  const { cwd, reporter } = context;
+  const { environment } = await loadSettings(runContextOf(context), options, "any");
+  const { runFigures } = await import("../run/report-figures.ts");
+  const { runReport } = await import("./report.ts");
+  const { reportPage } = await import("../outputs/report/page.ts");
+  if (!existsSync(environment.ledgerPath)) throw noLedger(environment, cwd);
+  const figures = await runFigures(environment, run);
+  if (figures === undefined) throw unknownRun(run, environment);
+  const problem = await writeReport(path, reportPage(runReport(figures, environment, context)));
+  if (problem !== undefined) throw problem;
+  reporter.info(`Report: ${displayPath(path, cwd)}`);
+}
+
+async function writePromises(options: ResultsOptions, context: Context): Promise<number> {
   const { reporter, cwd, stdout } = context;
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");

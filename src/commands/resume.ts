@@ -4,14 +4,22 @@ import { EXIT_CODES } from "../failure.ts";
 import { type ResumeSettings, resume as resumeRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
+import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
 
 export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, "settings" | "startedAt"> {
   readonly json: boolean;
+  /** File for a page about the run. */
+  readonly report?: string | undefined;
 }
 
-export async function resume(options: ResumeOptions, context: Context): Promise<number> {
+export function resume(options: ResumeOptions, context: Context): Promise<number> {
+  const asked = { report: options.report, verb: "resume", taken: [], isToSend: true };
+  return reported(asked, context, (noting) => resumeAndTell(options, noting));
+}
+
+async function resumeAndTell(options: ResumeOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
   const core = runContextOf(context);
@@ -24,6 +32,7 @@ export async function resume(options: ResumeOptions, context: Context): Promise<
   const { summary, environment } = end;
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   traceSummary(trace, summary);
+  context.notes?.ended(summary);
   if (environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;
 }

@@ -103,7 +103,7 @@ function eventOf(stop: Stop): LogEvent {
 }
 
 /** @param isFirst whether it is the first stop that is reported. */
-function tellStop(
+export function tellStop(
   { reporter, env }: Context,
   { environment, manifest }: RunEnd,
   { stop, whole }: RunStop,

@@ -6,6 +6,7 @@ import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import type { Context } from "./context.ts";
 import { tellNothingSent } from "./input-words.ts";
+import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
 
@@ -14,9 +15,22 @@ export interface StreamOptions extends EnvironmentOptions, Omit<StreamSettings, 
   readonly json: boolean;
   /** Don't ask before anything is sent. */
   readonly yes: boolean;
+  /** File for a page about the run. */
+  readonly report?: string | undefined;
 }
 
-export async function stream(options: StreamOptions, context: Context): Promise<number> {
+export function stream(options: StreamOptions, context: Context): Promise<number> {
+  const { report, files, output } = options;
+  const asked = {
+    report,
+    verb: options.dryRun ? "stream --dry-run" : "stream",
+    taken: [...files, output],
+    isToSend: true,
+  };
+  return reported(asked, context, (noting) => streamAndTell(options, noting));
+}
+
+async function streamAndTell(options: StreamOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const { reporter, trace } = context;
   trace.files = options.files;
@@ -39,6 +53,7 @@ export async function stream(options: StreamOptions, context: Context): Promise<
   tellEnding(result, options.files, context);
   const { summary } = result;
   traceSummary(trace, summary);
+  context.notes?.ended(summary);
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   if (settings.environment.kind === "sandbox") reporter.notice("SANDBOX: nothing left this machine.");
   return summary.exitCode;

@@ -17,27 +17,34 @@ import type { Reporter } from "./reporter.ts";
  * @param of `inFlight`: of those in doubt, how many a living process is sending; `waiting`: of those not sent, how many
  *   wait for what another run holds; `repeated`: of those already sent, how many only stand twice in their input.
  */
-export function describeActions(
-  actions: Summary["actions"],
-  {
-    inFlight = 0,
-    waiting = 0,
-    repeated = 0,
-  }: { readonly inFlight?: number; readonly waiting?: number; readonly repeated?: number } = {},
-): string {
-  const told = listOf({
-    accepted: actions.accepted,
-    rejected: actions.rejected,
-    refused: actions.refused,
-    "in doubt": actions.inDoubt - inFlight,
-    "in flight": inFlight,
-    "settled by hand": actions.settledByHand,
-    "not sent": actions.notSent,
-    ...sentParts(actions, repeated),
-  });
-  const among = listOf({ waiting, late: actions.late, superseded: actions.superseded });
-  const ofThese = among === "" ? "" : `; of those not sent ${among}`;
-  return `${count(actions.total, "action")}${told === "" ? "" : `: ${told}`}${ofThese}`;
+export function describeActions(actions: Summary["actions"], of: SmallerParts = {}): string {
+  const told = listOf(actionParts(actions, of));
+  return `${count(actions.total, "action")}${told === "" ? "" : `: ${told}`}${describeNotSent(actions, of)}`;
+}
+
+/** What the counts of a summary hold within themselves. */
+export interface SmallerParts {
+  readonly inFlight?: number;
+  readonly waiting?: number;
+  readonly repeated?: number;
+}
+
+/** The parts of all actions, by what became of them. */
+export const actionParts = (actions: Summary["actions"], { inFlight = 0, repeated = 0 }: SmallerParts) => ({
+  accepted: actions.accepted,
+  rejected: actions.rejected,
+  refused: actions.refused,
+  "in doubt": actions.inDoubt - inFlight,
+  "in flight": inFlight,
+  "settled by hand": actions.settledByHand,
+  "not sent": actions.notSent,
+  ...sentParts(actions, repeated),
+});
+
+/** `; of those not sent 3 late`; nothing where there is no more to say of them. */
+export function describeNotSent({ late, superseded }: Summary["actions"], { waiting = 0 }: SmallerParts): string {
+  const among = listOf({ waiting, late, superseded });
+  return among === "" ? "" : `; of those not sent ${among}`;
 }
 
 /** `2 rejected, 40 already sent`: every part that is not zero. */
@@ -57,10 +64,19 @@ export const describeSent = ({ actions, repeated }: Pick<PlanResult, "actions" |
   listOf(sentParts(actions, repeated));
 
 /** `26 rows: 23 mapped, 2 skipped, 1 held` */
-export function describeRows({ read, mapped, skipped, invalid, held, mended }: Summary["rows"]): string {
-  const parts = listOf({ mapped, skipped, invalid, held, mended });
-  return `${count(read, "row")}${parts === "" ? "" : `: ${parts}`}`;
+export function describeRows(rows: Summary["rows"]): string {
+  const parts = listOf(rowParts(rows));
+  return `${count(rows.read, "row")}${parts === "" ? "" : `: ${parts}`}`;
 }
+
+/** The parts of all rows. */
+export const rowParts = ({ mapped, skipped, invalid, held, mended }: Summary["rows"]) => ({
+  mapped,
+  skipped,
+  invalid,
+  held,
+  mended,
+});
 
 /** `1 row invalid, 2 held` */
 export function describeUnsentRows({ invalid, held }: RowCounts): string {
@@ -114,7 +130,10 @@ export function tellChanged(
 }
 
 /** `sales.csv:12 soldTicket T-11: price 20.00 → 25.00` */
-function describeChange({ source, line, action, subject, before, now }: ChangedAction, verbose: boolean): string {
+export function describeChange(
+  { source, line, action, subject, before, now }: ChangedAction,
+  verbose: boolean,
+): string {
   const value = (data: Readonly<Record<string, unknown>>, field: string): string => {
     const said = data[field];
     if (said === undefined) return "(none)";
@@ -151,7 +170,7 @@ export function tellVanished(
 }
 
 /** `T-12 of spring-gala, checked in, from sales.csv:13 of 2026-03-01` */
-function describeVanished({ ticketId, eventId, state, source, line, at }: VanishedTicket): string {
+export function describeVanished({ ticketId, eventId, state, source, line, at }: VanishedTicket): string {
   const from = source === undefined ? "" : `, from ${cleanText(source, 200)}:${line} of ${at?.slice(0, 10)}`;
   return `${cleanText(ticketId)} of ${cleanText(eventId)}${state === "checked-in" ? ", checked in" : ""}${from}`;
 }

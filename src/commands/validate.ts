@@ -8,20 +8,29 @@ import { type EnvironmentOptions, loadSettingsToCheck } from "../run/settings.ts
 import { validate as validateInput } from "../run/validate.ts";
 import type { Context } from "./context.ts";
 import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
+import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { describeRows } from "./summary.ts";
 import { traceChecked } from "./trace.ts";
 
 export interface ValidateOptions extends InputOptions, EnvironmentOptions {
   readonly json: boolean;
+  /** File for a page about what was found. */
+  readonly report?: string | undefined;
 }
 
-export async function validate(options: ValidateOptions, context: Context): Promise<number> {
+export function validate(options: ValidateOptions, context: Context): Promise<number> {
+  const asked = { report: options.report, verb: "validate", taken: options.files, isToSend: false };
+  return reported(asked, context, (noting) => validateAndTell(options, noting));
+}
+
+async function validateAndTell(options: ValidateOptions, context: Context): Promise<number> {
   const { reporter, verbose } = context;
   const core = runContextOf(context);
   context.trace.files = options.files;
   const checked = await validateInput(core, { ...options, settings: await loadSettingsToCheck(core, options) });
   traceChecked(context.trace, checked);
+  context.notes?.checkedAlone(checked);
   const { plan, problems } = checked;
   if (options.json) reporter.out(`${JSON.stringify(toDocument(checked, options.maxProblems))}\n`);
   tellProblems(reporter, problems, {

@@ -99,3 +99,35 @@ export function forgetDoubtedItems(
 ): void {
   ledger.run("DELETE FROM doubted_items WHERE run_no = ? AND seq >= ? AND seq < ?", runNo, first, first + count);
 }
+
+/** A try to send a chunk, as it is known afterwards. Times are milliseconds since 1970. */
+export interface Attempt {
+  readonly chunk: number;
+  /** Its number among those of the chunk, from 1. */
+  readonly attempt: number;
+  /** How many actions the chunk holds. */
+  readonly actions: number;
+  readonly from: number;
+  /** Undefined where no end is known: it is under way, or its process died. */
+  readonly to: number | undefined;
+  /** What the answer meant, or that none came. */
+  readonly class: string | undefined;
+  readonly httpStatus: number | undefined;
+}
+
+/** The attempts of a run in the order in which they began, one at a time: a run may have a million. */
+export function* attemptsOf(ledger: Ledger, runNo: number): Generator<Attempt> {
+  const sql = `SELECT attempts.chunk, attempt, count, started_at, ended_at, class, attempts.http_status
+    FROM attempts JOIN chunks USING (run_no, chunk) WHERE run_no = ? ORDER BY started_at, attempts.chunk, attempt`;
+  for (const row of ledger.iterate(sql, runNo)) {
+    yield {
+      chunk: Number(row.chunk),
+      attempt: Number(row.attempt),
+      actions: Number(row.count),
+      from: Date.parse(String(row.started_at)),
+      to: row.ended_at === null ? undefined : Date.parse(String(row.ended_at)),
+      class: row.class === null ? undefined : String(row.class),
+      httpStatus: row.http_status === null ? undefined : Number(row.http_status),
+    };
+  }
+}

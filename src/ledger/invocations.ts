@@ -181,3 +181,24 @@ function toEnd({ started_at, duration_ms, command, files, exit_code, error, run 
     durationMs: Number(duration_ms),
   };
 }
+
+/** How a command on a run went: when it began, how it ended, and which version it was. */
+export interface CommandOnRun {
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly command: string;
+  readonly exitCode: number;
+  readonly version: string;
+}
+
+/** The commands that are known to have carried a run out or gone on with it, oldest first. */
+export const commandsOnRun = (ledger: Ledger, run: string): readonly CommandOnRun[] =>
+  ledger
+    .all("SELECT started_at, duration_ms, command, exit_code, version FROM invocations WHERE run = ? ORDER BY id", run)
+    .map(({ started_at, duration_ms, command, exit_code, version }) => ({
+      startedAt: String(started_at),
+      durationMs: Number(duration_ms),
+      command: String(command),
+      exitCode: Number(exit_code),
+      version: String(version),
+    }));

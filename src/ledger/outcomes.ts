@@ -224,3 +224,43 @@ export function countByAction(ledger: Ledger, runNo: number): Readonly<Record<st
   const counts = ledger.all("SELECT action, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action", runNo);
   return Object.fromEntries(counts.map(({ action, n }) => [String(action), Number(n)]));
 }
+
+/** How many actions of a run had which outcome, by kind of action. */
+export const outcomesByAction = (
+  ledger: Ledger,
+  runNo: number,
+): readonly { readonly action: string; readonly outcome: Outcome; readonly actions: number }[] =>
+  ledger
+    .all(
+      "SELECT action, outcome, sum(actions) AS n FROM tallies WHERE run_no = ? GROUP BY action, outcome ORDER BY action",
+      runNo,
+    )
+    .map(({ action, outcome, n }) => ({
+      action: String(action),
+      outcome: String(outcome) as Outcome, // the table's CHECK holds it to these
+      actions: Number(n),
+    }));
+
+/** What the service said of each action that it rejected, in the order of the plan, one at a time. */
+export function* rejectionsOf(
+  ledger: Ledger,
+  runNo: number,
+): Generator<Pick<OutcomeRow, "seq" | "status" | "response">> {
+  const sql = `SELECT ${EXCEPTION_COLUMNS} FROM exceptions WHERE run_no = ? AND outcome = 'rejected' ORDER BY seq`;
+  for (const row of ledger.iterate(sql, runNo)) yield { seq: Number(row.seq), ...toException(row) };
+}
+
+/** As a planner writes it: in a text, no quote stands bare, so that only a key can look like this. */
+const PLAIN_EVENT = /[{,]"eventId":"([^"\\]*)"/;
+
+/** How many actions of a run that have an outcome name which event. */
+export function countByEvent(ledger: Ledger, runNo: number): ReadonlyMap<string | undefined, number> {
+  const counts = new Map<string | undefined, number>();
+  for (const block of blocksWithin(ledger, runNo))
+    for (let at = 0; at < block.count; at += 1) {
+      const { data } = block.sentAt(at);
+      const eventId = PLAIN_EVENT.exec(data)?.[1] ?? fieldsOf(data).eventId;
+      counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
+    }
+  return counts;
+}

@@ -86,7 +86,7 @@ function actionsOfLedger(
   }));
 }
 
-async function placedActions(plan: Plan, chunk: ChunkRecord): Promise<readonly PlacedAction[]> {
+export async function placedActions(plan: Plan, chunk: ChunkRecord): Promise<readonly PlacedAction[]> {
   return (await actionsOf(plan, chunk)).map(({ action, record: { input, line } }) => {
     return { source: plan.manifest.inputs[input]?.name ?? "", line, action };
   });

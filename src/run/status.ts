@@ -81,6 +81,16 @@ export async function status({ cwd }: RunContext, { settings, run: name }: Statu
   return { problem, hasLedger: true, lastSuccess: success, lastFailure: failure, runs, next };
 }
 
+/** The run of that name, as the next command would find it; undefined where the ledger does not know it. */
+export async function runStatus(
+  ledger: Ledger,
+  name: string,
+  environment: Environment,
+): Promise<RunStatus | undefined> {
+  const run = findRun(ledger, name);
+  return run && (await statusOf(ledger, run, environment));
+}
+
 /** One run, as the next command would find it. */
 async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunStatus> {
   const manifest = parseManifest(run.manifest);

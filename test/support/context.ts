@@ -73,6 +73,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
       },
       now: () => new Date("2026-12-01T00:00:00Z"),
       isStdoutTaken: false,
+      version: () => "0.0.0",
       verbose: false,
       stop: stopping.signal,
       hearSignals: () => undefined,

@@ -56,6 +56,7 @@ export async function validateFiles(
         reporter: { ...reporter, out: (text) => (out += text) },
         now: () => new Date("2026-12-01T00:00:00Z"),
         isStdoutTaken: false,
+        version: () => "0.0.0",
         verbose: false,
         stop: signal,
         hearSignals: nothing,

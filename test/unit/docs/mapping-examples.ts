@@ -183,6 +183,7 @@ export async function runWhole({
         },
         now: () => new Date("2026-12-01T00:00:00Z"),
         isStdoutTaken: false,
+        version: () => "0.0.0",
         verbose: false,
         stop: signal,
         hearSignals: nothing,

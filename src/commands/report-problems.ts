@@ -1,0 +1,183 @@
+/** The sections of a report that tell what checking found in an input. */
+
+import type { Problem } from "../actions/problem.ts";
+import { andMore, cleanText, count, number } from "../actions/text.ts";
+import type { Block, Group, Section, Table } from "../outputs/report/report.ts";
+import type { NamedRows } from "../plan/decide/waiting-rows.ts";
+import type { PlanResult } from "../plan/make-plan.ts";
+import type { CheckedInput } from "../run/checked-input.ts";
+import { ALL_RULES } from "../run/rules.ts";
+import type { Context } from "./context.ts";
+import { shown } from "./problems.ts";
+import { describeChange, describeVanished } from "./summary.ts";
+
+export function problemSections({ plan, problems }: CheckedInput, { verbose }: Context): readonly Section[] {
+  const groups = ruleGroups(problems, verbose);
+  return [
+    ...(groups.length === 0 ? [] : [{ id: "problems", title: "Problems", blocks: groups } satisfies Section]),
+    ...unsentSection(plan),
+    ...changedSection(plan, verbose),
+    ...vanishedSection(plan),
+    ...skippedSection(plan),
+  ];
+}
+
+/** Examples of all rules together, so that a page of many rules stays small. */
+const EXAMPLES = 150;
+const MOST_OF_RULE = 5;
+
+function ruleGroups({ tallies, kept }: CheckedInput["problems"], verbose: boolean): readonly Group[] {
+  const most = Math.max(1, Math.min(MOST_OF_RULE, Math.floor(EXAMPLES / Math.max(1, tallies.length))));
+  const examples = Map.groupBy(kept, ({ severity, rule }) => `${severity} ${rule}`);
+  const sorted = [...tallies].sort(
+    (one, other) => Number(other.severity === "error") - Number(one.severity === "error") || other.count - one.count,
+  );
+  return sorted.map(({ rule, severity, count: times, first, byAction }) => {
+    const found = examples.get(`${severity} ${rule}`) ?? [first];
+    const shownOnes = found.slice(0, most);
+    const hints = new Set(shownOnes.flatMap(({ hint }) => hint ?? []));
+    const kinds = [...byAction].sort(([, one], [, other]) => other - one);
+    const reason = ALL_RULES[rule]?.reason;
+    return {
+      kind: "group",
+      tone: severity === "error" ? "bad" : "warning",
+      title: rule,
+      amount: `${count(times, severity === "error" ? "error" : "warning")}${kinds.length < 2 ? "" : `: ${kinds.map(([action, of]) => `${number(of)} ${action}`).join(", ")}`}`,
+      blocks: [
+        ...(reason === undefined ? [] : [{ kind: "text", text: reason } as const]),
+        exampleTable(shownOnes, times, verbose),
+        ...[...hints].map((hint) => ({ kind: "text", text: `What to do: ${cleanText(hint, HINT_SHOWN)}` }) as const),
+      ],
+    } satisfies Group;
+  });
+}
+
+/** Code points of a remedy. */
+const HINT_SHOWN = 500;
+
+function exampleTable(examples: readonly Problem[], times: number, verbose: boolean): Table {
+  const more = times - examples.length;
+  return {
+    kind: "table",
+    caption: more > 0 ? `The first ${count(examples.length, "one").replace("1 ones", "one")}` : "Where",
+    columns: ["row", "field", "text", "what is wrong"].map((name) => ({ name })),
+    rows: examples.map(({ source, line, field, value, message }) => [
+      `${cleanText(source, 200)}:${line}`,
+      field === undefined ? "" : cleanText(field),
+      value === undefined ? "" : shown(field, value, verbose),
+      cleanText(message, 400),
+    ]),
+    more: more > 0 ? `… and ${number(more)} more.` : undefined,
+  };
+}
+
+/** Rows that wait: for a row that is invalid, or for another run. */
+function unsentSection({ heldFor, actions, waitingRows }: PlanResult): readonly Section[] {
+  const held: Table = {
+    kind: "table",
+    caption: "Rows that hold others; those are sent once it is mended",
+    columns: [{ name: "invalid row" }, { name: "rows held", isNumber: true }, { name: "the first of them" }],
+    rows: heldFor
+      .slice(0, LISTED)
+      .map(({ source, line, rows, first }) => [
+        `${cleanText(source, 200)}:${line}`,
+        number(rows),
+        `${first.slice(0, PLACES).map(placeOf).join(", ")}${andMore(rows - Math.min(PLACES, first.length))}`,
+      ]),
+    more: heldFor.length > LISTED ? `… and ${count(heldFor.length - LISTED, "more row")} that hold others.` : undefined,
+  };
+  const waiting = (why: string, of: number, { rows, first }: NamedRows): readonly Block[] =>
+    of === 0
+      ? []
+      : [
+          {
+            kind: "text",
+            text: `${count(of, "action")} ${of === 1 ? "is" : "are"} not sent, since ${why}: ${first.slice(0, PLACES).map(placeOf).join(", ")}${andMore(rows - Math.min(PLACES, first.length))}.`,
+          },
+        ];
+  const blocks: readonly Block[] = [
+    ...(heldFor.length === 0 ? [] : [held]),
+    ...waiting("another run may have sent or still send them", actions.pending, waitingRows.pending),
+    ...waiting("they wait for what another run holds", actions.waiting, waitingRows.waiting),
+  ];
+  return blocks.length === 0 ? [] : [{ id: "waiting", title: "Rows that wait", blocks }];
+}
+
+const placeOf = ({ source, line }: Pick<Problem, "source" | "line">): string => `${cleanText(source, 200)}:${line}`;
+
+/** Lines of a list, and places within one. */
+const LISTED = 25;
+const PLACES = 5;
+
+function changedSection({ actions, changed }: PlanResult, verbose: boolean): readonly Section[] {
+  if (actions.changed === 0) return [];
+  const messages = changed
+    .slice(0, LISTED)
+    .map((each) => ({ tone: "warning" as const, text: cleanText(describeChange(each, verbose), 600) }));
+  const more = actions.changed - messages.length;
+  return [
+    {
+      id: "changed",
+      title: "Changed since they were accepted",
+      blocks: [
+        {
+          kind: "text",
+          text: `${count(actions.changed, "action")}; not sent again. To change what is registered, send an update or a resale.`,
+        },
+        { kind: "messages", messages },
+        ...(more === 0 ? [] : [{ kind: "text", text: `… and ${number(more)} more.` } as const]),
+      ],
+    },
+  ];
+}
+
+function vanishedSection({ vanished }: PlanResult): readonly Section[] {
+  if (vanished === undefined) return [];
+  const messages = vanished.first
+    .slice(0, LISTED)
+    .map((each) => ({ tone: "warning" as const, text: describeVanished(each) }));
+  const more = vanished.count - messages.length;
+  const said =
+    vanished.count === 0
+      ? "None: the input holds every ticket that was sold earlier for its events and is still valid."
+      : `${count(vanished.count, "ticket")} of the input's events ${vanished.count === 1 ? "was" : "were"} sold earlier and ${vanished.count === 1 ? "is" : "are"} no longer in the input. Nothing was invalidated.`;
+  return [
+    {
+      id: "vanished",
+      title: "Vanished tickets",
+      blocks: [
+        { kind: "text", text: said },
+        ...(messages.length === 0 ? [] : [{ kind: "messages", messages } as const]),
+        ...(more === 0 ? [] : [{ kind: "text", text: `… and ${number(more)} more.` } as const]),
+      ],
+    },
+  ];
+}
+
+function skippedSection({ skipReasons, eventOnlyReasons }: PlanResult): readonly Section[] {
+  const table = (caption: string, reasons: ReadonlyMap<string, number>): readonly Table[] => {
+    const sorted = [...reasons].sort(([, one], [, other]) => other - one);
+    const rest = sorted.slice(LISTED);
+    if (sorted.length === 0) return [];
+    return [
+      {
+        kind: "table",
+        caption,
+        columns: [{ name: "reason" }, { name: "rows", isNumber: true }],
+        rows: sorted.slice(0, LISTED).map(([reason, times]) => [cleanText(reason, 300), number(times)]),
+        more:
+          rest.length === 0
+            ? undefined
+            : `… and ${count(rest.length, "more reason")}, of ${count(
+                rest.reduce((sum, [, times]) => sum + times, 0),
+                "row",
+              )}.`,
+      },
+    ];
+  };
+  const blocks = [
+    ...table("Rows that gave nothing", skipReasons),
+    ...table("Rows that gave only their event", eventOnlyReasons),
+  ];
+  return blocks.length === 0 ? [] : [{ id: "skipped", title: "Skipped rows", blocks }];
+}

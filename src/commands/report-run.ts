@@ -1,0 +1,209 @@
+/** The sections of a report that tell of a run: its requests, its actions, what was rejected, and what waits for a person. */
+
+import { actionSpec } from "../actions/actions.ts";
+import { decideChunkCommand, decideCommand, statusCommand } from "../actions/next-command.ts";
+import { cleanText, count, number } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
+import { durationText } from "../outputs/report/figures.ts";
+import type { Block, Command, Group, Section, Table, Tone } from "../outputs/report/report.ts";
+import type { EventCounts, Question, Rejections, RunFigures } from "../run/report-figures.ts";
+import type { PlacedAction } from "../run/run-details.ts";
+import { actionRange, chunkNumber, describeSettlement } from "./chunk-words.ts";
+import type { Context } from "./context.ts";
+import { idsOf, tellingFields } from "./telling-fields.ts";
+
+export function runSections(figures: RunFigures, environment: Environment, context: Context): readonly Section[] {
+  const { times, byAction, byEvent, rejections, questions } = figures;
+  return [
+    ...(questions.length === 0 ? [] : [doubtSection(figures, environment, context)]),
+    ...(rejections.groups.length === 0 ? [] : [rejectionSection(rejections)]),
+    ...(byAction.length === 0 ? [] : [actionSection(byAction, byEvent)]),
+    ...(times === undefined
+      ? []
+      : [{ id: "sending", title: "Sending", blocks: [{ kind: "times", times }] } satisfies Section]),
+    ...pastSection(figures),
+  ];
+}
+
+const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
+  accepted: "good",
+  rejected: "bad",
+  "settled by hand": "known",
+  "not sent": "warning",
+};
+
+function actionSection(byAction: RunFigures["byAction"], byEvent: EventCounts): Section {
+  const kinds = [...Map.groupBy(byAction, ({ action }) => action)].map(([name, outcomes]) => ({
+    name,
+    parts: outcomes.map(({ outcome, actions }) => ({
+      name: outcome,
+      value: actions,
+      tone: OUTCOME_TONES[outcome] ?? "plain",
+    })),
+  }));
+  const { first, others, unnamed } = byEvent;
+  const ofEvent = (name: string, value: number, tone: Tone = "known") => ({
+    name,
+    parts: [{ name: "actions", value, tone }],
+  });
+  const events = [
+    ...first.map(({ eventId, actions }) => ofEvent(cleanText(eventId), actions)),
+    ...(others.events === 0 ? [] : [ofEvent(`${count(others.events, "other event")}`, others.actions, "plain")]),
+    ...(unnamed === 0 ? [] : [ofEvent("no event named", unnamed, "plain")]),
+  ];
+  return {
+    id: "actions",
+    title: "Actions",
+    blocks: [
+      { kind: "bars", title: "Actions that have an outcome, by kind", bars: kinds },
+      { kind: "bars", title: "The same by event", bars: events },
+    ],
+  };
+}
+
+function rejectionSection({ groups, others }: Rejections): Section {
+  const blocks = groups.map(
+    ({ words, actions, examples }): Group => ({
+      kind: "group",
+      tone: "bad",
+      title: words,
+      amount: count(actions, "action"),
+      blocks: [
+        {
+          kind: "table",
+          caption: actions > examples.length ? `The first ${number(examples.length)} of them` : "Where they stand",
+          columns: [{ name: "row" }, { name: "action" }, { name: "id" }],
+          rows: examples.map(({ source, line, action, id }) => [
+            `${cleanText(source, 200)}:${line}`,
+            action,
+            cleanText(id),
+          ]),
+        },
+      ],
+    }),
+  );
+  const more: readonly Block[] =
+    others === 0
+      ? []
+      : [
+          {
+            kind: "text",
+            text: `… and ${count(others, "more action")} rejected in other words; the promises file has each answer.`,
+          },
+        ];
+  return { id: "rejected", title: "Rejected by the service", blocks: [...blocks, ...more] };
+}
+
+function doubtSection(
+  { run, questions, questionCount }: RunFigures,
+  environment: Environment,
+  { verbose }: Context,
+): Section {
+  const more = questionCount - questions.length;
+  return {
+    id: "doubts",
+    title: "To be decided",
+    blocks: [
+      {
+        kind: "text",
+        text: "It is not known whether the service has these actions. Nothing that could be one of them is sent until somebody has looked there and says so.",
+      },
+      ...questions.map((question) => questionGroup(question, run.run, environment, verbose)),
+      ...(more === 0 ? [] : [{ kind: "text", text: `… and ${count(more, "more chunk")}.` } as const]),
+      {
+        kind: "commands",
+        commands: [
+          { lead: "If the service has all of them", command: decideCommand(run.run, environment, "--sent") },
+          { lead: "If it has none of them", command: decideCommand(run.run, environment, "--not-sent") },
+        ],
+      },
+    ],
+  };
+}
+
+function questionGroup(
+  { chunk, whole, first }: Question,
+  run: string,
+  environment: Environment,
+  verbose: boolean,
+): Group {
+  const ofChunk: readonly Command[] = [
+    { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(chunk.chunk)) },
+    { lead: "If the service has this chunk", command: decideChunkCommand(run, chunk.chunk, environment, "--sent") },
+    { lead: "If it does not", command: decideChunkCommand(run, chunk.chunk, environment, "--not-sent") },
+  ];
+  const blocks: Group["blocks"] = [
+    ...(chunk.detail === undefined ? [] : [{ kind: "text", text: cleanText(chunk.detail, 300) } as const]),
+    ...(first.length === 0
+      ? [{ kind: "text", text: "Its actions can't be shown: the plan of the run is not there." } as const]
+      : [doubtfulTable(first, chunk.count, verbose)]),
+    { kind: "commands", commands: ofChunk },
+  ];
+  return {
+    kind: "group",
+    tone: "bad",
+    title: `Chunk ${chunkNumber(chunk, whole)} is ${chunk.state}`,
+    amount: `${count(chunk.count, "action")}: ${actionRange(chunk)}`,
+    blocks,
+  };
+}
+
+function doubtfulTable(first: readonly PlacedAction[], total: number, verbose: boolean): Table {
+  const fields = tellingFields(
+    first.map(({ action }) => action),
+    verbose,
+  );
+  const more = total - first.length;
+  return {
+    kind: "table",
+    caption: "Actions, and whether the service would take them a second time",
+    columns: ["row", "action", "ids", "fields", "a second time"].map((name) => ({ name })),
+    rows: first.map(({ source, line, action }, at) => [
+      `${cleanText(source, 200)}:${line}`,
+      action.action,
+      idsOf(action)
+        .map((id) => cleanText(id))
+        .join(" "),
+      (fields[at] ?? []).map(({ name, text }) => `${name} ${text}`).join(", "),
+      actionSpec(action.action).identity === "history" ? "registered twice" : "probably refused",
+    ]),
+    more: more === 0 ? undefined : `… and ${count(more, "more action")}.`,
+  };
+}
+
+/** Commands and decisions that are listed: the last ones. */
+const MOST_PAST = 40;
+
+/** What people and earlier commands did with the run. */
+function pastSection({ settlements, commands }: RunFigures): readonly Section[] {
+  const decided = settlements.slice(-MOST_PAST).map(({ chunk, ...how }) => ({
+    tone: "plain" as const,
+    text: `${chunk === undefined ? "The run" : `Chunk ${chunk}`} was settled ${describeSettlement(how)}`,
+  }));
+  const table: Table = {
+    kind: "table",
+    caption: "Commands that carried the run out",
+    columns: [
+      { name: "began" },
+      { name: "command" },
+      { name: "took", isNumber: true },
+      { name: "exit code", isNumber: true },
+      { name: "version" },
+    ],
+    rows: commands
+      .slice(-MOST_PAST)
+      .map(({ startedAt, command, durationMs, exitCode, version }) => [
+        startedAt,
+        command,
+        durationText(durationMs),
+        `${exitCode}`,
+        version,
+      ]),
+  };
+  if (decided.length + commands.length === 0) return [];
+  const blocks: readonly Block[] = [
+    ...(decided.length === 0 ? [] : [{ kind: "messages", messages: decided } as const]),
+    ...(commands.length === 0 ? [] : [table]),
+  ];
+  return [{ id: "past", title: "What happened to the run", blocks }];
+}

@@ -1,0 +1,32 @@
+/** Figures in words. */
+
+import { number } from "../../actions/text.ts";
+
+/** `850 ms`, `1.2 s`, `4 min 5 s`, `3 h 10 min`: what matters of a duration. */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${(ms / 1000).toFixed(1)} s`;
+  if (seconds < 3600) return joined([Math.floor(seconds / 60), "min"], [seconds % 60, "s"]);
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 48 * 60) return joined([Math.floor(minutes / 60), "h"], [minutes % 60, "min"]);
+  const hours = Math.round(minutes / 60);
+  return joined([Math.floor(hours / 24), "d"], [hours % 24, "h"]);
+}
+
+const joined = (whole: readonly [number, string], rest: readonly [number, string]): string =>
+  [whole, rest]
+    .filter(([value]) => value > 0)
+    .map(([value, unit]) => `${number(value)} ${unit}`)
+    .join(" ");
+
+/** `25 %`, `0.4 %`, `under 0.1 %`: one that is not zero never reads like it, nor does one that is not all read like all. */
+export function shareText(value: number, total: number): string {
+  if (total === 0 || value === 0) return "0 %";
+  const percent = (100 * value) / total;
+  if (value === total) return "100 %";
+  if (percent < 0.1) return "under 0.1 %";
+  if (percent > 99.9) return "over 99.9 %";
+  const text = percent < 10 || percent > 99 ? percent.toFixed(1) : String(Math.round(percent));
+  return `${text} %`;
+}

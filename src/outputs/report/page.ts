@@ -1,0 +1,201 @@
+/** A report as one HTML page that needs nothing else: no network, no script. */
+
+import { createHash } from "node:crypto";
+import { count, number } from "../../actions/text.ts";
+import { requestLegend, requestTimes, stackedBar, swatch, throughput } from "./charts.ts";
+import { durationText, shareText } from "./figures.ts";
+import { Html, html, NOTHING } from "./html.ts";
+import type { Bars, Block, Command, Count, Group, Report, Section, Table } from "./report.ts";
+import type { RequestMark, SendingTimes } from "./sending-times.ts";
+import { STYLE } from "./style.ts";
+
+/** How each of our reports begins: only a file that does is replaced. */
+export const REPORT_MARK = "<!doctype html>\n<!-- a report of tickets; the next one of this name replaces it -->\n";
+
+/** Nothing is loaded and nothing is run; only the page's own style counts. */
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'`;
+
+export function reportPage(report: Report): string {
+  const { title, made, verdict, counts, sections } = report;
+  const page = html`<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${new Html(POLICY)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<header>
+<h1>${title}</h1>
+<p class="made">${made}</p>
+${navigation(sections)}
+</header>
+<main>
+<div class="verdict ${verdict.tone}"><p>${verdict.text}</p>${verdict.lines.map((line) => html`<p>${line}</p>`)}${commands(verdict.commands)}</div>
+${counts.length === 0 ? NOTHING : html`<div class="counts">${counts.map(countCard)}</div>`}
+${sections.map(sectionOf)}
+</main>
+<footer><p>Made by tickets. This page loads nothing and runs no script.</p></footer>
+</body>
+</html>
+`;
+  return REPORT_MARK + page.text;
+}
+
+const navigation = (sections: readonly Section[]): Html =>
+  sections.length < 2
+    ? NOTHING
+    : html`<nav aria-label="Sections"><ul>${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>`;
+
+/** A whole, its parts, and their sum. */
+function countCard({ unit, total, parts, notes }: Count): Html {
+  const rows = parts.map(
+    ({ name, value, tone }) =>
+      html`<tr><th scope="row">${swatch(tone)} ${name}</th><td class="n">${number(value)}</td><td class="n">${shareText(value, total)}</td></tr>`,
+  );
+  const table =
+    parts.length === 0
+      ? NOTHING
+      : html`${stackedBar(parts, total)}<table><caption>${unit} by what became of them</caption><thead><tr><th scope="col">part</th><th scope="col" class="n">${unit}</th><th scope="col" class="n">share</th></tr></thead><tbody>${rows}</tbody><tfoot><tr><th scope="row">all</th><td class="n">${number(total)}</td><td class="n">${shareText(total, total)}</td></tr></tfoot></table>`;
+  return html`<section class="count"><h2>${count(total, unit.replace(/s$/, ""))}</h2>${table}${notes.map((note) => html`<p class="more">${note}</p>`)}</section>`;
+}
+
+const sectionOf = ({ id, title, blocks }: Section): Html =>
+  html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</section>`;
+
+function blockOf(block: Block, id: string): Html {
+  switch (block.kind) {
+    case "text":
+      return html`<p>${block.text}</p>`;
+    case "messages":
+      return html`<ul class="messages">${block.messages.map(({ tone, text }) => html`<li class="${tone}">${lines(text)}</li>`)}</ul>`;
+    case "commands":
+      return commands(block.commands);
+    case "table":
+      return tableOf(block);
+    case "bars":
+      return barsOf(block);
+    case "times":
+      return timesOf(block.times, id);
+    case "group":
+      return groupOf(block, id);
+  }
+}
+
+/** A message of several lines keeps them, although line ends are among what is escaped. */
+const lines = (text: string): Html =>
+  new Html(
+    text
+      .split("\n")
+      .map((line) => html`${line}`.text)
+      .join("\n"),
+  );
+
+const commands = (all: readonly Command[]): Html =>
+  html`${all.map(({ lead, command }) => html`<div class="command">${lead}: <code>${command}</code></div>`)}`;
+
+/** What is wider than the page is scrolled, also by keyboard. */
+function tableOf({ caption, columns, rows, more }: Table): Html {
+  const kinds = columns.map(({ isNumber = false }) => (isNumber ? new Html(' class="n"') : NOTHING));
+  const head = columns.map(({ name }, at) => html`<th scope="col"${kinds[at] ?? NOTHING}>${name}</th>`);
+  const body = rows.map((row) => {
+    const cells = row.map((cell, at) => {
+      const kind = kinds[at] ?? NOTHING;
+      return at === 0 ? html`<th scope="row"${kind}>${cell}</th>` : html`<td${kind}>${cell}</td>`;
+    });
+    return html`<tr>${cells}</tr>`;
+  });
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>${more === undefined ? NOTHING : html`<p class="more">${more}</p>`}`;
+}
+
+function barsOf({ title, bars }: Bars): Html {
+  const sum = (parts: Bars["bars"][number]["parts"]): number => parts.reduce((all, { value }) => all + value, 0);
+  const longest = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
+  const tones = new Map(
+    bars.flatMap(({ parts }) => parts.filter(({ value }) => value > 0).map(({ name, tone }) => [name, tone])),
+  );
+  const rows = bars.map(({ name, parts }) => {
+    const told = parts.filter(({ value }) => value > 0);
+    const words = told.map((part) => `${number(part.value)} ${part.name}`).join(", ");
+    return html`<tr><th scope="row">${name}</th><td>${stackedBar(told, longest)}<span class="more">${tones.size > 1 ? words : ""}</span></td><td class="n">${number(sum(parts))}</td></tr>`;
+  });
+  const legend =
+    tones.size > 1
+      ? html`<ul class="legend">${[...tones].map(([name, tone]) => html`<li>${swatch(tone)} ${name}</li>`)}</ul>`
+      : NOTHING;
+  return html`<table class="bars"><caption>${title}</caption><thead><tr><th scope="col">name</th><th scope="col">amount</th><th scope="col" class="n">actions</th></tr></thead><tbody>${rows}</tbody></table>${legend}`;
+}
+
+function groupOf({ tone, title, amount, blocks }: Group, id: string): Html {
+  return html`<div class="group ${tone}"><h3>${title}<span>${amount}</span></h3>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</div>`;
+}
+
+/** Pictures of requests and throughput, and the same as figures. */
+function timesOf(times: SendingTimes, id: string): Html {
+  const { requests, busyMs, medianMs, slowestMs, slowestChunk, again, answeredActions, marks, ends } = times;
+  const waited =
+    again.requests === 0
+      ? ""
+      : ` ${count(again.requests, "request")} came after another one of the same chunk, with ${durationText(again.waitedMs)} between them in all, ${durationText(again.longestMs)} at most.`;
+  const rate = Math.round((1000 * answeredActions) / Math.max(1, busyMs));
+  const one = requests === 1;
+  const took = one
+    ? `It took ${durationText(slowestMs)}.`
+    : `Half of them took up to ${durationText(medianMs)}; the slowest, of chunk ${slowestChunk}, ${durationText(slowestMs)}.`;
+  const table: Table = {
+    kind: "table",
+    caption: "Requests in the order in which they began",
+    columns: [
+      { name: "began after" },
+      ...["chunks", "requests", "actions answered", "mean", "slowest", "not taken", "unknown"].map((name) => ({
+        name,
+        isNumber: true,
+      })),
+    ],
+    rows: marks.map(figuresOf),
+  };
+  const answers: Table = {
+    kind: "table",
+    caption: "What became of the requests",
+    columns: [{ name: "answer" }, { name: "requests", isNumber: true }],
+    rows: ends
+      .slice(0, ENDS_SHOWN)
+      .map((end) => [
+        `${end.class ?? "no answer known"}${end.httpStatus === undefined ? "" : `, HTTP ${end.httpStatus}`}`,
+        number(end.requests),
+      ]),
+  };
+  return html`<p>${count(requests, "request")} in ${durationText(busyMs)}, ${number(rate)} actions a second. ${took}${waited}</p>
+<figure><figcaption>How long the requests took, over the time of sending</figcaption>${requestTimes(times, `${id}-requests`)}${requestLegend(times)}</figure>
+<figure><figcaption>Answered actions a second, over the time of sending</figcaption>${throughput(times, `${id}-rate`)}</figure>
+${tableOf(answers)}
+<details><summary>The figures of both pictures</summary>${tableOf(table)}</details>`;
+}
+
+/** Kinds of answers: a service knows few. */
+const ENDS_SHOWN = 12;
+
+function figuresOf({
+  from,
+  chunks: [first, last],
+  requests,
+  actions,
+  meanMs,
+  slowestMs,
+  notTaken,
+  unknown,
+}: RequestMark): readonly string[] {
+  return [
+    durationText(from),
+    first === last ? `${first}` : `${first} to ${last}`,
+    number(requests),
+    number(actions),
+    durationText(meanMs),
+    durationText(slowestMs),
+    number(notTaken),
+    number(unknown),
+  ];
+}

@@ -1,0 +1,91 @@
+/** What a report says: texts and figures, in the order in which they are read. Texts are as they are meant; the page escapes them. */
+
+import type { SendingTimes } from "./sending-times.ts";
+
+/** What a colour stands for; the words beside it say the same. */
+export type Tone = "good" | "known" | "plain" | "warning" | "bad";
+
+export interface Report {
+  readonly title: string;
+  /** When, where and by what it was made. */
+  readonly made: string;
+  readonly verdict: Verdict;
+  /** Wholes and their parts, which add up. */
+  readonly counts: readonly Count[];
+  readonly sections: readonly Section[];
+}
+
+interface Verdict {
+  readonly tone: Tone;
+  readonly text: string;
+  /** What else there is to know at once. */
+  readonly lines: readonly string[];
+  readonly commands: readonly Command[];
+}
+
+/** A command that a person may type next. */
+export interface Command {
+  readonly lead: string;
+  readonly command: string;
+}
+
+export interface Count {
+  /** `rows`, `actions` */
+  readonly unit: string;
+  readonly total: number;
+  readonly parts: readonly Part[];
+  readonly notes: readonly string[];
+}
+
+export interface Part {
+  readonly name: string;
+  readonly value: number;
+  readonly tone: Tone;
+}
+
+export interface Section {
+  /** Of its heading, to be linked to. */
+  readonly id: string;
+  readonly title: string;
+  readonly blocks: readonly Block[];
+}
+
+export type Block =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "messages"; readonly messages: readonly Message[] }
+  | { readonly kind: "commands"; readonly commands: readonly Command[] }
+  | Table
+  | Bars
+  | { readonly kind: "times"; readonly times: SendingTimes }
+  | Group;
+
+export interface Message {
+  readonly tone: Tone;
+  readonly text: string;
+}
+
+export interface Table {
+  readonly kind: "table";
+  readonly caption: string;
+  readonly columns: readonly { readonly name: string; readonly isNumber?: boolean }[];
+  readonly rows: readonly (readonly string[])[];
+  /** What is not listed. */
+  readonly more?: string | undefined;
+}
+
+/** Amounts beside each other, each with its parts. */
+export interface Bars {
+  readonly kind: "bars";
+  readonly title: string;
+  readonly bars: readonly { readonly name: string; readonly parts: readonly Part[] }[];
+}
+
+/** Something with a heading of its own, open to be read. */
+export interface Group {
+  readonly kind: "group";
+  readonly tone: Tone;
+  readonly title: string;
+  /** Beside the title: how often. */
+  readonly amount: string;
+  readonly blocks: readonly Exclude<Block, Group>[];
+}

@@ -1,0 +1,90 @@
+/** The file of a report: where it may stand, looked at before anything is sent, and how it is written. */
+
+import { constants, existsSync } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { displayPath, quoted } from "../actions/text.ts";
+import { Failure } from "../failure.ts";
+import { readBeginning } from "../outputs/output-file.ts";
+import type { RunContext } from "./context.ts";
+import { writeFileWhole } from "./results.ts";
+
+/**
+ * The absolute path of a report that can be written.
+ *
+ * @param taken other files of the command, which a report must not replace.
+ * @throws Failure `usage` for a file that is no earlier report, and a folder that is missing or can't be written.
+ */
+export async function reportPath(
+  { cwd }: Pick<RunContext, "cwd">,
+  file: string,
+  { taken, isToSend }: { readonly taken: readonly (string | undefined)[]; readonly isToSend: boolean },
+): Promise<string> {
+  try {
+    return await placeOf(cwd, file, taken);
+  } catch (cause) {
+    if (!isToSend || !(cause instanceof Failure)) throw cause;
+    throw new Failure(cause.code, `${cause.message} Nothing was sent.`, { hint: cause.hint, cause: cause.cause });
+  }
+}
+
+async function placeOf(cwd: string, file: string, taken: readonly (string | undefined)[]): Promise<string> {
+  if (!/\.html?$/i.test(file))
+    throw usage(
+      `--report ${quoted(file, 200)} does not end in .html.`,
+      "A report is an HTML page: name a file such as report.html.",
+    );
+  const path = resolve(cwd, file);
+  const shown = displayPath(path, cwd);
+  if (taken.some((other) => other !== undefined && other !== "-" && resolve(cwd, other) === path))
+    throw usage(`--report ${shown} is also the file of another flag or an input.`, ANOTHER);
+  const folder = dirname(path);
+  const found = await stat(folder).catch(() => undefined);
+  if (!found?.isDirectory())
+    throw usage(
+      `--report ${shown}: ${found === undefined ? "there is no folder" : "no folder is"} ${displayPath(folder, cwd)}.`,
+      "Create it, or name another file.",
+    );
+  await access(folder, constants.W_OK).catch((cause: unknown) => {
+    throw usage(`--report ${shown}: the folder ${displayPath(folder, cwd)} is not writable.`, ANOTHER, cause);
+  });
+  await refuseStranger(path, shown);
+  return path;
+}
+
+const ANOTHER = "Name another file with --report.";
+
+const usage = (message: string, hint: string, cause?: unknown): Failure =>
+  new Failure("usage", message, { hint, cause });
+
+/** Only an earlier report and an empty file are replaced. */
+async function refuseStranger(path: string, shown: string): Promise<void> {
+  if (!existsSync(path)) return;
+  const found = await stat(path);
+  if (found.isDirectory()) throw usage(`--report ${shown} is a folder.`, ANOTHER);
+  if (!found.isFile() || found.size === 0) return; // a device or a pipe takes what is written
+  const { REPORT_MARK } = await import("../outputs/report/page.ts");
+  const beginning = await readBeginning(path, Buffer.byteLength(REPORT_MARK)).catch((cause: unknown) => {
+    throw usage(`--report ${shown} can't be read, so it is not known what it is.`, ANOTHER, cause);
+  });
+  if (beginning !== REPORT_MARK)
+    throw usage(
+      `--report ${shown} is not replaced: it is no report of tickets.`,
+      "Name another file, or move this one away.",
+    );
+}
+
+/**
+ * Writes a report whole or not at all. What a run came to does not depend on it.
+ *
+ * @returns why it could not be written.
+ */
+export async function writeReport(path: string, page: string): Promise<Failure | undefined> {
+  try {
+    await writeFileWhole(path, [page]);
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof Failure) return cause;
+    throw cause;
+  }
+}
