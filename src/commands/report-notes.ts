@@ -77,7 +77,8 @@ export function takeNotes(reporter: Reporter): {
         if (event.kind === "input checked") noted = { ...noted, checked: event.checked };
         if (event.kind === "run ended") noted = { ...noted, end: event.end };
         const before = isListening;
-        if (event.kind === "input checked") isListening = false; // problems have a section of their own
+        // Both have sections of their own.
+        if (event.kind === "input checked" || event.kind === "input understood") isListening = false;
         say();
         isListening = before;
       },

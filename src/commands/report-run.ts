@@ -12,17 +12,21 @@ import { actionRange, chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { idsOf, tellingFields } from "./telling-fields.ts";
 
-export function runSections(figures: RunFigures, environment: Environment, context: Context): readonly Section[] {
+export function runSections(
+  figures: RunFigures,
+  environment: Environment,
+  context: Context,
+): { readonly toDecide: readonly Section[]; readonly came: readonly Section[] } {
   const { times, byAction, byEvent, rejections, questions } = figures;
-  return [
-    ...(questions.length === 0 ? [] : [doubtSection(figures, environment, context)]),
-    ...(rejections.groups.length === 0 ? [] : [rejectionSection(rejections)]),
-    ...(byAction.length === 0 ? [] : [actionSection(byAction, byEvent)]),
-    ...(times === undefined
-      ? []
-      : [{ id: "sending", title: "Sending", blocks: [{ kind: "times", times }] } satisfies Section]),
-    ...pastSection(figures),
-  ];
+  const sending: readonly Section[] =
+    times === undefined ? [] : [{ id: "sending", title: "Sending", blocks: [{ kind: "times", times }] }];
+  return {
+    toDecide: [
+      ...(questions.length === 0 ? [] : [doubtSection(figures, environment, context)]),
+      ...(rejections.groups.length === 0 ? [] : [rejectionSection(rejections)]),
+    ],
+    came: [...(byAction.length === 0 ? [] : [actionSection(byAction, byEvent)]), ...sending, ...pastSection(figures)],
+  };
 }
 
 const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
@@ -108,7 +112,9 @@ function doubtSection(
         kind: "text",
         text: "It is not known whether the service has these actions. Nothing that could be one of them is sent until somebody has looked there and says so.",
       },
-      ...questions.map((question) => questionGroup(question, run.run, environment, verbose)),
+      ...questions.map((question) =>
+        questionGroup(question, run.run, environment, { isOnly: questionCount === 1, verbose }),
+      ),
       ...(more === 0 ? [] : [{ kind: "text", text: `… and ${count(more, "more chunk")}.` } as const]),
       {
         kind: "commands",
@@ -125,12 +131,17 @@ function questionGroup(
   { chunk, whole, first }: Question,
   run: string,
   environment: Environment,
-  verbose: boolean,
+  { isOnly, verbose }: { readonly isOnly: boolean; readonly verbose: boolean },
 ): Group {
+  const { chunk: chunkNo } = chunk;
   const ofChunk: readonly Command[] = [
-    { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(chunk.chunk)) },
-    { lead: "If the service has this chunk", command: decideChunkCommand(run, chunk.chunk, environment, "--sent") },
-    { lead: "If it does not", command: decideChunkCommand(run, chunk.chunk, environment, "--not-sent") },
+    { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(chunkNo)) },
+    ...(isOnly
+      ? []
+      : [
+          { lead: "If the service has this chunk", command: decideChunkCommand(run, chunkNo, environment, "--sent") },
+          { lead: "If it does not", command: decideChunkCommand(run, chunkNo, environment, "--not-sent") },
+        ]),
   ];
   const blocks: Group["blocks"] = [
     ...(chunk.detail === undefined ? [] : [{ kind: "text", text: cleanText(chunk.detail, 300) } as const]),
@@ -141,9 +152,10 @@ function questionGroup(
   ];
   return {
     kind: "group",
-    tone: "bad",
-    title: `Chunk ${chunkNumber(chunk, whole)} is ${chunk.state}`,
-    amount: `${count(chunk.count, "action")}: ${actionRange(chunk)}`,
+    tone: "doubt",
+    // A process that is not there any more will not learn the answer.
+    title: `Chunk ${chunkNumber(chunk, whole)} is ${chunk.state === "sending" ? "in doubt" : chunk.state}`,
+    amount: actionRange(chunk),
     blocks,
   };
 }

@@ -36,6 +36,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
   const environment = noted.end?.environment ?? opened?.environment;
   const run = summary?.run ?? undefined;
   const figures = run === undefined || environment === undefined ? undefined : await runFigures(environment, run);
+  const ofRun = figures && environment && runSections(figures, environment, context);
   const exitCode = failure === undefined ? (ended.exitCode ?? EXIT_CODES.ok) : EXIT_CODES[failure.code];
   const small: SmallerParts = {
     ...(noted.end !== undefined && { waiting: noted.end.left.waiting }),
@@ -63,8 +64,9 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
     counts: countsOf(summary, checked?.plan, small),
     sections: [
       ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
-      ...(figures === undefined || environment === undefined ? [] : runSections(figures, environment, context)),
+      ...(ofRun?.toDecide ?? []),
       ...(checked === undefined ? [] : problemSections(checked, context)),
+      ...(ofRun?.came ?? []),
       ...(noted.said.length === 0 ? [] : [saidSection(noted)]),
       ...inputSections(checked?.plan ?? noted.end?.manifest, noted),
       factSection(about),
@@ -75,6 +77,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
 /** What the ledger knows of a run. */
 export function runReport(figures: RunFigures, environment: Environment, context: Context): Report {
   const { run, summary, manifest, counts, waiting } = figures;
+  const ofRun = runSections(figures, environment, context);
   const ended =
     run.endedAt === undefined
       ? []
@@ -109,8 +112,9 @@ export function runReport(figures: RunFigures, environment: Environment, context
     verdict: runVerdict(figures, environment),
     counts: countsOf(summary, undefined, { inFlight: counts.inFlight, waiting, repeated: manifest.repeated }),
     sections: [
-      ...runSections(figures, environment, context),
+      ...ofRun.toDecide,
       ...(errors + warnings === 0 ? [] : [problems]),
+      ...ofRun.came,
       ...inputSections(manifest, undefined),
       factSection(about),
     ],
@@ -163,6 +167,7 @@ const TONES: Readonly<Record<number, Tone>> = {
   [EXIT_CODES.ok]: "good",
   [EXIT_CODES["finished-with-rejects"]]: "warning",
   [EXIT_CODES["stopped-early"]]: "warning",
+  [EXIT_CODES["in-doubt"]]: "doubt",
 };
 
 const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>> = {
@@ -174,8 +179,8 @@ const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>
         : "Finished, but some rows or actions are left open.",
   stopped: (exitCode) =>
     exitCode === EXIT_CODES["in-doubt"]
-      ? "Stopped: it is not known what became of some actions."
-      : "Stopped before the end.",
+      ? "It is not known what became of some actions."
+      : "The run stopped before its end.",
   "nothing new": () => "Nothing new: nothing was sent.",
   invalid: () => "The input is invalid: nothing was sent.",
   "dry run": () => "Dry run: nothing was sent.",
@@ -212,7 +217,7 @@ function runVerdict({ run, summary, counts, questions }: RunFigures, environment
     };
   if (undecided > 0 || questions.length > 0)
     return {
-      tone: "bad",
+      tone: "doubt",
       text: "It is not known what became of some actions; a person has to decide.",
       lines: [],
       commands: [{ lead: NEXT["in doubt"], command: summary.next ?? settleCommand(run.run, environment) }],
@@ -236,8 +241,8 @@ const PART_TONES: Readonly<Record<string, Tone>> = {
   mended: "known",
   accepted: "good",
   rejected: "bad",
-  refused: "bad",
-  "in doubt": "bad",
+  refused: "doubt",
+  "in doubt": "doubt",
   "in flight": "warning",
   "settled by hand": "known",
   "not sent": "warning",
@@ -279,7 +284,7 @@ function saidSection({ said, unnoted }: Noted): Section {
     ({ tone, text }): Message => ({ tone, text: text.length > SAID_SHOWN ? `${text.slice(0, SAID_SHOWN)}…` : text }),
   );
   const more = unnoted === 0 ? [] : [{ kind: "text", text: `… and ${count(unnoted, "more message")}.` } as const];
-  return { id: "said", title: "What was said", blocks: [{ kind: "messages", messages }, ...more] };
+  return { id: "messages", title: "Messages", blocks: [{ kind: "messages", messages }, ...more] };
 }
 
 /** Characters of a message in a report. */
@@ -369,7 +374,7 @@ const factSection = (facts: readonly Fact[]): Section => ({
     {
       kind: "table",
       caption: "What it is about",
-      columns: [{ name: "" }, { name: "" }],
+      columns: [{ name: "what" }, { name: "value" }],
       rows: facts.map(([name, value]) => [name, value]),
     },
   ],

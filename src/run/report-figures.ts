@@ -6,7 +6,7 @@ import { attemptsOf } from "../ledger/attempts.ts";
 import { type CommandOnRun, commandsOnRun } from "../ledger/invocations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { countByEvent, outcomeAt, outcomesByAction, rejectionsOf } from "../ledger/outcomes.ts";
-import { type ChunkRecord, openQuestions, type RunRecord, wholeOf } from "../ledger/runs.ts";
+import { type ChunkRecord, chunksOf, openQuestions, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
 import type { Outcome } from "../ledger/states.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
@@ -79,7 +79,9 @@ export async function runFigures(environment: Environment, run: string): Promise
   const status = ledger && (await runStatus(ledger, run, environment));
   if (ledger === undefined || status === undefined) return undefined;
   const { runNo } = status.run;
-  const questions = openQuestions(ledger, runNo);
+  // What a process was sending that is not there any more will be in doubt.
+  const lost = status.counts.inFlight === 0 ? chunksOf(ledger, runNo, "sending") : [];
+  const questions = [...openQuestions(ledger, runNo), ...lost].toSorted((one, other) => one.first - other.first);
   return {
     ...status,
     times: sendingTimes(() => attemptsOf(ledger, runNo)),

@@ -3,7 +3,7 @@
 import { scaleLinear } from "d3-scale";
 import { area, curveStepAfter } from "d3-shape";
 import { number } from "../../actions/text.ts";
-import { type Html, html, NOTHING } from "./html.ts";
+import { type Html, html } from "./html.ts";
 import type { Part } from "./report.ts";
 import type { RequestEnd, SendingTimes } from "./sending-times.ts";
 
@@ -15,7 +15,7 @@ const FORMS = ["wide", "narrow"] as const satisfies readonly Form[];
 const HEIGHT = 170;
 const MARGIN = { top: 12, right: 10, bottom: 26, left: 52 };
 
-const TONES: Readonly<Record<RequestEnd, string>> = { answered: "good", "not taken": "warning", unknown: "bad" };
+const TONES: Readonly<Record<RequestEnd, string>> = { answered: "good", "not taken": "warning", unknown: "doubt" };
 
 /** Parts of a whole in one line; the words stand beside it. */
 export function stackedBar(parts: readonly Part[], total: number): Html {
@@ -59,7 +59,7 @@ export function throughput(times: SendingTimes, id: string): Html {
       .digits(1);
     const path = shape([...times.rates, times.rates.at(-1) ?? 0]) ?? "";
     return html`<path d="${path}" class="fill-known"/>${cutsOf(times, x, plot)}`;
-  })({ busyMs: times.busyMs, highest, unitOf: () => ({ per: 1, unit: "a second" }) });
+  })({ busyMs: times.busyMs, highest, unitOf: () => ({ per: 1, unit: "" }) });
 }
 
 interface Plot {
@@ -101,24 +101,21 @@ function drawAxes(width: number, { busyMs, highest, unitOf }: Axes, draw: (plot:
     y.domain().map((value) => value / upward.per),
     [bottom, MARGIN.top],
   );
-  const lines = yTicks
-    .ticks(4)
-    .map(
-      (tick) =>
-        html`<line x1="${left}" x2="${right}" y1="${round(yTicks(tick))}" y2="${round(yTicks(tick))}" class="grid"/><text x="${left - 6}" y="${round(yTicks(tick) + 4)}" text-anchor="end">${tickText(tick)}</text>`,
-    );
-  const times = xTicks
-    .ticks(width > 500 ? 8 : 4)
-    .map(
-      (tick) =>
-        html`<line x1="${round(xTicks(tick))}" x2="${round(xTicks(tick))}" y1="${bottom}" y2="${bottom + 4}" class="axis"/><text x="${round(xTicks(tick))}" y="${bottom + 17}" text-anchor="${tick === 0 ? "start" : xTicks(tick) > right - 20 ? "end" : "middle"}">${tickText(tick)}${tick === 0 ? ` ${across.unit}` : ""}</text>`,
-    );
-  const unit =
-    upward.unit === "a second"
-      ? NOTHING
-      : html`<text x="${left - 6}" y="${bottom + 17}" text-anchor="end">${upward.unit}</text>`;
+  const upTicks = yTicks.ticks(4);
+  const lines = upTicks.map((tick, at) => {
+    const place = round(yTicks(tick));
+    const unit = at === upTicks.length - 1 ? upward.unit : "";
+    return html`<line x1="${left}" x2="${right}" y1="${place}" y2="${place}" class="grid"/><text x="${left - 6}" y="${place + 4}" text-anchor="end">${tickText(tick)}${unit}</text>`;
+  });
+  const acrossTicks = xTicks.ticks(width > 500 ? 8 : 4);
+  const times = acrossTicks.map((tick, at) => {
+    const place = round(xTicks(tick));
+    const anchor = tick === 0 ? "start" : place > right - 20 ? "end" : "middle";
+    const unit = at === acrossTicks.length - 1 ? across.unit : "";
+    return html`<line x1="${place}" x2="${place}" y1="${bottom}" y2="${bottom + 4}" class="axis"/><text x="${place}" y="${bottom + 17}" text-anchor="${anchor}">${tickText(tick)}${unit}</text>`;
+  });
   const plot: Plot = { x: (ms) => x(ms), y: (value) => y(value), left, right, bottom };
-  return html`${lines}${draw(plot)}<line x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}" class="axis"/>${times}${unit}`;
+  return html`${lines}${draw(plot)}<line x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}" class="axis"/>${times}`;
 }
 
 /** Long breaks that are left out. */
@@ -133,10 +130,10 @@ const cutsOf = ({ cuts }: SendingTimes, x: Plot["x"], { bottom }: Omit<Plot, "x"
 const CUTS_SHOWN = 20;
 
 function timeUnit(ms: number): Unit {
-  if (ms < 2000) return { per: 1, unit: "ms" };
-  if (ms < 180_000) return { per: 1000, unit: "s" };
-  if (ms < 3 * 3_600_000) return { per: 60_000, unit: "min" };
-  return { per: 3_600_000, unit: "h" };
+  if (ms < 2000) return { per: 1, unit: " ms" };
+  if (ms < 180_000) return { per: 1000, unit: " s" };
+  if (ms < 3 * 3_600_000) return { per: 60_000, unit: " min" };
+  return { per: 3_600_000, unit: " h" };
 }
 
 const tickText = (tick: number): string => (Number.isInteger(tick) ? number(tick) : String(Number(tick.toFixed(2))));
@@ -148,7 +145,7 @@ export function requestLegend({ marks, cuts }: SendingTimes): Html {
   const entries = [
     ...(marks.some(({ end }) => end === "answered") ? [legend("good", "answered")] : []),
     ...(marks.some(({ notTaken }) => notTaken > 0) ? [legend("warning", "not taken, and tried again")] : []),
-    ...(marks.some(({ unknown }) => unknown > 0) ? [legend("bad", "refused or in doubt")] : []),
+    ...(marks.some(({ unknown }) => unknown > 0) ? [legend("doubt", "refused or in doubt")] : []),
     ...(marks.some(({ requests }) => requests > 1)
       ? [html`<li>full colour: mean; faint: slowest of a group</li>`]
       : []),

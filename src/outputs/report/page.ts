@@ -164,7 +164,7 @@ function timesOf(times: SendingTimes, id: string): Html {
     rows: ends
       .slice(0, ENDS_SHOWN)
       .map((end) => [
-        `${end.class ?? "no answer known"}${end.httpStatus === undefined ? "" : `, HTTP ${end.httpStatus}`}`,
+        `${ANSWERS[end.class ?? ""] ?? end.class ?? "no answer known"}${end.httpStatus === undefined ? "" : `, HTTP ${end.httpStatus}`}`,
         number(end.requests),
       ]),
   };
@@ -174,6 +174,13 @@ function timesOf(times: SendingTimes, id: string): Html {
 ${tableOf(answers)}
 <details><summary>The figures of both pictures</summary>${tableOf(table)}</details>`;
 }
+
+/** What the ledger calls an answer, where a reader would call it otherwise. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  settled: "answered",
+  retry: "sent again, since the environment says that it was not taken",
+  "not sent": "not reached",
+};
 
 /** Kinds of answers: a service knows few. */
 const ENDS_SHOWN = 12;

@@ -3,7 +3,7 @@
 import type { SendingTimes } from "./sending-times.ts";
 
 /** What a colour stands for; the words beside it say the same. */
-export type Tone = "good" | "known" | "plain" | "warning" | "bad";
+export type Tone = "good" | "known" | "plain" | "warning" | "doubt" | "bad";
 
 export interface Report {
   readonly title: string;

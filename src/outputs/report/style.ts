@@ -1,7 +1,7 @@
 /** The style of a report: light and dark as the reader has it, wide and narrow, and on paper. */
 export const STYLE = `
-:root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--ink:#1b1f24;--soft:#57606a;--line:#d5dae1;--link:#0a58b0;--good:#1f7a3d;--known:#3565b5;--plain:#8b949e;--warning:#b3690a;--bad:#c02a2a}
-@media (prefers-color-scheme:dark){:root{--back:#12161b;--card:#1b2128;--ink:#e7ebf0;--soft:#a3adb8;--line:#343c46;--link:#7db4f5;--good:#4fb871;--known:#76a3ea;--plain:#79838e;--warning:#e0a044;--bad:#f2766d}}
+:root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--ink:#1b1f24;--soft:#57606a;--line:#d5dae1;--link:#0a58b0;--good:#1f7a3d;--known:#3565b5;--plain:#8b949e;--warning:#b3690a;--doubt:#7a3fc4;--bad:#c02a2a}
+@media (prefers-color-scheme:dark){:root{--back:#12161b;--card:#1b2128;--ink:#e7ebf0;--soft:#a3adb8;--line:#343c46;--link:#7db4f5;--good:#4fb871;--known:#76a3ea;--plain:#79838e;--warning:#e0a044;--doubt:#b794f6;--bad:#f2766d}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--back);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
@@ -19,7 +19,7 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:0;mar
 .verdict{margin:1.25rem 0 0;padding:.75rem 1rem;border-left:.4rem solid var(--plain);background:var(--card);border-radius:0 .4rem .4rem 0}
 .verdict p:first-child{font-size:1.125rem;font-weight:600;margin-top:0}
 .verdict>:last-child{margin-bottom:0}
-.verdict.good{border-color:var(--good)}.verdict.known{border-color:var(--known)}.verdict.warning{border-color:var(--warning)}.verdict.bad{border-color:var(--bad)}
+.verdict.good{border-color:var(--good)}.verdict.known{border-color:var(--known)}.verdict.warning{border-color:var(--warning)}.verdict.doubt{border-color:var(--doubt)}.verdict.bad{border-color:var(--bad)}
 .counts{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:1.25rem;margin-top:1.5rem}
 .count{background:var(--card);border-radius:.4rem;padding:1rem}
 .count h2{border:0;margin:0;padding:0;font-size:1.5rem;font-variant-numeric:tabular-nums}
@@ -46,10 +46,12 @@ code{font:.875em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono
 details{margin:.75rem 0}
 summary{cursor:pointer;color:var(--link);font-size:.9375rem}
 .group{border:1px solid var(--line);border-left:.3rem solid var(--plain);border-radius:.4rem;padding:.6rem .9rem;margin:.75rem 0}
-.group.warning{border-left-color:var(--warning)}.group.bad{border-left-color:var(--bad)}
+.group.warning{border-left-color:var(--warning)}.group.doubt{border-left-color:var(--doubt)}.group.bad{border-left-color:var(--bad)}
 .group h3{margin:0;display:flex;flex-wrap:wrap;gap:0 1rem;justify-content:space-between;overflow-wrap:anywhere}
 .group h3 span{font-weight:400;color:var(--soft);font-size:.9375rem}
-.bars th{width:10rem}.bars td{width:auto}.bars .n{width:6rem}
+.bars{table-layout:fixed;margin-bottom:1rem}.bars th{width:12rem}.bars th+th,.bars td{width:auto}.bars .n,.bars th.n{width:6rem}
+.bars .more{display:block}
+.scroll th,.scroll td{overflow-wrap:break-word;max-width:24rem}
 .bars .bar{margin-top:.4rem}
 figure{margin:1rem 0}
 figcaption{margin-bottom:.25rem}
@@ -57,18 +59,20 @@ figcaption{margin-bottom:.25rem}
 .chart text{fill:var(--soft);font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 .chart.narrow{display:none}
 .grid{stroke:var(--line)}.axis{stroke:var(--soft)}.cut{stroke:var(--ink);stroke-dasharray:3 3}
-.fill-good{fill:var(--good)}.fill-known{fill:var(--known)}.fill-plain{fill:var(--plain)}.fill-warning{fill:var(--warning)}.fill-bad{fill:var(--bad)}
+.fill-good{fill:var(--good)}.fill-known{fill:var(--known)}.fill-plain{fill:var(--plain)}.fill-warning{fill:var(--warning)}.fill-doubt{fill:var(--doubt)}.fill-bad{fill:var(--bad)}
 .faint{opacity:.35}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:0;margin:.25rem 0}
 @media (max-width:40rem){
 main,header,footer{padding-left:1rem;padding-right:1rem}
 .chart.wide{display:none}.chart.narrow{display:block}
-.bars th{width:6.5rem}.bars .n{width:4.5rem}
+.bars th{width:7rem}.bars .n,.bars th.n{width:4.5rem}
 th,td{padding-right:.5rem}
 table{font-size:.875rem}
+.scroll th,.scroll td{max-width:15rem}
+.scroll td:not(.n){min-width:6rem}
 }
 @media print{
-:root{color-scheme:light;--back:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--link:#000;--good:#1f7a3d;--known:#3565b5;--plain:#8b949e;--warning:#b3690a;--bad:#c02a2a}
+:root{color-scheme:light;--back:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--link:#000;--good:#1f7a3d;--known:#3565b5;--plain:#8b949e;--warning:#b3690a;--doubt:#7a3fc4;--bad:#c02a2a}
 body{font-size:10pt}
 main,header,footer{max-width:none;padding:0}
 nav{display:none}
