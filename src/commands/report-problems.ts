@@ -59,7 +59,7 @@ function exampleTable(examples: readonly Problem[], times: number, verbose: bool
   const more = times - examples.length;
   return {
     kind: "table",
-    caption: more > 0 ? `The first ${count(examples.length, "one").replace("1 ones", "one")}` : "Where",
+    caption: more > 0 ? `The first${examples.length === 1 ? "" : ` ${examples.length}`}` : "Where",
     columns: ["row", "field", "text", "what is wrong"].map((name) => ({ name })),
     rows: examples.map(({ source, line, field, value, message }) => [
       `${cleanText(source, 200)}:${line}`,

@@ -70,7 +70,7 @@ function rejectionSection({ groups, others }: Rejections): Section {
     ({ words, actions, examples }): Group => ({
       kind: "group",
       tone: "bad",
-      title: words,
+      title: words.replace(/^rejected by the service: /, ""),
       amount: count(actions, "action"),
       blocks: [
         {

@@ -1,7 +1,7 @@
 /** A report in words: what a command came to, or what the ledger knows of a run. */
 
 import { hostname, release } from "node:os";
-import { resumeCommand, settleCommand } from "../actions/next-command.ts";
+import { resumeCommand, settleCommand, validateCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
@@ -66,7 +66,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
       ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
       ...(ofRun?.toDecide ?? []),
       ...(checked === undefined ? [] : problemSections(checked, context)),
-      ...(ofRun?.came ?? []),
+      ...(ofRun?.came ?? (checked === undefined ? [] : checkedActions(checked.plan))),
       ...(noted.said.length === 0 ? [] : [saidSection(noted)]),
       ...inputSections(checked?.plan ?? noted.end?.manifest, noted),
       factSection(about),
@@ -95,17 +95,6 @@ export function runReport(figures: RunFigures, environment: Environment, context
     ...outputFacts(summary, context),
     ...machineFacts(context),
   ];
-  const { errors, warnings } = manifest.problems;
-  const problems: Section = {
-    id: "problems",
-    title: "Problems",
-    blocks: [
-      {
-        kind: "text",
-        text: `When the run was planned, ${count(errors, "error")} and ${count(warnings, "warning")} were found. The ledger keeps how many; the report of the command itself, or a check of the same input, shows each.`,
-      },
-    ],
-  };
   return {
     title: `Run ${run.run} · ${environment.name}`,
     made: `as the ledger knew it at ${new Date().toISOString()} · ${context.verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
@@ -113,12 +102,44 @@ export function runReport(figures: RunFigures, environment: Environment, context
     counts: countsOf(summary, undefined, { inFlight: counts.inFlight, waiting, repeated: manifest.repeated }),
     sections: [
       ...ofRun.toDecide,
-      ...(errors + warnings === 0 ? [] : [problems]),
+      ...countedProblems(manifest, environment),
       ...ofRun.came,
       ...inputSections(manifest, undefined),
       factSection(about),
     ],
   };
+}
+
+/** The ledger keeps how many problems there were; only a check shows each. */
+function countedProblems({ problems, inputs, options }: Manifest, environment: Environment): readonly Section[] {
+  const { errors, warnings } = problems;
+  if (errors + warnings === 0) return [];
+  const files = inputs.map(({ name }) => name);
+  const check: Command = { lead: "To see each", command: validateCommand(files, options.flags ?? [], environment) };
+  const text = `When the run was planned, checking found ${count(errors, "error")} and ${count(warnings, "warning")}. The ledger keeps only how many.`;
+  const commands = files.includes("-") ? [] : [check];
+  return [
+    {
+      id: "problems",
+      title: "Problems",
+      blocks: [
+        { kind: "text", text },
+        { kind: "commands", commands },
+      ],
+    },
+  ];
+}
+
+/** Actions of an input of which nothing was sent. */
+function checkedActions({ byAction }: PlanResult): readonly Section[] {
+  const bars = Object.entries(byAction).map(([name, value]) => ({
+    name,
+    parts: [{ name: "actions", value, tone: "known" as const }],
+  }));
+  if (bars.length === 0) return [];
+  return [
+    { id: "actions", title: "Actions", blocks: [{ kind: "bars", title: "Actions of the valid rows, by kind", bars }] },
+  ];
 }
 
 /** What an exit code says, in short (docs/cli.md, Exit codes). */

@@ -1,7 +1,7 @@
 /** The file of a report: where it may stand, looked at before anything is sent, and how it is written. */
 
-import { constants, existsSync } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, lstat, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { displayPath, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
@@ -34,9 +34,11 @@ async function placeOf(cwd: string, file: string, taken: readonly (string | unde
       `--report ${quoted(file, 200)} does not end in .html.`,
       "A report is an HTML page: name a file such as report.html.",
     );
-  const path = resolve(cwd, file);
-  const shown = displayPath(path, cwd);
-  if (taken.some((other) => other !== undefined && other !== "-" && resolve(cwd, other) === path))
+  const named = resolve(cwd, file);
+  const shown = displayPath(named, cwd);
+  // What a link leads to is replaced, and the link stays.
+  const path = await realpath(named).catch(() => named);
+  if (taken.some((other) => other !== undefined && other !== "-" && resolve(cwd, other) === named))
     throw usage(`--report ${shown} is also the file of another flag or an input.`, ANOTHER);
   const folder = dirname(path);
   const found = await stat(folder).catch(() => undefined);
@@ -59,8 +61,10 @@ const usage = (message: string, hint: string, cause?: unknown): Failure =>
 
 /** Only an earlier report and an empty file are replaced. */
 async function refuseStranger(path: string, shown: string): Promise<void> {
-  if (!existsSync(path)) return;
-  const found = await stat(path);
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined && (await lstat(path).catch(() => undefined))?.isSymbolicLink())
+    throw usage(`--report ${shown} is a link to a file that does not exist.`, "Name another file, or remove the link.");
+  if (found === undefined) return;
   if (found.isDirectory()) throw usage(`--report ${shown} is a folder.`, ANOTHER);
   if (!found.isFile() || found.size === 0) return; // a device or a pipe takes what is written
   const { REPORT_MARK } = await import("../outputs/report/page.ts");

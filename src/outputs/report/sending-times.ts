@@ -93,7 +93,7 @@ export function sendingTimes(attempts: () => Iterable<Attempt>): SendingTimes | 
     busyMs,
     requests,
     answeredActions: answered.reduce((sum, { actions }) => sum + actions, 0),
-    medianMs: lasted.toSorted()[Math.floor(requests / 2)] ?? 0,
+    medianMs: lasted.toSorted()[Math.floor((requests - 1) / 2)] ?? 0,
     ...{ slowestMs, slowestChunk },
     again: again.total(),
     marks: marks.all(),

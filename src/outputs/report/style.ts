@@ -69,7 +69,7 @@ main,header,footer{padding-left:1rem;padding-right:1rem}
 th,td{padding-right:.5rem}
 table{font-size:.875rem}
 .scroll th,.scroll td{max-width:15rem}
-.scroll td:not(.n){min-width:6rem}
+.scroll td:not(.n){min-width:8rem}
 }
 @media print{
 :root{color-scheme:light;--back:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--link:#000;--good:#1f7a3d;--known:#3565b5;--plain:#8b949e;--warning:#b3690a;--doubt:#7a3fc4;--bad:#c02a2a}

@@ -1,0 +1,353 @@
+/** What a report says of real runs: the numbers of the summary, and the words of the terminal. */
+
+import { existsSync } from "node:fs";
+import { lstat, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { prune } from "../../../src/commands/prune.ts";
+import { type ResultsOptions, results } from "../../../src/commands/results.ts";
+import { settle } from "../../../src/commands/settle.ts";
+import { validate } from "../../../src/commands/validate.ts";
+import { Failure } from "../../../src/failure.ts";
+import { REPORT_MARK } from "../../../src/outputs/report/page.ts";
+import { type Field, makeContext, openField, settleOptions } from "../../support/context.ts";
+import type { Summary } from "../../support/counts.ts";
+
+const EVENTS =
+  "eventId,eventName,currency,shopUrl,startTime\nspring,Spring Gala,EUR,https://shop.example/,1777658400\n";
+const sale = (at: number, price = "20.00"): string => `spring,T-${at},anna.schmidt@example.org,${price},1777000000\n`;
+const sales = (count: number): string =>
+  `eventId,ticketId,userId,price,orderTime\n${Array.from({ length: count }, (_, at) => sale(at + 1)).join("")}`;
+
+async function openNight(settings = ""): Promise<Field> {
+  const field = await openField(settings);
+  await field.write("events.csv", EVENTS);
+  await field.write("sales.csv", sales(20));
+  return field;
+}
+
+const FILES = ["events.csv", "sales.csv"];
+
+/** Text as a reader sees it. */
+const textOf = (page: string): string =>
+  page
+    .replace(/<(?:style|title|desc)[^>]*>[\s\S]*?<\/(?:style|title|desc)>/g, "")
+    .replace(/<[^>]*>/g, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+    .replace(/\s+/g, " ");
+
+/** The counts of a page by their names, and that they add up. */
+function countsOf(page: string): Readonly<Record<"rows" | "actions", Readonly<Record<string, number>>>> {
+  const cards = [...page.matchAll(/<section class="count">([\s\S]*?)<\/section>/g)].map(([, card = ""]) => {
+    const parts = [...card.matchAll(/<tr><th scope="row">([\s\S]*?)<\/th><td class="n">([\d,]+)<\/td>/g)].map(
+      ([, name = "", value = ""]) => [textOf(name).trim(), Number(value.replaceAll(",", ""))] as const,
+    );
+    if (parts.length === 0) return {}; // what was only checked has no outcome
+    const { all, ...others } = Object.fromEntries(parts);
+    expect(Object.values(others).reduce((sum, value) => sum + value, 0)).toBe(all);
+    return { all: all ?? 0, ...others };
+  });
+  return { rows: cards[0] ?? {}, actions: cards[1] ?? {} };
+}
+
+/** The page says what the summary says. */
+function expectSameCounts(page: string, { rows, actions }: Summary): void {
+  const { read, ...parts } = rows;
+  const shown = (of: Readonly<Record<string, number>>) =>
+    Object.fromEntries(Object.entries(of).filter(([, n]) => n > 0));
+  expect(countsOf(page).rows).toEqual({ all: read, ...shown(parts) });
+  expect(countsOf(page).actions).toEqual({
+    all: actions.total,
+    ...shown({
+      accepted: actions.accepted,
+      rejected: actions.rejected,
+      refused: actions.refused,
+      "in doubt": actions.inDoubt,
+      "settled by hand": actions.settledByHand,
+      "not sent": actions.notSent,
+      "already sent": actions.alreadySent,
+    }),
+  });
+}
+
+async function resultsOf(field: Field, options: Partial<ResultsOptions>) {
+  const asked = makeContext(field.folder, field.env);
+  const exitCode = await results({ force: false, safeCsv: false, flags: {}, ...options }, asked.context);
+  return { exitCode, said: asked.said(), out: asked.out() };
+}
+
+const refusal = async (work: Promise<unknown>): Promise<Failure> => {
+  const thrown = await work.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  if (!(thrown instanceof Failure)) throw new Error("it was not refused", { cause: thrown });
+  return thrown;
+};
+
+const held = <T>(value: T | null | undefined): T => {
+  if (value == null) throw new Error("it is not there");
+  return value;
+};
+
+describe("the report of a stream", () => {
+  it("says of a good night what the summary says, with inputs, requests, actions and events", async () => {
+    const field = await openNight();
+    const { summary, said } = await field.stream(FILES, { report: "report.html" });
+    expect(said).toContain("Report: report.html");
+    const page = await field.read("report.html");
+    expectSameCounts(page, held(summary));
+    const text = textOf(page);
+    expect(text).toContain("Finished: everything that was new is accepted.");
+    expect(text).toContain(`run ${held(summary).run}`);
+    expect(text).toMatch(/events\.csv 1 \d+ bytes [0-9a-f]{64}/);
+    expect(text).toMatch(/soldTicket 20 accepted|soldTicket 20/);
+    expect(text).toContain("spring 21");
+    expect(text).toMatch(/1 request in .*actions a second/);
+    expect(text).toContain("state/local/ledger.db");
+    expect(page).not.toContain("anna.schmidt");
+  });
+
+  it("says of a bad day what was invalid, rejected and doubted, and which commands decide", async () => {
+    const field = await openNight();
+    await field.write("sales.csv", sales(20) + sale(21, '"12,50"') + sale(22, "<b>\u202eodd"));
+    field.setFaults(
+      {
+        on: { request: 1 },
+        fault: "failure-items",
+        items: [3, 4],
+        body: { status: "error", message: "No <i>seat</i> left" },
+      },
+      { on: { request: 2 }, fault: "drop", when: "after" },
+    );
+    const { summary, said } = await field.stream(FILES, {
+      report: "report.html",
+      maxInvalid: { rows: 5 },
+      flags: { retries: 0, chunkSize: "10" },
+    });
+    const page = await field.read("report.html");
+    const { run } = held(summary);
+    expectSameCounts(page, held(summary));
+    expect(held(summary).actions).toMatchObject({ accepted: 8, rejected: 2, inDoubt: 10, notSent: 1 });
+    const text = textOf(page);
+    expect(text).toContain("It is not known what became of some actions.");
+    expect(text).toContain(/Stopped: chunk 2.*$/m.exec(said)?.[0]);
+    expect(text).toContain("Chunk 2 is in doubt actions 11 to 20");
+    expect(text).toContain(`tickets settle ${run} --env local --sent --reason "…"`);
+    expect(text).toContain(`tickets settle ${run} --env local --not-sent --reason "…"`);
+    expect(text).toContain("No <i>seat</i> left. 2 actions");
+    expect(text).toContain("price-invalid 2 errors");
+    expect(text).toContain("sales.csv:22 price 12,50 price is not a decimal number");
+    expect(text).toContain("sales.csv:23 price <b> odd");
+    expect(page).not.toMatch(/<b>|<i>|\u202e/);
+    expect(text).toContain("userId an…rg");
+    expect(page).not.toContain("anna.schmidt");
+  });
+
+  it("shows what names a person with --verbose only", async () => {
+    const field = await openNight();
+    field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+    await field.stream(
+      FILES,
+      { report: "report.html" },
+      { asked: ({ context }) => Object.assign(context, { verbose: true }) },
+    );
+    const page = await field.read("report.html");
+    expect(page).toContain("anna.schmidt@example.org");
+    expect(page).toContain("userId and to are shown as they are");
+  });
+
+  it("tells of a second night what is known already and what has changed", async () => {
+    const field = await openNight();
+    await field.stream(FILES);
+    await field.write(
+      "sales.csv",
+      sales(20).replace("T-7,anna.schmidt@example.org,20.00", "T-7,anna.schmidt@example.org,25.00"),
+    );
+    const { summary } = await field.stream(FILES, { report: "report.html", reportVanished: true });
+    const page = await field.read("report.html");
+    expectSameCounts(page, held(summary));
+    expect(textOf(page)).toContain("Nothing new: nothing was sent.");
+    expect(textOf(page)).toContain("soldTicket T-7: price 20.00 → 25.00");
+    expect(textOf(page)).toContain("Vanished tickets None");
+  });
+
+  it("is written for a dry run and for an invalid input", async () => {
+    const field = await openNight();
+    const dry = await field.stream(FILES, { report: "dry.html", dryRun: true });
+    expectSameCounts(await field.read("dry.html"), held(dry.summary));
+    await field.write("sales.csv", sales(3) + sale(4, "much"));
+    const invalid = await field.stream(FILES, { report: "invalid.html" });
+    const page = await field.read("invalid.html");
+    expectSameCounts(page, held(invalid.summary));
+    expect(textOf(page)).toContain("The input is invalid: nothing was sent.");
+    expect(textOf(page)).toContain("tickets validate events.csv sales.csv");
+  });
+
+  it("says why a command failed, so that no page of an older night stands for it", async () => {
+    const field = await openNight();
+    await field.stream(FILES, { report: "report.html" });
+    await field.write("promises.ndjson", "not ours\n");
+    const { exitCode } = await field.stream(FILES, { report: "report.html", output: "promises.ndjson" });
+    expect(exitCode).toBe(2);
+    const text = textOf(await field.read("report.html"));
+    expect(text).toContain("promises.ndjson");
+    expect(text).toContain("exit code 2, usage");
+  });
+
+  it("changes nothing of the outcome where it can't be written, and says how to have it", async () => {
+    const field = await openNight();
+    await mkdir(join(field.folder, "reports"));
+    const { exitCode, summary, said } = await field.stream(
+      FILES,
+      { report: "reports/report.html" },
+      {
+        onProgress: ({ doing }) => {
+          // The folder goes away while the run is sent, and a file comes in its place.
+          if (doing === "sending")
+            moved ??= rename(join(field.folder, "reports"), join(field.folder, "gone")).then(() =>
+              writeFile(join(field.folder, "reports"), ""),
+            );
+        },
+      },
+    );
+    await moved;
+    expect([exitCode, held(summary).actions.accepted]).toEqual([0, 21]);
+    expect(said).toContain("The report was not written.");
+    expect(said).toContain(`To write it: tickets results ${held(summary).run} --report FILE.html --env local`);
+  });
+  let moved: Promise<void> | undefined;
+});
+
+describe("the file of a report", () => {
+  it.each<[string, string, (field: Field) => Promise<unknown>]>([
+    ["another ending", "report.txt", async () => undefined],
+    ["no ending", "-", async () => undefined],
+    ["a missing folder", "missing/report.html", async () => undefined],
+    ["a file in place of the folder", "file/report.html", (field) => field.write("file", "")],
+    ["a folder", "folder.html", (field) => mkdir(join(field.folder, "folder.html"))],
+    ["a page of somebody else", "page.html", (field) => field.write("page.html", "<!doctype html>\n<html>mine</html>")],
+    ["an input", "sales.html", (field) => rename(join(field.folder, "sales.csv"), join(field.folder, "sales.html"))],
+  ])("is refused before anything is sent: %s", async (_, report, prepare) => {
+    const field = await openNight();
+    await prepare(field);
+    const { exitCode, said } = await field.stream(["events.csv", "sales.html"], { report, inputFormat: "csv" });
+    expect(exitCode).toBe(2);
+    expect(said).toMatch(/--report .*Nothing was sent\./);
+    expect(said).toContain(report);
+    expect(existsSync(join(field.folder, "state/local/ledger.db"))).toBe(false);
+  });
+
+  it("replaces an earlier report and an empty file, and leaves nothing beside it", async () => {
+    const field = await openNight();
+    await field.write("report.html", "");
+    await field.stream(FILES, { report: "report.html" });
+    const first = await field.read("report.html");
+    await field.stream(FILES, { report: "report.html" });
+    const second = await field.read("report.html");
+    expect([first, second].every((page) => page.startsWith(REPORT_MARK))).toBe(true);
+    expect(second).not.toBe(first);
+  });
+
+  it("is what a link leads to, and the link stays", async () => {
+    const field = await openNight();
+    await mkdir(join(field.folder, "reports"));
+    await field.write("reports/of-today.html", "");
+    await symlink("reports/of-today.html", join(field.folder, "report.html"));
+    await field.stream(FILES, { report: "report.html" });
+    expect((await lstat(join(field.folder, "report.html"))).isSymbolicLink()).toBe(true);
+    expect((await field.read("reports/of-today.html")).startsWith(REPORT_MARK)).toBe(true);
+    expect(await readdir(join(field.folder, "reports"))).toEqual(["of-today.html"]);
+  });
+
+  it("is not written through a link that leads nowhere", async () => {
+    const field = await openNight();
+    await symlink(join(field.folder, "nowhere.html"), join(field.folder, "report.html"));
+    const { exitCode, said } = await field.stream(FILES, { report: "report.html" });
+    expect([exitCode, said.includes("link")]).toEqual([2, true]);
+  });
+});
+
+describe("the report of results", () => {
+  it("says of a run in doubt what its own report said, and after it was settled and pruned what became of it", async () => {
+    const field = await openNight();
+    field.setFaults({ on: { request: 2 }, fault: "drop", when: "after" });
+    const flags = { retries: 0, chunkSize: "10" };
+    const { summary } = await field.stream(FILES, { report: "own.html", flags });
+    const run = held(held(summary).run);
+    const { said, out } = await resultsOf(field, { run, report: "later.html" });
+    expect([said, out]).toEqual(["Report: later.html", ""]);
+    const [own, later] = [await field.read("own.html"), await field.read("later.html")];
+    expect(countsOf(later)).toEqual(countsOf(own));
+    expect(textOf(later)).toContain("Chunk 2 is in doubt actions 11 to 20");
+
+    await settle(settleOptions(run, "sent"), makeContext(field.folder, field.env).context);
+    await field.stream(FILES, { flags });
+    await prune(
+      { olderThan: 0, dryRun: false, json: true, waitLock: 0, flags: {} },
+      makeContext(field.folder, field.env).context,
+    );
+    await resultsOf(field, { run, report: "last.html" });
+    const last = await field.read("last.html");
+    expect(countsOf(last).actions).toEqual({ all: 21, accepted: 11, "settled by hand": 10 });
+    expect(textOf(last)).toContain("Chunk 2 was settled as sent by");
+  });
+
+  it("writes promises too where a file is named for them", async () => {
+    const field = await openNight();
+    const { summary } = await field.stream(FILES);
+    const run = held(held(summary).run);
+    await resultsOf(field, { run, report: "report.html", output: "promises.csv" });
+    expect((await field.read("promises.csv")).split("\n").length).toBeGreaterThan(21);
+    expect(await refusal(resultsOf(field, { run: "ffffffff", report: "report.html" }))).toMatchObject({
+      code: "usage",
+    });
+  });
+});
+
+describe("the report of a check", () => {
+  const BAD = new URL("../../../fixtures/bad/", import.meta.url);
+
+  async function validated(field: Field, files: readonly string[], options: object = {}) {
+    const asked = makeContext(field.folder, field.env);
+    const exitCode = await validate({ files, json: true, flags: {}, report: "check.html", ...options }, asked.context);
+    return { exitCode, document: JSON.parse(asked.out()), page: await field.read("check.html") };
+  }
+
+  it("groups what was found by its rule, with examples and what to do", async () => {
+    const field = await openNight();
+    await field.write(
+      "sales.csv",
+      `${sales(2)}${Array.from({ length: 30 }, (_, at) => sale(at + 3, '"12,50"')).join("")}`,
+    );
+    const { exitCode, document, page } = await validated(field, FILES);
+    expect(exitCode).toBe(3);
+    const text = textOf(page);
+    expect(text).toContain(`price-invalid ${document.counts.errors} errors`);
+    expect(text).toMatch(/The first 5 row .* and 25 more\. What to do: A decimal comma must be declared/);
+    expect(countsOf(page).rows).toEqual({ all: 33, mapped: 3, invalid: 30 });
+  });
+
+  it("stays small for every rule at once", async () => {
+    const field = await openNight();
+    const files = (await readdir(BAD)).filter(
+      (name) => /\.(?:csv|ndjson)$/.test(name) && !/encoding|truncated/.test(name),
+    );
+    for (const name of files) await field.write(name, await readFile(new URL(name, BAD)));
+    const pages: string[] = [];
+    for (const name of files) {
+      const checked = await validated(field, [name]).catch((cause: unknown) => {
+        if (cause instanceof Failure) return undefined;
+        throw cause;
+      });
+      if (checked !== undefined) pages.push(checked.page);
+    }
+    expect(pages.length).toBeGreaterThan(50);
+    expect((await stat(join(field.folder, "check.html"))).size).toBeLessThan(400_000);
+    expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(60_000);
+  });
+});

@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { durationText, shareText } from "../../../../src/outputs/report/figures.ts";
+import { REPORT_MARK, reportPage } from "../../../../src/outputs/report/page.ts";
+import type { Block, Report } from "../../../../src/outputs/report/report.ts";
+import { sendingTimes } from "../../../../src/outputs/report/sending-times.ts";
+
+/** A report that has the text wherever a text can stand. */
+function reportOf(text: string): Report {
+  const times = sendingTimes(() => [
+    { chunk: 1, attempt: 1, actions: 5, from: 0, to: 900, class: text, httpStatus: 200 },
+    { chunk: 1, attempt: 2, actions: 5, from: 1000, to: 1900, class: "settled", httpStatus: 200 },
+  ]);
+  if (times === undefined) throw new Error("there was a request");
+  const parts = [{ name: text, value: 3, tone: "good" as const }];
+  const inner: Exclude<Block, { kind: "group" }>[] = [
+    { kind: "text", text },
+    { kind: "messages", messages: [{ tone: "bad", text }] },
+    { kind: "commands", commands: [{ lead: text, command: text }] },
+    {
+      kind: "table",
+      caption: text,
+      columns: [{ name: text }, { name: text, isNumber: true }],
+      rows: [[text, text]],
+      more: text,
+    },
+    { kind: "bars", title: text, bars: [{ name: text, parts: [...parts, { name: "other", value: 1, tone: "bad" }] }] },
+    { kind: "times", times },
+  ];
+  return {
+    title: text,
+    made: text,
+    verdict: { tone: "good", text, lines: [text], commands: [{ lead: text, command: text }] },
+    counts: [{ unit: "rows", total: 3, parts, notes: [text] }],
+    sections: [
+      { id: "one", title: text, blocks: inner },
+      { id: "two", title: text, blocks: [{ kind: "group", tone: "bad", title: text, amount: text, blocks: inner }] },
+    ],
+  };
+}
+
+const PLAIN = "plain";
+const tagsOf = (page: string): readonly string[] => page.match(/<[^>]*>/g) ?? [];
+/** The elements, without what stands in attributes that hold a text. */
+const bare = (page: string): string =>
+  tagsOf(page)
+    .map((tag) => tag.replace(/ aria-label="[^"]*"/, ""))
+    .join("");
+
+describe("the page of a report", () => {
+  it("has the same elements and attributes whatever the texts in it are", () => {
+    const expected = bare(reportPage(reportOf(PLAIN)));
+    const nasty = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom(
+        "<script>alert(1)</script>",
+        '" onload="alert(1)',
+        "' onload='x'",
+        "--></style><script>",
+        "&lt;b&gt;",
+        "\u202egnp.exe",
+        "javascript:alert(1)",
+        "]]><svg onload=x>",
+      ),
+    );
+    fc.assert(
+      // A line end makes no element; what it separates does not matter here.
+      fc.property(nasty, (text) => bare(reportPage(reportOf(text))) === expected),
+      { numRuns: 40 },
+    );
+  });
+
+  it("shows what it was given, and no character that steers or hides", () => {
+    const page = reportPage(reportOf("a<b> & \u202e \u0000 \u200b 'c' \"d\""));
+    expect(page).toContain("a&lt;b&gt; &amp;");
+    expect(page).toContain("&#39;c&#39; &quot;d&quot;");
+    expect(page).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  });
+
+  it("allows its own style and nothing else", () => {
+    const page = reportPage(reportOf(PLAIN));
+    const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? "";
+    const digest = createHash("sha256").update(style).digest("base64");
+    expect(page).toContain(
+      `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'">`,
+    );
+    expect(
+      tagsOf(page).filter((tag) => /^<(?:script|link|img|iframe|object|base|form)|\sstyle=|\son\w+=|\ssrc=/.test(tag)),
+    ).toEqual([]);
+    expect(page.match(/https?:|\/\/|url\(|@import/g)).toBeNull();
+  });
+
+  it("begins with the mark by which an earlier report is known", () => {
+    expect(reportPage(reportOf(PLAIN)).startsWith(REPORT_MARK)).toBe(true);
+  });
+
+  it("gives each element its own id, and names only ids that there are", () => {
+    const page = reportPage(reportOf(PLAIN));
+    const ids = [...page.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const named = [...page.matchAll(/ (?:aria-labelledby|href)="#?([^"]*)"/g)].flatMap(([, names = ""]) =>
+      names.split(" "),
+    );
+    expect(named.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  it("gives each picture a title and a description, or hides it", () => {
+    const pictures = reportPage(reportOf(PLAIN)).match(/<svg[\s\S]*?<\/svg>/g) ?? [];
+    expect(pictures.length).toBeGreaterThan(5);
+    expect(
+      pictures.filter(
+        (svg) => !/aria-hidden="true"|role="img"[^>]*><title[^>]*>[^<]+<\/title><desc[^>]*>[^<]+</.test(svg),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe("figures", () => {
+  it.each([
+    [0, "0 ms"],
+    [849.6, "850 ms"],
+    [1234, "1.2 s"],
+    [60_000, "1 min"],
+    [245_000, "4 min 5 s"],
+    [11_400_000, "3 h 10 min"],
+    [200_000_000, "2 d 8 h"],
+  ])("%d milliseconds are %s", (ms, text) => expect(durationText(ms)).toBe(text));
+
+  it.each([
+    [0, 0, "0 %"],
+    [0, 5, "0 %"],
+    [1, 1_000_000, "under 0.1 %"],
+    [999_999, 1_000_000, "over 99.9 %"],
+    [1, 40, "2.5 %"],
+    [1, 4, "25 %"],
+    [4, 4, "100 %"],
+  ])("%d of %d are %s", (value, total, text) => expect(shareText(value, total)).toBe(text));
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import type { Attempt } from "../../../../src/ledger/attempts.ts";
+import { sendingTimes } from "../../../../src/outputs/report/sending-times.ts";
+
+const START = Date.parse("2026-03-01T03:00:00Z");
+
+/** A request that began so long after the first one. */
+const request = (chunk: number, fromMs: number, ms: number | undefined, more: Partial<Attempt> = {}): Attempt => ({
+  chunk,
+  attempt: 1,
+  actions: 100,
+  from: START + fromMs,
+  to: ms === undefined ? undefined : START + fromMs + ms,
+  class: ms === undefined ? undefined : "settled",
+  httpStatus: ms === undefined ? undefined : 200,
+  ...more,
+});
+
+const timesOf = (...attempts: readonly Attempt[]) => {
+  const times = sendingTimes(() => attempts);
+  if (times === undefined) throw new Error("there were requests");
+  return times;
+};
+
+describe("the times of requests", () => {
+  it("are none where nothing was sent", () => {
+    expect(sendingTimes(() => [])).toBeUndefined();
+  });
+
+  it("tell how many there were, how long they took, and how many actions were answered", () => {
+    const times = timesOf(request(1, 0, 1000), request(2, 1000, 3000), request(3, 4000, 2000));
+    expect(times).toMatchObject({ beganAt: START, busyMs: 6000, requests: 3, answeredActions: 300 });
+    expect(times).toMatchObject({ medianMs: 2000, slowestMs: 3000, slowestChunk: 2 });
+    expect(times.marks.map(({ from, to, chunks }) => [from, to, chunks])).toEqual([
+      [0, 1000, [1, 1]],
+      [1000, 4000, [2, 2]],
+      [4000, 6000, [3, 3]],
+    ]);
+  });
+
+  it("tell what was tried again, and how long it waited", () => {
+    const busy = { class: "not taken", httpStatus: 429 };
+    const times = timesOf(
+      request(1, 0, 100, busy),
+      request(1, 2100, 100, { ...busy, attempt: 2 }),
+      request(1, 7200, 100, { attempt: 3 }),
+      request(2, 7300, 100),
+    );
+    expect(times.again).toEqual({ requests: 2, waitedMs: 7000, longestMs: 5000 });
+    expect(times.answeredActions).toBe(200);
+    expect(times.ends).toEqual([
+      { class: "not taken", httpStatus: 429, requests: 2 },
+      { class: "settled", httpStatus: 200, requests: 2 },
+    ]);
+  });
+
+  it.each([
+    [{ class: "settled" }, "answered"],
+    [{ class: "not taken" }, "not taken"],
+    [{ class: "not sent" }, "not taken"],
+    [{ class: "in doubt" }, "unknown"],
+    [{ class: "refused" }, "unknown"],
+    [{ class: undefined, to: undefined }, "unknown"],
+  ])("a request of %j is %s", (given, end) => {
+    expect(timesOf(request(1, 0, 5, given)).marks[0]?.end).toBe(end);
+  });
+
+  it("leave out a long break, and say where it was", () => {
+    const night = 8 * 3_600_000;
+    const times = timesOf(request(1, 0, 1000), request(2, night, 1000));
+    expect(times.cuts).toEqual([{ at: 1000, ms: night - 1000 }]);
+    expect(times.busyMs).toBe(2000);
+  });
+
+  it("keep a break that is short beside the rest", () => {
+    expect(timesOf(request(1, 0, 600_000), request(2, 660_000, 600_000)).cuts).toEqual([]);
+  });
+
+  it("never run backwards where a clock was set back", () => {
+    const times = timesOf(request(1, 0, -5000), request(2, 10, 20));
+    expect(times.marks.every(({ from, to }) => from >= 0 && to >= from)).toBe(true);
+    expect(times.slowestMs).toBe(20);
+  });
+
+  it("give marks and rates whose number does not grow, and lose no request and no action", () => {
+    const attempts = Array.from({ length: 10_007 }, (_, at) => request(at + 1, at * 10, 10));
+    const times = timesOf(...attempts);
+    expect(times.marks.length).toBeLessThanOrEqual(120);
+    expect(times.marks.reduce((sum, { requests }) => sum + requests, 0)).toBe(10_007);
+    expect(times.marks.reduce((sum, { actions }) => sum + actions, 0)).toBe(1_000_700);
+    const partMs = times.busyMs / times.rates.length;
+    const answered = times.rates.reduce((sum, rate) => sum + (rate * partMs) / 1000, 0);
+    expect(Math.round(answered)).toBe(1_000_700);
+  });
+
+  it("show the worst of a group", () => {
+    const attempts = Array.from({ length: 240 }, (_, at) =>
+      request(at + 1, at * 10, 10, at === 1 ? { class: "in doubt" } : at === 2 ? { class: "not taken" } : {}),
+    );
+    const [first, second, third] = timesOf(...attempts).marks;
+    expect([first?.end, first?.unknown, second?.end, second?.notTaken, third?.end]).toEqual([
+      "unknown",
+      1,
+      "not taken",
+      1,
+      "answered",
+    ]);
+  });
+});
