@@ -10,6 +10,7 @@ const PAGES = {
   "docs/ledger.md": 0,
   "docs/library.md": 1,
   "docs/order.md": 2,
+  "docs/report.md": 0,
   "docs/rehearsal.md": 0,
   "docs/sandbox.md": 0,
   "docs/watching.md": 3,
