@@ -16,7 +16,7 @@ export interface ReportNotes {
 }
 
 /** A sentence that was said, with its weight. */
-export interface Said {
+interface Said {
   readonly tone: "plain" | "warning" | "bad";
   readonly text: string;
 }

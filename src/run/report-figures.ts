@@ -46,13 +46,13 @@ export interface Rejections {
   readonly others: number;
 }
 
-export interface RejectionGroup {
+interface RejectionGroup {
   readonly words: string;
   readonly actions: number;
   readonly examples: readonly RejectedExample[];
 }
 
-export interface RejectedExample {
+interface RejectedExample {
   readonly source: string;
   readonly line: number;
   readonly action: string;
@@ -96,7 +96,7 @@ export async function runFigures(environment: Environment, run: string): Promise
 }
 
 /** @param counts by event; under undefined, of what names none. */
-export function eventCounts(counts: ReadonlyMap<string | undefined, number>): EventCounts {
+function eventCounts(counts: ReadonlyMap<string | undefined, number>): EventCounts {
   const named = [...counts]
     .flatMap(([eventId, actions]) => (eventId === undefined ? [] : [{ eventId, actions }]))
     .toSorted((one, other) => other.actions - one.actions || (one.eventId < other.eventId ? -1 : 1));

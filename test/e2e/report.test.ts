@@ -1,15 +1,14 @@
 /** Reports of real runs in a browser: what they show, that nothing is loaded or run, and that all can read them. */
 
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
+import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { fixture, openWorkplace } from "../support/bin.ts";
 import { openField } from "../support/context.ts";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 async function openBrowser(): Promise<Browser> {
   const path = process.env.CHROMIUM ?? CHROMIUM.find((each) => existsSync(each));
@@ -48,7 +47,7 @@ async function scan(browser: Browser, address: string, form: (typeof FORMS)[numb
   const context = await browser.newContext({ bypassCSP: true, colorScheme, viewport: { width, height: 900 } });
   const page = await context.newPage();
   await page.goto(address);
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const findings = await page.evaluate<readonly Finding[]>("axe.run().then(({ violations }) => violations)");
   await context.close();
   return findings

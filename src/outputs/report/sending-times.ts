@@ -22,14 +22,14 @@ export interface RequestMark {
 }
 
 /** A while in which nothing was under way, so long that the picture leaves it out. */
-export interface Cut {
+interface Cut {
   /** Where it is, in milliseconds without cuts. */
   readonly at: number;
   readonly ms: number;
 }
 
 /** Requests of one kind of end. */
-export interface EndCount {
+interface EndCount {
   readonly class: string | undefined;
   readonly httpStatus: number | undefined;
   readonly requests: number;
@@ -106,7 +106,7 @@ export function sendingTimes(attempts: () => Iterable<Attempt>): SendingTimes | 
 /** A clock that was set back must not make a picture run backwards. */
 const durationOf = ({ from, to }: Attempt): number => (to === undefined ? 0 : Math.max(0, to - from));
 
-export function endOf({ class: kind }: Pick<Attempt, "class">): RequestEnd {
+function endOf({ class: kind }: Pick<Attempt, "class">): RequestEnd {
   if (kind === "settled") return "answered";
   return kind === undefined || kind === "in doubt" || kind === "refused" ? "unknown" : "not taken";
 }
