@@ -1,4 +1,4 @@
-/** The exports that `tickets init` recognises, and docs/mapping.md shows. */
+/** The exports that `tickets init` recognises, and docs/recipes/ shows. */
 
 import type { Recipe } from "./recipe.ts";
 import { ACCESS_CONTROL } from "./recipes/access-control.ts";

@@ -9,6 +9,7 @@ const PAGES = {
   "docs/environments.md": 1,
   "docs/ledger.md": 0,
   "docs/library.md": 1,
+  "docs/mapping-tutorial.md": 0,
   "docs/order.md": 2,
   "docs/report.md": 0,
   "docs/rehearsal.md": 0,

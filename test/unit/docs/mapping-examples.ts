@@ -1,4 +1,4 @@
-/** The examples of docs/mapping.md: found by their fences, run as a user would run them. */
+/** The examples of docs/mapping.md and docs/recipes/: found by their fences, run as a user would run them. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ export interface RuleExample {
   readonly gives: string;
 }
 
-/** Every block belongs to one example; what is left over throws. */
+/** Every block belongs to one example; what is left over throws. Files stand before their config or behind it. */
 export function examplesOf(markdown: string): {
   readonly whole: readonly WholeExample[];
   readonly rules: readonly RuleExample[];
@@ -61,18 +61,24 @@ export function examplesOf(markdown: string): {
   const whole: WholeExample[] = [];
   const rules: RuleExample[] = [];
   const blocks = [...blocksOf(markdown)];
-  for (let first = blocks.shift(); first !== undefined; first = blocks.shift()) {
-    if (first.language !== "yaml") throw new Error(`line ${first.line}: a block that no example uses`);
-    if (!/^sources:/m.test(first.text)) {
-      rules.push(...rulesOf(first));
+  const takeFiles = (): readonly Block[] => {
+    const end = blocks.findIndex(({ language }) => !["csv", "json"].includes(language));
+    return blocks.splice(0, end === -1 ? blocks.length : end);
+  };
+  while (blocks.length > 0) {
+    const above = takeFiles();
+    const config = blocks.shift();
+    if (config?.language !== "yaml") throw new Error(`line ${config?.line ?? "last"}: a block that no example uses`);
+    if (!/^sources:/m.test(config.text)) {
+      if (above.length > 0) throw new Error(`line ${config.line}: files of a rule`);
+      rules.push(...rulesOf(config));
       continue;
     }
-    const files: Block[] = [];
-    while (blocks[0] !== undefined && ["csv", "json"].includes(blocks[0].language)) files.push(...blocks.splice(0, 1));
+    const files = [...above, ...takeFiles()];
     const expected = blocks.shift();
     if (files.length === 0 || expected === undefined || !["ndjson", "text"].includes(expected.language))
-      throw new Error(`line ${first.line}: an example needs files, then what they give`);
-    whole.push({ line: first.line, config: first.text, files, expected });
+      throw new Error(`line ${config.line}: an example needs files, and then what they give`);
+    whole.push({ line: config.line, config: config.text, files, expected });
   }
   return { whole, rules };
 }

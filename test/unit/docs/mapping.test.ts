@@ -1,17 +1,23 @@
-/** docs/mapping.md can't drift: each of its examples is run. */
+/** docs/mapping.md and docs/recipes/ can't drift: each of their examples is run. */
 
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { parseJson } from "../../../src/actions/json.ts";
 import type { Remark } from "../../../src/init/recipe.ts";
 import { RECIPES } from "../../../src/init/recipes.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
-import { examplesOf, runRule, runWhole } from "./mapping-examples.ts";
+import { linksIn, PAGES, readPage } from "../../support/pages.ts";
+import { examplesOf, runRule, runWhole, type WholeExample } from "./mapping-examples.ts";
 
-const page = readFileSync(fileURLToPath(new URL("../../../docs/mapping.md", import.meta.url)), "utf8");
+const page = readPage("docs/mapping.md");
 const { whole, rules } = examplesOf(page);
+
+const INDEX = "docs/recipes/README.md";
+const RECIPE_PAGES = PAGES.filter((each) => each.startsWith("docs/recipes/") && each !== INDEX);
+const recipes = RECIPE_PAGES.flatMap((each) =>
+  examplesOf(readPage(each)).whole.map((example) => ({ name: `${each}:${example.line}`, example })),
+);
 
 const lines = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");
 
@@ -50,6 +56,17 @@ function commentOf(remark: Remark): string {
   return `FILL IN${sameIn === undefined ? "" : ` as {${sameIn}}`}${forEach === undefined ? "" : ` for each {${forEach}}`}: ${fillIn}`;
 }
 
+async function expectGiven(example: WholeExample): Promise<void> {
+  const { out, said } = await runWhole(example);
+  if (example.expected.language === "ndjson") {
+    expect(said).toEqual([]);
+    expect(lines(out).map(parseJson)).toEqual(lines(example.expected.text).map(parseJson));
+  } else {
+    expect(out).toBe("");
+    for (const line of lines(example.expected.text)) expect(said).toContain(line);
+  }
+}
+
 describe("docs/mapping.md", () => {
   test.each(rules.map((rule) => [`line ${rule.line}: ${rule.rule.split("\n")[0]} → ${rule.gives}`, rule] as const))(
     "%s",
@@ -61,26 +78,7 @@ describe("docs/mapping.md", () => {
   test.each(whole.map((example) => [`line ${example.line}: ${example.files[0]?.name}`, example] as const))(
     "%s gives what the page says",
     async (_name, example) => {
-      const { out, said } = await runWhole(example);
-      if (example.expected.language === "ndjson") {
-        expect(said).toEqual([]);
-        expect(lines(out).map(parseJson)).toEqual(lines(example.expected.text).map(parseJson));
-      } else {
-        expect(out).toBe("");
-        for (const line of lines(example.expected.text)) expect(said).toContain(line);
-      }
-    },
-  );
-
-  test.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))(
-    "shows the recipe %s as tickets init knows it",
-    (name, { source, remarks }) => {
-      const shown = whole
-        .map(({ config }) => ({ config, document: parseDocument(config, { schema: "failsafe" }) }))
-        .find(({ document }) => document.hasIn(["sources", name]));
-      expect(shown?.document.toJS()).toEqual({ sources: { [name]: source } });
-      const comments = [...(shown?.config ?? "").matchAll(/ # (.*)$/gm)].map(([, comment]) => comment);
-      expect(comments).toEqual(expect.arrayContaining(Object.values(remarks).map(commentOf)));
+      await expectGiven(example);
     },
   );
 
@@ -104,8 +102,31 @@ describe("docs/mapping.md", () => {
     const told = Object.keys(MAPPING_RULES).filter((rule) => !page.includes(rule));
     // Of rejects files, and of rows that name no field of a source.
     expect(told).toEqual([
-      ...["not-clearable", "action-conflict", "column-ambiguous", "open-actions", "key-empty"],
+      ...["action-conflict", "column-ambiguous", "open-actions"],
       ...["rejects-misread", "rejects-row-twice", "mended-gives-more", "mended-unsure"],
     ]);
+  });
+});
+
+describe("docs/recipes/", () => {
+  test.each(recipes)("$name gives what the page says", async ({ example }) => {
+    await expectGiven(example);
+  });
+
+  test.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))(
+    "shows the recipe %s as tickets init knows it",
+    (name, { source, remarks }) => {
+      const shown = recipes
+        .map(({ example: { config } }) => ({ config, document: parseDocument(config, { schema: "failsafe" }) }))
+        .find(({ document }) => document.hasIn(["sources", name]));
+      expect(shown?.document.toJS()).toEqual({ sources: { [name]: source } });
+      const comments = [...(shown?.config ?? "").matchAll(/ # (.*)$/gm)].map(([, comment]) => comment);
+      expect(comments).toEqual(expect.arrayContaining(Object.values(remarks).map(commentOf)));
+    },
+  );
+
+  test("the index names every page", () => {
+    const linked = new Set(linksIn(readPage(INDEX)));
+    expect(RECIPE_PAGES.map((each) => basename(each)).filter((each) => !linked.has(each))).toEqual([]);
   });
 });
