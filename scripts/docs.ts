@@ -1,4 +1,4 @@
-/** The generated part of docs/, as text; of docs/ledger.md one section. `npm run generate` writes it, a test pins it. */
+/** The generated part of docs/, as text; of docs/ledger.md one section, and the picture of README.md. `npm run generate` writes it, a test pins it. */
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,6 +15,7 @@ import { CHUNK_EVENTS, type ChunkEvent } from "../src/ledger/chunks.ts";
 import { CHUNK_STATES } from "../src/ledger/states.ts";
 import { MAPPING_RULES } from "../src/mapping/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../src/readers/rules.ts";
+import { terminalPicture } from "./terminal-picture.ts";
 
 /** Path in the repository → content. */
 export function generatedDocs(): ReadonlyMap<string, string> {
@@ -27,6 +28,8 @@ export function generatedDocs(): ReadonlyMap<string, string> {
     ["docs/schema/log.schema.json", schemaFile(logJsonSchema())],
     ["docs/schema/payload.schema.json", schemaFile(payloadJsonSchema())],
     ["docs/schema/promises.schema.json", schemaFile(promisesJsonSchema())],
+    ["docs/pictures/stream.light.svg", sessionPicture("light")],
+    ["docs/pictures/stream.dark.svg", sessionPicture("dark")],
   ]);
 }
 
@@ -177,9 +180,21 @@ const SAME_DEED = {
     "it is one of those that were accepted, by its time, its content and its place ([how](guarantees.md#histories))",
 } as const;
 
+const pageOf = (path: string): string => readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), "utf8");
+
+/** The session that README.md shows as text. `test/e2e/docs.test.ts` types its commands and compares what they print. */
+function sessionPicture(theme: "light" | "dark"): string {
+  const readme = pageOf("README.md");
+  const session = /^```console\n([\s\S]*?)^```/m.exec(readme)?.[1];
+  const description = /<img [^>]*alt="([^"]+)"/.exec(readme)?.[1];
+  if (session === undefined || description === undefined)
+    throw new Error("README.md lacks its session, or the picture of it with an alt text");
+  return terminalPicture(session, description, theme);
+}
+
 /** What stands between the heading and the next one is made anew. */
 function withSection(path: string, heading: string, text: string): string {
-  const before = readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), "utf8");
+  const before = pageOf(path);
   const start = before.indexOf(`\n## ${heading}\n`);
   const end = before.indexOf("\n## ", start + 1);
   if (start === -1 || end === -1) throw new Error(`${path} has no section ${heading} with another behind it`);

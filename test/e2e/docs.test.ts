@@ -4,9 +4,11 @@ import { readPage } from "../support/pages.ts";
 
 /** How many blocks of each page can't be run here. The pages that are left out are generated, or pinned by tests of their own. */
 const PAGES = {
-  "README.md": 8,
+  "README.md": 4,
   "CONTRIBUTING.md": 3,
   "docs/environments.md": 1,
+  "docs/every-night.md": 4,
+  "docs/install.md": 2,
   "docs/ledger.md": 0,
   "docs/library.md": 1,
   "docs/mapping-tutorial.md": 0,
