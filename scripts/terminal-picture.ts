@@ -8,6 +8,8 @@ const CHARACTER = 8.4;
 const LINE = 20;
 const MARGIN = 20;
 const BAR = 34;
+/** Above a command that follows what another one printed. */
+const GAP = 12;
 
 interface Colours {
   readonly paper: string;
@@ -45,16 +47,21 @@ const linesOnScreen = (session: string): readonly string[] =>
   session
     .trimEnd()
     .split("\n")
-    .flatMap((line) => (line.startsWith("$ ") ? [line] : wrapLines(line, COLUMNS).split("\n")));
+    .flatMap((line) => (isCommand(line) ? [line] : wrapLines(line, COLUMNS).split("\n")));
 
 /** `title` says in a sentence what is to be seen, for those who can't see it. */
 export function terminalPicture(session: string, title: string, theme: keyof typeof THEMES): string {
   const colours = THEMES[theme];
   const lines = linesOnScreen(session);
   const width = Math.ceil(COLUMNS * CHARACTER + 2 * MARGIN);
-  const height = BAR + lines.length * LINE + 2 * MARGIN - 4;
+  const gapsAbove = lines.map(
+    (_line, at) => lines.slice(1, at + 1).filter((line, before) => isCommand(line) && !isCommand(lines[before])).length,
+  );
+  const height = BAR + lines.length * LINE + (gapsAbove.at(-1) ?? 0) * GAP + 2 * MARGIN - 4;
   const dots = [0, 1, 2].map((at) => `<circle cx="${MARGIN + 4 + at * 20}" cy="${BAR / 2}" r="6"/>`).join("");
-  const texts = lines.map((line, at) => textOf(line, BAR + MARGIN + 10 + at * LINE, colours)).filter((text) => text);
+  const texts = lines.map((line, at) =>
+    textOf(line, BAR + MARGIN + 10 + at * LINE + (gapsAbove[at] ?? 0) * GAP, colours),
+  );
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title">
 <title id="title">${escaped(title)}</title>
 <rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="10" fill="${colours.paper}" stroke="${colours.edge}"/>
@@ -68,13 +75,14 @@ ${texts.join("\n")}
 }
 
 function textOf(line: string, y: number, { prompt, warning, error }: Colours): string {
-  if (line.trim() === "") return "";
   const length = ([...line].length * CHARACTER).toFixed(1);
   const [, mark = "", rest = ""] = /^(\$ |warning: |error: )?(.*)$/u.exec(line) ?? [];
   const colour = mark === "" ? undefined : { "$ ": prompt, "warning: ": warning, "error: ": error }[mark];
-  const marked = colour === undefined ? "" : `<tspan fill="${colour}" font-weight="bold">${mark}</tspan>`;
+  const marked = colour === undefined ? "" : `<tspan fill="${colour}">${mark}</tspan>`;
   return `<text x="${MARGIN}" y="${y}" textLength="${length}" xml:space="preserve">${marked}${escaped(rest)}</text>`;
 }
+
+const isCommand = (line = ""): boolean => line.startsWith("$ ");
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

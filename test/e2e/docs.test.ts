@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { walk } from "../support/docs/walk.ts";
-import { readPage } from "../support/pages.ts";
+import { PAGES, readPage } from "../support/pages.ts";
 
-/** How many blocks of each page can't be run here. The pages that are left out are generated, or pinned by tests of their own. */
-const PAGES = {
+/** How many blocks of each page can't be run here. */
+const WALKED = {
   "README.md": 4,
   "CONTRIBUTING.md": 3,
   "docs/environments.md": 1,
@@ -25,7 +25,13 @@ async function walkPage(page: string, notRun: number): Promise<void> {
   expect(walked.notRun).toHaveLength(notRun);
 }
 
-const [first, ...others] = Object.entries(PAGES);
+const [first, ...others] = Object.entries(WALKED);
 const NAME = "%s: every command does what the page shows";
 test.each([first ?? ["", 0]])(NAME, walkPage);
 test.each(others)(NAME, { tags: ["long"] }, walkPage);
+
+test("every page that shows commands is walked", () => {
+  const showing = PAGES.filter((page) => /^```(?:sh|console)$/m.test(readPage(page)));
+  // The benchmarks take minutes.
+  expect(showing.filter((page) => !Object.hasOwn(WALKED, page))).toEqual(["bench/README.md"]);
+});

@@ -12,9 +12,9 @@ export const PAGES: readonly string[] = globSync(["*.md", "docs/**/*.md", "fixtu
 
 export const readPage = (page: string): string => readFileSync(join(ROOT, page), "utf8");
 
-/** Targets of its links that lead somewhere in the repository, with their anchors. */
+/** Targets of its links and pictures that lead somewhere in the repository, with their anchors. */
 export function linksIn(text: string): readonly string[] {
-  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = ""]) => target)
+  return [...text.matchAll(/\]\(([^)\s]+)\)|<(?:img|source) [^>]*src(?:set)?="([^"]+)"/g)]
+    .map(([, target = "", picture = ""]) => target + picture)
     .filter((target) => !/^[a-z]+:/i.test(target));
 }

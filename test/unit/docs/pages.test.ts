@@ -111,6 +111,32 @@ it.each(links)("$page: the link $target leads somewhere", ({ page, target }) => 
   if (anchor !== undefined) expect(anchorsOf(readPage(file))).toContain(anchor);
 });
 
+it("docs/README.md leads to every page of docs/", () => {
+  const linked = new Set(linksIn(readPage("docs/README.md")).map((target) => join("docs", target.split("#")[0] ?? "")));
+  // Each recipe is in the index of recipes.
+  const pages = PAGES.filter(
+    (page) => page.startsWith("docs/") && !/^docs\/(?:README|recipes\/(?!README).*)\.md$/.test(page),
+  );
+  expect(pages.filter((page) => !linked.has(page))).toEqual([]);
+});
+
+describe("docs/faq.md", () => {
+  const [, ...answers] = readPage("docs/faq.md").split(/^### /m);
+
+  it("lists every question at its top", () => {
+    const page = readPage("docs/faq.md");
+    const listed = linksIn(page.slice(0, page.indexOf("\n## "))).map((target) => target.slice(1));
+    expect(listed.toSorted()).toEqual(answers.map((answer) => anchorsOf(`# ${answer}`)[0]).toSorted());
+  });
+
+  it.each(answers.map((answer) => ({ answer, question: answer.split("\n")[0] })))(
+    "$question leads to the page that has more",
+    ({ answer }) => {
+      expect(linksIn(answer).length).toBeGreaterThan(0);
+    },
+  );
+});
+
 describe("exit codes in the docs", () => {
   const known = [...Object.values(EXIT_CODES), ...SIGNAL_CODES];
 
