@@ -70,6 +70,12 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
     examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],
     note: "Never removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",
   },
+  completion: {
+    examples: [
+      "source <(tickets completion bash)",
+      "tickets completion fish > ~/.config/fish/completions/tickets.fish",
+    ],
+  },
   sandbox: { examples: ["tickets sandbox", "tickets sandbox --port 4020 --faults fixtures/faults/gateway.yaml"] },
 };
 

@@ -8,6 +8,7 @@ import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, type FailureCode } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
+import { COMPLETE, completionScript, SHELLS, type Shell } from "./completion-scripts.ts";
 import { helpEnd } from "./help.ts";
 import { LOG_FORMATS, logFormatAsked, logLine } from "./log-line.ts";
 import type { Flags, Options, Process } from "./run-command.ts";
@@ -23,6 +24,11 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
   const said: string[] = [];
   const isJson = logFormatAsked(args, process.env) === "json";
   const program = buildProgram(process_, done, args, isJson ? (text) => said.push(text) : undefined);
+  if (args[0] === COMPLETE) {
+    const { complete } = await import("./completion.ts");
+    process.stdout.write(await complete(program, args.slice(1), { cwd: process.cwd(), env: process.env }));
+    return exitCode;
+  }
   try {
     suggestByMeaning(program, args[0]);
     await program.parseAsync([...args], { from: "user" });
@@ -376,6 +382,16 @@ export function buildProgram(
     .option("--key-env <name>", "variable that holds the key")
     .action((flags: Flags) =>
       run(flags, async (options, context) => (await import("../commands/sandbox.ts")).serveSandbox(options, context)),
+    );
+
+  speaking(program.command("completion"))
+    .addArgument(new Argument("<shell>", "shell").choices(SHELLS))
+    .description("a script with which a shell completes commands, flags and values")
+    .action((shell: Shell, flags: Flags) =>
+      run(flags, async (_, { reporter }) => {
+        reporter.out(completionScript(shell));
+        return EXIT_CODES.ok;
+      }),
     );
 
   for (const command of [program, ...program.commands])
