@@ -1,5 +1,5 @@
 /**
- * Writes what is generated, the table of currencies and docs; with --check only says which of them are not as they should
+ * Writes what is generated, the table of currencies, docs and the man page; with --check only says which of them are not as they should
  * be, and fails if any.
  */
 
@@ -15,6 +15,8 @@ write(CURRENCY_TABLE, currencyTable());
 // The docs are made from src/, of which the table is a part.
 const { generatedDocs } = await import("./docs.ts");
 for (const [path, text] of generatedDocs()) write(path, text);
+const { manPage } = await import("./man.ts");
+write("man/tickets.1", manPage());
 
 function write(path: string, text: string): void {
   const file = join(root, path);

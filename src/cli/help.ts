@@ -1,11 +1,11 @@
-/** What stands below the options in the help of each command: examples, what else to know, and where to read more. */
+/** What the help of each command says beside its options: examples, what else to know, and where to read more. */
 
-interface HelpEnd {
+interface HelpText {
   readonly examples: readonly string[];
   readonly note?: string;
 }
 
-const HELP: Readonly<Record<string, HelpEnd>> = {
+const HELP: Readonly<Record<string, HelpText>> = {
   tickets: {
     examples: ["tickets validate sales.csv", "tickets stream events.csv sales.csv"],
     note: "Exit codes: 0 done, 1 fault, 2 usage, 3 invalid input, 4 some rejected, 5 not let in, 6 in doubt, 7 stopped early, 8 busy, 9 refused, 10 storage, 128+n signal.",
@@ -72,22 +72,44 @@ const HELP: Readonly<Record<string, HelpEnd>> = {
   },
   completion: {
     examples: [
-      "source <(tickets completion bash)",
       "tickets completion fish > ~/.config/fish/completions/tickets.fish",
+      "source <(tickets completion bash)",
     ],
   },
   sandbox: { examples: ["tickets sandbox", "tickets sandbox --port 4020 --faults fixtures/faults/gateway.yaml"] },
 };
 
-/** The end of a command's help; `tickets` is the program itself. */
+/** What to try of a command; `tickets` is the program itself. */
+export const examplesOf = (name: string): readonly string[] => HELP[name]?.examples ?? [];
+
+/** What else there is to know of it. */
+export const noteOf = (name: string): string | undefined => HELP[name]?.note;
+
+/** The examples of a command's help: they stand before its flags, since most people need no more. */
+export function helpExamples(name: string): string {
+  const examples = examplesOf(name);
+  return [examples.length === 1 ? "Example:" : "Examples:", ...examples.map((example) => `  ${example}`), ""].join(
+    "\n",
+  );
+}
+
+/** The end of a command's help. */
 export function helpEnd(name: string): string {
-  const { examples, note } = HELP[name] ?? { examples: [] };
+  const note = noteOf(name);
   return [
-    "",
-    examples.length === 1 ? "Example:" : "Examples:",
-    ...examples.map((example) => `  ${example}`),
     ...(note === undefined ? [] : ["", note]),
     "",
     `More: docs/cli.md${name === "tickets" ? "" : `#tickets-${name}`} in the package's folder.`,
   ].join("\n");
 }
+
+/** What somebody sees who types `tickets` alone: what it is, and what to try next. */
+export const WELCOME = {
+  what: "tickets: checks a ticketing company's exports (CSV, NDJSON) and sends them to the service, in order and nothing twice, and keeps every promise.",
+  steps: [
+    ["tickets init orders.csv", "a starter config, from an export of yours"],
+    ["tickets validate orders.csv", "check it; nothing is sent"],
+    ["tickets stream orders.csv", "send it: to the sandbox on this machine, until you configure a service"],
+  ],
+  more: "All commands: tickets --help",
+} as const;

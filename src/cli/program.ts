@@ -9,7 +9,7 @@ import { EXIT_CODES, type FailureCode } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
 import { COMPLETE, completionScript, SHELLS, type Shell } from "./completion-scripts.ts";
-import { helpEnd } from "./help.ts";
+import { helpEnd, helpExamples, WELCOME } from "./help.ts";
 import { LOG_FORMATS, logFormatAsked, logLine } from "./log-line.ts";
 import type { Flags, Options, Process } from "./run-command.ts";
 import { VERSION_FLAGS, version } from "./version.ts";
@@ -28,6 +28,10 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
     const { complete } = await import("./completion.ts");
     process.stdout.write(await complete(program, args.slice(1), { cwd: process.cwd(), env: process.env }));
     return exitCode;
+  }
+  if (args.length === 0) {
+    process.stderr.write(welcome(process.stderr));
+    return EXIT_CODES.usage;
   }
   try {
     suggestByMeaning(program, args[0]);
@@ -116,7 +120,7 @@ export function buildProgram(
     .showSuggestionAfterError()
     .showHelpAfterError("(tickets --help lists all commands)")
     .exitOverride()
-    .configureHelp({ minWidthToWrap: 5, formatItem })
+    .configureHelp({ minWidthToWrap: 5, formatItem, formatHelp })
     // Commander repeats what was typed, which may be a file's name that a glob put there.
     .configureOutput({
       writeErr: (text) => writeErr(cleanLines(text)),
@@ -409,6 +413,22 @@ function formatItem(term: string, termWidth: number, description: string, helper
     return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
   const lines = helper.boxWrap(description, width - 6).split("\n");
   return [`  ${term}`, ...lines.map((line) => `      ${line}`)].join("\n");
+}
+
+/** A whole help, its examples before its arguments and options. */
+function formatHelp(command: Command, helper: Help): string {
+  const text = Help.prototype.formatHelp.call(helper, command, helper);
+  const examples = wrapLines(helpExamples(command.name()), helper.helpWidth ?? 80);
+  return text.replace(/^(?=Arguments:$|Options:$)/m, () => `${examples}\n`);
+}
+
+/** For somebody who typed `tickets` and nothing else. */
+export function welcome({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "columns">): string {
+  const { what, steps, more } = WELCOME;
+  const helper = Object.assign(new Help(), { minWidthToWrap: 5, helpWidth: isTTY && columns > 0 ? columns : 80 });
+  const width = Math.max(...steps.map(([command]) => command.length));
+  const lines = steps.map(([command, about]) => formatItem(command, width, about, helper));
+  return `${wrapLines(what, helper.helpWidth)}\n\nTry next:\n${lines.join("\n")}\n\n${more}\n`;
 }
 
 /** As wide as the terminal; elsewhere `otherwise`, by default what commander makes its own part of a help. */

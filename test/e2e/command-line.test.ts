@@ -60,12 +60,14 @@ describe("help", () => {
     }
   });
 
-  test("of a command that is missing is shown with exit 2", async () => {
+  test("without a command, a newcomer is told what to try, with exit 2", async () => {
     const place = openWorkplace();
     const { exitCode, stdout, stderr } = await place.tickets([]);
     expect(exitCode).toBe(2);
     expect(stdout).toBe("");
-    expect(stderr).toContain("Usage: tickets");
+    expect(stderr).toMatch(
+      /^tickets: checks .*\n[\s\S]*\nTry next:\n(?: {2}tickets [a-z]+ .*\n(?: {6,}.*\n)?){3}\nAll commands: tickets --help\n$/,
+    );
   });
 });
 

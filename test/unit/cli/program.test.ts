@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { buildProgram } from "../../../src/cli/program.ts";
+import { buildProgram, welcome } from "../../../src/cli/program.ts";
 
 function programOf(columns: number): Command {
   const { signal } = new AbortController();
@@ -39,9 +39,22 @@ describe.each([80, 60, 40])("help on %i columns", (columns) => {
     "%s has no line for the terminal to fold within a word",
     (_name, command) => {
       const [, ...lines] = command.helpInformation().split("\n");
-      expect(lines.filter((line) => line.length > columns && /\S\s+\S/.test(line))).toEqual([]);
+      const folded = lines.filter((line) => line.length > columns && /\S\s+\S/.test(line));
+      // Commands to be copied stay whole.
+      expect(folded.filter((line) => !/^ {2}(?:tickets|source) /.test(line))).toEqual([]);
     },
   );
+});
+
+test.each([
+  [true, 80],
+  [true, 40],
+  [false, 0],
+])("the welcome fits a terminal (%s) of %i columns and names three commands to try", (isTTY, columns) => {
+  const lines = welcome({ isTTY, columns }).split("\n");
+  expect(lines.filter((line) => line.length > (columns || 80))).toEqual([]);
+  const tried = lines.flatMap((line) => /^ {2}tickets ([a-z]+) /.exec(`${line} `)?.[1] ?? []);
+  expect(tried).toEqual(["init", "validate", "stream"]);
 });
 
 test("where a description has no room beside its option it stands below", () => {
