@@ -91,7 +91,8 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
         return;
       }
       const now = performance.now();
-      if (pace?.doing !== state.doing) pace = { doing: state.doing, startedAt: now, startedWith: state.done };
+      if (pace?.doing !== state.doing)
+        pace = { doing: state.doing, startedAt: now, startedWith: state.done, startedShare: shareOf(state) };
       if (spinner !== undefined) {
         spinner.text = cleanLines(describeProgress(state, pace, now, stderr.columns - SPINNER_COLUMNS));
         if (!spinner.isSpinning) spinner.start();
@@ -184,12 +185,17 @@ interface Pace {
   readonly doing: string;
   readonly startedAt: number;
   readonly startedWith: number;
+  readonly startedShare: number | undefined;
 }
 
-/** `sending 5,000 of 12,000 actions · chunk 2/3 · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
+/** How much of the work is done, 0 to 1. */
+const shareOf = ({ done, total, share }: ProgressState): number | undefined =>
+  total === undefined ? share : done / Math.max(1, total);
+
+/** `sending 5,000 of 12,000 actions · 41% · chunk 2/3 · 4,800/s · 2 s left · 3 rejected`, as much of it as has room. */
 function describeProgress(
   state: ProgressState,
-  pace: Pick<Pace, "startedAt" | "startedWith">,
+  pace: Omit<Pace, "doing">,
   now: number,
   room = Number.POSITIVE_INFINITY,
 ): string {
@@ -198,11 +204,15 @@ function describeProgress(
   const fresh = done - pace.startedWith;
   const perSecond = elapsed >= 0.5 && fresh > 0 ? fresh / elapsed : undefined;
   const parts = [`${doing} ${total === undefined ? count(done, unit) : `${number(done)} of ${count(total, unit)}`}`];
+  const share = shareOf(state);
+  // Rounded down: what is not done is never called 100%.
+  if (share !== undefined && share > 0) parts.push(`${Math.floor(100 * share)}%`);
   if (chunk !== undefined) parts.push(`chunk ${chunk.number}/${chunk.of}`);
   if (lanes > 1) parts.push(`${lanes} lanes`);
   if (perSecond !== undefined) parts.push(`${number(Math.round(perSecond))}/s`);
-  if (perSecond !== undefined && total !== undefined && total > done)
-    parts.push(`${describeSeconds((total - done) / perSecond)} left`);
+  const gained = (share ?? 0) - (pace.startedShare ?? 0);
+  if (share !== undefined && elapsed >= 0.5 && gained > 0 && share < 1)
+    parts.push(`${describeSeconds((elapsed * (1 - share)) / gained)} left`);
   if (rejected > 0) parts.push(`${number(rejected)} rejected`);
   if (attempts > 1) parts.push(`attempt ${attempts}`);
   if (note !== undefined) parts.push(note);

@@ -18,16 +18,7 @@ export interface Candidate {
 }
 
 /** What a value can be, where the program itself does not list the choices. `open run` and `doubtful run` are parts of `run`. */
-export const VALUE_KINDS = [
-  "action",
-  "environment",
-  "source",
-  "input format",
-  "run",
-  "open run",
-  "doubtful run",
-] as const;
-export type ValueKind = (typeof VALUE_KINDS)[number];
+export type ValueKind = "action" | "environment" | "source" | "input format" | "run" | "open run" | "doubtful run";
 
 /** What the words before it say of the environment. */
 export interface CompletionContext {

@@ -1,7 +1,8 @@
 /** `tickets status`: what the ledger knows. It takes no lock. */
 
+import { basename } from "node:path";
 import { stringifyJson } from "../actions/json.ts";
-import { andMore, cleanText, count, displayPath, escapeUnseen } from "../actions/text.ts";
+import { andMore, cleanText, count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -19,6 +20,7 @@ import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
 import { describeActions } from "./summary.ts";
+import { columnsOf, layOutSentences, type TableRow } from "./table.ts";
 import { tellingFields } from "./telling-fields.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
@@ -64,7 +66,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     return exitCode;
   }
   if (options.json) reporter.out(`${JSON.stringify(toDocument(status))}\n`);
-  else if (hasLedger) tellStatus(status, reporter);
+  else if (hasLedger) tellStatus(status, context);
   if (!hasLedger && problem === undefined)
     reporter.info(
       `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
@@ -83,12 +85,45 @@ function toDocument({ lastSuccess, lastFailure, runs }: Status) {
   };
 }
 
-function tellStatus({ lastSuccess, lastFailure, runs, next }: Status, reporter: Reporter): void {
+/** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
+function tellStatus({ lastSuccess, lastFailure, runs, next }: Status, { reporter, stdout }: Context): void {
   const now = Date.now();
+  const columns = columnsOf(stdout);
   reporter.out(`last success  ${lastSuccess === undefined ? "none" : describeEnd(lastSuccess, now)}\n`);
   if (lastFailure !== undefined) reporter.out(`last failure  ${describeEnd(lastFailure, now)}\n`);
-  for (const run of runs) reporter.out(`${describeRun(run)}\n`);
-  for (const command of next) tellNext(reporter, command);
+  if (next.length > 0) {
+    const asked = new Map(runs.map((run) => [run.summary.next, describeQuestion(run)]));
+    const lines = next.map((command) => `  ${asked.get(command) ?? "an older run"}:\n    ${command}\n`);
+    reporter.out(`\nTo decide:\n${lines.join("")}`);
+  }
+  const [unfinished, finished] = [true, false].map((isOpen) =>
+    runs.filter(({ run }) => (run.state === "open") === isOpen),
+  );
+  tellRuns("Not finished", unfinished, { now, columns, reporter });
+  tellRuns("Finished", finished, { now, columns, reporter });
+}
+
+/** `run 7f3a0c11, in doubt, 2 of 20 actions` */
+function describeQuestion({ run, counts, summary: { actions } }: RunStatus): string {
+  const open = actions.inDoubt + actions.refused;
+  const what = waits(run, counts).replace(/^, /, "");
+  return `run ${run.run}, ${what}${open === 0 ? "" : `, ${number(open)} of ${count(actions.total, "action")}`}`;
+}
+
+const COLUMNS = ["run", "began", "state", "exit", "took", "files", "actions"] as const;
+
+function tellRuns(
+  title: string,
+  runs: readonly RunStatus[] = [],
+  { now, columns, reporter }: { readonly now: number; readonly columns: number; readonly reporter: Reporter },
+): void {
+  if (runs.length === 0) return;
+  const rows = runs.map((run) => {
+    const { createdAt } = run.run;
+    if (!Number.isFinite(columns)) return rowOf(run, { began: createdAt, describe: describeFiles });
+    return rowOf(run, { began: `${describeAge(now - Date.parse(createdAt))} ago`, describe: describeFirst });
+  });
+  reporter.out(`\n${title}:\n${layOutSentences(COLUMNS, rows, columns)}`);
 }
 
 /** Exit 4 when what should happen regularly did not. */
@@ -123,6 +158,10 @@ function describeFiles(files: readonly string[]): string {
   return `${shown.join(" ")}${andMore(files.length - FILES_SHOWN)}`;
 }
 
+/** `sales.csv and 2 more`, without its folder: a terminal has little room. */
+const describeFirst = ([first = "", ...others]: readonly string[]): string =>
+  `${cleanText(basename(first), 30)}${andMore(others.length)}`;
+
 /** `8 s`, `5 min`, `26 h`, `12 d`: what matters of an age or a duration. */
 export function describeAge(ms: number): string {
   const seconds = Math.max(0, ms) / 1000;
@@ -132,19 +171,24 @@ export function describeAge(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** `7f3a0c11  2026-03-01T03:00:00.000Z  finished  exit 0  12 s  sales.csv  20 actions: 20 accepted` */
-function describeRun(status: RunStatus): string {
+interface RowWords {
+  readonly began: string;
+  readonly describe: (files: readonly string[]) => string;
+}
+
+/** `7f3a0c11  5 h ago  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
+function rowOf(status: RunStatus, { began, describe }: RowWords): TableRow {
   const { run, manifest, counts, summary } = status;
   const files = filesOf(manifest);
   return [
     run.run,
-    run.createdAt,
+    began,
     `${run.state}${waits(run, counts)}`,
-    `exit ${run.exitCode ?? "-"}`,
+    String(run.exitCode ?? "-"),
     run.endedAt === undefined ? "-" : describeAge(summary.durationMs),
-    files.length === 0 ? "-" : describeFiles(files),
+    files.length === 0 ? "-" : describe(files),
     describeActions(summary.actions, partsOf(status)),
-  ].join("  ");
+  ].map((text) => ({ text, isNumber: false }));
 }
 
 const partsOf = ({ counts, waiting, manifest }: RunStatus): NonNullable<Parameters<typeof describeActions>[1]> => ({

@@ -57,8 +57,51 @@ function table(names: readonly string[], widths: number[], first: readonly Table
   };
 }
 
-function blocks(names: readonly string[]): Layout {
+/** How much room the last column needs at least to be wrapped. */
+const LEAST_LAST = 12;
+
+/**
+ * The same for texts whose last column is a sentence: where the rows are too wide, that column goes on below itself, as long
+ * as it has room for a few words.
+ */
+export function layOutSentences(names: readonly string[], rows: readonly TableRow[], columns: number): string {
+  const before = names
+    .slice(0, -1)
+    .reduce(
+      (sum, name, at) =>
+        sum + GAP.length + Math.max(...[name, ...rows.map((row) => row[at]?.text ?? "")].map(textWidth)),
+      0,
+    );
+  const room = columns - before;
+  if (room < LEAST_LAST) return blocks(names, columns).lines(rows);
+  const folded = rows.flatMap((row) => {
+    const [first = "", ...rest] = foldWords(row.at(-1)?.text ?? "", room);
+    const empty = row.slice(0, -1).map(() => ({ text: "", isNumber: false }));
+    return [
+      [...row.slice(0, -1), { text: first, isNumber: false }],
+      ...rest.map((text) => [...empty, { text, isNumber: false }]),
+    ];
+  });
+  const { head, lines } = layOut(names, folded, columns);
+  return head + lines(folded);
+}
+
+/** Lines no wider than `room` unless a word is. */
+function foldWords(text: string, room: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && textWidth(`${last} ${word}`) <= room) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** @param columns in which a value goes on below itself; without it, it stands in one line whatever its length. */
+function blocks(names: readonly string[], columns = Number.POSITIVE_INFINITY): Layout {
   const width = Math.max(...names.map(textWidth));
+  const room = columns - width - GAP.length;
+  const below = `\n${" ".repeat(width)}${GAP}`;
   let isFirst = true;
   return {
     head: "",
@@ -67,7 +110,8 @@ function blocks(names: readonly string[]): Layout {
         .map((row) => {
           const said = row.flatMap(({ text }, at) => {
             const name = names[at] ?? "";
-            return text === "" ? [] : [`${name}${" ".repeat(width - textWidth(name))}${GAP}${text}\n`];
+            const value = Number.isFinite(room) ? foldWords(text, room).join(below) : text;
+            return text === "" ? [] : [`${name}${" ".repeat(width - textWidth(name))}${GAP}${value}\n`];
           });
           const lines = `${isFirst ? "" : "\n"}${said.join("")}`;
           isFirst = false;

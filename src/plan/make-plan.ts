@@ -84,7 +84,7 @@ export interface PlanOptions {
   readonly severities: ReadonlyMap<string, Severity>;
   readonly problems: ProblemLog;
   readonly onUnderstood: OnUnderstood;
-  readonly onRows: (rows: number) => void;
+  readonly onRows: (rows: number, share: number | undefined) => void;
   readonly onOrdered: (actions: number) => void;
   /** What the run's later steps need of the command line; kept in the manifest. */
   readonly runOptions: RunOptions;

@@ -106,7 +106,8 @@ function planOptions(
     workers: { count: workersOf(env) },
     onUnderstood: (file, understanding, input, values) =>
       progress.happened({ kind: "input understood", file, understanding, input, values }),
-    onRows: (rows) => progress.advanced({ doing: "checking", unit: "row", done: rows }),
+    onRows: (rows, share) =>
+      progress.advanced({ doing: "checking", unit: "row", done: rows, ...(share !== undefined && { share }) }),
     onOrdered: (actions) => progress.advanced({ doing: "ordering", unit: "action", done: actions }),
     runOptions: {
       directory: cwd,

@@ -29,6 +29,8 @@ export interface WorkUnderWay {
   readonly doing: "checking" | "ordering" | "sending" | "looking at";
   readonly done: number;
   readonly total?: number;
+  /** How much of the work is done, 0 to 1, where no total is known. */
+  readonly share?: number;
   /** Of `total`, or of `done` where that is not known. */
   readonly unit: "row" | "action" | "promise";
   readonly chunk?: { readonly number: number; readonly of: number };

@@ -107,12 +107,13 @@ test("status begins with the last success and the last failure, and shows files 
   }
   await place.tickets(["stream", "missing.csv", "--env", "playground"], service);
   const { stdout } = await place.tickets(STATUS, service);
-  const [success, failure, run] = stdout.split("\n");
+  const [success, failure, blank, title, , , run] = stdout.split("\n");
+  expect([blank, title]).toEqual(["", "Finished:"]);
   expect(success).toMatch(/^last success {2}\d{4}-[^ ]+Z, [\d.]+ s ago: stream sales\.csv, [\d.]+ s, run [0-9a-f]{8}$/);
   expect(failure).toMatch(
     /^last failure {2}\d{4}-[^ ]+Z, [\d.]+ s ago: stream missing\.csv, [\d.]+ s, exit 2: .*missing\.csv/,
   );
-  expect(run).toMatch(/ finished {2}exit 0 {2}[\d.]+ s {2}sales\.csv {2}3 actions: 3 accepted$/);
+  expect(run).toMatch(/ finished {2}0 {5}[\d.]+ s {2,4}sales\.csv {2}3 actions: 3 accepted$/);
   const json = JSON.parse((await place.tickets([...STATUS, "--json"], service)).stdout);
   expect(json).toMatchObject({
     lastSuccess: { command: "stream", exitCode: 0, files: ["sales.csv"] },

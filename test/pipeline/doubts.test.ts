@@ -99,13 +99,18 @@ test("every night after a run was closed with a doubt names the run and the comm
     expect(await status({ flags: {}, run: name, chunk: undefined, maxAge: undefined, json }, context)).toBe(0);
     return { said: said(), out: out() };
   };
-  for (const name of [undefined, run]) expect((await shown(name, false)).said).toContain(`Look, then decide: ${next}`);
+  expect((await shown(run, false)).said).toContain(`Look, then decide: ${next}`);
+  expect((await shown(undefined, false)).out).toMatch(
+    new RegExp(
+      `^last success .*\\n(?:last failure .*\\n)?\\nTo decide:\\n {2}run ${run}, in doubt, .*:\\n {4}${next}\\n\\n`,
+    ),
+  );
   expect(JSON.parse((await shown(run, true)).out)).toMatchObject({ next });
   expect(JSON.parse((await shown(undefined, true)).out).runs.map(({ next }: { next: unknown }) => next)).toEqual([
     ...[null, next],
   ]);
   expect((await person(field, { decision: "sent", run })).exitCode).toBe(0);
-  expect((await shown(undefined, false)).said).not.toContain("settle");
+  expect((await shown(undefined, false)).out).not.toContain("tickets settle");
   expect((await night(field)).exitCode).toBe(0);
   expectNothingDoubled(field.sandbox);
 });

@@ -1,5 +1,6 @@
 /** All rows of all files to checked candidates on disk. What depends on other rows comes after (decide/decide.ts). */
 
+import { statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
@@ -47,7 +48,8 @@ export interface CompileOptions extends JoinOptions {
   /** Only the first rows, over all files. */
   readonly limit: number;
   readonly onUnderstood: OnUnderstood;
-  readonly onRows: (rows: number) => void;
+  /** `share`: how much of the input was read, 0 to 1; undefined where that can't be known. */
+  readonly onRows: (rows: number, share: number | undefined) => void;
   readonly signal: AbortSignal;
   /** Take a file of 0 bytes for an input without rows. */
   readonly allowEmpty: boolean;
@@ -120,6 +122,7 @@ interface Reading {
 
 class CompiledInputs {
   readonly #options: CompileOptions;
+  readonly #bytes: number | undefined;
   readonly #workers: Workers;
   readonly #joined: JoinedBatches;
   readonly #inputs: ReadInput[] = [];
@@ -132,6 +135,7 @@ class CompiledInputs {
 
   constructor(options: CompileOptions, workers: Workers, candidates: CandidateFiles | undefined) {
     this.#options = options;
+    this.#bytes = bytesOf(options.files);
     this.#workers = workers;
     this.#joined = new JoinedBatches(options, candidates);
     this.#marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
@@ -153,6 +157,12 @@ class CompiledInputs {
     this.#inputs.push(readInput(reading, rows));
   }
 
+  #shareRead(bytes: number): number | undefined {
+    if (this.#bytes === undefined || this.#bytes === 0) return undefined;
+    const before = this.#inputs.reduce((sum, input) => sum + input.bytes, 0);
+    return Math.min(1, (before + bytes) / this.#bytes);
+  }
+
   /** @returns how many rows are neither skipped nor invalid. */
   async #readRows(reading: Reading): Promise<number> {
     const { file, input, number, made } = reading;
@@ -170,7 +180,7 @@ class CompiledInputs {
         await this.#joined.add(number, batch);
         if (batch.seen !== undefined) made.mapper.join?.(batch.seen);
         publicValues.add(batch.publicValues);
-        onRows(this.#joined.rows.read);
+        onRows(this.#joined.rows.read, this.#shareRead(input.bytesRead));
       }
     } finally {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
@@ -275,6 +285,17 @@ class CompiledInputs {
     for (const { line = 1, isOfAllRows: _, ...finding } of findings)
       if (reportFindings(problems, file, severityOf, { ...WHOLE_FILE, line }, 0, [finding])) this.#isUnfit = true;
   }
+}
+
+/** Of all files, as they are stored; undefined where one is standard input or a pipe, or is gone. */
+function bytesOf(files: readonly InputFile[]): number | undefined {
+  let bytes = 0;
+  for (const { path } of files) {
+    const stats = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (stats?.isFile() !== true) return undefined;
+    bytes += stats.size;
+  }
+  return bytes;
 }
 
 /** What is said of a whole file stands in its first line, unless a row shows it. */

@@ -3,8 +3,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openTerminal } from "../../../src/cli/terminal.ts";
 import type { ProgressState } from "../../../src/commands/reporter.ts";
 
-/** The line that is written of long work where there is no terminal. */
-async function told(state: ProgressState): Promise<string> {
+/** The line that is written of long work where there is no terminal; `before` is the work half a minute earlier. */
+async function told(state: ProgressState, before?: ProgressState): Promise<string> {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => {
     vi.useRealTimers();
@@ -17,6 +17,7 @@ async function told(state: ProgressState): Promise<string> {
     place: () => ({}),
     ...{ stdin: stream(), stdout: stream(), stderr, env: {} },
   });
+  terminal.progress(before);
   vi.advanceTimersByTime(30_000);
   terminal.progress(state);
   return written.join("");
@@ -26,7 +27,9 @@ test.each([
   [{ doing: "checking", unit: "row", done: 1 }, "checking 1 row"],
   [{ doing: "checking", unit: "row", done: 1200 }, "checking 1,200 rows"],
   [{ doing: "sending", unit: "action", done: 0, total: 1 }, "sending 0 of 1 action"],
-  [{ doing: "sending", unit: "action", done: 1, total: 2 }, "sending 1 of 2 actions"],
+  [{ doing: "sending", unit: "action", done: 1, total: 2 }, "sending 1 of 2 actions · 50%"],
+  [{ doing: "sending", unit: "action", done: 9_999, total: 10_000 }, "sending 9,999 of 10,000 actions · 99%"],
+  [{ doing: "checking", unit: "row", done: 1200, share: 0.5 }, "checking 1,200 rows · 50%"],
 ] as const)("work under way is counted in words: %j", async (state, line) => {
   expect(await told(state)).toBe(`${line}\n`);
 });
@@ -47,4 +50,24 @@ test("a log file that can't be written any more is told once, and nothing stops"
   expect(written.join("")).toBe(
     "one\nwarning: The log file can't be written any more (the disk is full). What follows is not in it.\ntwo\nthree\n",
   );
+});
+
+test.each([
+  [
+    { doing: "sending", unit: "action", done: 0, total: 12_000 },
+    { doing: "sending", unit: "action", done: 3000, total: 12_000 },
+    "sending 3,000 of 12,000 actions · 25% · 100/s · 2 min left",
+  ],
+  [
+    { doing: "checking", unit: "row", done: 0, share: 0.1 },
+    { doing: "checking", unit: "row", done: 6000, share: 0.7 },
+    "checking 6,000 rows · 70% · 200/s · 15 s left",
+  ],
+  [
+    { doing: "checking", unit: "row", done: 0 },
+    { doing: "checking", unit: "row", done: 6000 },
+    "checking 6,000 rows · 200/s",
+  ],
+] as const)("rate and time left follow from the time it took so far: %j, %j", async (before, state, line) => {
+  expect(await told(state, before)).toBe(`${line}\n`);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { layOut } from "../../../src/commands/table.ts";
+import { layOut, layOutSentences } from "../../../src/commands/table.ts";
 
 const row = (...texts: readonly (string | number)[]) =>
   texts.map((each) => ({ text: String(each), isNumber: typeof each === "number" }));
@@ -16,4 +16,26 @@ it.each([
 it("widens for rows that come later", () => {
   const { lines } = layOut(["a", "b"], [row("x", "y")], 80);
   expect(lines([row("longer", "y")])).toBe("longer  y\n");
+});
+
+const sentences = [row("7f3a", "1,000 accepted, 12 rejected"), row("80c1", "3 accepted")];
+
+it.each([
+  [
+    "stands in one line where it has room",
+    Number.POSITIVE_INFINITY,
+    "run   actions\n────  ───────────────────────────\n7f3a  1,000 accepted, 12 rejected\n80c1  3 accepted\n",
+  ],
+  [
+    "goes on below itself where it has little",
+    21,
+    "run   actions\n────  ───────────────\n7f3a  1,000 accepted,\n      12 rejected\n80c1  3 accepted\n",
+  ],
+  [
+    "stands beside its name where it has none",
+    17,
+    "run      7f3a\nactions  1,000\n         accepted,\n         12\n         rejected\n\nrun      80c1\nactions  3\n         accepted\n",
+  ],
+])("a sentence in the last column %s", (_, columns, told) => {
+  expect(layOutSentences(["run", "actions"], sentences, columns)).toBe(told);
 });
