@@ -179,6 +179,7 @@ const environmentSchema = z.strictObject(
 
 export const configSchema = z.strictObject(
   {
+    $schema: textValue("the address of a JSON Schema").optional().describe("For editors; tickets does not read it."),
     env: z
       .string({ error: needs("the name of an environment") })
       .regex(ENVIRONMENT_NAME, { error: ENVIRONMENT_NAME_RULE })

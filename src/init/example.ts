@@ -1,5 +1,9 @@
+/** With which an editor checks the config as it is typed; `tickets schema config` writes the file. */
+export const SCHEMA_LINE = "# yaml-language-server: $schema=tickets.schema.json";
+
 /** What `tickets init` writes without an export to look at. */
-export const EXAMPLE = `# A config of tickets. docs/mapping.md explains sources; tickets init FILE writes one from an export.
+export const EXAMPLE = `${SCHEMA_LINE}
+# A config of tickets. docs/mapping.md explains sources; tickets init FILE writes one from an export.
 
 # Without an environment everything goes to the built-in sandbox.
 #environments:

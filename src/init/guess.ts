@@ -8,6 +8,7 @@ import { cleanText, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { askedIn } from "../mapping/placeholder.ts";
 import { configText, type Entry, keysOfItems, type Line } from "./config-text.ts";
+import { SCHEMA_LINE } from "./example.ts";
 import { fromColumns } from "./from-columns.ts";
 import { fromNames, fromOwnActions, ownActions } from "./from-field-names.ts";
 import { fromRecipe } from "./from-recipe.ts";
@@ -142,11 +143,13 @@ function headOfAll(drafts: readonly Draft[]): readonly string[] {
   const [draft, ...others] = drafts;
   if (draft === undefined || others.length > 0)
     return [
+      SCHEMA_LINE,
       `# What ${drafts.length} exports looked like to tickets init. FILL IN marks what no export says, or what can be read in more than`,
       "# one way: put your own value there. Until then every command refuses the config. docs/mapping.md explains all of it.",
     ];
   const { sample, system } = draft;
   return [
+    SCHEMA_LINE,
     `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
     `# ${lookedAt(sample)} FILL IN marks what no export says, or what can be`,
     "# read in more than one way: put your own value there. Until then every command refuses the config. docs/mapping.md explains it.",

@@ -2,11 +2,11 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { linksIn, ROOT } from "../support/pages.ts";
+import { linksIn, ROOT, readPage } from "../support/pages.ts";
 import { startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
@@ -74,6 +74,17 @@ test("holds all that its pages link to, and a manifest without what only a check
     engines: { node: ">=22.19" },
   });
   for (const key of ["scripts", "devDependencies", "allowScripts"]) expect(manifest).not.toHaveProperty(key);
+});
+
+test("is no larger than docs/dependencies.md says, and its types are found by whoever imports it", {
+  tags: ["long"],
+}, () => {
+  const place = openWorkplace();
+  const tarball = pack(place);
+  const [, megabytes] = /takes less than (\d+) MB packed/.exec(readPage("docs/dependencies.md")) ?? [];
+  expect(statSync(tarball).size).toBeLessThan(Number(megabytes) * 1_000_000);
+  // A CommonJS program can't `require` it; every other way must find its types.
+  execFileSync(join(ROOT, "node_modules/.bin/attw"), [tarball, "--profile", "esm-only"], shown);
 });
 
 test("gives a program the types of its library", { tags: ["long"] }, () => {

@@ -22,7 +22,7 @@ describe("where a config is found", () => {
   test.each([
     ["tickets.config.yaml", "rules: {price-invalid: off}"],
     ["tickets.config.yml", "rules: {price-invalid: off}"],
-    ["tickets.config.json", '{"rules": {"price-invalid": "off"}}'],
+    ["tickets.config.json", '{"$schema": "./tickets.schema.json", "rules": {"price-invalid": "off"}}'],
     [".ticketsrc", "rules: {price-invalid: off}"],
     [".ticketsrc.yaml", "rules: {price-invalid: off}"],
     [".ticketsrc.yml", "rules: {price-invalid: off}"],

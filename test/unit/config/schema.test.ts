@@ -156,7 +156,14 @@ describe("the JSON Schema of a config", () => {
   const schema = configJsonSchema();
 
   test("knows every top-level key, every field and every action, and nothing else", () => {
-    expect(Object.keys(schema.properties ?? {})).toEqual(["env", "environments", "sources", "rules", "stateDir"]);
+    expect(Object.keys(schema.properties ?? {})).toEqual([
+      "$schema",
+      "env",
+      "environments",
+      "sources",
+      "rules",
+      "stateDir",
+    ]);
     expect(schema.additionalProperties).toBe(false);
     const text = JSON.stringify(schema);
     for (const name of [...FIELD_NAMES, ...ACTION_NAMES]) expect(text).toContain(`"${name}"`);

@@ -113,6 +113,16 @@ test("the service lets a request finish, is never restarted, and reports how it 
     expect(lines).toContain(line);
 });
 
+test("CI runs what .ci/run says, and a release is tested, named as its tag, and published with provenance", () => {
+  const [ci, release] = ["ci", "release"].map((name) => parse(readPage(`.github/workflows/${name}.yml`)));
+  expect(ci.permissions).toEqual({ contents: "read" });
+  expect(ci.jobs.run.steps.at(-1).run).toMatch(/ \.ci\/run$/);
+  const { test, publish } = release.jobs;
+  expect([test.uses, publish.needs]).toEqual(["./.github/workflows/ci.yml", "test"]);
+  expect(publish.permissions).toEqual({ contents: "read", "id-token": "write" });
+  expect(publish.steps.at(-1).run).toBe("npm publish --provenance --access public");
+});
+
 test("the page names every file of deploy/, and gives every exit code its row", () => {
   for (const file of [
     "Dockerfile",

@@ -193,3 +193,17 @@ it.each(["dependencies", "devDependencies"] as const)(
     expect(told.map(([, name]) => name)).toEqual(Object.keys(manifest[kind]));
   },
 );
+
+it("docs/dependencies.md says how many packages an installation has, and none of them has an install script", () => {
+  interface Package {
+    readonly dev?: true;
+    readonly hasInstallScript?: true;
+  }
+  const { packages } = JSON.parse(readPage("package-lock.json")) as { packages: Record<string, Package> }; // npm's own file
+  const installed = Object.entries(packages).filter(([path, { dev }]) => path !== "" && dev !== true);
+  const { dependencies } = JSON.parse(readPage("package.json")) as { dependencies: Record<string, string> }; // our own
+  expect(readPage("docs/dependencies.md")).toContain(
+    `${Object.keys(dependencies).length} packages, and ${installed.length} with those that they bring; none has an install script.`,
+  );
+  expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+});

@@ -36,9 +36,11 @@ export function bodyOf(fileName: string, csv: string, delimiter = ","): readonly
     ...tableOf(csv, delimiter),
   });
   expect(load(guess.yaml).problems.filter(({ message }) => !message.startsWith("is still to be"))).toEqual([]);
+  // By its first line an editor knows the schema.
+  expect(guess.yaml).toMatch(/^# yaml-language-server: \$schema=tickets\.schema\.json\n# What /);
   return guess.yaml
     .split("\n")
-    .slice(12)
+    .slice(13)
     .map((line) => line.slice(4))
     .filter((line) => line !== "");
 }
