@@ -11,7 +11,13 @@ const COMMON = 3;
 export function manPage(): string {
   const { signal } = new AbortController();
   const program = buildProgram(
-    { stop: signal, abort: signal, onFirstSignal: () => undefined, letSignalsEnd: () => () => undefined },
+    {
+      stop: signal,
+      abort: signal,
+      onFirstSignal: () => undefined,
+      letSignalsEnd: () => () => undefined,
+      explain: async () => undefined,
+    },
     () => undefined,
   );
   const commands = program.commands;

@@ -29,7 +29,7 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
     process.stdout.write(await complete(program, args.slice(1), { cwd: process.cwd(), env: process.env }));
     return exitCode;
   }
-  if (args.length === 0) {
+  if (args.length === 0 && !isJson) {
     process.stderr.write(welcome(process.stderr));
     return EXIT_CODES.usage;
   }

@@ -13,7 +13,13 @@ import { openFolders, PROJECT } from "../config/files.ts";
 
 const { signal } = new AbortController();
 const program = buildProgram(
-  { stop: signal, abort: signal, onFirstSignal: () => undefined, letSignalsEnd: () => () => undefined },
+  {
+    stop: signal,
+    abort: signal,
+    onFirstSignal: () => undefined,
+    letSignalsEnd: () => () => undefined,
+    explain: async () => undefined,
+  },
   () => undefined,
 );
 
