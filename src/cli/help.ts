@@ -34,6 +34,7 @@ const HELP: Readonly<Record<string, HelpText>> = {
       "tickets status 4ba62e61 --env playground",
       "tickets status 4ba62e61 --chunk 2 --env playground",
       "tickets status --max-age 26h --env production",
+      "tickets status --remote --watch --env production",
     ],
   },
   resume: {
@@ -65,7 +66,7 @@ const HELP: Readonly<Record<string, HelpText>> = {
     ],
     note: "Tables and columns: docs/ledger.md in the package's folder.",
   },
-  env: { examples: ["tickets env", "tickets env production", "tickets env production --rebind"] },
+  env: { examples: ["tickets env", "tickets env production --check", "tickets env production --rebind"] },
   prune: {
     examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],
     note: "Never removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",

@@ -78,7 +78,7 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 
 /** By command: flags, and an argument, that have an effect only beside one of these. */
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  status: { chunk: ["run"] },
+  status: { chunk: ["run"], watch: ["remote"], rate: ["remote"] },
   results: { waitLock: ["import"], report: ["run"] },
   settle: { first: ["chunk"] },
   query: { force: ["output"], safeCsv: ["output"] },
@@ -246,12 +246,23 @@ export function buildProgram(
     .argument("[run]", "run")
     .description("last success and failure, runs; one run; one chunk of it")
     .option("--chunk <n>", "every action of one chunk", parseCount)
-    .option("--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none")
-    .addOption(metricsFile())
-    .action((name: string | undefined, flags: Flags) =>
-      run(flags, async (options, context) =>
-        (await import("../commands/status.ts")).status({ ...options, run: name }, context),
+    .addOption(
+      new Option("--max-age <time>", "exit 4 if the last success is older, such as 26h, or there was none").conflicts(
+        "remote",
       ),
+    )
+    .addOption(
+      new Option("--remote", "ask the service what has become of its promises (statusPath)").conflicts("chunk"),
+    )
+    .option("--watch", "with --remote: ask again until every promise is final")
+    .option("--rate <n>", "with --remote: maximum requests per second")
+    .addOption(metricsFile().conflicts("remote"))
+    .action((name: string | undefined, flags: Flags) =>
+      run(flags, async (options, context) => {
+        if (options.remote)
+          return (await import("../commands/remote-status.ts")).remoteStatus({ ...options, run: name }, context);
+        return (await import("../commands/status.ts")).status({ ...options, run: name }, context);
+      }),
     );
 
   pacing(
@@ -326,6 +337,11 @@ export function buildProgram(
     .argument("[name]", "environment")
     .description("what would be used, and why")
     .addOption(
+      new Option("--check", "try whether the address can be reached and, with statusPath, the key is let in").conflicts(
+        ["trust", "rebind", "forgetLost"],
+      ),
+    )
+    .addOption(
       new Option("--trust", "trust the config of the working directory as it is now").conflicts([
         "rebind",
         "forgetLost",
@@ -339,6 +355,8 @@ export function buildProgram(
     .option("--wait-lock <time>", "with --rebind and --forget-lost: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) => {
+        if (options.check)
+          return (await import("../commands/check-environment.ts")).checkEnvironment({ ...options, name }, context);
         const { forgetLostRuns, rebindLedger, showEnvironment, trustConfig } = await import("../commands/env.ts");
         if (options.forgetLost) return forgetLostRuns({ ...options, name }, context);
         if (options.trust) return trustConfig(options, context);

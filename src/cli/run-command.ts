@@ -50,7 +50,7 @@ const SWITCHES = [
     "safeCsv",
     "yes",
   ] as const),
-  ...(["sent", "notSent", "abandon", "trust", "rebind", "forgetLost", "reset"] as const),
+  ...(["sent", "notSent", "abandon", "trust", "rebind", "forgetLost", "reset", "remote", "watch", "check"] as const),
 ] as const;
 
 type TextFlag =

@@ -132,8 +132,8 @@ function sandbox(env: NodeJS.ProcessEnv) {
   refuseSandboxAddress(env);
   const keySource: KeySource = { kind: "built-in" };
   return {
-    values: { kind: "sandbox", baseUrl: "", keySource, complete: true },
-    origins: { baseUrl: "built in", apiKey: "built in", complete: "built in" },
+    values: { kind: "sandbox", baseUrl: "", keySource, complete: true, statusPath: "/actions/{actionPromise}" },
+    origins: { baseUrl: "built in", apiKey: "built in", complete: "built in", statusPath: "built in" },
   } as const;
 }
 

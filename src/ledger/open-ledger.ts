@@ -54,6 +54,20 @@ export interface OpenOptions {
   readonly onPacking?: (actions: number) => void;
 }
 
+/** Whether the ledger at `path` was written by an earlier version, so that opening it to write will change its tables. */
+export function isOutdated(path: string): boolean {
+  try {
+    const database = openToRead(path);
+    try {
+      return Number(database.prepare("PRAGMA user_version").get()?.user_version) < LEDGER_VERSION;
+    } finally {
+      database.close();
+    }
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+}
+
 /** The same, as the database itself: for what no function of this folder asks. */
 export function openDatabase({
   path,

@@ -136,7 +136,7 @@ export const codingsOf = (header = ""): string[] =>
     .filter((coding) => coding !== "" && coding !== "identity");
 
 /** The beginning of an answer as text; nothing of one that is still compressed. */
-function shownOf({ headers, body, whole, undecoded }: Extract<Exchange, { kind: "answer" }>): string {
+export function shownOf({ headers, body, whole, undecoded }: Extract<Exchange, { kind: "answer" }>): string {
   const shown = body.subarray(0, MOST_SHOWN_BYTES);
   const isCoded = codingsOf(headers.contentEncoding).length > 0 && (!whole || undecoded !== undefined);
   const isPlain = isCoded ? isBeginningOfUtf8(shown) : !shown.subarray(0, GZIP.length).equals(GZIP);
@@ -424,7 +424,7 @@ const CERTIFICATE_ALERT =
 const isCertificateRefused = (error: Error): boolean =>
   "code" in error && typeof error.code === "string" && CERTIFICATE_ALERT.test(error.code);
 
-function describe(error: Error): string {
+export function describe(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
   if (error.message === "" || error.message === code) return code;
   return code === "Error" ? error.message : `${code}: ${error.message}`;

@@ -1,4 +1,4 @@
-/** One connection to the service: posts request bodies, and says exactly how far each got. */
+/** One connection to the service: posts request bodies and asks for statuses, and says exactly how far each request got. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
@@ -33,6 +33,8 @@ export interface ServiceClient extends AsyncDisposable {
    * @param onLeaving called when writing the request begins, if it does.
    */
   post(body: Uint8Array, signal: AbortSignal, onLeaving?: () => void): Promise<Exchange>;
+  /** Gets what stands at `{baseUrl}{path}`. Never throws either, and follows no redirect. */
+  get(path: string, signal: AbortSignal): Promise<Exchange>;
 }
 
 /** @throws Failure `usage` when the environment variables name something that can't be a proxy. */
@@ -47,14 +49,16 @@ export function openClient(options: {
   /** Client certificate, and authorities in place of the usual ones. */
   readonly tls?: Tls | undefined;
   readonly env: NodeJS.ProcessEnv;
+  /** A longer answer counts as cut off. 64 MiB by default. */
+  readonly maxAnswerBytes?: number;
 }): ServiceClient {
-  const { baseUrl, key, timeoutMs, freshConnection, tls, env } = options;
+  const { baseUrl, key, timeoutMs, freshConnection, tls, env, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   const { origin, pathname } = new URL(baseUrl);
-  const path = `${pathname.replace(/\/$/, "")}/stream`;
+  const base = pathname.replace(/\/$/, "");
   const withoutKey = createKeyRemover(key.reveal());
   const connections = openConnections();
   const isProxied = proxyFor(origin, env) !== undefined;
-  const open = (): Dispatcher => openDispatcher(origin, env, tls, connections);
+  const open = (): Dispatcher => openDispatcher(origin, env, tls, connections, maxAnswerBytes);
   let dispatcher = open();
   let idleSince: Instant | undefined;
   const renew = async (): Promise<void> => {
@@ -62,40 +66,44 @@ export function openClient(options: {
     await dispatcher.destroy();
     dispatcher = open();
   };
+  const request = async (
+    what: Pick<Dispatcher.DispatchOptions, "method" | "path"> & { readonly body?: Uint8Array },
+    signal: AbortSignal,
+    onLeaving: (() => void) | undefined,
+  ): Promise<Exchange> => {
+    if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) await renew();
+    // The other side may have closed the connection, and that may not have been read yet. Within two turns of the event
+    // loop all sockets are polled, after which the request takes a new connection.
+    if (idleSince !== undefined) {
+      await turn();
+      await turn();
+    }
+    const result = await exchange(
+      { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving },
+      {
+        ...what,
+        origin,
+        reset: freshConnection,
+        headers: {
+          "x-api-key": key.reveal(),
+          ...(what.body !== undefined && { "content-type": "application/json" }),
+          accept: "application/json",
+          // Without this header, any encoding would be acceptable (RFC 9110, 12.5.3).
+          "accept-encoding": "identity",
+          "user-agent": "tickets",
+        },
+      },
+    );
+    idleSince = instant();
+    // The rest of a request that was already answered must not reach the service, nor must one whose connection opens too
+    // late.
+    if (result.kind === "not sent" || (result.kind === "answer" && result.early)) await renew();
+    return withoutKey(decoded(result));
+  };
 
   return {
-    async post(body, signal, onLeaving) {
-      if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) await renew();
-      // The other side may have closed the connection, and that may not have been read yet. Within two turns of the event
-      // loop all sockets are polled, after which the request takes a new connection.
-      if (idleSince !== undefined) {
-        await turn();
-        await turn();
-      }
-      const result = await exchange(
-        { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving },
-        {
-          origin,
-          path,
-          method: "POST",
-          reset: freshConnection,
-          headers: {
-            "x-api-key": key.reveal(),
-            "content-type": "application/json",
-            accept: "application/json",
-            // Without this header, any encoding would be acceptable (RFC 9110, 12.5.3).
-            "accept-encoding": "identity",
-            "user-agent": "tickets",
-          },
-          body,
-        },
-      );
-      idleSince = instant();
-      // The rest of a request that was already answered must not reach the service, nor must one whose connection opens too
-      // late.
-      if (result.kind === "not sent" || (result.kind === "answer" && result.early)) await renew();
-      return withoutKey(decoded(result));
-    },
+    post: (body, signal, onLeaving) => request({ method: "POST", path: `${base}/stream`, body }, signal, onLeaving),
+    get: (path, signal) => request({ method: "GET", path: `${base}${path}` }, signal, undefined),
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };
 }
@@ -115,12 +123,13 @@ function openDispatcher(
   env: NodeJS.ProcessEnv,
   tls: Tls | undefined,
   connections: Connections,
+  maxAnswerBytes: number,
 ): Dispatcher {
   const settings: Client.Options = {
     pipelining: 1,
     keepAliveTimeout: MAX_IDLE_MS,
     keepAliveMaxTimeout: MAX_IDLE_MS,
-    maxResponseSize: MAX_ANSWER_BYTES,
+    maxResponseSize: maxAnswerBytes,
     // One request in flight needs no HTTP/2, over which undici repeats requests by itself.
     allowH2: false,
     // `exchange` keeps the time of the whole request.

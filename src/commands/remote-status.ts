@@ -1,0 +1,134 @@
+/** `tickets status --remote`: asks the service what has become of its promises. It takes no lock. */
+
+import { queryCommand } from "../actions/next-command.ts";
+import { andMore, cleanText, count, displayPath, number } from "../actions/text.ts";
+import { describeKeySource, type Environment } from "../config/environment.ts";
+import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../ledger/promise-statuses.ts";
+import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
+import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { AskStop } from "../sending/ask-statuses.ts";
+import { proxyOf } from "../sending/proxy.ts";
+import type { Context } from "./context.ts";
+import { runContextOf } from "./run-context.ts";
+import { seconds } from "./run-end.ts";
+
+export interface RemoteStatusOptions extends EnvironmentOptions {
+  readonly run: string | undefined;
+  readonly watch: boolean;
+  readonly json: boolean;
+}
+
+/** Exit 4 where a promise ended without reaching the blockchain, is not known to the service, or was answered with nothing. */
+export async function remoteStatus(options: RemoteStatusOptions, context: Context): Promise<number> {
+  const { reporter, cwd } = context;
+  const core = runContextOf(context);
+  const settings = await loadSettings(core, options, "any");
+  const { environment } = settings;
+  const found = await ask(core, {
+    settings,
+    ...{ run: options.run, watch: options.watch },
+    onRound: (counts, waitMs) => reporter.info(`${describeRound(counts)} Asking again in ${seconds(waitMs)}.`),
+  });
+  const { problem, hasLedger, stop, stoppedBy } = found;
+  if (problem !== undefined)
+    reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  if (options.json) reporter.out(`${JSON.stringify(toDocument(options, environment, found))}\n`);
+  else if (found.promises > 0) tellCounts(found, context);
+  if (!hasLedger && problem === undefined)
+    reporter.info(
+      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, cwd)}.`,
+    );
+  else if (hasLedger && found.promises === 0)
+    reporter.info(
+      options.run === undefined
+        ? `${environment.name} has given no promises yet.`
+        : `Run ${options.run} was given no promises.`,
+    );
+  tellDoubtful(found, environment, context);
+  if (stop !== undefined) reporter.error(describeStop(stop, found, environment, context));
+  else if (stoppedBy !== undefined)
+    reporter.info(`Stopped by ${stoppedBy}. What was answered is kept; the same command asks about the rest.`);
+  return found.exitCode;
+}
+
+/** The document of `status --remote --json`. */
+function toDocument({ run }: RemoteStatusOptions, { name }: Environment, found: RemoteStatus) {
+  const { runs, promises, statuses, unknown, final, failed, notFound, answers, unreadable, failures, stop } = found;
+  return {
+    ...{ environment: name, run: run ?? null, runs, promises, statuses, unknown, final, failed, notFound, answers },
+    unreadable: unreadable.answers,
+    failures: failures.map(({ source, line, action, actionPromise, ...place }) => ({
+      ...place,
+      ...{ source: source ?? null, line: line ?? null, action: action ?? null, actionPromise: actionPromise ?? null },
+    })),
+    stopped: stop === undefined ? (found.stoppedBy ?? null) : stop.kind,
+    exitCode: found.exitCode,
+  };
+}
+
+/** `11,900 of 12,040 promises are final.` */
+const describeRound = ({ final, promises }: RemoteCounts): string =>
+  `${number(final)} of ${count(promises, "promise")} ${final === 1 ? "is" : "are"} final.`;
+
+/** What a person should know of a status, beside its word. */
+function noteOf(status: string): string {
+  if (status === NOT_FOUND) return "the service does not know these promises";
+  if (FAILED_STATUSES.includes(status)) return "did not reach the blockchain";
+  if (FINAL_STATUSES.some((each) => each === status)) return "final";
+  return OPEN_STATUSES.some((each) => each === status)
+    ? "on its way"
+    : "not a status that tickets knows: counts as not final";
+}
+
+function tellCounts(found: RemoteStatus, { reporter }: Context): void {
+  const rows = [
+    ...Object.entries(found.statuses).map(([status, n]) => [cleanText(status), number(n), noteOf(status)]),
+    ...(found.unknown === 0 ? [] : [["not answered yet", number(found.unknown), ""]]),
+  ];
+  const [words, numbers] = [0, 1].map((at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
+  reporter.out(`${count(found.promises, "promise")} of ${count(found.runs, "run")}\n`);
+  for (const [status = "", n = "", note = ""] of rows)
+    reporter.out(`${`  ${status.padEnd(words ?? 0)}  ${n.padStart(numbers ?? 0)}  ${note}`.trimEnd()}\n`);
+}
+
+function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter }: Context): void {
+  const { failures, failed, notFound, unreadable } = found;
+  for (const { source, line, action, actionPromise, status } of failures)
+    reporter.error(
+      `${source === undefined ? "" : `${cleanText(source, 200)}:${line} `}${action ?? "action"} ${status}: its promise ${cleanText(actionPromise ?? "", 255)} did not reach the blockchain.`,
+    );
+  if (failed > failures.length) {
+    const more = andMore(failed - failures.length).trim();
+    reporter.error(`${more}. All of them: ${queryCommand(environment, ALL_FAILED)}`);
+  }
+  if (notFound > 0)
+    reporter.warn(
+      `${environment.name} does not know ${count(notFound, "promise")} (HTTP 404). Either statusPath (${environment.statusPath}) is not its path, or the service has forgotten them.`,
+    );
+  if (unreadable.answers > 0)
+    reporter.warn(
+      `${count(unreadable.answers, "answer")} did not say what became of ${unreadable.answers === 1 ? "its promise" : "their promises"}: ${cleanText(unreadable.detail, 200)}. Is statusPath (${environment.statusPath}) right?`,
+    );
+}
+
+const ALL_FAILED =
+  "SELECT source, line, action, action_promise, p.status FROM promise_statuses p JOIN actions USING (run_no, seq) WHERE p.status IN ('error', 'wont_broadcast')";
+
+function describeStop(stop: AskStop, found: RemoteStatus, environment: Environment, { env }: Context): string {
+  const { name, keySource, baseUrl } = environment;
+  const kept = `${describeRound(found)} What was answered is kept.`;
+  switch (stop.kind) {
+    case "not let in":
+      return `${name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}. ${kept}`;
+    case "not reachable": {
+      const proxy = proxyOf(environment, env)?.shown;
+      const what = environment.kind === "sandbox" ? "the sandbox" : baseUrl;
+      const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
+      return `${stop.reached ? `${what} gave no answer about a promise` : `Could not reach ${what}`}${through} after ${count(stop.attempts, "attempt")} (${cleanText(stop.detail, 200)}). ${kept}\nLater, the same command asks about the rest.`;
+    }
+    case "refused":
+      return `${name} refused to tell the status of a promise: ${cleanText(stop.detail, 300)}. Is statusPath (${environment.statusPath}) right? The answer was: ${cleanText(stop.body, 500) || "(empty)"}. ${kept}`;
+    case "unreadable":
+      return `None of the answers said what became of a promise, so no more were asked for. Is statusPath (${environment.statusPath}) right?`;
+  }
+}

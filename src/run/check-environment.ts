@@ -1,0 +1,220 @@
+/** Whether an environment's service can be reached, and lets the key in, as far as that shows without sending an action. */
+
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { Environment } from "../config/environment.ts";
+import { EXIT_CODES } from "../failure.ts";
+import { describe } from "../sending/answer.ts";
+import { pathOf } from "../sending/ask-statuses.ts";
+import { proxyFor } from "../sending/proxy.ts";
+import { readStatus, type StatusReading } from "../sending/status-answer.ts";
+import type { RunContext } from "./context.ts";
+import { openService } from "./remote-status.ts";
+import type { Settings } from "./settings.ts";
+
+/** What is tried, in this order; what follows a failure is not tried. */
+export type CheckName = "name" | "proxy" | "connection" | "TLS" | "key";
+
+export interface Check {
+  readonly check: CheckName;
+  readonly result: "ok" | "failed" | "not known";
+  /** What was seen. */
+  readonly detail: string;
+}
+
+export interface Checked {
+  readonly checks: readonly Check[];
+  readonly exitCode: number;
+}
+
+/** For each step. */
+const MOST_MS = 15_000;
+
+/** Asks about no promise that any service gave. */
+const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
+
+/** @throws Failure `not-let-in` where the key is needed, and not there. */
+export async function checkEnvironment(
+  context: RunContext,
+  { environment, key }: Pick<Settings, "environment" | "key">,
+): Promise<Checked> {
+  const checks: Check[] = [];
+  if (environment.kind === "service") {
+    const failed = await reach(context, environment, checks);
+    if (failed) return { checks, exitCode: EXIT_CODES["stopped-early"] };
+  }
+  if (environment.statusPath === undefined) {
+    const detail = "without a statusPath, only sending an action would show whether it is let in";
+    return { checks: [...checks, { check: "key", result: "not known", detail }], exitCode: EXIT_CODES.ok };
+  }
+  await using service = await openService(context, environment, key);
+  const { openClient } = await import("../sending/client.ts");
+  await using client = openClient({
+    ...{ baseUrl: service.baseUrl, key: service.key, env: context.env },
+    ...{ timeoutMs: Math.min(environment.timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
+  });
+  const end = AbortSignal.any([context.stop, context.abort]);
+  const exchange = await client.get(pathOf(environment.statusPath, NO_PROMISE), end);
+  context.stop.throwIfAborted();
+  const { exitCode, ...check } = judgeKey(readStatus(exchange, NO_PROMISE));
+  return { checks: [...checks, { check: "key", ...check }], exitCode };
+}
+
+function judgeKey(reading: StatusReading): Omit<Check, "check"> & { readonly exitCode: number } {
+  switch (reading.kind) {
+    case "status":
+    case "unreadable":
+      return { result: "ok", detail: "let in: a made-up promise was answered as unknown", exitCode: EXIT_CODES.ok };
+    case "not let in":
+      return {
+        result: "failed",
+        detail: `not let in (${reading.detail}): ${reading.body || "(empty)"}`,
+        exitCode: EXIT_CODES["not-let-in"],
+      };
+    case "later":
+      return {
+        result: "not known",
+        detail: `no answer yet (${reading.detail})`,
+        exitCode: EXIT_CODES["stopped-early"],
+      };
+    case "refused":
+      return {
+        result: "not known",
+        detail: `the request was refused (${reading.detail}), which may be about statusPath rather than the key: ${reading.body || "(empty)"}`,
+        exitCode: EXIT_CODES.refused,
+      };
+  }
+}
+
+/** Connects as a request would, and says how far it came. Returns whether a step failed. */
+async function reach({ env, stop }: RunContext, { baseUrl }: Environment, checks: Check[]): Promise<boolean> {
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const host = hostname.replace(/^\[(.+)\]$/, "$1");
+  const target = { host, port: Number(port || (protocol === "https:" ? 443 : 80)) };
+  const proxy = proxyFor(baseUrl, env);
+  const step = async <T>(check: CheckName, work: (signal: AbortSignal) => Promise<T>, say: (value: T) => string) => {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(MOST_MS)]);
+    try {
+      const value = await work(signal);
+      checks.push({ check, result: "ok", detail: say(value) });
+      return value;
+    } catch (cause) {
+      stop.throwIfAborted();
+      const why = signal.aborted ? `no answer within ${MOST_MS / 1000} s` : describe(toError(cause));
+      checks.push({ check, result: "failed", detail: why });
+      return undefined;
+    }
+  };
+  let socket: Socket | undefined;
+  try {
+    if (proxy === undefined) {
+      if (isIP(host) === 0) {
+        const found = await step(
+          "name",
+          (signal) => inTime(lookup(host, { all: true }), signal),
+          (addresses) => `${host} is ${addresses.map(({ address }) => address).join(", ")}`,
+        );
+        if (found === undefined) return true;
+      }
+      socket = await step(
+        "connection",
+        (signal) => connectPlain(target, signal),
+        (open) => `${placeOf(open)} takes connections`,
+      );
+    } else
+      socket = await step(
+        "proxy",
+        (signal) => tunnel(proxy.url, target, signal),
+        () => `${proxy.shown} leads to ${host}`,
+      );
+    if (socket === undefined) return true;
+    if (protocol !== "https:") return false;
+    const plain = socket;
+    const secure = await step("TLS", (signal) => handshake(plain, host, signal), describeTls);
+    secure?.destroy();
+    return secure === undefined;
+  } finally {
+    socket?.destroy();
+  }
+}
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+async function connectPlain({ host, port }: Target, signal: AbortSignal): Promise<Socket> {
+  const socket = connectTcp({ host, port });
+  return opened(socket, "connect", signal);
+}
+
+/** A connection to the service through the proxy. */
+function tunnel(proxyUrl: string, { host, port }: Target, signal: AbortSignal): Promise<Socket> {
+  const { protocol, hostname, port: proxyPort, username, password } = new URL(proxyUrl);
+  const place = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const request = (protocol === "https:" ? requestHttps : requestHttp)({
+    ...{ method: "CONNECT", host: hostname, path: place, signal, agent: false },
+    ...(proxyPort !== "" && { port: proxyPort }),
+    headers: { host: place, ...(login !== ":" && { "proxy-authorization": `Basic ${btoa(login)}` }) },
+  });
+  request.on("error", reject);
+  request.on("connect", ({ statusCode }, socket) => {
+    if (statusCode === 200) return resolve(socket as Socket); // what `node:http` connects with
+    socket.destroy();
+    reject(
+      new Error(
+        statusCode === 407 ? "it asks for a user name and password (HTTP 407)" : `it answered HTTP ${statusCode}`,
+      ),
+    );
+  });
+  request.on("response", (response) => {
+    response.resume();
+    reject(new Error(`it answered HTTP ${response.statusCode}`));
+  });
+  request.end();
+  return promise;
+}
+
+function handshake(socket: Socket, host: string, signal: AbortSignal): Promise<TLSSocket> {
+  const secure = connectTls({
+    socket,
+    ALPNProtocols: ["http/1.1"],
+    ...(isIP(host) === 0 ? { servername: host } : { host }),
+  });
+  return opened(secure, "secureConnect", signal);
+}
+
+async function opened<T extends Socket>(socket: T, event: string, signal: AbortSignal): Promise<T> {
+  try {
+    await once(socket, event, { signal });
+    socket.on("error", () => undefined); // it has served
+    return socket;
+  } catch (cause) {
+    socket.on("error", () => undefined);
+    socket.destroy();
+    throw cause;
+  }
+}
+
+/** A lookup can't be ended, only left. */
+function inTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(toError(signal.reason)), { once: true });
+  return Promise.race([work, promise]);
+}
+
+const placeOf = ({ remoteAddress = "", remotePort }: Socket): string =>
+  `${isIP(remoteAddress) === 6 ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
+
+function describeTls(secure: TLSSocket): string {
+  const certificate = secure.getPeerCertificate();
+  return `${secure.getProtocol()}, certificate of ${certificate.subject.CN ?? certificate.subjectaltname ?? "a nameless subject"}, valid until ${new Date(certificate.valid_to).toISOString().slice(0, 10)}`;
+}
+
+const toError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)));

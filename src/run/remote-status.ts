@@ -1,0 +1,355 @@
+/** What has become of the promises that an environment gave: asks its `statusPath`, and keeps the answers in the ledger. */
+
+import { existsSync } from "node:fs";
+import type { Environment } from "../config/environment.ts";
+import { Key, readKey } from "../config/key.ts";
+import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import { isOutdated, openLedger } from "../ledger/open-ledger.ts";
+import { outcomeAt } from "../ledger/outcomes.ts";
+import {
+  countPromises,
+  countStatuses,
+  FAILED_STATUSES,
+  failedPromises,
+  isFinal,
+  makeStatusTable,
+  type NewStatus,
+  NOT_FOUND,
+  noteStatuses,
+  type OpenPromise,
+  openPromisesOf,
+} from "../ledger/promise-statuses.ts";
+import { readRunList } from "../ledger/run-list.ts";
+import { findRun, listRuns, type RunRecord } from "../ledger/runs.ts";
+import { type AskStop, askStatuses } from "../sending/ask-statuses.ts";
+import { pause } from "../sending/pause.ts";
+import type { BuiltInService, RunContext } from "./context.ts";
+import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import { unknownRun } from "./resume.ts";
+import { lockLedger } from "./session.ts";
+import type { Settings } from "./settings.ts";
+
+export interface RemoteStatusSettings {
+  readonly settings: Pick<Settings, "environment" | "key">;
+  /** Only the promises of this run. */
+  readonly run?: string | undefined;
+  /** Ask again until every promise is final. */
+  readonly watch: boolean;
+  /** Between two rounds of watching, at first. */
+  readonly watchMs?: number;
+  /** Told after each round of watching that leaves something open. */
+  readonly onRound?: (counts: RemoteCounts, waitMs: number) => void;
+}
+
+export interface RemoteCounts {
+  /** How many promises there are. */
+  readonly promises: number;
+  /** By what the service said last, the most frequent first. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Those that were never answered. */
+  readonly unknown: number;
+  /** Those that will not change any more. */
+  readonly final: number;
+  /** Of these, those that did not reach the blockchain. */
+  readonly failed: number;
+  /** Those that the service does not know. */
+  readonly notFound: number;
+}
+
+export interface RemoteStatus extends RemoteCounts {
+  /** Why the ledger does not know everything that was sent. */
+  readonly problem: Failure | undefined;
+  readonly hasLedger: boolean;
+  readonly runs: number;
+  /** How many answers came. */
+  readonly answers: number;
+  /** Answers of the last round that say nothing about their promise, and why the first of them. */
+  readonly unreadable: { readonly answers: number; readonly detail: string };
+  /** The first promises that did not reach the blockchain. */
+  readonly failures: readonly FailedPromise[];
+  readonly stop: AskStop | undefined;
+  readonly stoppedBy: StopSignal | undefined;
+  readonly exitCode: number;
+}
+
+export interface FailedPromise {
+  readonly run: string;
+  readonly seq: number;
+  readonly source: string | undefined;
+  readonly line: number | undefined;
+  readonly action: string | undefined;
+  readonly actionPromise: string | undefined;
+  readonly status: string;
+}
+
+/** How many failures are listed one by one. */
+const FAILURES_TOLD = 5;
+/** The wait between two rounds grows to this while nothing changes. */
+const [FIRST_WATCH_MS, LONGEST_WATCH_MS] = [5_000, 60_000];
+/** Answers are stored so many at a time, or after so long. */
+const [NOTED_AT_ONCE, NOTED_EVERY_MS] = [500, 1_000];
+/** An answer about one promise is a few hundred bytes. */
+const MAX_STATUS_BYTES = 1024 * 1024;
+
+/**
+ * Asks about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended it, and
+ * within a second of each answer should the process die.
+ *
+ * @throws Failure `usage` where the environment has no `statusPath` or the run is not known, `not-let-in` without a key.
+ */
+export async function remoteStatus(context: RunContext, options: RemoteStatusSettings): Promise<RemoteStatus> {
+  const { settings, run: name } = options;
+  const { environment } = settings;
+  const statusPath = statusPathOf(environment);
+  if (!existsSync(environment.ledgerPath)) {
+    const lost = lostRunsOf(
+      { environment, boundTo: undefined },
+      readRunList(runListPath(environment.ledgerPath)),
+      undefined,
+    );
+    return {
+      ...NOTHING,
+      problem: lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd),
+      exitCode: lost.length === 0 ? EXIT_CODES.ok : EXIT_CODES.usage,
+    };
+  }
+  await using service = await openService(context, environment, settings.key);
+  using ledger = await openLedgerToNote(context, environment, service.boundTo);
+  const lost = lostRunsOf(
+    { environment, boundTo: service.boundTo },
+    readRunList(runListPath(environment.ledgerPath)),
+    ledger,
+  );
+  const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd);
+  const runs = name === undefined ? listRuns(ledger).toReversed() : [namedRun(ledger, name, environment)];
+  makeStatusTable(ledger);
+  const round = await askUntilDone({ context, options, statusPath, service, ledger, runs });
+  const counts = countAll(ledger, runs);
+  const by = context.stop.aborted ? (String(context.stop.reason) as StopSignal) : undefined; // no deadline is set here
+  const stoppedBy =
+    by !== undefined && Object.hasOwn(SIGNAL_CODES, by) && counts.final < counts.promises ? by : undefined;
+  return {
+    ...counts,
+    ...{ problem, hasLedger: true, runs: runs.length, ...round, stoppedBy },
+    failures: failuresOf(ledger, runs),
+    exitCode:
+      problem !== undefined ? EXIT_CODES.usage : exitCodeOf(counts, round.unreadable.answers, round.stop, stoppedBy),
+  };
+}
+
+const NOTHING: Omit<RemoteStatus, "problem" | "exitCode"> = {
+  ...{ hasLedger: false, runs: 0, promises: 0, statuses: {}, unknown: 0, final: 0, failed: 0, notFound: 0, answers: 0 },
+  ...{ unreadable: { answers: 0, detail: "" }, failures: [], stop: undefined, stoppedBy: undefined },
+};
+
+/** @throws Failure `usage` where there is none. */
+export function statusPathOf({ name, statusPath }: Environment): string {
+  if (statusPath !== undefined) return statusPath;
+  throw new Failure(
+    "usage",
+    `Nothing says where ${name} answers the status of a promise: it has no statusPath. Nothing was asked.`,
+    {
+      hint: `Set it in the config, with the path that the service's documentation gives: environments: {${name}: {statusPath: "/actions/{actionPromise}"}}`,
+    },
+  );
+}
+
+function namedRun(ledger: Ledger, name: string, environment: Environment): RunRecord {
+  const run = findRun(ledger, name);
+  if (run === undefined) throw unknownRun(name, environment);
+  return run;
+}
+
+/** Where to ask, with which key. */
+export interface AskedService extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly boundTo: string;
+  readonly key: Key;
+}
+
+/** @throws Failure `not-let-in` where there is no key. */
+export async function openService(
+  context: RunContext,
+  environment: Environment,
+  known: Key | undefined,
+): Promise<AskedService> {
+  if (environment.kind === "sandbox") {
+    const sandbox: BuiltInService = await context.openSandbox(environment);
+    return {
+      baseUrl: sandbox.url,
+      boundTo: `sandbox:${sandbox.instanceId}`,
+      key: new Key(sandbox.apiKey),
+      [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+    };
+  }
+  const key = known ?? (await readKey(environment, context.stop, { env: context.env }));
+  if (key.warning !== undefined) context.progress.happened({ kind: "key doubtful", warning: key.warning });
+  const { baseUrl } = environment;
+  return { baseUrl, boundTo: baseUrl, key, [Symbol.asyncDispose]: async () => undefined };
+}
+
+/** Without the lock, so that a run may go on meanwhile, or begin: only a ledger of an earlier version is brought up to date under it. */
+async function openLedgerToNote(context: RunContext, environment: Environment, boundTo: string): Promise<Ledger> {
+  const path = environment.ledgerPath;
+  const open = (): Ledger =>
+    openLedger({
+      path,
+      boundTo,
+      onPacking: (actions) => context.progress.happened({ kind: "ledger brought up to date", actions }),
+    });
+  if (!isOutdated(path)) return open();
+  using _lock = await lockLedger(context, environment, "tickets status --remote", 0);
+  return open();
+}
+
+interface Asking {
+  readonly context: RunContext;
+  readonly options: RemoteStatusSettings;
+  readonly statusPath: string;
+  readonly service: AskedService;
+  readonly ledger: Ledger;
+  readonly runs: readonly RunRecord[];
+}
+
+type Round = Pick<RemoteStatus, "answers" | "unreadable" | "stop">;
+
+async function askUntilDone(asking: Asking): Promise<Round> {
+  const { context, options, ledger, runs } = asking;
+  const first = options.watchMs ?? FIRST_WATCH_MS;
+  let [waitMs, answers] = [first, 0];
+  for (;;) {
+    const round = await askOnce(asking);
+    answers += round.answers;
+    const counts = countAll(ledger, runs);
+    const isOver = !options.watch || counts.final === counts.promises || round.stop !== undefined;
+    if (isOver || context.stop.aborted) return { ...round, answers };
+    waitMs = round.changed ? first : Math.min(LONGEST_WATCH_MS, waitMs * 2);
+    options.onRound?.(counts, waitMs);
+    await pause(waitMs, context.stop);
+    if (context.stop.aborted) return { ...round, answers };
+  }
+}
+
+/** Asks once about each promise that is not final. */
+async function askOnce(asking: Asking): Promise<Round & { readonly changed: boolean }> {
+  const { context, options, statusPath, service, ledger, runs } = asking;
+  const { environment } = options.settings;
+  const counts = countAll(ledger, runs);
+  const total = counts.promises - counts.final;
+  const notes = openNotes(ledger);
+  let [answers, unread, detail] = [0, 0, ""];
+  const tell = (waiting?: { readonly detail: string; readonly waitMs: number }): void =>
+    context.progress.advanced({
+      ...{ doing: "asking about", done: answers, total, unit: "promise" },
+      ...(waiting && { waiting }),
+    });
+  // Loaded only here: most commands ask nobody.
+  const { openClient } = await import("../sending/client.ts");
+  const { timeoutMs, freshConnection, retries, rate } = environment;
+  let stop: AskStop | undefined;
+  try {
+    stop = await askStatuses(
+      {
+        ...{ statusPath, retries, rate },
+        stop: AbortSignal.any([context.stop, context.abort]),
+        connect: () =>
+          openClient({
+            ...{ baseUrl: service.baseUrl, key: service.key, timeoutMs, freshConnection },
+            ...{ env: context.env, maxAnswerBytes: MAX_STATUS_BYTES },
+          }),
+        answered(promise, answer) {
+          answers += 1;
+          if (answer.kind === "status") notes.note(promise, answer.status);
+          else {
+            unread += 1;
+            if (unread === 1) detail = answer.detail;
+          }
+          tell();
+        },
+        waiting: (why, waitMs) => tell({ detail: why, waitMs }),
+      },
+      openPromises(ledger, runs),
+    );
+  } finally {
+    notes.store();
+    context.progress.advanced(undefined);
+  }
+  return { answers, unreadable: { answers: unread, detail }, stop, changed: notes.changed() };
+}
+
+function* openPromises(ledger: Ledger, runs: readonly RunRecord[]): Generator<OpenPromise> {
+  for (const { runNo } of runs) yield* openPromisesOf(ledger, runNo);
+}
+
+/** Keeps what was learnt, some answers at a time. */
+function openNotes(ledger: Ledger) {
+  let waiting: NewStatus[] = [];
+  let storedAt = performance.now();
+  let hasChanged = false;
+  const store = (): void => {
+    noteStatuses(ledger, waiting, new Date().toISOString());
+    waiting = [];
+    storedAt = performance.now();
+  };
+  return {
+    note({ runNo, seq, status: before }: OpenPromise, status: string): void {
+      if (status === before) return;
+      hasChanged = true;
+      waiting.push({ runNo, seq, status });
+      if (waiting.length >= NOTED_AT_ONCE || performance.now() - storedAt > NOTED_EVERY_MS) store();
+    },
+    store,
+    changed: () => hasChanged,
+  };
+}
+
+function countAll(ledger: Ledger, runs: readonly RunRecord[]): RemoteCounts {
+  const found = new Map<string, number>();
+  let promises = 0;
+  for (const { runNo } of runs) {
+    promises += countPromises(ledger, runNo);
+    for (const [status, n] of countStatuses(ledger, runNo)) found.set(status, (found.get(status) ?? 0) + n);
+  }
+  const statuses = [...found].toSorted(([one, n], [other, m]) => m - n || (one < other ? -1 : 1));
+  const sumOf = (isMeant: (status: string) => boolean): number =>
+    statuses.reduce((sum, [status, n]) => sum + (isMeant(status) ? n : 0), 0);
+  return {
+    promises,
+    statuses: Object.fromEntries(statuses),
+    unknown: promises - sumOf(() => true),
+    final: sumOf(isFinal),
+    failed: sumOf((status) => FAILED_STATUSES.includes(status)),
+    notFound: sumOf((status) => status === NOT_FOUND),
+  };
+}
+
+function failuresOf(ledger: Ledger, runs: readonly RunRecord[]): readonly FailedPromise[] {
+  const failures: FailedPromise[] = [];
+  for (const { runNo, run } of runs) {
+    for (const { seq, status } of failedPromises(ledger, runNo, FAILURES_TOLD - failures.length)) {
+      const { source, line, action, actionPromise } = outcomeAt(ledger, runNo, seq) ?? {};
+      failures.push({ run, seq, source, line, action, actionPromise, status });
+    }
+    if (failures.length >= FAILURES_TOLD) break;
+  }
+  return failures;
+}
+
+function exitCodeOf(
+  { failed, notFound }: RemoteCounts,
+  unreadable: number,
+  stop: AskStop | undefined,
+  stoppedBy: StopSignal | undefined,
+): number {
+  if (stop !== undefined) return EXIT_CODES[STOP_CODES[stop.kind]];
+  if (stoppedBy !== undefined) return SIGNAL_CODES[stoppedBy];
+  return failed + notFound + unreadable > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+}
+
+const STOP_CODES = {
+  "not let in": "not-let-in",
+  "not reachable": "stopped-early",
+  refused: "refused",
+  unreadable: "refused",
+} as const satisfies Record<AskStop["kind"], keyof typeof EXIT_CODES>;

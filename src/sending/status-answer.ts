@@ -1,0 +1,68 @@
+/** What the answer about one promise means, as a flat ladder. Pure. */
+
+import { isJsonObject } from "../actions/exact-number.ts";
+import { parseJson } from "../actions/json.ts";
+import { cleanText } from "../actions/text.ts";
+import { FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../ledger/promise-statuses.ts";
+import { type AnswerHeaders, describe, type Exchange, shownOf } from "./answer.ts";
+
+export type StatusReading =
+  | { readonly kind: "status"; readonly status: string }
+  /** The answer does not say: another promise, no status, or no JSON. */
+  | { readonly kind: "unreadable"; readonly detail: string }
+  /** Worth asking again: asking changes nothing. */
+  | { readonly kind: "later"; readonly detail: string; readonly headers: AnswerHeaders; readonly reached: boolean }
+  | { readonly kind: "not let in"; readonly detail: string; readonly body: string }
+  | { readonly kind: "refused"; readonly detail: string; readonly body: string };
+
+const KNOWN: ReadonlySet<string> = new Set([...FINAL_STATUSES, ...OPEN_STATUSES]);
+
+/** More of a word that is not known would be no word. */
+const MOST_STATUS_CHARACTERS = 60;
+
+/** @param actionPromise what was asked about. */
+export function readStatus(exchange: Exchange, actionPromise: string): StatusReading {
+  if (exchange.kind !== "answer")
+    return { kind: "later", detail: describe(exchange.error), headers: {}, reached: exchange.kind === "lost" };
+  const { status, headers, whole, error } = exchange;
+  const detail = `HTTP ${status}`;
+  if (status === 401 || status === 403) return { kind: "not let in", detail, body: shownOf(exchange) };
+  if (status === 404 || status === 410) return { kind: "status", status: NOT_FOUND };
+  if (status === 408 || status === 425 || status === 429 || status >= 500)
+    return { kind: "later", detail, headers, reached: true };
+  if (status < 200 || status >= 300) {
+    const to = headers.location === undefined ? "" : ` to ${headers.location}; redirects are not followed`;
+    return { kind: "refused", detail: `${detail}${to}`, body: shownOf(exchange) };
+  }
+  if (!whole) {
+    const why = error === undefined ? "" : ` (${describe(error)})`;
+    return { kind: "unreadable", detail: `the answer was cut off, or is too long${why}` };
+  }
+  return readBody(exchange.body, actionPromise);
+}
+
+/**
+ * The specification does not show this answer. A status is looked for where one would stand: under `status` of the answer or,
+ * where that is about the request, of its `data`. If a promise is named beside it, it must be the one that was asked about.
+ */
+function readBody(body: Buffer, actionPromise: string): StatusReading {
+  const unreadable = (detail: string): StatusReading => ({ kind: "unreadable", detail });
+  let answer: unknown;
+  try {
+    answer = parseJson(body.toString("utf8"));
+  } catch {
+    return unreadable("the answer is not JSON");
+  }
+  if (!isJsonObject(answer)) return unreadable("the answer is no JSON object");
+  const places = [answer, ...(isJsonObject(answer.data) ? [answer.data] : [])];
+  const other = places
+    .map((place) => place.actionPromise)
+    .find((named) => named !== undefined && named !== actionPromise);
+  if (other !== undefined) return unreadable("the answer is about another promise");
+  const given = places
+    .map((place) => place.status)
+    .filter((status) => typeof status === "string" && status.trim() !== "");
+  const words = given.map((status) => cleanText(String(status).trim(), MOST_STATUS_CHARACTERS));
+  const status = words.find((word) => KNOWN.has(word)) ?? words.at(-1);
+  return status === undefined ? unreadable("the answer has no status") : { kind: "status", status };
+}
