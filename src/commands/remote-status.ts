@@ -1,9 +1,15 @@
 /** `tickets status --remote`: asks the service what has become of its promises. It takes no lock. */
 
 import { queryCommand } from "../actions/next-command.ts";
-import { andMore, cleanText, count, displayPath, number } from "../actions/text.ts";
+import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { describeKeySource, type Environment } from "../config/environment.ts";
-import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../ledger/promise-statuses.ts";
+import {
+  FAILED_STATUSES,
+  FINAL_STATUSES,
+  NOT_FOUND,
+  OPEN_STATUSES,
+  SELECT_FAILED,
+} from "../ledger/promise-statuses.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { AskStop } from "../sending/ask-statuses.ts";
@@ -98,8 +104,9 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
       `${source === undefined ? "" : `${cleanText(source, 200)}:${line} `}${action ?? "action"} ${status}: its promise ${cleanText(actionPromise ?? "", 255)} did not reach the blockchain.`,
     );
   if (failed > failures.length) {
-    const more = andMore(failed - failures.length).trim();
-    reporter.error(`${more}. All of them: ${queryCommand(environment, ALL_FAILED)}`);
+    reporter.error(
+      `${number(failed - failures.length)} more did not. All of them: ${queryCommand(environment, SELECT_FAILED)}`,
+    );
   }
   if (notFound > 0)
     reporter.warn(
@@ -110,9 +117,6 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
       `${count(unreadable.answers, "answer")} did not say what became of ${unreadable.answers === 1 ? "its promise" : "their promises"}: ${cleanText(unreadable.detail, 200)}. Is statusPath (${environment.statusPath}) right?`,
     );
 }
-
-const ALL_FAILED =
-  "SELECT source, line, action, action_promise, p.status FROM promise_statuses p JOIN actions USING (run_no, seq) WHERE p.status IN ('error', 'wont_broadcast')";
 
 function describeStop(stop: AskStop, found: RemoteStatus, environment: Environment, { env }: Context): string {
   const { name, keySource, baseUrl } = environment;

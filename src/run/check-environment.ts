@@ -8,7 +8,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { describe } from "../sending/answer.ts";
+import { describe, type Exchange } from "../sending/answer.ts";
 import { pathOf } from "../sending/ask-statuses.ts";
 import { proxyFor } from "../sending/proxy.ts";
 import { readStatus, type StatusReading } from "../sending/status-answer.ts";
@@ -60,15 +60,19 @@ export async function checkEnvironment(
   const end = AbortSignal.any([context.stop, context.abort]);
   const exchange = await client.get(pathOf(environment.statusPath, NO_PROMISE), end);
   context.stop.throwIfAborted();
-  const { exitCode, ...check } = judgeKey(readStatus(exchange, NO_PROMISE));
+  const { exitCode, ...check } = judgeKey(readStatus(exchange, NO_PROMISE), exchange);
   return { checks: [...checks, { check: "key", ...check }], exitCode };
 }
 
-function judgeKey(reading: StatusReading): Omit<Check, "check"> & { readonly exitCode: number } {
+function judgeKey(reading: StatusReading, exchange: Exchange): Omit<Check, "check"> & { readonly exitCode: number } {
   switch (reading.kind) {
     case "status":
     case "unreadable":
-      return { result: "ok", detail: "let in: a made-up promise was answered as unknown", exitCode: EXIT_CODES.ok };
+      return {
+        result: "ok",
+        detail: `let in; a made-up promise was answered with HTTP ${exchange.kind === "answer" ? exchange.status : ""}`,
+        exitCode: EXIT_CODES.ok,
+      };
     case "not let in":
       return {
         result: "failed",
@@ -78,7 +82,7 @@ function judgeKey(reading: StatusReading): Omit<Check, "check"> & { readonly exi
     case "later":
       return {
         result: "not known",
-        detail: `no answer yet (${reading.detail})`,
+        detail: `no answer about a promise (${reading.detail})`,
         exitCode: EXIT_CODES["stopped-early"],
       };
     case "refused":
@@ -161,7 +165,10 @@ function tunnel(proxyUrl: string, { host, port }: Target, signal: AbortSignal): 
   const request = (protocol === "https:" ? requestHttps : requestHttp)({
     ...{ method: "CONNECT", host: hostname, path: place, signal, agent: false },
     ...(proxyPort !== "" && { port: proxyPort }),
-    headers: { host: place, ...(login !== ":" && { "proxy-authorization": `Basic ${btoa(login)}` }) },
+    headers: {
+      host: place,
+      ...(login !== ":" && { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
+    },
   });
   request.on("error", reject);
   request.on("connect", ({ statusCode }, socket) => {

@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
+import { PROMISE_STATUSES } from "./view.ts";
 
 const count = z.int().nonnegative();
 const milliseconds = count.max(3_600_000);
@@ -105,6 +106,8 @@ const ruleSchema = z.discriminatedUnion("fault", [
   }),
   // Another value as the promise; a text may be repeated to so many characters.
   ruleOf("promise-value", { items, value: z.unknown(), length: z.int().positive().max(32_000_000).optional() }),
+  // The ordinary answer; what is said of these promises from then on, whatever their age.
+  ruleOf("promise-status", { items, status: z.enum(PROMISE_STATUSES).optional() }),
   ruleOf("missing-promise", { items, empty: z.boolean().optional() }),
   ruleOf("duplicate-promise", { items, of: z.enum(["neighbour", "earlier-request"]).optional() }),
   ruleOf("echo-mismatch", { items, field: z.enum(["action", "id"]).optional(), value: anything }),

@@ -5,7 +5,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { stringifyJson } from "../actions/json.ts";
-import type { ResultItem } from "./engine.ts";
+import type { Engine, ResultItem } from "./engine.ts";
 import { denialBy, type Fault, httpDate, type LateFault, type Processed, selectItems, tamper } from "./faults.ts";
 import { STATUS_CODES } from "./http.ts";
 
@@ -15,6 +15,7 @@ export interface Exchange {
   readonly items: readonly unknown[];
   readonly process: (items: readonly unknown[], withhold?: ReadonlySet<number>) => readonly ResultItem[];
   readonly random: () => number;
+  readonly setStatus: Engine["setStatus"];
   /** A promise that was given before this request. */
   readonly earlierPromise: () => string | undefined;
   readonly signal: AbortSignal;
@@ -69,6 +70,14 @@ export async function answerBadly(fault: LateFault, exchange: Exchange): Promise
     }
     case "duplicate-key":
       return send(response, 200, withKeyTwice(whole(), fault.where ?? "item"));
+    case "promise-status": {
+      const data = process(items);
+      for (const at of selectItems(fault.items, data.length, random)) {
+        const item = data[at];
+        if (item?.status === "success") exchange.setStatus(item.actionPromise, fault.status ?? "error");
+      }
+      return sendJson(response, 200, { status: "success", data });
+    }
     case "answer-status": {
       const data = process(items);
       return sendJson(response, 200, "status" in fault ? { status: fault.status, data } : { data });

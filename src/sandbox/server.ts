@@ -252,7 +252,10 @@ async function stream({ context, request, response }: Visit): Promise<void> {
       for (const { actionPromise } of engine.processed()) if (actionPromise !== null) return actionPromise;
       return undefined;
     };
-    return answerBadly(fault, { response, items, process, random, earlierPromise, signal });
+    return answerBadly(fault, {
+      ...{ response, items, process, random, earlierPromise, signal },
+      setStatus: engine.setStatus,
+    });
   }
   sendJson(response, 200, { status: "success", data: process(items) });
 }

@@ -131,6 +131,7 @@ const ROWS: readonly Row[] = [
   fine("202", status(202)),
   fine("207", status(207)),
   fine("keys that nobody specified", { fault: "extra-keys" }),
+  fine("promises that end in error later", { fault: "promise-status", items: [0] }),
   fine("a drip that ends in time", { fault: "drip", bytes: 50, everyMs: 1 }),
   fine("a connection closed after the answer, announced", { fault: "close", announce: true, on: {} }),
   fine("a connection closed after the answer, in silence", { fault: "close", on: {} }),

@@ -172,7 +172,7 @@ describe("a fault script", () => {
   test("knows the faults that a service of this kind can have", () => {
     expect(FAULTS).toEqual([
       ...["latency", "status", "redirect", "drop", "hang", "cut", "count", "shuffle", "failure-items"],
-      ...["replaced-items", "contradiction", "denial", "promise-value", "missing-promise"],
+      ...["replaced-items", "contradiction", "denial", "promise-value", "promise-status", "missing-promise"],
       ...["duplicate-promise", "echo-mismatch", "extra-keys"],
       ...["duplicate-key", "answer-status", "interim", "encoding", "framing", "early-answer"],
       ...["endless", "drip", "too-large", "not-json", "close"],

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { type CheckOptions, checkEnvironment } from "../../../src/commands/check-environment.ts";
+import { EXIT_CODES, Failure } from "../../../src/failure.ts";
+import { selfSigned } from "../../support/certificate.ts";
+import { type Field, makeContext, openField } from "../../support/context.ts";
+import { deadPort, startProxy, startRaw } from "../../support/raw-server.ts";
+
+const WITH_PATH = "statusPath: /actions/{actionPromise}";
+
+async function check(field: Field, env: NodeJS.ProcessEnv = {}, options: Partial<CheckOptions> = {}) {
+  const asked = makeContext(field.folder, { ...field.env, ...env });
+  try {
+    const exitCode = await checkEnvironment({ name: undefined, json: false, flags: {}, ...options }, asked.context);
+    return { exitCode, out: asked.out(), said: asked.said() };
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    return { exitCode: EXIT_CODES[cause.code], out: asked.out(), said: cause.message };
+  }
+}
+
+describe("env --check", () => {
+  test("reaches the service, and has the key tried where there is a statusPath", async () => {
+    const field = await openField(WITH_PATH);
+    const { port } = field.sandbox;
+    expect(await check(field)).toEqual({
+      exitCode: 0,
+      out: `local  http://127.0.0.1:${port}  (TICKETS_LOCAL_BASE_URL)
+  connection  ok: 127.0.0.1:${port} takes connections
+  key         ok: let in; a made-up promise was answered with HTTP 404
+`,
+      said: "",
+    });
+    expect(field.sandbox.engine.counts()).toMatchObject({ requests: 0, accepted: 0, refused: 0 });
+  });
+
+  test("says that nothing can be known of the key without one", async () => {
+    const field = await openField("retries: 0");
+    const { exitCode, out, said } = await check(field);
+    expect(exitCode).toBe(0);
+    expect(out).toContain(
+      "  key         not known: without a statusPath, only sending an action would show whether it is let in\n",
+    );
+    expect(said).toBe("The key of local comes from environment variable TICKETS_LOCAL_API_KEY.");
+  });
+
+  test("a key that is not let in is 5", async () => {
+    const field = await openField(WITH_PATH);
+    const { exitCode, out } = await check(field, { TICKETS_LOCAL_API_KEY: "another-key-altogether" });
+    expect(exitCode).toBe(5);
+    expect(out).toContain('  key         FAILED: not let in (HTTP 403): {"message":"Forbidden"}\n');
+    const none = await check(field, { TICKETS_LOCAL_API_KEY: "" });
+    expect([none.exitCode, none.said]).toEqual([5, expect.stringContaining("No key for local")]);
+  });
+
+  test("an address that takes no connection is 7, also as JSON", async () => {
+    const field = await openField(WITH_PATH);
+    const baseUrl = `http://127.0.0.1:${await deadPort()}`;
+    const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: baseUrl }, { json: true });
+    expect(exitCode).toBe(7);
+    expect(JSON.parse(out)).toEqual({
+      ...{ environment: "local", baseUrl, exitCode: 7 },
+      checks: [{ check: "connection", result: "failed", detail: expect.stringContaining("ECONNREFUSED") }],
+    });
+  });
+
+  test("a name that leads nowhere is 7", async () => {
+    const field = await openField(WITH_PATH);
+    const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: "https://nowhere.invalid" });
+    expect(exitCode).toBe(7);
+    expect(out).toMatch(/ {2}name {8}FAILED: .*nowhere\.invalid/);
+  });
+
+  test("a certificate that is not trusted is 7", async () => {
+    const field = await openField(WITH_PATH);
+    const server = await startRaw({ tls: selfSigned("localhost") });
+    const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: `https://127.0.0.1:${server.port}` });
+    expect(exitCode).toBe(7);
+    expect(out).toContain("  connection  ok: ");
+    expect(out).toMatch(/ {2}TLS {9}FAILED: .*self-signed/i);
+  });
+
+  test.each([
+    [{ status: 407 }, /proxy {7}FAILED: it asks for a user name and password \(HTTP 407\)/],
+    [{ status: 502 }, /proxy {7}FAILED: it answered HTTP 502/],
+  ])("a proxy that answers %j is 7", async (answers, said) => {
+    const field = await openField(WITH_PATH);
+    const proxy = await startProxy(answers);
+    const { exitCode, out } = await check(field, {
+      TICKETS_LOCAL_BASE_URL: "https://api.example.com",
+      HTTPS_PROXY: `http://us%20er:secret@127.0.0.1:${proxy.port}`,
+    });
+    expect(exitCode).toBe(7);
+    expect(out).toMatch(said);
+    expect(out).not.toContain("secret");
+    expect(proxy.asked).toEqual(["api.example.com:443"]);
+    expect(proxy.connections[0]?.received).toContain(`proxy-authorization: Basic ${btoa("us er:secret")}`);
+  });
+
+  test("a proxy leads to the service, whose certificate is looked at", async () => {
+    const field = await openField(WITH_PATH);
+    const server = await startRaw({ tls: selfSigned("api.example.com") });
+    const proxy = await startProxy({ leadsTo: server.port });
+    const { exitCode, out } = await check(field, {
+      TICKETS_LOCAL_BASE_URL: "https://api.example.com",
+      HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
+    });
+    expect(exitCode).toBe(7);
+    expect(out).toMatch(/ {2}proxy {7}ok: http:\/\/127\.0\.0\.1:\d+ leads to api\.example\.com\n {2}TLS {9}FAILED: /);
+  });
+
+  test.each([
+    ["HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", 7, "not known: no answer about a promise (HTTP 503)"],
+    [
+      "HTTP/1.1 400 Bad\r\nContent-Length: 2\r\n\r\nNo",
+      9,
+      "not known: the request was refused (HTTP 400), which may be about",
+    ],
+    [
+      'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"status":"pending"}',
+      0,
+      "ok: let in; a made-up promise was answered with",
+    ],
+  ])("an answer %j is %i", async (answer, code, said) => {
+    const field = await openField(WITH_PATH);
+    const server = await startRaw({ onRequest: (socket) => socket.end(answer) });
+    const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: `http://127.0.0.1:${server.port}` });
+    expect(out).toContain(said);
+    expect(exitCode).toBe(code);
+  });
+});

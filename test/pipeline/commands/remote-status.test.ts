@@ -1,0 +1,242 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { query } from "../../../src/commands/query.ts";
+import { remoteStatus as command } from "../../../src/commands/remote-status.ts";
+import { runContextOf } from "../../../src/commands/run-context.ts";
+import { status } from "../../../src/commands/status.ts";
+import { EXIT_CODES, Failure } from "../../../src/failure.ts";
+import { isOutdated, openLedger } from "../../../src/ledger/open-ledger.ts";
+import { LEDGER_VERSION } from "../../../src/ledger/schema.ts";
+import { type RemoteStatusSettings, remoteStatus } from "../../../src/run/remote-status.ts";
+import { loadSettings } from "../../../src/run/settings.ts";
+import type { PromiseStatus } from "../../../src/sandbox/view.ts";
+import { type Field, makeContext, openField } from "../../support/context.ts";
+import { makeOlder } from "../../support/older-ledger.ts";
+
+const SALES = `action,eventId,currency,ticketId,userId,price
+newEvent,E,EUR,,,
+soldTicket,E,,T1,ann,1
+soldTicket,E,,T2,bob,2
+`;
+
+/** A field in which three actions were accepted. */
+async function streamed(settings = "statusPath: /actions/{actionPromise}"): Promise<Field> {
+  const field = await openField(settings);
+  await field.write("sales.csv", SALES);
+  expect((await field.stream(["sales.csv"])).exitCode).toBe(0);
+  return field;
+}
+
+/** By event or ticket. */
+function set(field: Field, statuses: Readonly<Record<string, PromiseStatus>>): void {
+  for (const { actionPromise, ticketId, eventId } of field.sandbox.engine.processed()) {
+    const wanted = statuses[ticketId ?? eventId ?? ""];
+    if (wanted !== undefined) field.sandbox.engine.setStatus(actionPromise ?? "", wanted);
+  }
+}
+
+async function ask(field: Field, options: Partial<Parameters<typeof command>[0]> = {}, env: NodeJS.ProcessEnv = {}) {
+  const asked = makeContext(field.folder, { ...field.env, ...env });
+  const call = { run: undefined, watch: false, json: false, flags: { retries: 0 }, ...options };
+  try {
+    const exitCode = await command(call, asked.context);
+    return { exitCode, out: asked.out(), said: asked.said() };
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    return { exitCode: EXIT_CODES[cause.code], out: asked.out(), said: `${cause.message}\n${cause.hint ?? ""}` };
+  }
+}
+
+async function askDocument(field: Field, options: Partial<Parameters<typeof command>[0]> = {}) {
+  const { out, exitCode } = await ask(field, { ...options, json: true });
+  const document: Record<string, unknown> = JSON.parse(out);
+  expect(document.exitCode).toBe(exitCode);
+  return document;
+}
+
+describe("status --remote", () => {
+  test("counts by status, names what did not reach the blockchain, and ends with 4", async () => {
+    const field = await streamed();
+    set(field, { E: "confirmed", T1: "waiting_funds", T2: "error" });
+    const { exitCode, out, said } = await ask(field);
+    expect(exitCode).toBe(4);
+    expect(out).toBe(`3 promises of 1 run
+  confirmed      1  final
+  error          1  did not reach the blockchain
+  waiting_funds  1  on its way
+`);
+    expect(said).toMatch(/^sales\.csv:4 soldTicket error: its promise [0-9a-f-]{36} did not reach the blockchain\.$/);
+  });
+
+  test("lists five that did not, and how to see the others", async () => {
+    const field = await openField("statusPath: /actions/{actionPromise}");
+    const ids = ["T1", "T2", "T3", "T4", "T5", "T6", "T7"];
+    await field.write(
+      "sales.csv",
+      `${SALES.split("\n", 2).join("\n")}\n${ids.map((id) => `soldTicket,E,,${id},ann,1`).join("\n")}\n`,
+    );
+    expect((await field.stream(["sales.csv"])).exitCode).toBe(0);
+    set(field, Object.fromEntries(ids.map((id) => [id, "error"])));
+    const { said } = await ask(field);
+    expect(said.split("\n")).toHaveLength(6);
+    const [, sql = ""] =
+      /^2 more did not\. All of them: tickets query '(.*)' --env local$/.exec(said.split("\n")[5] ?? "") ?? [];
+    const asked = makeContext(field.folder, field.env);
+    await query(
+      { sql: sql.replaceAll("'\\''", "'"), json: true, force: false, safeCsv: false, output: undefined, flags: {} },
+      asked.context,
+    );
+    expect(JSON.parse(asked.out()).rows).toHaveLength(7);
+  });
+
+  test("asks only about what is not final, whatever became known before", async () => {
+    const field = await streamed();
+    set(field, { E: "confirmed", T1: "pending", T2: "no_broadcast_required" });
+    expect(await askDocument(field)).toMatchObject({ answers: 3, final: 2, unknown: 0, exitCode: 0 });
+    // Nobody asks again about what is final, so nobody learns of this.
+    set(field, { E: "error", T1: "confirmed" });
+    expect(await askDocument(field)).toMatchObject({ answers: 1, final: 3, failed: 0, statuses: { confirmed: 2 } });
+    expect(await askDocument(field)).toEqual({
+      ...{ environment: "local", run: null, runs: 1, promises: 3, unknown: 0, final: 3, failed: 0, notFound: 0 },
+      statuses: { confirmed: 2, no_broadcast_required: 1 },
+      ...{ answers: 0, unreadable: 0, failures: [], stopped: null, exitCode: 0 },
+    });
+  });
+
+  test("a run that is named is asked about alone", async () => {
+    const field = await streamed();
+    await field.write("more.csv", "action,eventId,ticketId,userId,price\nsoldTicket,E,T3,cem,1\n");
+    const run = (await field.stream(["more.csv"])).summary?.run ?? "";
+    set(field, { E: "confirmed", T1: "confirmed", T2: "confirmed", T3: "wont_broadcast" });
+    const document = await askDocument(field, { run });
+    expect(document).toMatchObject({ run, runs: 1, promises: 1, failed: 1, exitCode: 4 });
+    expect(document.failures).toMatchObject([
+      { run, seq: 1, source: "more.csv", line: 2, action: "soldTicket", status: "wont_broadcast" },
+    ]);
+    expect(await askDocument(field)).toMatchObject({ runs: 2, promises: 4, answers: 3, exitCode: 4 });
+    const unknown = await ask(field, { run: "nobodys" });
+    expect([unknown.exitCode, unknown.said]).toEqual([2, expect.stringContaining("There is no run nobodys")]);
+  });
+
+  test("watches until all are final, longer between rounds in which nothing changes", async () => {
+    const field = await streamed();
+    set(field, { E: "confirmed", T1: "pending", T2: "pending" });
+    const { context } = makeContext(field.folder, field.env);
+    const core = runContextOf(context);
+    const rounds: unknown[] = [];
+    const onRound: RemoteStatusSettings["onRound"] = ({ final, promises }, waitMs) => {
+      rounds.push([final, promises, waitMs]);
+      if (rounds.length === 3) set(field, { T1: "confirmed" });
+      if (rounds.length === 4) set(field, { T2: "confirmed" });
+    };
+    const settings = await loadSettings(core, { flags: {} });
+    const found = await remoteStatus(core, { settings, watch: true, watchMs: 1, onRound });
+    expect(rounds).toEqual([
+      [1, 3, 1],
+      [1, 3, 2],
+      [1, 3, 4],
+      [2, 3, 1],
+    ]);
+    expect(found).toMatchObject({ final: 3, exitCode: 0, answers: 3 + 2 + 2 + 2 + 1 });
+  });
+
+  test("a signal ends the watching; what was answered is kept", async () => {
+    const field = await streamed();
+    set(field, { E: "confirmed", T1: "pending", T2: "pending" });
+    const asked = makeContext(field.folder, field.env);
+    const core = runContextOf(asked.context);
+    const settings = await loadSettings(core, { flags: {} });
+    const onRound = (): void => asked.stop("SIGINT");
+    const found = await remoteStatus(core, { settings, watch: true, onRound });
+    expect(found).toMatchObject({ exitCode: 130, stoppedBy: "SIGINT", final: 1, unknown: 0 });
+    set(field, { T1: "confirmed", T2: "confirmed" });
+    expect(await askDocument(field)).toMatchObject({ answers: 2, final: 3 });
+  });
+
+  test("without a statusPath says where it would stand, and asks nobody", async () => {
+    const field = await streamed("retries: 0");
+    const { exitCode, said } = await ask(field);
+    expect(exitCode).toBe(2);
+    expect(
+      said,
+    ).toBe(`Nothing says where local answers the status of a promise: it has no statusPath. Nothing was asked.
+Set it in the config, with the path that the service's documentation gives: environments: {local: {statusPath: "/actions/{actionPromise}"}}`);
+  });
+
+  test("a path that is not the service's is told, however it answers", async () => {
+    const field = await streamed("statusPath: /nowhere/{actionPromise}");
+    const missing = await ask(field);
+    expect(missing.exitCode).toBe(4);
+    expect(missing.out).toContain("not found  3  the service does not know these promises");
+    expect(missing.said).toContain(
+      "local does not know 3 promises (HTTP 404). Either statusPath (/nowhere/{actionPromise}) is not its path",
+    );
+    const refused = await ask(await streamed("statusPath: '/control/faults?{actionPromise}'"));
+    expect(refused.exitCode).toBe(4);
+    expect(refused.said).toContain("3 answers did not say what became of their promises: the answer has no status.");
+    const method = await ask(await streamed("statusPath: '/control/status?of={actionPromise}'"));
+    expect(method.exitCode).toBe(9);
+    expect(method.said).toContain("local refused to tell the status of a promise: HTTP 405. Is statusPath");
+    expect(method.said).toContain('The answer was: {"message":"Method Not Allowed"}');
+  });
+
+  test("a wrong key is 5, and no service 7", async () => {
+    const field = await streamed();
+    const wrong = await ask(field, {}, { TICKETS_LOCAL_API_KEY: "another-key-altogether" });
+    expect(wrong.exitCode).toBe(5);
+    expect(wrong.said).toContain(
+      "local did not let the request in (HTTP 403); the key came from environment variable TICKETS_LOCAL_API_KEY",
+    );
+    const none = await ask(field, {}, { TICKETS_LOCAL_API_KEY: "" });
+    expect([none.exitCode, none.said]).toEqual([5, expect.stringContaining("No key for local")]);
+    await field.sandbox[Symbol.asyncDispose]();
+    const gone = await ask(field);
+    expect(gone.exitCode).toBe(7);
+    expect(gone.said).toMatch(
+      /^Could not reach http:\/\/127\.0\.0\.1:\d+ after 1 attempt \(ECONNREFUSED.*\)\. 0 of 3 promises are final\. What was answered is kept\.\nLater, the same command asks about the rest\.$/,
+    );
+  });
+
+  test("without a ledger there is nothing to ask", async () => {
+    const field = await openField("statusPath: /actions/{actionPromise}");
+    const { exitCode, out, said } = await ask(field);
+    expect([exitCode, out]).toEqual([0, ""]);
+    expect(said).toContain("Nothing was ever sent to local from here");
+  });
+});
+
+describe("the ledger", () => {
+  const pathIn = (field: Field): string => join(field.folder, "state", "local", "ledger.db");
+
+  test("keeps its version, and no other command knows the difference", async () => {
+    const field = await streamed();
+    const tables = () =>
+      field.withLedger((ledger) => ledger.all("SELECT name FROM sqlite_schema ORDER BY name").map(({ name }) => name));
+    expect(tables()).not.toContain("promise_statuses");
+    set(field, { E: "confirmed", T1: "pending", T2: "error" });
+    await ask(field);
+    expect(tables()).toContain("promise_statuses");
+    field.withLedger((ledger) => {
+      expect(ledger.get("PRAGMA user_version")).toEqual({ user_version: LEDGER_VERSION });
+      expect(ledger.all("SELECT seq, status FROM promise_statuses")).toEqual([
+        { seq: 1, status: "confirmed" },
+        { seq: 2, status: "pending" },
+        { seq: 3, status: "error" },
+      ]);
+    });
+    const again = await field.stream(["sales.csv"]);
+    expect([again.exitCode, again.summary?.actions.alreadySent]).toEqual([0, 3]);
+    const asked = makeContext(field.folder, field.env);
+    expect(await status({ run: undefined, json: true, flags: {} }, asked.context)).toBe(0);
+  });
+
+  test("of an earlier version is brought to this one under the lock", async () => {
+    const field = await streamed();
+    makeOlder(pathIn(field), 4);
+    expect(isOutdated(pathIn(field))).toBe(true);
+    set(field, { E: "confirmed", T1: "confirmed", T2: "confirmed" });
+    expect(await askDocument(field)).toMatchObject({ promises: 3, final: 3 });
+    expect(isOutdated(pathIn(field))).toBe(false);
+    openLedger({ path: pathIn(field), boundTo: undefined, readOnly: true })[Symbol.dispose]();
+  });
+});

@@ -1,0 +1,130 @@
+import type { Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { Key } from "../../../src/config/key.ts";
+import { ASKED_AT_ONCE, type AskContext, askStatuses } from "../../../src/sending/ask-statuses.ts";
+import { openClient } from "../../../src/sending/client.ts";
+import { type RawServer, startRaw } from "../../support/raw-server.ts";
+
+const KEY = "k3y-of-the-test-0123";
+const NEVER = new AbortController().signal;
+
+function contextOf({ port }: RawServer, more: Partial<AskContext> = {}): AskContext & { readonly seen: string[] } {
+  const seen: string[] = [];
+  return {
+    seen,
+    statusPath: "/actions/{actionPromise}",
+    retries: 2,
+    stop: NEVER,
+    connect: () =>
+      openClient({
+        ...{ baseUrl: `http://127.0.0.1:${port}/v1`, key: new Key(KEY), timeoutMs: 600_000 },
+        ...{ freshConnection: false, env: {}, maxAnswerBytes: 1000 },
+      }),
+    answered: ({ actionPromise }, answer) => {
+      seen.push(`${actionPromise} ${answer.kind === "status" ? answer.status : answer.detail}`);
+    },
+    waiting: (detail) => {
+      seen.push(`wait ${detail}`);
+    },
+    ...more,
+  };
+}
+
+const promises = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ runNo: 1, seq: at + 1, actionPromise: `p${at + 1}`, status: undefined }));
+
+const reply = (socket: Socket, status: number, body: string, head = ""): void => {
+  socket.write(`HTTP/1.1 ${status} Some\r\n${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+};
+
+const requestsTo = ({ connections }: RawServer): readonly string[] =>
+  connections.flatMap(({ received }) => received.split(/(?=GET )/));
+
+describe("asking for statuses", () => {
+  test("asks about each promise once, below the base URL, with the key, without a body", async () => {
+    const server = await startRaw({ onRequest: (socket) => reply(socket, 200, '{"status":"confirmed"}') });
+    const context = contextOf(server);
+    expect(await askStatuses(context, promises(30))).toBeUndefined();
+    expect(context.seen.toSorted()).toEqual(
+      promises(30)
+        .map(({ actionPromise }) => `${actionPromise} confirmed`)
+        .toSorted(),
+    );
+    const requests = requestsTo(server);
+    expect(requests).toHaveLength(30);
+    for (const request of requests) {
+      expect(request).toMatch(/^GET \/v1\/actions\/p\d+ HTTP\/1.1\r\n/);
+      expect(request).toContain(`x-api-key: ${KEY}`);
+      expect(request).not.toMatch(/content-(type|length)/i);
+    }
+    expect(server.connections.length).toBeLessThanOrEqual(ASKED_AT_ONCE);
+  });
+
+  test("comes back when a 429 says, and all wait", async () => {
+    const server = await startRaw({
+      onRequest: (socket, request, connection) =>
+        request === 1 && connection === 1
+          ? reply(socket, 429, "", "Retry-After: 0\r\n")
+          : reply(socket, 200, '{"status":"pending"}'),
+    });
+    const context = contextOf(server);
+    expect(await askStatuses(context, promises(3))).toBeUndefined();
+    expect(context.seen.toSorted()).toEqual(["p1 pending", "p2 pending", "p3 pending", "wait HTTP 429"]);
+  });
+
+  test("gives up after the retries", async () => {
+    const server = await startRaw({ onRequest: (socket) => reply(socket, 503, "", "Retry-After: 0\r\n") });
+    const stop = await askStatuses(contextOf(server), promises(1));
+    expect(stop).toEqual({ kind: "not reachable", detail: "HTTP 503", attempts: 3, reached: true });
+    expect(requestsTo(server)).toHaveLength(3);
+  });
+
+  test.each([
+    [403, "", '{"message":"Forbidden"}', { kind: "not let in", detail: "HTTP 403", body: '{"message":"Forbidden"}' }],
+    [
+      302,
+      "Location: http://127.0.0.1:1/\r\n",
+      "",
+      { kind: "refused", detail: "HTTP 302 to http://127.0.0.1:1/; redirects are not followed", body: "" },
+    ],
+    [400, "", `no ${KEY}`, { kind: "refused", detail: "HTTP 400", body: "no [key]" }],
+  ])("stops at %i, and asks no more", async (status, head, body, stop) => {
+    const server = await startRaw({ onRequest: (socket) => reply(socket, status, body, head) });
+    expect(await askStatuses(contextOf(server), promises(100))).toEqual(stop);
+    expect(requestsTo(server).length).toBeLessThanOrEqual(ASKED_AT_ONCE);
+  });
+
+  test("reads no more of an answer than it may have", async () => {
+    const server = await startRaw({ onRequest: (socket) => reply(socket, 200, `{"status":"${"x".repeat(5000)}"}`) });
+    const context = contextOf(server);
+    expect(await askStatuses(context, promises(1))).toBeUndefined();
+    expect(context.seen).toEqual([expect.stringContaining("is too long")]);
+  });
+
+  test("asks no further where no answer can be read", async () => {
+    const server = await startRaw({ onRequest: (socket) => reply(socket, 200, "<html>") });
+    const context = contextOf(server);
+    expect(await askStatuses(context, promises(1000))).toEqual({
+      kind: "unreadable",
+      detail: "the answer is not JSON",
+    });
+    expect(context.seen.length).toBeLessThan(60);
+  });
+
+  test("ends when it is stopped, whatever is in flight", async () => {
+    const stopping = new AbortController();
+    const server = await startRaw({ onRequest: () => stopping.abort("SIGINT") });
+    const context = contextOf(server, { stop: stopping.signal });
+    expect(await askStatuses(context, promises(100))).toBeUndefined();
+    expect(context.seen).toEqual([]);
+  });
+
+  test("a rate is for all requests together", async () => {
+    const server = await startRaw({ onRequest: (socket) => reply(socket, 200, '{"status":"confirmed"}') });
+    const stopping = new AbortController();
+    // One in a quarter of an hour: the second would come long after the first was answered.
+    const context = contextOf(server, { rate: 0.001, stop: stopping.signal, answered: () => stopping.abort("SIGINT") });
+    await askStatuses(context, promises(100));
+    expect(requestsTo(server)).toHaveLength(1);
+  });
+});
