@@ -1,7 +1,7 @@
 // Compiles src/ to dist/ from scratch, so that a deleted source leaves no stale module behind: the types module by module, the
 // code as few files, since a command that reads hundreds takes half of its start for that.
 import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,5 +25,7 @@ if (process.exitCode === 0) {
   const bundle = await rolldown({ input, platform: "node", external: /^[^./]/ });
   await bundle.write({ dir: DIST, entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" });
   await bundle.close();
+  // Found beside the module that reads it, which is put into this folder.
+  cpSync(join(ROOT, "src/sandbox/page"), join(DIST, "page"), { recursive: true });
 }
 rmSync(MODULES, { recursive: true, force: true });

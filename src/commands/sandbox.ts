@@ -119,6 +119,7 @@ export async function runSandbox(options: RunSandboxOptions, io: SandboxIo, sign
   );
   if (faults !== undefined) say(`Faults from ${options.faultsFile}, ${count(faults.rules.length, "rule")}.`);
   if (accept !== undefined && accept.length > 0) say(`Not enforced: ${accept.join(", ")}.`);
+  say(`To look at it in a browser: ${sandbox.pageUrl}`);
   say("In another shell:");
   io.out.write(`export TICKETS_LOCAL_BASE_URL=${sandbox.url} TICKETS_LOCAL_API_KEY=${key.inShell}\n`);
   say("  tickets stream FILE --env local");

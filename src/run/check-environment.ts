@@ -17,7 +17,7 @@ import { openService } from "./remote-status.ts";
 import type { Settings } from "./settings.ts";
 
 /** What is tried, in this order; what follows a failure is not tried. */
-export type CheckName = "name" | "proxy" | "connection" | "TLS" | "key";
+type CheckName = "name" | "proxy" | "connection" | "TLS" | "key";
 
 export interface Check {
   readonly check: CheckName;

@@ -73,7 +73,7 @@ export interface RemoteStatus extends RemoteCounts {
   readonly exitCode: number;
 }
 
-export interface FailedPromise {
+interface FailedPromise {
   readonly run: string;
   readonly seq: number;
   readonly source: string | undefined;
@@ -144,7 +144,7 @@ const NOTHING: Omit<RemoteStatus, "problem" | "exitCode"> = {
 };
 
 /** @throws Failure `usage` where there is none. */
-export function statusPathOf({ name, statusPath }: Environment): string {
+function statusPathOf({ name, statusPath }: Environment): string {
   if (statusPath !== undefined) return statusPath;
   throw new Failure(
     "usage",

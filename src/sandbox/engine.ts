@@ -13,6 +13,7 @@ import {
   ticketOfNft,
   WITHHELD,
 } from "./lifecycle.ts";
+import { openLook } from "./look.ts";
 import { openState, type ProcessedAction, type State } from "./state.ts";
 import { type EchoedIds, echoedIds, idIn, type PromiseStatus, statusOf, viewEvent, viewTicket } from "./view.ts";
 
@@ -141,12 +142,8 @@ export function openEngine(options: EngineOptions) {
     event: (eventId: string) => viewEvent(state.event(eventId)),
     ticket: (by: { readonly ticketId: string } | { readonly nftId: string }) =>
       viewTicket(view, "ticketId" in by ? state.ticket(by.ticketId) : ticketOfNft(state, by.nftId)),
-    /** The newest first. */
-    latest: (limit: number) => ({
-      events: state.lastEvents(limit).flatMap((event) => viewEvent(event) ?? []),
-      tickets: state.lastTickets(limit).flatMap((ticket) => viewTicket(view, ticket) ?? []),
-      actions: state.lastActions(limit),
-    }),
+    /** What the page shows; nothing of it is longer than a page. */
+    look: openLook(view, now),
     /** What has become of an accepted action. It depends on the action's age unless it was set. */
     status: (actionPromise: string) => statusOf(state, actionPromise, now()),
     /** Rehearses a status; says whether the promise is known. */

@@ -15,7 +15,7 @@ import { type Engine, openEngine } from "./engine.ts";
 import { type Fault, type FaultScript, type Faults, openFaults, parseFaultScript } from "./faults.ts";
 import { createServer, STATUS_CODES } from "./http.ts";
 import { answerBadly, drainedOrGone, sendJson } from "./misbehave.ts";
-import { renderPage } from "./page.ts";
+import { isPageFile, sendPageFile } from "./page.ts";
 import { PROMISE_STATUSES } from "./view.ts";
 
 const HOST = "127.0.0.1";
@@ -48,6 +48,8 @@ export interface SandboxOptions {
 export interface Sandbox extends AsyncDisposable {
   /** The base URL, without a slash at the end. */
   readonly url: string;
+  /** The page, with what lets it look: a token of this process, behind a #, which no browser sends. */
+  readonly pageUrl: string;
   readonly port: number;
   readonly apiKey: string;
   readonly instanceId: string;
@@ -72,7 +74,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const faults = openFaults(options.faults);
   const callbacks = startCallbacks(options.callbackWaitMs);
   const end = new AbortController();
-  const context: Context = { engine, faults, callbacks, keyDigest: digest(apiKey), maxBodyBytes, signal: end.signal };
+  const pageToken = randomBytes(24).toString("base64url");
+  const context: Context = {
+    ...{ engine, faults, callbacks, maxBodyBytes, signal: end.signal },
+    ...{ keyDigest: digest(apiKey), pageDigest: digest(pageToken) },
+  };
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requireHostHeader: true }, (request, response) => {
     handle(context, request, response).catch((error: unknown) => {
@@ -109,6 +115,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const bound = (server.address() as AddressInfo | null)?.port ?? port;
   return {
     url: `http://${HOST}:${bound}`,
+    pageUrl: `http://${HOST}:${bound}/#${pageToken}`,
     port: bound,
     apiKey,
     instanceId: engine.instanceId,
@@ -137,6 +144,7 @@ interface Context {
   readonly faults: Faults;
   readonly callbacks: Callbacks;
   readonly keyDigest: Buffer;
+  readonly pageDigest: Buffer;
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
 }
@@ -149,10 +157,12 @@ async function handle(context: Context, request: IncomingMessage, response: Serv
     return sendJson(response, 403, { message: "The sandbox answers no other site." });
 
   const { pathname, searchParams } = new URL(request.url ?? "/", `http://${HOST}`);
-  if (pathname === "/" && request.method === "GET") return sendPage(context, response);
+  if (request.method === "GET" && isPageFile(pathname)) return sendPageFile(pathname, response);
   const route = routeOf(pathname);
   if (route === undefined) return sendJson(response, 404, { message: "Not Found" });
-  if (!holdsKey(context, request)) return sendJson(response, 403, { message: "Forbidden" });
+  const isPage = pathname.startsWith("/control/") && holds(context.pageDigest, request.headers["x-page-token"]);
+  if (!isPage && !holds(context.keyDigest, request.headers["x-api-key"]))
+    return sendJson(response, 403, { message: "Forbidden" });
   const answer = route[request.method ?? ""];
   if (answer === undefined) {
     response.setHeader("Allow", Object.keys(route).join(", "));
@@ -179,6 +189,8 @@ const ROUTES: readonly (readonly [RegExp, Methods])[] = [
   [/^\/control\/faults$/, { GET: showFaults, PUT: setFaults, DELETE: clearFaults }],
   [/^\/control\/processed$/, { GET: dumpProcessed }],
   [/^\/control\/state$/, { GET: showState }],
+  [/^\/control\/(actions|requests|request|ticket|event|search)$/, { GET: look }],
+  [/^\/control\/changes$/, { GET: tellChanges }],
   [/^\/control\/status$/, { PUT: setStatus }],
   [/^\/control\/templates\/[^/]+$/, { PUT: setTemplate }],
 ];
@@ -204,10 +216,9 @@ function comesFromElsewhere({ headers, method }: IncomingMessage, host: string):
   );
 }
 
-/** Compares digests, so that neither the time nor the length says anything of the key. */
-function holdsKey({ keyDigest }: Context, { headers }: IncomingMessage): boolean {
-  const given = headers["x-api-key"];
-  return typeof given === "string" && timingSafeEqual(digest(given), keyDigest);
+/** Compares digests, so that neither the time nor the length says anything of the secret. */
+function holds(secret: Buffer, given: string | readonly string[] | undefined): boolean {
+  return typeof given === "string" && timingSafeEqual(digest(given), secret);
 }
 
 function digest(text: string): Buffer {
@@ -332,15 +343,48 @@ async function readJson(
 
 // ---- to look at and to rehearse with ----
 
-function sendPage({ engine, faults, callbacks }: Context, response: ServerResponse): void {
-  response.writeHead(200, {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy":
-      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-  });
-  response.end(renderPage(engine, faults.script.rules.length, callbacks.counts()));
+/** What the page asks for, a page at a time: `before` and `from` say where it begins. */
+function look({ context: { engine }, response, last, query }: Visit): void {
+  const numberOf = (name: string, otherwise: number): number => {
+    const given = query.get(name);
+    return given === null || !/^\d{1,15}$/.test(given) ? otherwise : Number(given);
+  };
+  const [before, id] = [numberOf("before", Number.MAX_SAFE_INTEGER), query.get("id") ?? ""];
+  const nftId = query.get("nftId");
+  const looks: Readonly<Record<string, () => object | undefined>> = {
+    actions: () => engine.look.actions(before),
+    requests: () => engine.look.requests(before),
+    request: () => engine.look.request(numberOf("seq", 0), numberOf("from", 0)),
+    ticket: () => engine.look.ticket(nftId === null ? { ticketId: id } : { nftId }, before),
+    event: () => engine.look.event(id, before),
+    search: () => engine.look.search(id),
+  };
+  sendFound(response, looks[last]?.());
+}
+
+const LOOKED_EVERY_MS = 500;
+
+/**
+ * Server-sent events: the totals, now and whenever they have changed, whoever changed them. It looks twice a second, as long as
+ * someone listens.
+ */
+async function tellChanges({ context: { engine, callbacks, faults, signal }, response }: Visit): Promise<void> {
+  response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+  const gone = new AbortController();
+  response.on("close", () => gone.abort());
+  const end = AbortSignal.any([signal, gone.signal]);
+  let told = "";
+  while (!end.aborted) {
+    const { instanceId, createdAt } = engine;
+    const now = { instanceId, createdAt, ...engine.look.totals(), callbacks: callbacks.counts() };
+    const text = JSON.stringify({ ...now, faults: faults.script.rules.length, faultRequests: faults.requests });
+    if (text !== told && !response.writableNeedDrain) {
+      response.write(`data: ${text}\n\n`);
+      told = text;
+    }
+    await delay(LOOKED_EVERY_MS, undefined, { signal: end }).catch(() => undefined);
+  }
+  response.end();
 }
 
 function showFaults({ context: { faults }, response }: Visit): void {

@@ -93,6 +93,19 @@ const TICKET =
 const ACTION = `SELECT seq, request, item, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId, data,
     status, code, rule, promise AS actionPromise, at FROM actions`;
 
+/**
+ * What the histories on the page need. Made when the first of them is asked for, since a sandbox that nobody looks at should
+ * not pay for it with each action.
+ */
+const HISTORY_INDEXES = `
+  CREATE INDEX IF NOT EXISTS actions_of_ticket ON actions (ticket_id) WHERE ticket_id IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS actions_by_nft ON actions (nft_id) WHERE nft_id IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS actions_of_event ON actions (event_id) WHERE ticket_id IS NULL AND nft_id IS NULL;
+`;
+
+/** Behind every text that begins with another. */
+const LAST_CHARACTER = "\u{10ffff}";
+
 /** Every statement, prepared once. */
 function prepareAll(database: DatabaseSync) {
   const prepare = (text: string) => database.prepare(text);
@@ -101,12 +114,10 @@ function prepareAll(database: DatabaseSync) {
     countRequest: prepare("UPDATE sandbox SET requests = requests + 1 RETURNING requests"),
     eventById: prepare(`${EVENT} WHERE event_id = ?`),
     eventByNumber: prepare(`${EVENT} WHERE number = ?`),
-    lastEvents: prepare(`${EVENT} ORDER BY number DESC LIMIT ?`),
     addEvent: prepare("INSERT INTO events (event_id, tickets, fields) VALUES (?, 0, ?)"),
     setEvent: prepare("UPDATE events SET tickets = ?, fields = ? WHERE number = ?"),
     ticketById: prepare(`${TICKET} WHERE ticket_id = ?`),
     ticketByToken: prepare(`${TICKET} WHERE event = ? AND token = ?`),
-    lastTickets: prepare(`${TICKET} ORDER BY number DESC LIMIT ?`),
     addTicket: prepare(`
     INSERT INTO tickets (ticket_id, event, token, state, claimed, scans, holder, wallet, fields)
     VALUES (?, ?, ?, 'valid', 0, 0, ?, ?, ?) ON CONFLICT (ticket_id) DO NOTHING`),
@@ -117,7 +128,21 @@ function prepareAll(database: DatabaseSync) {
     INSERT INTO actions (request, item, action, event_id, ticket_id, nft_id, data, status, code, rule, promise, at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     actionsAfter: prepare(`${ACTION} WHERE seq > ? ORDER BY seq LIMIT ?`),
-    lastActions: prepare(`${ACTION} ORDER BY seq DESC LIMIT ?`),
+    actionsBefore: prepare(`${ACTION} WHERE seq < ? ORDER BY seq DESC LIMIT ?`),
+    actionsAbout: prepare(`${ACTION} WHERE (ticket_id = ? OR nft_id = ?) AND seq < ? ORDER BY seq DESC LIMIT ?`),
+    actionsOfEvent: prepare(
+      `${ACTION} WHERE event_id = ? AND ticket_id IS NULL AND nft_id IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    ),
+    countAfter: prepare(
+      "SELECT status, count(*) AS count, max(seq) AS last FROM actions WHERE seq > ? GROUP BY status",
+    ),
+    // Nothing is ever removed, so the last number is the count.
+    lastNumbers: prepare(`SELECT coalesce((SELECT max(number) FROM events), 0) AS events,
+      coalesce((SELECT max(number) FROM tickets), 0) AS tickets, requests FROM sandbox`),
+    ticketsLike: prepare(
+      "SELECT ticket_id AS id FROM tickets WHERE ticket_id >= ? AND ticket_id < ? ORDER BY 1 LIMIT ?",
+    ),
+    eventsLike: prepare("SELECT event_id AS id FROM events WHERE event_id >= ? AND event_id < ? ORDER BY 1 LIMIT ?"),
     actionByPromise: prepare(`${ACTION} WHERE promise = ?`),
     countActions: prepare("SELECT action, status, count(*) AS count FROM actions GROUP BY action, status"),
     countRows: prepare(
@@ -153,7 +178,6 @@ export function openState(path: string, now: () => number) {
 
     event: (eventId: string) => toEvent(sql.eventById.get(eventId)),
     eventNumbered: (number: number) => toEvent(sql.eventByNumber.get(number)),
-    lastEvents: (limit: number) => sql.lastEvents.all(limit).flatMap((row) => toEvent(row) ?? []),
     addEvent(eventId: string, fields: StoredFields): EventRow {
       const { lastInsertRowid } = sql.addEvent.run(eventId, stringifyJson(fields));
       return { number: Number(lastInsertRowid), eventId, tickets: 0, fields };
@@ -164,7 +188,6 @@ export function openState(path: string, now: () => number) {
 
     ticket: (ticketId: string) => toTicket(sql.ticketById.get(ticketId)),
     ticketByToken: (event: number, token: number) => toTicket(sql.ticketByToken.get(event, token)),
-    lastTickets: (limit: number) => sql.lastTickets.all(limit).flatMap((row) => toTicket(row) ?? []),
     /** Adds a ticket unless its ticketId is known; says whether it did. */
     addTicket(ticket: Pick<TicketRow, "ticketId" | "event" | "token" | "holder" | "wallet" | "fields">): boolean {
       const { ticketId, event, token, holder, wallet, fields } = ticket;
@@ -183,7 +206,7 @@ export function openState(path: string, now: () => number) {
     },
     actionsAfter: (seq: number, limit: number) =>
       sql.actionsAfter.all(seq, limit) as unknown as readonly ProcessedAction[],
-    lastActions: (limit: number) => sql.lastActions.all(limit) as unknown as readonly ProcessedAction[],
+    ...pagesOf(database, sql),
     actionOf: (promise: string) => sql.actionByPromise.get(promise) as unknown as ProcessedAction | undefined,
     counts: () => ({
       ...(sql.countRows.get() as unknown as {
@@ -214,6 +237,44 @@ export function openState(path: string, now: () => number) {
     close(): void {
       if (database.isOpen) database.close();
     },
+  };
+}
+
+/** What is read to be looked at, a page at a time. */
+function pagesOf(database: DatabaseSync, sql: ReturnType<typeof prepareAll>) {
+  return {
+    /** The newest first, of those before `seq`. */
+    actionsBefore: (seq: number, limit: number) =>
+      sql.actionsBefore.all(seq, limit) as unknown as readonly ProcessedAction[],
+    /** Likewise, of one ticket, by whichever id they named it. */
+    actionsAbout(ticketId: string, nftId: string, seq: number, limit: number): readonly ProcessedAction[] {
+      database.exec(HISTORY_INDEXES);
+      return sql.actionsAbout.all(ticketId, nftId, seq, limit) as unknown as readonly ProcessedAction[];
+    },
+    /** Likewise, of an event and none of its tickets. */
+    actionsOfEvent(eventId: string, seq: number, limit: number): readonly ProcessedAction[] {
+      database.exec(HISTORY_INDEXES);
+      return sql.actionsOfEvent.all(eventId, seq, limit) as unknown as readonly ProcessedAction[];
+    },
+    /** How much was processed after `seq`, by status, and the last of it. */
+    countAfter: (seq: number) =>
+      sql.countAfter.all(seq) as unknown as readonly {
+        readonly status: ProcessedAction["status"];
+        readonly count: number;
+        readonly last: number;
+      }[],
+    /** The same counts as `counts`, without reading every row. */
+    totals: () =>
+      sql.lastNumbers.get() as unknown as {
+        readonly events: number;
+        readonly tickets: number;
+        readonly requests: number;
+      },
+    /** Ids that begin with a text. */
+    ticketsLike: (start: string, limit: number) =>
+      sql.ticketsLike.all(start, start + LAST_CHARACTER, limit).map(({ id }) => String(id)),
+    eventsLike: (start: string, limit: number) =>
+      sql.eventsLike.all(start, start + LAST_CHARACTER, limit).map(({ id }) => String(id)),
   };
 }
 

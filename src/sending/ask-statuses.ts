@@ -30,7 +30,7 @@ export interface AskContext {
   readonly waiting: (detail: string, waitMs: number) => void;
 }
 
-export type Answered = Extract<StatusReading, { readonly kind: "status" | "unreadable" }>;
+type Answered = Extract<StatusReading, { readonly kind: "status" | "unreadable" }>;
 
 /** So many answers that can't be read, and none that can: the path is that of something else. */
 const MOST_UNREADABLE = 50;

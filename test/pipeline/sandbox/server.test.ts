@@ -203,7 +203,7 @@ describe("who may ask", () => {
     ["the IPv6 loopback", { Host: "[::1]:4010" }, 200],
   ])("%s", async (_name, headers, status) => {
     const sandbox = await start();
-    for (const path of ["/", "/control/state", "/control/processed"])
+    for (const path of ["/", "/page.js", "/control/state", "/control/processed"])
       expect((await call(sandbox, "GET", path, undefined, { headers: headers as Record<string, string> })).status).toBe(
         status,
       ); // one or two headers each
@@ -211,25 +211,140 @@ describe("who may ask", () => {
 });
 
 describe("the page", () => {
-  test("shows the state with every value escaped, without scripts, users or wallets", async () => {
+  const look = (sandbox: Sandbox, path: string, headers: Record<string, string> = tokenOf(sandbox)) =>
+    send(`${sandbox.url}/control/${path}`, { headers });
+  const tokenOf = ({ pageUrl }: Sandbox) => ({ "X-Page-Token": pageUrl.slice(pageUrl.indexOf("#") + 1) });
+  const looked = async (sandbox: Sandbox, path: string): Promise<Record<string, unknown>> => {
+    const answer = await look(sandbox, path);
+    expect(answer.status, path).toBe(200);
+    return parseJson(answer.text) as Record<string, unknown>; // the sandbox answers in objects
+  };
+
+  test("is three files without any data, under a policy that allows nothing else", async () => {
     const sandbox = await start();
-    const nasty = `<script>alert(1)</script>"'&`;
-    await stream(sandbox, [
-      newEvent({ eventName: nasty }),
-      {
-        action: "soldTicket",
-        data: { eventId: "E1", ticketId: nasty, userId: "secret-user", price: "1", name: nasty },
-      },
-      { action: nasty, data: { eventId: nasty } },
-    ]);
-    const page = await send(`${sandbox.url}/`);
-    expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
-    expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
-    expect(page.text).not.toMatch(/<script|secret-user|0x[0-9a-f]{40}/);
-    expect(page.text.match(/&lt;script&gt;alert\(1\)&lt;\/script&gt;&quot;&#39;&amp;/g)?.length).toBeGreaterThanOrEqual(
-      5,
+    await stream(sandbox, [newEvent({ eventName: "Wave" }), sold("T1")]);
+    for (const [path, type] of [
+      ["/", "text/html"],
+      ["/page.css", "text/css"],
+      ["/page.js", "text/javascript"],
+    ] as const) {
+      const { status, headers, text } = await send(sandbox.url + path);
+      expect([status, headers["content-type"]]).toEqual([200, `${type}; charset=utf-8`]);
+      const policy = headers["content-security-policy"];
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
+      expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+      expect(policy).not.toContain("unsafe");
+      expect(text).not.toMatch(/T1|ann|Wave/);
+      expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|<script>|style=|https?:\/\//);
+    }
+  });
+
+  test("is let in by the token of its link, which sends nothing; others are not", async () => {
+    const [sandbox, other] = [await start(), await start()];
+    expect(sandbox.pageUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{32}$/);
+    expect((await look(sandbox, "actions")).status).toBe(200);
+    expect((await look(sandbox, "actions", { "X-Api-Key": sandbox.apiKey })).status).toBe(200);
+    for (const headers of [{}, tokenOf(other), { "X-Page-Token": sandbox.apiKey }, { "X-Page-Token": "" }])
+      for (const path of ["actions", "changes", "state", "faults"])
+        expect((await look(sandbox, path, headers as Record<string, string>)).status).toBe(403); // one header each
+    const sent = await send(`${sandbox.url}/stream`, {
+      ...{ method: "POST", body: "[]", headers: { ...JSON_TYPE, ...tokenOf(sandbox) } },
+    });
+    expect(sent.status).toBe(403);
+  });
+
+  test("gets what was processed page by page, the newest first", async () => {
+    const sandbox = await start();
+    await stream(sandbox, [newEvent(), ...Array.from({ length: 120 }, (_, at) => sold(`T${at + 1}`))]);
+    const first = (await looked(sandbox, "actions")) as { actions: { seq: number; data?: string }[]; hasMore: boolean };
+    expect([first.actions.length, first.actions[0]?.seq, first.hasMore]).toEqual([50, 121, true]);
+    expect(first.actions[0]).toMatchObject({ ticketId: "T120", promiseStatus: expect.any(String) });
+    expect(first.actions[0]).not.toHaveProperty("data");
+    const last = (await looked(sandbox, "actions?before=22")) as { actions: unknown[]; hasMore: boolean };
+    expect([last.actions.length, last.hasMore]).toEqual([21, false]);
+    expect(await looked(sandbox, "actions?before=x")).toMatchObject({ hasMore: true });
+  });
+
+  test("gets requests with their items", async () => {
+    const sandbox = await start();
+    await stream(sandbox, [newEvent(), sold("T1")]);
+    await stream(
+      sandbox,
+      Array.from({ length: 60 }, (_, at) => sold(`U${at}`)),
     );
-    expect(page.text).toContain("SANDBOX-1-1");
+    const { requests } = await looked(sandbox, "requests");
+    expect(requests).toMatchObject([
+      { request: 2, seq: 3, items: 60, lastAction: "soldTicket" },
+      { request: 1, seq: 1, items: 2 },
+    ]);
+    expect(await looked(sandbox, "requests?before=3")).toMatchObject({ requests: [{ request: 1 }], hasMore: false });
+    const one = (await looked(sandbox, "request?seq=1")) as { items: { data: string }[]; hasMore: boolean };
+    expect(one.items.map(({ data }) => JSON.parse(data).ticketId)).toEqual([undefined, "T1"]);
+    const rest = (await looked(sandbox, "request?seq=3&from=50")) as { items: { item: number }[]; hasMore: boolean };
+    expect(rest.items.map(({ item }) => item)).toEqual([50, 51, 52, 53, 54, 55, 56, 57, 58, 59]);
+    expect(await looked(sandbox, "request?seq=2")).toEqual({ items: [], hasMore: false });
+  });
+
+  test("gets a ticket's history by whichever id its actions named it, with holder and what is on-chain", async () => {
+    const sandbox = await start();
+    const on = (action: string, data: object) => ({ action, data });
+    await stream(sandbox, [
+      ...[newEvent(), sold("T1"), sold("T2"), sold("T1")],
+      on("resoldTicket", { nftId: "SANDBOX-1-1", userId: "bob", price: "2" }),
+      on("scannedTicket", { ticketId: "T2" }),
+      on("checkedInTicket", { ticketId: "T1" }),
+    ]);
+    const byId = await looked(sandbox, "ticket?id=T1");
+    expect(byId).toMatchObject({
+      view: { nftId: "SANDBOX-1-1", state: "checked-in", fields: { userId: "bob" }, onChain: { price: "2" } },
+      actions: [{ seq: 7 }, { seq: 5, data: expect.stringContaining("bob") }, { seq: 4, status: "error" }, { seq: 2 }],
+      hasMore: false,
+    });
+    expect(await looked(sandbox, "ticket?nftId=SANDBOX-1-1")).toEqual(byId);
+    expect(await looked(sandbox, "ticket?id=T1&before=5")).toMatchObject({ actions: [{ seq: 4 }, { seq: 2 }] });
+    expect(await looked(sandbox, "event?id=E1")).toMatchObject({ view: { tickets: 2 }, actions: [{ seq: 1 }] });
+    expect((await look(sandbox, "ticket?id=T9")).status).toBe(404);
+    expect((await look(sandbox, "event?id=E9")).status).toBe(404);
+  });
+
+  test("cuts what is very long, and says so", async () => {
+    const sandbox = await start();
+    await stream(sandbox, [{ action: "newEvent", data: { eventId: "E1", currency: "EUR", junk: "x".repeat(30_000) } }]);
+    const { items } = await looked(sandbox, "request?seq=1");
+    expect(items).toMatchObject([{ isCut: true, data: expect.stringMatching(/^.{20000}$/) }]);
+  });
+
+  test("finds by ticket, event, nftId and promise, and by how ids begin", async () => {
+    const sandbox = await start();
+    await stream(sandbox, [newEvent(), ...Array.from({ length: 12 }, (_, at) => sold(`T${at}`))]);
+    const [first] = sandbox.engine.processed();
+    expect(await looked(sandbox, "search?id=T1")).toMatchObject({
+      ticketId: "T1",
+      eventId: null,
+      tickets: ["T1", "T10", "T11"],
+    });
+    expect(await looked(sandbox, "search?id=E1")).toMatchObject({ ticketId: null, eventId: "E1", events: ["E1"] });
+    expect(await looked(sandbox, "search?id=SANDBOX-1-1")).toMatchObject({ ticketId: "T0" });
+    expect(await looked(sandbox, `search?id=${first?.actionPromise}`)).toMatchObject({
+      promise: { seq: 1, action: "newEvent", actionPromise: first?.actionPromise },
+    });
+    const { tickets } = await looked(sandbox, "search?id=T");
+    expect(tickets).toHaveLength(8);
+    expect(await looked(sandbox, "search?id=t")).toMatchObject({ ticketId: null, tickets: [] });
+  });
+
+  test("hears of what changes, also by others who have the state open", async () => {
+    const sandbox = await start();
+    const end = new AbortController();
+    const answer = await fetch(`${sandbox.url}/control/changes`, { headers: tokenOf(sandbox), signal: end.signal });
+    expect(answer.headers.get("content-type")).toBe("text/event-stream");
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const next = async () => JSON.parse((await reader?.read())?.value?.replace(/^data: /, "") ?? "{}");
+    expect(await next()).toMatchObject({ requests: 0, accepted: 0, seq: 0, faults: 0, instanceId: sandbox.instanceId });
+    sandbox.engine.process([newEvent(), sold("T1"), sold("T1")]);
+    expect(await next()).toMatchObject({ requests: 1, accepted: 2, refused: 1, events: 1, tickets: 1, seq: 3 });
+    expect(sandbox.engine.counts()).toMatchObject({ requests: 1, accepted: 2, refused: 1, events: 1, tickets: 1 });
+    end.abort();
   });
 });
 
