@@ -7,6 +7,7 @@ import { request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { Environment } from "../config/environment.ts";
+import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { describe, type Exchange } from "../sending/answer.ts";
 import { pathOf } from "../sending/ask-statuses.ts";
@@ -14,6 +15,7 @@ import { proxyFor } from "../sending/proxy.ts";
 import { readStatus, type StatusReading } from "../sending/status-answer.ts";
 import type { RunContext } from "./context.ts";
 import { openService } from "./remote-status.ts";
+import { tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 /** What is tried, in this order; what follows a failure is not tried. */
@@ -43,18 +45,19 @@ export async function checkEnvironment(
   { environment, key }: Pick<Settings, "environment" | "key">,
 ): Promise<Checked> {
   const checks: Check[] = [];
+  const tls = await tlsOf(context, environment);
   if (environment.kind === "service") {
-    const failed = await reach(context, environment, checks);
+    const failed = await reach(context, environment, tls, checks);
     if (failed) return { checks, exitCode: EXIT_CODES["stopped-early"] };
   }
   if (environment.statusPath === undefined) {
     const detail = "without a statusPath, only sending an action would show whether it is let in";
     return { checks: [...checks, { check: "key", result: "not known", detail }], exitCode: EXIT_CODES.ok };
   }
-  await using service = await openService(context, environment, key);
+  await using service = await openService(context, environment, key, async () => tls);
   const { openClient } = await import("../sending/client.ts");
   await using client = openClient({
-    ...{ baseUrl: service.baseUrl, key: service.key, env: context.env },
+    ...{ baseUrl: service.baseUrl, key: service.key, tls: service.tls, env: context.env },
     ...{ timeoutMs: Math.min(environment.timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
   });
   const end = AbortSignal.any([context.stop, context.abort]);
@@ -95,7 +98,12 @@ function judgeKey(reading: StatusReading, exchange: Exchange): Omit<Check, "chec
 }
 
 /** Connects as a request would, and says how far it came. Returns whether a step failed. */
-async function reach({ env, stop }: RunContext, { baseUrl }: Environment, checks: Check[]): Promise<boolean> {
+async function reach(
+  { env, stop }: RunContext,
+  { baseUrl }: Environment,
+  tls: ClientTls | undefined,
+  checks: Check[],
+): Promise<boolean> {
   const { protocol, hostname, port } = new URL(baseUrl);
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
   const target = { host, port: Number(port || (protocol === "https:" ? 443 : 80)) };
@@ -138,7 +146,7 @@ async function reach({ env, stop }: RunContext, { baseUrl }: Environment, checks
     if (socket === undefined) return true;
     if (protocol !== "https:") return false;
     const plain = socket;
-    const secure = await step("TLS", (signal) => handshake(plain, host, signal), describeTls);
+    const secure = await step("TLS", (signal) => handshake(plain, host, tls, signal), describeTls);
     secure?.destroy();
     return secure === undefined;
   } finally {
@@ -188,8 +196,9 @@ function tunnel(proxyUrl: string, { host, port }: Target, signal: AbortSignal): 
   return promise;
 }
 
-function handshake(socket: Socket, host: string, signal: AbortSignal): Promise<TLSSocket> {
+function handshake(socket: Socket, host: string, tls: ClientTls | undefined, signal: AbortSignal): Promise<TLSSocket> {
   const secure = connectTls({
+    ...tls,
     socket,
     ALPNProtocols: ["http/1.1"],
     ...(isIP(host) === 0 ? { servername: host } : { host }),

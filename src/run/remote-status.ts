@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
+import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { isOutdated, openLedger } from "../ledger/open-ledger.ts";
@@ -27,7 +28,7 @@ import { pause } from "../sending/pause.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { unknownRun } from "./resume.ts";
-import { lockLedger } from "./session.ts";
+import { lockLedger, tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RemoteStatusSettings {
@@ -166,6 +167,8 @@ export interface AskedService extends AsyncDisposable {
   readonly baseUrl: string;
   readonly boundTo: string;
   readonly key: Key;
+  /** Client certificate and authorities, where the environment names some. */
+  readonly tls: ClientTls | undefined;
 }
 
 /** @throws Failure `not-let-in` where there is no key. */
@@ -173,6 +176,7 @@ export async function openService(
   context: RunContext,
   environment: Environment,
   known: Key | undefined,
+  readTls = () => tlsOf(context, environment),
 ): Promise<AskedService> {
   if (environment.kind === "sandbox") {
     const sandbox: BuiltInService = await context.openSandbox(environment);
@@ -180,13 +184,14 @@ export async function openService(
       baseUrl: sandbox.url,
       boundTo: `sandbox:${sandbox.instanceId}`,
       key: new Key(sandbox.apiKey),
+      tls: undefined,
       [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
     };
   }
   const key = known ?? (await readKey(environment, context.stop, { env: context.env }));
   if (key.warning !== undefined) context.progress.happened({ kind: "key doubtful", warning: key.warning });
   const { baseUrl } = environment;
-  return { baseUrl, boundTo: baseUrl, key, [Symbol.asyncDispose]: async () => undefined };
+  return { baseUrl, boundTo: baseUrl, key, tls: await readTls(), [Symbol.asyncDispose]: async () => undefined };
 }
 
 /** Without the lock, so that a run may go on meanwhile, or begin: only a ledger of an earlier version is brought up to date under it. */
@@ -255,7 +260,7 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
         stop: AbortSignal.any([context.stop, context.abort]),
         connect: () =>
           openClient({
-            ...{ baseUrl: service.baseUrl, key: service.key, timeoutMs, freshConnection },
+            ...{ baseUrl: service.baseUrl, key: service.key, tls: service.tls, timeoutMs, freshConnection },
             ...{ env: context.env, maxAnswerBytes: MAX_STATUS_BYTES },
           }),
         answered(promise, answer) {

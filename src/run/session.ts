@@ -126,7 +126,7 @@ export async function openSession(
 }
 
 /** Read before anything else, as the key is; loaded only where there is something to read. */
-async function tlsOf({ env, progress }: RunContext, environment: Environment): Promise<ClientTls | undefined> {
+export async function tlsOf({ env, progress }: RunContext, environment: Environment): Promise<ClientTls | undefined> {
   if (environment.tls === undefined) return undefined;
   const { readTls } = await import("../config/tls.ts");
   return readTls(environment, env, (warning) => progress.happened({ kind: "key doubtful", warning }));

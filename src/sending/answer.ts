@@ -421,7 +421,7 @@ const CERTIFICATE_ALERT =
   /^ERR_SSL_\w*ALERT_(?:BAD_CERTIFICATE|CERTIFICATE_(?:REQUIRED|EXPIRED|REVOKED|UNKNOWN)|UNSUPPORTED_CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)$/;
 
 /** Whether the other side ended the handshake for our certificate. Trying again with the same one does not help. */
-const isCertificateRefused = (error: Error): boolean =>
+export const isCertificateRefused = (error: Error): boolean =>
   "code" in error && typeof error.code === "string" && CERTIFICATE_ALERT.test(error.code);
 
 export function describe(error: Error): string {

@@ -4,7 +4,7 @@ import { isJsonObject } from "../actions/exact-number.ts";
 import { parseJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
 import { FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../ledger/promise-statuses.ts";
-import { type AnswerHeaders, describe, type Exchange, shownOf } from "./answer.ts";
+import { type AnswerHeaders, describe, type Exchange, isCertificateRefused, shownOf } from "./answer.ts";
 
 export type StatusReading =
   | { readonly kind: "status"; readonly status: string }
@@ -22,6 +22,8 @@ const MOST_STATUS_CHARACTERS = 60;
 
 /** @param actionPromise what was asked about. */
 export function readStatus(exchange: Exchange, actionPromise: string): StatusReading {
+  if (exchange.kind === "not sent" && isCertificateRefused(exchange.error))
+    return { kind: "not let in", detail: describe(exchange.error), body: "" };
   if (exchange.kind !== "answer")
     return { kind: "later", detail: describe(exchange.error), headers: {}, reached: exchange.kind === "lost" };
   const { status, headers, whole, error } = exchange;
