@@ -86,11 +86,18 @@ export function tellRunsWithDoubts(
   for (const run of shown) reporter.info(`${NEXT["in doubt"]}: ${settleCommand(run, environment)}`);
 }
 
-/** `By action: 40 newEvent, 12,000 soldTicket.`; nothing where there is one kind, or this command sent nothing. */
-function tellByAction(reporter: Reporter, { byAction }: RunEnd["summary"], sent: number): void {
+/** `By action: 40 newEvent, 12,000 soldTicket.`, of all of the input; nothing where there is one kind, or this command sent nothing. */
+function tellByAction(
+  reporter: Reporter,
+  { byAction, actions: { alreadySent } }: RunEnd["summary"],
+  sent: number,
+): void {
   const kinds = Object.entries(byAction).filter(([, actions]) => actions > 0);
   if (sent === 0 || kinds.length < 2) return;
-  reporter.info(`By action: ${kinds.map(([action, actions]) => `${number(actions)} ${action}`).join(", ")}.`);
+  const including = alreadySent > 0 ? ", including those already sent" : "";
+  reporter.info(
+    `By action${including}: ${kinds.map(([action, actions]) => `${number(actions)} ${action}`).join(", ")}.`,
+  );
 }
 
 /** ` In 3.2 s, 6,004 actions/s while sending.`; nothing where this command sent nothing. */
