@@ -44,7 +44,7 @@ offered stream --config ti
   ]);
 });
 
-test("zsh completes at its prompt", () => {
+test("zsh completes at its prompt", { tags: ["long"] }, () => {
   const { place, run } = openPlace();
   // The command is run once it is complete, so that it tells which environment stands there.
   place.write(
@@ -62,7 +62,7 @@ zpty -d typed
   expect(run("zsh", "-f", "typed.zsh")).toContain('"name": "playground"');
 });
 
-test("fish offers values with what they are", () => {
+test("fish offers values with what they are", { tags: ["long"] }, () => {
   const { run } = openPlace();
   const lines = [
     "source (tickets completion fish | psub)",

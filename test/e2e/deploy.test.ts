@@ -11,7 +11,7 @@ import { openWorkplace } from "../support/bin.ts";
 import { ROOT, readPage } from "../support/pages.ts";
 import { until } from "../support/until.ts";
 
-test("compose.yaml: the job streams the season to the sandbox, and its ledger knows", async () => {
+test("compose.yaml: the job streams the season to the sandbox, and its ledger knows", { tags: ["long"] }, async () => {
   const { services } = parse(readPage("deploy/compose.yaml"));
   const place = openWorkplace();
   const port = await freePort();

@@ -69,7 +69,7 @@ test("what fails before anything is a line, too", async () => {
 /** Its checksum is wrong. */
 const WALLET = "0x52908400098527886e0F7030069857D2E4169EE7";
 
-test("problems name their rule and place; who bought is masked, also with --verbose", async () => {
+test("problems name their rule and place; who bought is masked, also with --verbose", { tags: ["long"] }, async () => {
   const [place, service] = [openWorkplace(), await startService()];
   place.write("sales.csv", `eventId,ticketId,to,price\nE1,T1,${WALLET},10\n`);
   const command = ["stream", "sales.csv", "--env", "playground", "--verbose", "--log-file", "t.log"];

@@ -57,7 +57,7 @@ test("a night that failed keeps the last success, and both are told to the user'
   ]);
 });
 
-test("an authority of NODE_EXTRA_CA_CERTS is trusted, and without it nothing is sent", async () => {
+test("an authority of NODE_EXTRA_CA_CERTS is trusted, and without it nothing is sent", { tags: ["long"] }, async () => {
   const authority = selfSigned("localhost");
   const service = await startService({ tls: { ...authority, ca: authority.cert } });
   const place = openWorkplace();
