@@ -8,18 +8,21 @@ import { version } from "../src/cli/version.ts";
 /** An option that so many commands have, with the same words, is told once for all of them. */
 const COMMON = 3;
 
-export function manPage(): string {
+/** The commands and their flags, to be read and not run. */
+export function programToRead(): Command {
   const { signal } = new AbortController();
-  const program = buildProgram(
-    {
-      stop: signal,
-      abort: signal,
-      onFirstSignal: () => undefined,
-      letSignalsEnd: () => () => undefined,
-      explain: async () => undefined,
-    },
-    () => undefined,
-  );
+  const process = {
+    stop: signal,
+    abort: signal,
+    onFirstSignal: () => undefined,
+    letSignalsEnd: () => () => undefined,
+    explain: async () => undefined,
+  };
+  return buildProgram(process, () => undefined);
+}
+
+export function manPage(): string {
+  const program = programToRead();
   const commands = program.commands;
   const haveIt = Map.groupBy(
     commands.flatMap((command) => command.options.map((option) => ({ command, option }))),

@@ -3,25 +3,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { programToRead } from "../../../scripts/man.ts";
 import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { complete } from "../../../src/cli/completion.ts";
-import { buildProgram } from "../../../src/cli/program.ts";
 import { INPUT_FORMATS } from "../../../src/readers/input-file.ts";
 import { openField } from "../../support/context.ts";
 import { salesTable } from "../../support/tables.ts";
 import { openFolders, PROJECT } from "../config/files.ts";
 
-const { signal } = new AbortController();
-const program = buildProgram(
-  {
-    stop: signal,
-    abort: signal,
-    onFirstSignal: () => undefined,
-    letSignalsEnd: () => () => undefined,
-    explain: async () => undefined,
-  },
-  () => undefined,
-);
+const program = programToRead();
 
 /** What stands before the tab of each line; `typed` is parted at blanks, and ends with the word under the cursor. */
 async function offered(
