@@ -94,7 +94,7 @@ function tellByAction(
 ): void {
   const kinds = Object.entries(byAction).filter(([, actions]) => actions > 0);
   if (sent === 0 || kinds.length < 2) return;
-  const including = alreadySent > 0 ? ", including those already sent" : "";
+  const including = alreadySent > 0 ? ", including those not sent again" : "";
   reporter.info(
     `By action${including}: ${kinds.map(([action, actions]) => `${number(actions)} ${action}`).join(", ")}.`,
   );
