@@ -1,4 +1,4 @@
-/** Memory outside of V8's heap, given back at once. */
+/** Bytes, and the memory outside of V8's heap that holds them. */
 
 /**
  * Gives back memory that nobody looks at any more; only where nothing else shares it. V8 sees how small the object is
@@ -12,3 +12,9 @@ export function free({ buffer, byteLength }: Uint8Array): void {
 /** The same memory as a Buffer. */
 export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
+
+/** Whether a piece stands at a place. */
+export function isAt(bytes: Uint8Array, from: number, piece: Uint8Array): boolean {
+  for (let at = 0; at < piece.length; at += 1) if (bytes[from + at] !== piece[at]) return false;
+  return true;
+}

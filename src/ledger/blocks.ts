@@ -223,8 +223,10 @@ export function insertTallies(ledger: Ledger, runNo: number, counts: Iterable<Ta
 /** A block that was read. What is costly is made when it is asked for. */
 export interface Block extends Pick<NewBlock, "first" | "count" | "chunk" | "outcome" | "at"> {
   readonly runNo: number;
-  /** Of the action at a place, from 0. */
-  lineAt(at: number): string;
+  /** Of all actions, each with a newline behind it, or between them. */
+  readonly lines: Buffer;
+  /** Where in `lines` the action at a place begins, from 0. */
+  startOf(at: number): number;
   sentAt(at: number): SentAction;
   originAt(at: number): Origin;
   promiseAt(at: number): string | undefined;
@@ -234,14 +236,11 @@ const COLUMNS = "run_no, first, count, chunk, outcome, at, promises, origins, ac
 
 function toBlockRead(row: SqlRow): Block {
   const count = Number(row.count);
-  const lines = lazily(() =>
-    decompressLines(row.actions as Uint8Array)
-      .toString("utf8")
-      .split("\n"),
-  ); // a BLOB NOT NULL column
+  const lines = lazily(() => decompressLines(row.actions as Uint8Array)); // a BLOB NOT NULL column
+  const starts = lazily(() => startsOfLines(lines(), count));
+  const lineAt = (at: number): string => lines().toString("utf8", held(starts()[at]), held(starts()[at + 1]) - 1);
   const origins = lazily(() => decodeOrigins(String(row.origins)));
   const promises = lazily(() => decodePromises(row.promises, count));
-  const lineAt = (at: number): string => held(lines()[at]);
   return {
     runNo: Number(row.run_no),
     first: Number(row.first),
@@ -249,11 +248,26 @@ function toBlockRead(row: SqlRow): Block {
     chunk: Number(row.chunk),
     outcome: String(row.outcome) as NewBlock["outcome"], // the table's CHECK holds it to these
     at: String(row.at),
-    lineAt,
+    get lines() {
+      return lines();
+    },
+    startOf: (at) => held(starts()[at]),
     sentAt: (at) => readActionLine(lineAt(at)),
     originAt: (at) => held(origins()[at]),
     promiseAt: (at) => promises()[at],
   };
+}
+
+/** Where each line begins, and where one behind the last would. */
+function startsOfLines(lines: Buffer, count: number): readonly number[] {
+  const starts = [0];
+  while (starts.length <= count) {
+    const from = starts.at(-1) ?? 0;
+    if (from >= lines.length) break;
+    const end = lines.indexOf("\n", from);
+    starts.push((end === -1 ? lines.length : end) + 1);
+  }
+  return starts;
 }
 
 function lazily<T>(make: () => T): () => T {

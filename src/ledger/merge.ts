@@ -3,6 +3,7 @@
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { isNumber } from "../actions/zero-ids.ts";
+import { free } from "../disk/buffers.ts";
 import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
 import { type Block, blocksWithin, insertOutcomes, isTaken, type NewOutcome } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
@@ -11,6 +12,7 @@ import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
 import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
+import { type PlainSale, plainSale } from "./plain-sale.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, presentIdentity } from "./renamed-deeds.ts";
 import { nextChunkNumber } from "./runs.ts";
@@ -103,7 +105,7 @@ interface Effective {
 }
 
 /** Actions that are merged at a time: bounds memory, not meaning. */
-const SLICE = 2 ** 17;
+const SLICE = 2 ** 16;
 
 /** The merge of one run. */
 class Merging {
@@ -137,10 +139,11 @@ class Merging {
       if (exception?.status === SENT_ELSEWHERE) continue;
       const digest = deeds.subarray(at * DEED_BYTES, (at + 1) * DEED_BYTES);
       const isIt = isTaken(exception?.outcome ?? block.outcome);
-      const sale = isIt && mayBePlain ? plainSale(block.lineAt(at)) : undefined;
+      const sale = isIt && mayBePlain ? plainSale(block.lines, block.startOf(at)) : undefined;
       if (sale === undefined) this.#takeAny(block, at, digest, exception?.outcome ?? block.outcome);
       else this.#takeSale(block.first + at, digest, sale);
     }
+    free(block.lines);
   }
 
   /** A sale whose ids are plain text: most actions are. */
@@ -209,25 +212,6 @@ function presentDigest(action: ActionName, data: string, digest: Buffer): Buffer
 }
 
 const ZERO = 0x30;
-
-interface PlainSale {
-  readonly eventId: string;
-  readonly ticketId: string;
-  readonly userId: string;
-}
-
-const PLAIN = "[ !#-\\[\\]-~]*";
-/** As the planner writes it; ids without an escape, of ASCII. */
-const PLAIN_SALE = new RegExp(
-  `^\\{"action":"soldTicket","data":\\{"eventId":"(${PLAIN})","ticketId":"(${PLAIN})","userId":"(${PLAIN})"[,}]`,
-);
-
-function plainSale(line: string): PlainSale | undefined {
-  const [, eventId, ticketId, userId] = PLAIN_SALE.exec(line) ?? [];
-  return eventId === undefined || ticketId === undefined || userId === undefined
-    ? undefined
-    : { eventId, ticketId, userId };
-}
 
 /** Tickets of which more is known than their sale. */
 class TicketTable {

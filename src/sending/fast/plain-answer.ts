@@ -4,6 +4,7 @@
  */
 
 import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
+import { isAt } from "../../disk/buffers.ts";
 import { packUuidAt, UUID_BYTES, UUID_LENGTH } from "../../ledger/block.ts";
 import { type ChunkActions, ID_PLACES, PLACES } from "../../plan/files/chunk-actions.ts";
 import type { ItemOutcome } from "../answer.ts";
@@ -236,9 +237,4 @@ function readItem(
     for (let byte = start; byte < end; byte += 1, at += 1) if (body[at] !== sent[byte]) return -1;
   }
   return at;
-}
-
-function isAt(bytes: Uint8Array, from: number, piece: Uint8Array): boolean {
-  for (let at = 0; at < piece.length; at += 1) if (bytes[from + at] !== piece[at]) return false;
-  return true;
 }
