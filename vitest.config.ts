@@ -100,10 +100,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** One worker more than there are cores: most wait for a process that they started. Time limits are there to end a hung test, on the busiest machine; nothing is ever asserted by them. */
+/** More workers than there are cores: most wait for a process that they started, and that for a disk. Time limits are there to end a hung test, on the busiest machine; nothing is ever asserted by them. */
 export default defineConfig({
   test: {
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // What somebody sets for a run of their own counts more.
     env: Object.fromEntries(

@@ -1,7 +1,7 @@
 /** The cases: what is run against what. Each gives every round's figures; the goals are judged elsewhere. */
 
 import { spawnSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type AllFigures,
@@ -21,7 +21,16 @@ import {
   sending,
   tool,
 } from "./bench.ts";
-import { actionCount, chunkCount, chunkFiles, eventsCsv, type Span, salesCsv, salesNdjson } from "./generate.ts";
+import {
+  actionCount,
+  chunkCount,
+  chunkFiles,
+  eventsCsv,
+  type Span,
+  saleAction,
+  salesCsv,
+  salesNdjson,
+} from "./generate.ts";
 import { fillLedger, nightsOf, removeLedger } from "./ledger.ts";
 import { measure } from "./measure.ts";
 import { measureOrder } from "./order.ts";
@@ -204,6 +213,13 @@ export const CASES = {
     rows: 10 * MILLION,
     run: nightly,
   },
+  deeds: {
+    title: "A ledger that grows",
+    what: "A million new deeds merged into none, into ten million and into fifty million, without fsync; what the ledger then takes for each action, whose promises are UUIDs; and `tickets find` of one ticket among all.",
+    rows: 51 * MILLION,
+    rounds: 1,
+    run: deeds,
+  },
   startup: {
     title: "Start-up",
     what: "Eight starts a round.",
@@ -310,6 +326,36 @@ async function nightly(bench: Bench, rows: number): Promise<CaseOutcome> {
   }
   return { contenders, notes: [] };
 }
+
+async function deeds(bench: Bench, rows: number): Promise<CaseOutcome> {
+  const { seed } = bench;
+  const state = join(bench.folder, `deeds-${seed}-${rows}`);
+  const path = ledgerPath(state);
+  removeLedger(path);
+  const merged = fillLedger(path, { seed, first: 0, rows }, bench.service.baseUrl);
+  const { ticketId } = saleAction(seed, Math.floor(rows / 2)).data;
+  try {
+    const contenders = await race(
+      bench,
+      [{ name: "find", command: (work) => tool(bench, work, ["find", ticketId, "-e", "bench"], { state }) }],
+      FINDS,
+    );
+    const figures: Record<string, number> = { "bytes an action": statSync(path).size / actionCount(rows) };
+    for (const [known, ms] of merged.entries())
+      if (KNOWN_MILLIONS.has(known)) figures[microsecondsName(known)] = (ms * 1000) / MILLION;
+    return { contenders, figures, notes: [] };
+  } finally {
+    removeLedger(path);
+  }
+}
+
+/** Often enough for a median. */
+const FINDS = 5;
+
+/** How many millions of deeds are known where the merge of another is judged. */
+const KNOWN_MILLIONS: ReadonlySet<number> = new Set([0, 10, 50]);
+
+export const microsecondsName = (knownMillions: number): string => `µs a deed, ${knownMillions} M known`;
 
 async function resume(bench: Bench, rows: number): Promise<CaseOutcome> {
   const span = spanOf(bench, rows);

@@ -20,8 +20,13 @@ const CHUNK = 5000;
 const RUN = 1_000_000;
 const LOADED = /^loaded-/;
 
-/** Sees to it that the ledger holds the events and the sales of the span, bound to the service. Makes it when it does not. */
-export function fillLedger(path: string, span: Span, baseUrl: string): void {
+/**
+ * Sees to it that the ledger holds the events and the sales of the span, bound to the service. Makes it when it does not.
+ *
+ * @returns how long each million that was added took to be merged with those before it, in milliseconds.
+ */
+export function fillLedger(path: string, span: Span, baseUrl: string): readonly number[] {
+  const merged: number[] = [];
   const runs = Math.ceil(span.rows / RUN);
   using ledger = openLedger({ path, boundTo: undefined });
   const loaded = listRuns(ledger).filter(({ run }) => LOADED.test(run));
@@ -33,11 +38,12 @@ export function fillLedger(path: string, span: Span, baseUrl: string): void {
     }
     for (let run = loaded.length; run < runs; run += 1) {
       const first = span.first + run * RUN;
-      addRun(ledger, run, { ...span, first, rows: Math.min(RUN, span.first + span.rows - first) });
+      merged.push(addRun(ledger, run, { ...span, first, rows: Math.min(RUN, span.first + span.rows - first) }));
       console.error(`  ledger: ${Math.min(span.rows, (run + 1) * RUN).toLocaleString("en")} tickets`);
     }
   }
   rebind(ledger, baseUrl);
+  return merged;
 }
 
 /** How many runs other than the loaded ones it has had. */
@@ -50,7 +56,8 @@ export function removeLedger(path: string): void {
   rmSync(dirname(path), { recursive: true, force: true });
 }
 
-function addRun(ledger: Ledger, number: number, span: Span): void {
+/** @returns how long the merge took, in milliseconds. */
+function addRun(ledger: Ledger, number: number, span: Span): number {
   const at = new Date(1_760_000_000_000 + number * 86_400_000).toISOString();
   const events = number === 0 ? eventActions() : [];
   const total = events.length + span.rows;
@@ -100,6 +107,9 @@ function addRun(ledger: Ledger, number: number, span: Span): void {
       changeChunk(ledger, "project", chunk);
     });
   }
+  const start = performance.now();
   mergeOutcomes(ledger);
+  const merged = performance.now() - start;
   endRun(ledger, runNo, "finished", 0, at);
+  return merged;
 }
