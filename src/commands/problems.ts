@@ -51,20 +51,31 @@ function problemBlock(problem: Problem, verbose: boolean): string {
 const eventOf = ({ rule, source: file, line, field, action }: Problem) =>
   ({ event: "problem", rule, file, line, field, action }) as const;
 
-/** Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others. */
+/**
+ * Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others; and of those in
+ * which nothing but the line differs, as where a column is missing, a few.
+ */
 function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
   const ofOneRule = errorTallies(log).length === 1 ? most : Math.max(1, Math.ceil(most / 2));
   const seen = new Map<string, number>();
+  const isAmong = (key: string, limit: number): boolean => {
+    const times = (seen.get(key) ?? 0) + 1;
+    seen.set(key, times);
+    return times <= limit;
+  };
   return log.kept
     .filter((problem) => {
-      const { severity, rule } = problem;
+      const { severity, rule, value, message, hint } = problem;
       if (severity !== "error" || isOfHeldRow(problem)) return false;
-      const times = (seen.get(rule) ?? 0) + 1;
-      seen.set(rule, times);
-      return times <= ofOneRule;
+      const isTelling =
+        value !== undefined || isAmong(JSON.stringify([rule, message, hint]), Math.ceil(most / ONE_ALIKE_IN));
+      return isTelling && isAmong(rule, ofOneRule);
     })
     .slice(0, most);
 }
+
+/** Of so many problems that are shown, one may repeat another's words. */
+const ONE_ALIKE_IN = 16;
 
 const errorTallies = ({ tallies }: ProblemLog): ProblemLog["tallies"] =>
   tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first));

@@ -79,6 +79,19 @@ describe("a bad file", () => {
   test.each(BAD.short)("%s is exit %i", ends);
   test.each(BAD.long)("%s is exit %i", { tags: ["long"] }, ends);
 
+  test("says what all rows lack a few times and how often, and whatever else there is", async () => {
+    const place = openWorkplace();
+    const rows = Array.from({ length: 100 }, (_, at) => `e-1,t-${at},${at === 90 ? "?" : "12.50"},1757879001`);
+    place.write("sales.csv", ["eventId,ticketId,price,orderTime", ...rows, ""].join("\n"));
+    const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"]);
+    expect(exitCode).toBe(3);
+    expect(stderr.match(/ {2}sold-ticket-without-user\n/g)).toHaveLength(4);
+    expect(stderr).toContain("sales.csv:92  error  price-invalid");
+    expect(stderr).toContain(
+      "… and 96 more problems: sold-ticket-without-user 100, price-invalid 1. --max-problems shows more.",
+    );
+  });
+
   test("with more problems than are shown says how many there are", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", salesTable(200).replace(/,1\d\.50,/g, ",?,"));
