@@ -54,6 +54,8 @@ export interface Case {
 }
 
 const MILLION = 1_000_000;
+/** The merge of the last million is that into fifty. */
+export const DEEDS = 51 * MILLION;
 const LATENCY_MS = 200;
 const LANES = [1, 4, 16] as const;
 
@@ -209,14 +211,14 @@ export const CASES = {
   },
   nightly: {
     title: "Every night the full export",
-    what: "An export of a million rows of which 10,000 are new, streamed with ten million tickets in the ledger, against planning the same file with an empty one. Each round is another night: its new rows are in the ledger afterwards.",
+    what: "An export of a million rows of which 10,000 are new, streamed with a million tickets in the ledger, and with ten million, against planning the same file with an empty one. Each round is another night: its new rows are in the ledger afterwards.",
     rows: 10 * MILLION,
     run: nightly,
   },
   deeds: {
     title: "A ledger that grows",
-    what: "A million new deeds merged into none, into ten million and into fifty million, without fsync; what the ledger then takes for each action, whose promises are UUIDs; and `tickets find` of one ticket among all.",
-    rows: 51 * MILLION,
+    what: "A million new deeds merged into none, into ten million and into fifty million, without fsync; what the ledger then takes for each action, whose promises are UUIDs; `tickets find` of one ticket among all, and five nights as above.",
+    rows: DEEDS,
     rounds: 1,
     run: deeds,
   },
@@ -289,42 +291,67 @@ function fillStates(tickets: number): { readonly tickets: number; readonly bytes
   return JSON.parse(stdout) as ReturnType<typeof fillStates>; // as it prints it
 }
 
+/** Ledgers of a million and of all tickets, each with nights of its own. */
 async function nightly(bench: Bench, rows: number): Promise<CaseOutcome> {
-  const { seed } = bench;
-  const state = join(bench.folder, `ledger-${seed}-${rows}`);
-  const path = ledgerPath(state);
-  const fresh = Math.ceil(rows / 1000);
   const contenders: Record<string, Figures> = {};
-  fillLedger(path, { seed, first: 0, rows }, bench.service.baseUrl);
-  for (let round = 1; round <= bench.rounds; round += 1) {
-    const end = rows + (nightsOf(path) + 1) * fresh;
-    const span: Span = { seed, first: end - fresh * 100, rows: fresh * 100 };
-    const sales = salesCsv(bench.folder, span);
-    const events = eventsCsv(bench.folder);
-    const planning = (name: string, folder?: string): Contender => ({
-      name,
-      command: (work) =>
-        tool(bench, work, ["plan", events, sales, "-e", "bench", "-o", "actions.ndjson", "-q"], {
-          ...(folder !== undefined && { state: folder }),
-        }),
-    });
-    const streaming: Contender = {
-      name: "stream, full ledger",
-      service: {},
-      actions: fresh,
-      command: (work) => tool(bench, work, ["stream", events, sales, "-e", "bench", "-q"], { state }),
-    };
+  for (const known of [Math.round(rows / 10), rows]) {
+    const state = join(bench.folder, `ledger-${bench.seed}-${known}`);
+    fillLedger(ledgerPath(state), { seed: bench.seed, first: 0, rows: known }, bench.service.baseUrl);
+    const fresh = Math.ceil(rows / 1000);
     try {
-      for (const contender of [planning("plan, empty ledger"), planning("plan, full ledger", state), streaming])
-        addTo(contenders, contender.name, await runOne(bench, contender, round));
+      for (let round = 1; round <= bench.rounds; round += 1)
+        await night(bench, { state, known, fresh, round }, contenders);
     } catch (error) {
-      removeLedger(path); // it may hold half a night
+      removeLedger(ledgerPath(state)); // it may hold half a night
       throw error;
-    } finally {
-      rmSync(sales);
     }
   }
   return { contenders, notes: [] };
+}
+
+interface Night {
+  readonly state: string;
+  /** Tickets in the ledger before the first night. */
+  readonly known: number;
+  /** New tickets a night; an export has a hundred times as many. */
+  readonly fresh: number;
+  readonly round: number;
+}
+
+export const nightName = (known: number): string => `stream, ${known.toLocaleString("en")} known`;
+
+async function night(
+  bench: Bench,
+  { state, known, fresh, round }: Night,
+  contenders: Record<string, Figures>,
+): Promise<void> {
+  const end = known + (nightsOf(ledgerPath(state)) + 1) * fresh;
+  const span: Span = { seed: bench.seed, first: end - fresh * 100, rows: fresh * 100 };
+  const sales = salesCsv(bench.folder, span);
+  const events = eventsCsv(bench.folder);
+  const planning = (name: string, folder?: string): Contender => ({
+    name,
+    command: (work) =>
+      tool(bench, work, ["plan", events, sales, "-e", "bench", "-o", "actions.ndjson", "-q"], {
+        ...(folder !== undefined && { state: folder }),
+      }),
+  });
+  const streaming: Contender = {
+    name: nightName(known),
+    service: {},
+    actions: fresh,
+    command: (work) => tool(bench, work, ["stream", events, sales, "-e", "bench", "-q"], { state }),
+  };
+  try {
+    for (const contender of [
+      planning("plan, empty ledger"),
+      planning(`plan, ${known.toLocaleString("en")} known`, state),
+      streaming,
+    ])
+      addTo(contenders, contender.name, await runOne(bench, contender, round));
+  } finally {
+    rmSync(sales);
+  }
 }
 
 async function deeds(bench: Bench, rows: number): Promise<CaseOutcome> {
@@ -334,15 +361,17 @@ async function deeds(bench: Bench, rows: number): Promise<CaseOutcome> {
   removeLedger(path);
   const merged = fillLedger(path, { seed, first: 0, rows }, bench.service.baseUrl);
   const { ticketId } = saleAction(seed, Math.floor(rows / 2)).data;
+  const finding: Contender = {
+    name: "find",
+    command: (work) => tool(bench, work, ["find", ticketId, "-e", "bench"], { state }),
+  };
   try {
-    const contenders = await race(
-      bench,
-      [{ name: "find", command: (work) => tool(bench, work, ["find", ticketId, "-e", "bench"], { state }) }],
-      FINDS,
-    );
+    const contenders: Record<string, Figures> = { ...(await race(bench, [finding], NIGHTS)) };
     const figures: Record<string, number> = { "bytes an action": statSync(path).size / actionCount(rows) };
     for (const [known, ms] of merged.entries())
       if (KNOWN_MILLIONS.has(known)) figures[microsecondsName(known)] = (ms * 1000) / MILLION;
+    for (let round = 1; round <= NIGHTS; round += 1)
+      await night(bench, { state, known: rows, fresh: Math.ceil(rows / 5100), round }, contenders);
     return { contenders, figures, notes: [] };
   } finally {
     removeLedger(path);
@@ -350,7 +379,7 @@ async function deeds(bench: Bench, rows: number): Promise<CaseOutcome> {
 }
 
 /** Often enough for a median. */
-const FINDS = 5;
+const NIGHTS = 5;
 
 /** How many millions of deeds are known where the merge of another is judged. */
 const KNOWN_MILLIONS: ReadonlySet<number> = new Set([0, 10, 50]);
