@@ -12,7 +12,7 @@ export function mistakesOfUrl(field: FieldName, value: string): readonly Finding
   const parsed = URL.parse(value);
   if (parsed === null) return NONE;
   const { username, password, hostname } = parsed;
-  const ofField = about(field, value);
+  const ofField = about(field, withoutLogin(value));
   const findings: Finding[] = [];
   if (username !== "" || password !== "") findings.push({ ...ofField, ...LOGIN, message: `${field} ${LOGIN.message}` });
   const oddity = oddityOf(value, hostname);
@@ -68,12 +68,15 @@ function failedFormula(value: string): string | undefined {
 /** Words that hold a URL with a login, such as a description or a trait. */
 export function mistakesOfText(field: FieldName, text: string): readonly Finding[] {
   if (!holdsLogin(text)) return NONE;
-  return [{ ...about(field, text), ...LOGIN, message: `${field} holds a URL that ${LOGIN.message}` }];
+  return [{ ...about(field, withoutLogin(text)), ...LOGIN, message: `${field} holds a URL that ${LOGIN.message}` }];
 }
 
 export const holdsLogin = (text: string): boolean => text.includes("@") && URL_WITH_LOGIN.test(text);
 
 const URL_WITH_LOGIN = /\bhttps?:\/\/[^\s/?#@:]*:[^\s/?#@]*@/i;
+
+/** A password is shown nowhere, and kept in no log. */
+const withoutLogin = (text: string): string => text.replace(/(\bhttps?:\/\/)[^\s/?#]*@/gi, "$1…@");
 
 const LOGIN = {
   rule: "url-with-login",

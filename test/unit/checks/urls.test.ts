@@ -19,6 +19,21 @@ describe("a URL", () => {
   });
 
   it.each([
+    ["coverImageUrl", "https://anna:secret@example.com/a.png", "https://…@example.com/a.png"],
+    ["coverImageUrl", "https://anna:se@cret@a..b/", "https://…@a..b/"],
+    ["callbackUrl", "http://:secret@10.0.0.1/", "http://…@10.0.0.1/"],
+    [
+      "eventName",
+      "Live at https://anna:secret@a.example/ or https://b.example/",
+      "Live at https://…@a.example/ or https://b.example/",
+    ],
+  ])("%s %s: its login is in no message", (field, value, shown) => {
+    const found = checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", [field]: value } }, NOW);
+    expect(new Set(found.map((each) => each.value))).toEqual(new Set([shown]));
+    expect(JSON.stringify(found)).not.toMatch(/anna|secret/);
+  });
+
+  it.each([
     "https://./",
     "https://a..b/x",
     "https://-/x",
