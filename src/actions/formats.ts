@@ -17,7 +17,7 @@ export interface Fault {
   /** JSON pointer inside the value, empty for the value itself. */
   readonly inside?: string;
   readonly message: string;
-  readonly hint?: string;
+  readonly hint: string;
 }
 
 export const U64_MAX = 18446744073709551615n;
@@ -140,7 +140,11 @@ export const KINDS: Record<FieldKind, KindSchema> = {
   }),
   uuid: formed(
     /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
-    { rule: "uuid-invalid", message: "is not a UUID" },
+    {
+      rule: "uuid-invalid",
+      message: "is not a UUID",
+      hint: "Give the template's id, such as 6f1c2a52-7a41-4c0e-9d3e-52e0f6a1b0c7.",
+    },
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
   ),
 };
@@ -162,12 +166,14 @@ function notUnicode(value: string): Fault | undefined {
   return {
     rule: "text-not-unicode",
     message: "holds half of a surrogate pair, which is not a character",
-    hint: "The text was cut or decoded wrongly before it came here.",
+    hint: "Export again: the text was cut or decoded wrongly before it came here.",
   };
 }
 
-function wrongType(expected: string, value: unknown): Fault {
-  return { rule: "field-type", message: `is ${typeName(value)}, not ${expected}` };
+function wrongType(expected: "text" | "a number" | "a whole number", value: unknown): Fault {
+  const hint =
+    expected === "text" ? 'Write it in double quotes, as "12.50".' : "Write it in digits, without quotes around them.";
+  return { rule: "field-type", message: `is ${typeName(value)}, not ${expected}`, hint };
 }
 
 export function typeName(value: unknown): string {
@@ -209,7 +215,12 @@ export function isHttpUrl(value: string): boolean {
 }
 
 function currencyFault(value: string): Fault | undefined {
-  if (isWithdrawnCurrency(value)) return { rule: "currency-withdrawn", message: "is not in the current ISO 4217 list" };
+  if (isWithdrawnCurrency(value))
+    return {
+      rule: "currency-withdrawn",
+      message: "is not in the current ISO 4217 list",
+      hint: "Check that the prices are in this currency, and that the service takes it.",
+    };
   if (isCurrency(value)) return undefined;
   const known = nearest(value, COMMON_CURRENCIES);
   return {
@@ -263,7 +274,11 @@ function walletFault(value: string): Fault | undefined {
     );
   if (NOTHING.test(value)) return invalid("is a script's word for nothing, not a wallet address", LEAVE_OUT);
   if (value === "" || /\s/.test(value)) return invalid("is not a wallet address", LEAVE_OUT);
-  return { rule: "wallet-unusual", message: "is not an address of the 0x form, so it can't be checked here" };
+  return {
+    rule: "wallet-unusual",
+    message: "is not an address of the 0x form, so it can't be checked here",
+    hint: "Compare it with the wallet before you send it.",
+  };
 }
 
 const COPY_AGAIN = "Copy the address again from the wallet.";
@@ -315,7 +330,7 @@ function metadataFault(value: unknown): Fault | undefined {
     if (fault === undefined) continue;
     // A pointer leads into the JSON that was sent, not into JSON inside one of its texts.
     const inside = typeof value === "string" ? {} : { inside: `/${at}` };
-    return { rule: "metadata-invalid", ...inside, message: `attribute ${at + 1} ${fault}` };
+    return { rule: "metadata-invalid", ...inside, message: `attribute ${at + 1} ${fault}`, hint: METADATA_HINT };
   }
   return undefined;
 }

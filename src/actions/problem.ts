@@ -24,7 +24,7 @@ export interface Finding {
   /** What is wrong, as a sentence without the location. */
   readonly message: string;
   /** What to do. */
-  readonly hint?: string;
+  readonly hint: string;
   /** Where the row that this one waits for stands, in a finding that says nothing else: the row is held for it. */
   readonly cause?: SourceLine;
   /** Of a warning: a digest of what the row holds, or all rows that it stands for, by which it is known again in a later export. */

@@ -24,6 +24,7 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
         rule: "item-shape",
         pointer: "",
         message: `The item is ${typeName(item)}, not an object with action and data.`,
+        hint: ITEM_HINT,
       },
     ];
   const issues = issuesOf(itemSchema(item.action), item);
@@ -39,6 +40,8 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
       return ownFinding(issue) ?? (isOfItem ? itemFinding(issue, item) : dataFinding(issue, action, data));
     });
 }
+
+const ITEM_HINT = 'Write {"action": ..., "data": {...}}.';
 
 type Issue = z.core.$ZodIssue;
 type Members = Readonly<Record<string, unknown>>;
@@ -73,7 +76,12 @@ function ownFinding({ code, path, params }: Issue & { readonly params?: unknown 
 function itemFinding({ code, path: [key = ""] }: Issue, { action, data }: Members): ActionFinding {
   if (code === "unrecognized_keys") return strangeKey(String(key));
   if (key === "data")
-    return { rule: "item-shape", pointer: "/data", message: `data is ${typeName(data)}, not an object.` };
+    return {
+      rule: "item-shape",
+      pointer: "/data",
+      message: `data is ${typeName(data)}, not an object.`,
+      hint: ITEM_HINT,
+    };
   return {
     rule: "action-unknown",
     pointer: "/action",
@@ -121,14 +129,13 @@ function dataFinding(issue: Issue, action: ActionName, data: Members): ActionFin
     };
   const { rule, inside = "", message, hint } = faultOfIssue(issue, value);
   const isNoId = updates && value === "" && fieldSpec(field).kind !== "id";
-  const told = isNoId ? "It has no default, so it can't be cleared." : hint;
   return {
     rule,
     field,
     pointer: `/data/${field}${inside}`,
     ...textOf(value),
     message: `${field} ${message}.`,
-    ...(told !== undefined && { hint: told }),
+    hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
   };
 }
 

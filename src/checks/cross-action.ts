@@ -59,7 +59,7 @@ export interface CrossActionOptions {
   /** Whether the environment has nothing but what is known, so that an unknown event is an error. */
   readonly complete: boolean;
   /** Whether an environment was asked at all; without one the messages say so. */
-  readonly hasKnownState: boolean;
+  readonly hasEnvironment: boolean;
   /** Every eventId that a newEvent of this input registers, wherever it stands. */
   readonly laterEvents: ReadonlySet<string>;
   readonly severityOf: (rule: string) => Severity;
@@ -366,7 +366,7 @@ export class CrossActionChecks {
   /** Whether the event lets the action through, and says why not. */
   #needEvent(event: EventState): void {
     if (event.isRegistered && event.heldAt === undefined) return;
-    const { complete, hasKnownState, laterEvents } = this.#options;
+    const { complete, hasEnvironment, laterEvents } = this.#options;
     const ofEvent = about("eventId", event.id);
     const name = `Event ${quoted(event.id)}`;
     if (event.heldAt !== undefined) {
@@ -381,7 +381,7 @@ export class CrossActionChecks {
     } else if (!event.isTold) {
       event.isTold = true;
       const message = `${name} is not known here; it may have been registered elsewhere.`;
-      const hint = hasKnownState
+      const hint = hasEnvironment
         ? "Set complete: true in the environment if nothing ever was."
         : "Add --env NAME to check against what it has accepted.";
       this.#row.report("event-not-registered", { ...ofEvent, message, hint }, "warn");

@@ -2,6 +2,7 @@
 
 import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import { about, type Finding } from "../actions/problem.ts";
+import { count } from "../actions/text.ts";
 import type { EventState } from "./event-states.ts";
 
 /** @returns what is wrong with the decimals of a price in its event's currency. */
@@ -18,7 +19,7 @@ export function priceDecimals(price: string, event: EventState | undefined): Omi
   const hint = LIKE_THOUSANDS.test(price)
     ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
     : "Check that the event's currency is right and that the price is not a computed one.";
-  const message = `price has ${written} decimals, ${has}.`;
+  const message = `price has ${count(written, "decimal")}, ${has}.`;
   return { ...about("price", price), message, hint };
 }
 

@@ -28,7 +28,7 @@ export function describeUnderstanding({ file, understanding, input, values }: Un
     `${file.path === "-" ? "standard input" : cleanText(file.name, 200)} → ${action === undefined ? "actions" : action} ${how.startsWith("--") ? `by ${how}` : how}`,
   ];
   if (input.header !== undefined) {
-    parts.push(`${columns} columns, ${used.length} used`);
+    parts.push(`${count(columns, "column")}, ${used.length} used`);
     const { headerLine = 1 } = input;
     if (headerLine > 1) parts.push(`header in line ${headerLine}`);
     if (input.delimiter !== undefined && input.delimiter !== "," && input.format === "csv")

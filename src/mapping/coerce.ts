@@ -139,7 +139,7 @@ export const BEFORE_1970 = "Unix seconds can't express it; leave it out.";
 export const SKIPPED_HOUR = {
   rule: "time-skipped",
   what: "is in the hour that the clocks skip",
-  hint: "Is the zone the one in which the file writes its times?",
+  hint: "Check that the zone is the one in which the file writes its times.",
 } as const satisfies Unreadable;
 
 const EXAMPLE = 'Write [{"trait_type":"Row","value":"A"}].';

@@ -64,7 +64,7 @@ export function compileLookup(
         rule: (found === "none" ? "lookup-missing" : "lookup-ambiguous") satisfies MappingRule,
         field: name,
         value: key.join(", "),
-        message: `${table.file} has ${found === "none" ? "no row" : "several rows"} with ${Object.keys(config.where).map(quote).join(", ")} of this one.`,
+        message: `${table.file} has ${found === "none" ? "no row" : "several rows"} with this ${Object.keys(config.where).map(quote).join(" and ")}.`,
         hint:
           found === "none"
             ? "Is the file from the same export? Declare missing: empty if some rows have none."

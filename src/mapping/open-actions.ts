@@ -96,7 +96,7 @@ export function selectOpenActions(actions: readonly Action[], written: string, f
       hint:
         actions.length === 0
           ? "Empty the cell for all actions of the row."
-          : `The row gives ${formatOpenActions(actions, () => true)}. Empty the cell for all of them.`,
+          : `The row gives ${formatOpenActions(actions, () => true)}. Empty the cell to send all that it gives.`,
     });
   }
   return actions.filter((each) => open.has(each));

@@ -203,8 +203,8 @@ export class SourceMapper implements Mapper {
         rule: "value-unexpected" satisfies MappingRule,
         field: label,
         value: text,
-        message: `${label} is ${text === "" ? "empty" : "something else"}, expected is ${[...allowed].join(" or ")}.`,
-        hint: "The rows may belong to another event or source; or widen expect.",
+        message: `The source expects ${[...allowed].join(" or ")} in ${label}.`,
+        hint: "Does the row belong to another event or source? If not, add its value to expect.",
       });
     }
   }

@@ -318,7 +318,7 @@ function nothingMapped(rows: number, watched: readonly Watched[]): FileFinding {
   return {
     rule: "nothing-mapped" satisfies MappingRule,
     isOfAllRows: true,
-    message: `${rows === 1 ? "The one row gives" : `None of the ${rows} rows gives`} an action, and the source names none of their values: ${seen.join("; ")}.`,
+    message: `${rows === 1 ? "The one row gives no action, and the source names none of its" : `None of the ${rows} rows gives an action, and the source names none of their`} values: ${seen.join("; ")}.`,
     hint: "Is it the right source? Add the values to when, or to skip if such rows give nothing.",
   };
 }

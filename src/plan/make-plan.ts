@@ -359,7 +359,7 @@ function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks 
     : known;
   return new CrossActionChecks({
     knownState,
-    hasKnownState: options.ledger !== undefined,
+    hasEnvironment: options.environment !== undefined,
     complete: options.environment?.complete ?? false,
     laterEvents: compiled.newEvents,
     severityOf: severityIn(options.severities),

@@ -37,7 +37,12 @@ const OTHER_LINE_END = /[\u0085\u2028\u2029]/;
 function noRows({ header = [] }: Input): ContentFinding {
   const [found] = OTHER_LINE_END.exec(header.join()) ?? [];
   if (found === undefined)
-    return { rule: "input-no-rows", line: 1, message: "The input has no rows: there is nothing to send." };
+    return {
+      rule: "input-no-rows",
+      line: 1,
+      message: "The input has no rows: there is nothing to send.",
+      hint: "If there should be some, check what wrote it and export again.",
+    };
   const code = `U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
   return {
     rule: "input-no-rows",

@@ -40,7 +40,7 @@ export class JsonArrayParser implements RowParser {
   #itemLine = 1;
   #items = 0;
   stopped = false;
-  #fault: { readonly line: number; readonly message: string; readonly hint?: string } = { line: 1, message: "" };
+  #fault = { line: 1, message: "", hint: "" };
 
   take(block: Buffer): Row[] {
     const rows: Row[] = [];
@@ -122,7 +122,7 @@ export class JsonArrayParser implements RowParser {
       case "after-item":
         if (byte === COMMA) this.#phase = "item";
         else if (byte === 0x5d) this.#phase = "done";
-        else this.#beginFault(at, `A comma or ] is missing after item ${this.#items}.`);
+        else this.#beginFault(at, `A comma or ] is missing after item ${this.#items}.`, "Add it there.");
         break;
       case "done":
         this.#beginFault(
@@ -165,17 +165,17 @@ export class JsonArrayParser implements RowParser {
         ? rowTooLong(this.#itemLine, item, false)
         : toObjectRow(item.toString(), this.#itemLine, {
             bordersKnown: false,
-            hint: "Nothing after this item was read.",
+            told: "Nothing after this item was read.",
           });
     rows.push(row);
     this.stopped = row.kind === "malformed" && !row.bordersKnown;
   }
 
   /** From here to the line's end is what the report shows of the fault. */
-  #beginFault(at: number, message: string, hint?: string): void {
+  #beginFault(at: number, message: string, hint: string): void {
     this.#phase = "fault";
     this.#start = at;
-    this.#fault = { line: this.lineEnds + 1, message, ...(hint !== undefined && { hint }) };
+    this.#fault = { line: this.lineEnds + 1, message, hint };
   }
 
   #faultRow(bytes: Buffer): Row {

@@ -12,8 +12,10 @@ const MAX_NESTING = 200;
 export interface JsonRowOptions {
   /** Whether what follows can be trusted when this text is not JSON. */
   readonly bordersKnown: boolean;
-  /** What else to do about text that is not JSON. */
+  /** What to do about text that is not JSON, where something is known of it. */
   readonly hint?: string | undefined;
+  /** What else to say of it. */
+  readonly told?: string;
 }
 
 /** The row that a JSON text is: a line of NDJSON or an item of an array. */
@@ -22,6 +24,7 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
     return malformed(line, rawJson(text), true, {
       rule: "json-invalid",
       message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
+      hint: "Real rows nest a few levels deep: check that it is the right file.",
     });
   }
   let value: unknown;
@@ -29,7 +32,7 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
     value = parseJson(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, line, options.hint));
+    return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, line, options));
   }
   if (!isJsonObject(value)) {
     return malformed(line, rawJson(text), true, {
@@ -54,10 +57,16 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
 /** A first character that nobody sees, or that looks like a blank; without those that are blanks to JSON. */
 const UNSEEN = /^(?![ \t\r\n])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 
+const MEND_JSON = "Mend it at that place, or write the file again with a JSON library.";
+
 const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** What is wrong with a text that is not JSON, with its column, and its line where it is not the row's first. */
-export function invalidJson(text: string, line: number, hint?: string): Finding & { readonly rule: "json-invalid" } {
+export function invalidJson(
+  text: string,
+  line: number,
+  { hint = MEND_JSON, told }: Pick<JsonRowOptions, "hint" | "told"> = {},
+): Finding & { readonly rule: "json-invalid" } {
   const fault = findJsonFault(text) ?? { offset: 0, reason: "it can't be parsed" };
   const before = text.slice(0, fault.offset);
   const lastLineEnd = before.lastIndexOf("\n");
@@ -67,8 +76,8 @@ export function invalidJson(text: string, line: number, hint?: string): Finding 
   const shown = UNSEEN.test(found) ? `the invisible ${codeOf(found)}` : cleanText(found, 12);
   return {
     rule: "json-invalid",
-    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.`,
-    ...(hint === undefined ? {} : { hint }),
+    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.${told === undefined ? "" : ` ${told}`}`,
+    hint,
   };
 }
 

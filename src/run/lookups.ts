@@ -31,7 +31,7 @@ export async function readLookups(
           rows.push(row.cells);
         } else if (row.kind === "malformed") {
           const [finding] = row.findings;
-          throw lookupFailure(file, row.line, finding ?? { message: "can't be read" });
+          throw lookupFailure(file, row.line, finding ?? { message: "can't be read.", hint: "Export the file again." });
         }
       }
     }

@@ -165,9 +165,9 @@ function problemsAt(problems: readonly Problem[], source: string, line: number):
       rule,
       severity,
       message,
+      hint,
       ...(field !== undefined && { field }),
       ...(value !== undefined && { value }),
-      ...(hint !== undefined && { hint }),
     }));
 }
 

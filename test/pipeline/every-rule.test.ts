@@ -1,308 +1,17 @@
 /**
  * Every rule of every table, each with an input that breaks it: raised to `error` nothing is sent and the end is 3, in
  * validate, plan and stream alike; turned off it is silent, and what may have been accepted is not sent even then. A new rule needs a bad file (scripts/bad-fixtures.ts) or a
- * trigger here.
+ * trigger (test/support/rule-triggers.ts).
  */
 
-import { readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { plan } from "../../src/commands/plan.ts";
-import { importResults } from "../../src/commands/results.ts";
 import { validate } from "../../src/commands/validate.ts";
-import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { ALL_RULES } from "../../src/run/rules.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
-
-const BAD = fileURLToPath(new URL("../../fixtures/bad/", import.meta.url));
-
-/** An input that breaks a rule. */
-interface Trigger {
-  /** Texts by file name, all of them read in this order. */
-  readonly files: Readonly<Record<string, string | Buffer>>;
-  /** The `sources` of the config, as YAML of one source called `s`. */
-  readonly source?: string;
-  /** Other files that the source looks into. */
-  readonly beside?: Readonly<Record<string, string>>;
-  /** Done before, while the rule is as it is by default. */
-  readonly before?: (field: Field, names: readonly string[]) => Promise<void>;
-  /** It may have been accepted: nothing of it is sent, whatever the config makes of the rule. */
-  readonly isNeverSent?: true;
-}
-
-const scans = 'actions: [scannedTicket: {fields: {ticketId: "{T}", orderTime: "{At}"}}]';
-const table = (source: string, csv: string): Trigger => ({ source: `match: "x*"\n${source}`, files: { "x.csv": csv } });
-const rows = (source: string, ndjson: string): Trigger => ({
-  source: `match: "x*"\n${source}`,
-  files: { "x.ndjson": ndjson },
-});
-const SCAN = '{"action":"scannedTicket","data":{"ticketId":"T","orderTime":1781280000}}';
-const NEW_EVENT = '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}';
-const SOLD =
-  '{"action":"soldTicket","data":{"eventId":"E","ticketId":"T-1","userId":"u","price":"1","orderTime":1781280000}}';
-
-const TRIGGERS: Readonly<Record<string, Trigger>> = {
-  "payload-too-long": { files: { "p.json": `[${new Array(5001).fill(SCAN).join(",\n")}]\n` } },
-  "row-too-long": { files: { "scans.ndjson": `{"ticketId":"${"x".repeat(1_100_000)}"}\n` } },
-  "input-empty": { files: { "scans.csv": "" } },
-  "input-twice": { files: { "scans-1.csv": "ticketId\nT\n", "scans-2.csv": "ticketId\nT\n" } },
-  "input-no-rows": { files: { "scans.csv": "ticketId,orderTime\n" } },
-  "looks-like-utf8": table(`csv: {encoding: latin1}\n${scans}`, "T,At\nGärten,1781280000\n"),
-  "last-line-unended": { files: { "scans.csv": "ticketId,orderTime\nT,1781280000" } },
-  "action-conflict": table("action: scannedTicket", "action,ticketId,orderTime\nsoldTicket,T-1,1781280000\n"),
-  "time-skipped": table(`zone: Europe/Berlin\n${scans}`, "T,At\nT-1,2026-03-29T02:30:00\n"),
-  "value-unknown": table(
-    'actions: [scannedTicket: {fields: {ticketId: {from: "{T}", map: {a: b}}}}]',
-    "T,At\nT-1,1781280000\n",
-  ),
-  "value-unexpected": table(`expect: {Currency: EUR}\n${scans}`, "T,At,Currency\nT-1,1781280000,USD\n"),
-  "amount-not-divisible": table(
-    'actions: [resoldTicket: {fields: {ticketId: "{T}", userId: u, price: {from: "{P}", divide: "{Q}"}}}]',
-    "T,P,Q\nT-1,10.00,3\n",
-  ),
-  "fill-down-empty": table(`fillDown: [At]\n${scans}`, "T,At\nT-1,\nT-2,1781280000\n"),
-  "each-unreadable": table(`each: {count: "{Q}"}\n${scans}`, "T,At,Q\nT-1,1781280000,two\n"),
-  "list-missing": rows(
-    'each: {path: codes}\nactions: [scannedTicket: {fields: {ticketId: "{item.id}"}}]',
-    '{"codes":[{"id":"T-1"}]}\n{"id":1}\n',
-  ),
-  "key-missing": rows(scans, '{"T":"T-1"}\n'),
-  "lookup-missing": {
-    ...table(
-      'lookup: {o: {file: orders.csv, where: {Ref: "{R}"}}}\nactions: [scannedTicket: {fields: {ticketId: "{o.T}"}}]',
-      "R\n2\n",
-    ),
-    beside: { "orders.csv": "Ref,T\n1,T-1\n" },
-  },
-  "lookup-ambiguous": {
-    ...table(
-      'lookup: {o: {file: orders.csv, where: {Ref: "{R}"}}}\nactions: [scannedTicket: {fields: {ticketId: "{o.T}"}}]',
-      "R\n1\n",
-    ),
-    beside: { "orders.csv": "Ref,T\n1,T-1\n1,T-2\n" },
-  },
-  "lookup-fits-nothing": {
-    ...table(
-      'lookup: {o: {file: orders.csv, missing: empty, where: {Ref: "{R}"}}}\nactions: [scannedTicket: {fields: {ticketId: ["{o.T}", "{T}"], orderTime: "1781280000"}}]',
-      "R,T\n2,T-2\n",
-    ),
-    beside: { "orders.csv": "Ref,T\n1,T-1\n" },
-  },
-  "value-not-named": table(
-    'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
-    "T,In\nT-1,yes\nT-2,ja\n",
-  ),
-  "value-near": table(
-    'skip: {In: [refunded]}\nactions: [checkedInTicket: {when: {In: {not: "no"}}, fields: {ticketId: "{T}"}}]',
-    "T,In\nT-1,yes\nT-2,Refunded\n",
-  ),
-  "event-told-differently": table(
-    'actions: [newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "{N}"}}]',
-    "E,N\ne,Gala\ne,Gala 2026\n",
-  ),
-  "column-by-position": table(
-    'columns: {ticket: 1}\nactions: [scannedTicket: {fields: {ticketId: "{ticket}", orderTime: "{At}"}}]',
-    "T,At\nT-1,1781280000\n",
-  ),
-  "nothing-mapped": table(
-    'actions: [checkedInTicket: {when: {In: "yes"}, fields: {ticketId: "{T}"}}]',
-    "T,In\nT-1,oui\n",
-  ),
-  "one-event-of-two-files": {
-    source: 'match: "x*"\nactions: [soldTicket: {fields: {eventId: e, ticketId: "{T}", userId: u, price: "1"}}]',
-    files: { "x1.csv": "T\nT-1\n", "x2.csv": "T\nT-2\n" },
-  },
-  "ids-otherwise": {
-    ...table(
-      'actions: [scannedTicket: {fields: {ticketId: "{E}-{T}", orderTime: "{At}"}}]',
-      "E,T,At\nE,T-1,1781280000\n",
-    ),
-    before: async (field) => {
-      await accept(field, NEW_EVENT, SOLD);
-      const config = await field.read("tickets.config.yaml");
-      await field.write("tickets.config.yaml", config.replace("{E}-{T}", "{T}"));
-      await field.write("x-before.csv", "T,At\nT-1,1781280000\n");
-      expect((await field.stream(["x-before.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
-    },
-  },
-  "key-empty": table(`key: "{K}"\n${scans}`, "T,At,K\nT-1,1781280000,\n"),
-  "rejects-misread": {
-    files: { "checkins.csv": "" },
-    before: async (field) =>
-      field.write("checkins.csv", (await rejectsOf(field, "T-1,soon")).replace("soon", "1781280000")),
-  },
-  "rejects-row-twice": {
-    files: { "scans.rejects.csv": "" },
-    before: async (field) => {
-      const [header, row = ""] = (await rejectsOf(field, "T-1,soon")).split("\n");
-      const mended = ["1781280000", "1781280001"].map((time) => row.replace("soon", time));
-      await field.write("scans.rejects.csv", [header, ...mended, ""].join("\n"));
-    },
-  },
-  "mended-gives-more": {
-    ...table(
-      'lookup: {o: {file: o.csv, where: {Ref: "{Ref}"}}}\nactions: [scannedTicket: {fields: {ticketId: "{T}", orderTime: "{At}"}}, checkedInTicket: {when: {"{o.In}": yes}, fields: {ticketId: "{T}", orderTime: "{o.At}"}}]',
-      "T,At,Ref\nT-1,soon,1\n",
-    ),
-    beside: { "o.csv": "Ref,In,At\n1,no,\n" },
-    before: async (field, names) => {
-      await accept(field, NEW_EVENT, SOLD);
-      await field.stream(names, { maxInvalid: { rows: 1 } });
-      await field.write("x.rejects.csv", (await field.read("x.rejects.csv")).replace("soon", "1781280000"));
-      expect((await field.stream(["x.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
-      await field.write("o.csv", "Ref,In,At\n1,yes,1781280009\n");
-    },
-  },
-  "mended-unsure": {
-    files: { "scans.csv": "ticketId,orderTime\n,1781280000\n" },
-    before: async (field) => {
-      await accept(field, NEW_EVENT, SOLD);
-      await field.write("scans.rejects.csv", (await rejectsOf(field, ",1781280000")).replace(/^,/m, "T-1,"));
-      expect((await field.stream(["scans.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
-    },
-  },
-  "scan-without-time": {
-    files: { "scans.csv": "ticketId\nT-1\n" },
-    before: async (field, names) => {
-      await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
-      await field.stream(["sold.ndjson", ...names]);
-    },
-  },
-  changed: {
-    files: { "sales.ndjson": `${SOLD.replace('"price":"1"', '"price":"2"')}\n` },
-    before: (field) => accept(field, NEW_EVENT, SOLD),
-    isNeverSent: true,
-  },
-  "event-registered-late": {
-    files: { "x.ndjson": `${NEW_EVENT}\n` },
-    before: async (field) => {
-      const elsewhere = { env: { TICKETS_STATE_DIR: join(field.folder, "elsewhere") } };
-      await field.write("elsewhere.ndjson", `${NEW_EVENT}\n`);
-      await field.stream(["elsewhere.ndjson"], {}, elsewhere);
-      await accept(field, '{"action":"updateEvent","data":{"eventId":"E","eventName":"Gala"}}');
-    },
-  },
-  "id-zeros-lost": {
-    files: { "sales.ndjson": `${SOLD.replace("T-1", "7")}\n` },
-    before: (field) => accept(field, NEW_EVENT, SOLD.replace("T-1", "007")),
-  },
-  "history-late": {
-    files: { "updates.ndjson": `${update("a")}\n${update("b")}\n${update("c")}\n` },
-    before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("c")),
-    isNeverSent: true,
-  },
-  "state-came-back": {
-    files: { "updates.ndjson": `${update("a")}\n` },
-    before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("b")),
-    isNeverSent: true,
-  },
-  "history-superseded": {
-    files: { "updates.ndjson": `${update("a")}\n${update("b")}\n` },
-    before: async (field, names) => {
-      await accept(field, NEW_EVENT, SOLD);
-      field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
-      expect((await field.stream(names)).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
-      field.setFaults();
-    },
-    isNeverSent: true,
-  },
-  "history-unclear": {
-    files: { "updates.ndjson": `${update("b")}\n` },
-    before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("b"), update("a")),
-    isNeverSent: true,
-  },
-  "key-shared": {
-    ...table(
-      'key: "{K}"\nactions: [soldTicket: {fields: {eventId: E, ticketId: "{T}", userId: u, price: "1", orderTime: "1781280000"}}]',
-      "K,T\n1,T-2\n",
-    ),
-    before: async (field) => {
-      await accept(field, NEW_EVENT);
-      await field.write("x-before.csv", "K,T\n1,T-1\n");
-      expect((await field.stream(["x-before.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
-    },
-    isNeverSent: true,
-  },
-  "imported-history": {
-    isNeverSent: true,
-    files: { "scans.csv": "ticketId,orderTime\nT-1,1781280000\n" },
-    before: async (field, names) => {
-      await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
-      await field.stream(["sold.ndjson", ...names], { output: "kept.ndjson" });
-      await rm(join(field.folder, "state"), { recursive: true });
-      await importResults(
-        { file: "kept.ndjson", waitLock: 0, flags: {} },
-        makeContext(field.folder, field.env).context,
-      );
-    },
-  },
-};
-
-function update(name: string): string {
-  return JSON.stringify({
-    action: "updateTicket",
-    data: { ticketId: "T-1", imageUrl: `https://img.example.com/${name}.png` },
-  });
-}
-
-/** What the service has accepted before. */
-async function accept(field: Field, ...actions: readonly string[]): Promise<void> {
-  await field.write("before.ndjson", `${actions.join("\n")}\n`);
-  expect((await field.stream(["before.ndjson"])).summary?.actions).toMatchObject({ accepted: actions.length });
-}
-
-/** The rejects of a bad row of scans. */
-async function rejectsOf(field: Field, row: string): Promise<string> {
-  await field.write("scans.csv", `ticketId,orderTime\n${row}\n`);
-  await field.stream(["scans.csv"], { maxInvalid: { rows: 1 } });
-  return await field.read("scans.rejects.csv");
-}
-
-interface Bad {
-  readonly file: string;
-  readonly args?: readonly string[];
-  readonly before?: readonly string[];
-  readonly rule?: string;
-}
-
-/** What the bad files show: the first of each rule that needs no flag. */
-const SHOWN = new Map<string, Trigger>(
-  (JSON.parse(readFileSync(join(BAD, "expected.json"), "utf8")) as readonly Bad[]) // a file of this repository
-    .filter(({ args, rule }) => args === undefined && rule !== undefined)
-    .toReversed()
-    .map(({ file, before = [], rule = "" }) => [
-      rule,
-      { files: Object.fromEntries([...before, file].map((name) => [name, readFileSync(join(BAD, name))])) },
-    ]),
-);
+import { ended, fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
 /** Its row can't be an action at all: what is off is told under this very rule. */
 const NEVER_SILENT: ReadonlySet<string> = new Set(["item-shape"]);
-
-async function fieldOf(trigger: Trigger, config: string): Promise<{ readonly field: Field; readonly names: string[] }> {
-  const field = await openField();
-  for (const [name, text] of Object.entries(trigger.files)) await field.write(name, text);
-  for (const [name, text] of Object.entries(trigger.beside ?? {})) await field.write(name, text);
-  const names = Object.keys(trigger.files);
-  const source = trigger.source === undefined ? "" : `sources:\n  s:\n${trigger.source.replace(/^(?=.)/gm, "    ")}\n`;
-  await field.write("tickets.config.yaml", source === "" ? "rules: {}\n" : source);
-  await trigger.before?.(field, names);
-  await field.write("tickets.config.yaml", `${source}${config}`);
-  return { field, names };
-}
-
-/** Runs a command as the process boundary does. */
-async function ended(field: Field, command: typeof validate, names: readonly string[]) {
-  const { context, out, said } = makeContext(field.folder, field.env);
-  try {
-    return { exitCode: await command({ files: names, json: true, flags: {} }, context), out: out(), said: said() };
-  } catch (cause) {
-    if (!(cause instanceof Failure)) throw cause;
-    return { exitCode: EXIT_CODES[cause.code], out: out(), said: cause.message };
-  }
-}
 
 const rulesIn = (out: string): readonly string[] =>
   (JSON.parse(out) as { readonly problems: readonly { readonly rule: string }[] }).problems.map(({ rule }) => rule); // of validate --json
@@ -326,9 +35,7 @@ describe("every rule", () => {
   test.each(rules.filter((rule) => !isShort(rule)))(NAME, { tags: ["long"] }, stopsOrIsSilent);
 
   async function stopsOrIsSilent(rule: string): Promise<void> {
-    const trigger = TRIGGERS[rule] ?? SHOWN.get(rule);
-    if (trigger === undefined) throw new Error(`nothing shows the rule ${rule}: add a bad file, or a trigger here`);
-    const { field, names } = await fieldOf(trigger, `rules: {${rule}: error}\n`);
+    const { field, names } = await fieldOf(triggerOf(rule), `rules: {${rule}: error}\n`);
     const sentBefore = field.sandbox.engine.counts().accepted;
 
     const validated = await ended(field, validate, names);
@@ -365,7 +72,7 @@ describe("every rule", () => {
     },
   );
 
-  test("has a trigger of its own here only where no bad file shows it", () => {
+  test("has a trigger of its own only where no bad file shows it", () => {
     expect(Object.keys(TRIGGERS).filter((rule) => SHOWN.has(rule))).toEqual([]);
   });
 });

@@ -737,7 +737,7 @@ describe("a history with times", () => {
       const late = await resales(ben + carla + dora);
       expect(late.actions, late.said).toMatchObject({ accepted: 0, late: 1, notSent: 1 });
       expect(late.said).toContain("history-late: resales.csv:3");
-      expect(late.said).toContain("that come after it were, up to resales.csv:4");
+      expect(late.said).toContain("of the same ticket were, up to resales.csv:4");
       if (order === "input") {
         const cut = await resales(ben + carla + dora, { limit: 4 });
         expect(cut.said).toContain("can't be told, since --limit leaves rows out");

@@ -15,7 +15,7 @@ interface FoundProblem {
   readonly field?: string;
   readonly value?: string;
   readonly message: string;
-  readonly hint?: string;
+  readonly hint: string;
 }
 
 export interface Validated {

@@ -288,8 +288,8 @@ class CompiledRows {
   /** A row that could not be read or mapped at all is an error, even where the config turned its finding off. */
   #reportUnusable(row: Row, findings: readonly Finding[]): void {
     if (this.#report(row, findings)) return;
-    const [first] = findings;
-    const unusable = { ...first, rule: "item-shape", message: first?.message ?? "The row can't be mapped." };
+    const [first = { message: "The row can't be mapped.", hint: "Compare it with the rows above." }] = findings;
+    const unusable = { ...first, rule: "item-shape" };
     this.#report(row, [unusable], () => "error");
   }
 

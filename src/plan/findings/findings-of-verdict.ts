@@ -133,7 +133,7 @@ function late(
     case "late":
       return {
         rule: "history-late",
-        message: `It was not accepted, but ${action} of the same ${about} that come after it were, up to ${placeText(places.placeOf(detail.before))}: ${sentNow(action, "them")}.`,
+        message: `It was not accepted, but later ${action} actions of the same ${about} were, up to ${placeText(places.placeOf(detail.before))}: ${sentNow(action, "them")}.`,
         hint: allTheSame(candidate.nth > 0 || !candidate.untimed),
       };
     case "late in time":
@@ -218,7 +218,7 @@ function unclear(action: ActionName, detail: Unclear, places: KnownPlaces): Find
   const question =
     detail.why === "forms"
       ? `Whether this ${action} of this ${about} is another row's, rejected in another run, can't be told: the two may be one row in two forms.`
-      : `What of this ${about}'s ${action} was accepted can't be told, ${whyUnclear(detail)}.`;
+      : `Which ${action} actions of this ${about} were accepted can't be told, ${whyUnclear(detail)}.`;
   return {
     rule: "history-unclear",
     message: `${question}${detail.accepted.length === 0 ? "" : ` Accepted: ${accepted}.`} This input: ${given}.`,
@@ -229,7 +229,7 @@ function unclear(action: ActionName, detail: Unclear, places: KnownPlaces): Find
 type Unclear = Extract<Detail, { kind: "unclear" }>;
 
 const WHY_UNCLEAR: Readonly<Record<Exclude<Unclear["why"], "forms">, string>> = {
-  repeats: "since the same ones repeat",
+  repeats: "since equal ones repeat",
   times: "since times were added or removed",
   holder:
     "since one to the same user was accepted that says something else, such as another price, and the input lacks that one",

@@ -32,7 +32,7 @@ describe("an item", () => {
     expect(findings.map(({ pointer }) => pointer)).toEqual(pointers);
     for (const { message, hint } of findings) {
       expect(message).toMatch(/\.$/);
-      if (hint !== undefined) expect(hint).toMatch(/[.?\]]$/);
+      expect(hint).toMatch(/[.?\]]$/);
     }
   });
 

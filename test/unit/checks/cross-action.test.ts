@@ -38,7 +38,7 @@ function crossChecks(
   return new CrossActionChecks({
     knownState: NOTHING_KNOWN,
     complete: false,
-    hasKnownState: true,
+    hasEnvironment: true,
     laterEvents: new Set(newEvents),
     severityOf: severities(rules),
     ...options,
@@ -115,8 +115,8 @@ describe("events", () => {
   });
 
   it("says whether an environment was asked", () => {
-    const hint = (hasKnownState: boolean) =>
-      crossChecks([], { hasKnownState }).row([sale("a")], { source: "a.csv", line: 2 })[0]?.[0]?.hint;
+    const hint = (hasEnvironment: boolean) =>
+      crossChecks([], { hasEnvironment }).row([sale("a")], { source: "a.csv", line: 2 })[0]?.[0]?.hint;
     expect(hint(true)).toContain("complete: true");
     expect(hint(false)).toContain("--env");
   });

@@ -206,7 +206,7 @@ describe("rows", () => {
 
   test("that could not be read stay invalid", () => {
     const mapper = createMapper({ fileName: "scans.csv", header: ["ticketId"] });
-    const findings = [{ rule: "csv", message: "bad" }];
+    const findings = [{ rule: "csv", message: "bad", hint: "Mend it." }];
     expect(mapper.map({ kind: "malformed", line: 3, text: "x", findings, bordersKnown: true })).toEqual({
       kind: "invalid",
       findings,

@@ -886,7 +886,7 @@ describe("a row with fewer cells than the header", () => {
   const short = (yaml: string, ...values: string[]): Mapped => {
     const source = { name: "s", config: sourceOf(yaml) };
     const mapper = createMapper({ fileName: "x.csv", header: ["ID", "At", "Paid", "X"], source });
-    const findings = [{ rule: "cell-count", message: "too short" }];
+    const findings = [{ rule: "cell-count", message: "too short", hint: "Add a cell." }];
     return mapper.map({ kind: "malformed", line: 9, text: values.join(), findings, bordersKnown: true, cells: values });
   };
 
@@ -920,7 +920,7 @@ actions:
     });
     const other = mapJson('{"number":2,"total":10,"barcodes":["a","b","c"]}');
     expect(other).toMatchObject({
-      findings: [{ rule: "value-unexpected", field: "number", message: "number is something else, expected is 3." }],
+      findings: [{ rule: "value-unexpected", field: "number", message: "The source expects 3 in number." }],
     });
   });
 

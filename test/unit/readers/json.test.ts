@@ -142,7 +142,7 @@ describe("a JSON array", () => {
 
   test("faults are told with line and column", () => {
     expect(messageOf(read(() => new JsonArrayParser(), '[\n{"a":\n1,\n"b" 2}]')[0])).toBe(
-      "The row is not JSON: expected a colon at line 4, column 5, before 2}.",
+      "The row is not JSON: expected a colon at line 4, column 5, before 2}. Nothing after this item was read.",
     );
     expect(messageOf(read(() => new JsonArrayParser(), '[{"a":1}\n{"a":2}]')[1])).toBe(
       "A comma or ] is missing after item 1. Nothing after it was read.",

@@ -12,7 +12,7 @@ const RUNS = Number(process.env.RUNS ?? 150);
 const OPTIONS: CrossActionOptions = {
   knownState: NOTHING_KNOWN,
   complete: false,
-  hasKnownState: true,
+  hasEnvironment: true,
   laterEvents: new Set(),
   severityOf: severityIn(severityTable({})),
 };

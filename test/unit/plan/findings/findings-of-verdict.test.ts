@@ -22,11 +22,11 @@ function said(why: Unclear["why"], isCut: boolean, accepted: Unclear["accepted"]
 }
 
 const ACCEPTED = { runNo: 1, seq: 1, content: Buffer.alloc(8) };
-const UNTOLD = "What of this ticket's updateTicket was accepted can't be told, since";
+const UNTOLD = "Which updateTicket actions of this ticket were accepted can't be told, since";
 const LISTED = "Accepted: (without content). This input: imageUrl https://example.com/a.";
 
 test.each<[Unclear["why"], string]>([
-  ["repeats", "the same ones repeat"],
+  ["repeats", "equal ones repeat"],
   ["times", "times were added or removed"],
   ["rejected", "a row that was rejected says just what was accepted"],
   ["before unclear", "this one stands before others of which that can't be told"],

@@ -10,6 +10,7 @@ const warning = (since: string, more: object = {}) =>
     field: "ticketId",
     value: "T-1",
     message: `Ticket "T-1" was checked in ${since}; the service may not accept a scannedTicket after that.`,
+    hint: "Check the order; --order time sorts by orderTime.",
     mark: "the row",
     ...more,
   });
