@@ -67,10 +67,14 @@ export async function readKey(
   const { env = process.env, commandLimitMs = COMMAND_LIMIT_MS } = options;
   const source = environment.keySource;
   const refuse: Refuse = (what, cause) =>
-    new Failure("not-let-in", cleanText(`No key for ${environment.name}: ${describeKeySource(source)} ${what}`, 1000), {
-      hint: hintFor(source, environment),
-      ...(cause === undefined ? {} : { cause }),
-    });
+    new Failure(
+      "not-let-in",
+      cleanText(`No key for ${environment.name}: ${describeKeySource(source)} ${what}.`, 1000),
+      {
+        hint: hintFor(source, environment),
+        ...(cause === undefined ? {} : { cause }),
+      },
+    );
   switch (source.kind) {
     case "built-in":
       return new Key(SANDBOX_KEY);

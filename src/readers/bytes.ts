@@ -31,14 +31,20 @@ export type ByteSource = Awaited<ReturnType<typeof openBytes>>;
 export function fileFailure(file: { readonly name: string }, cause: unknown): Failure {
   const code = errorCode(cause) ?? "unknown error";
   const name = shownName(file);
-  const sentence = new Map([
-    ["ENOENT", `There is no file ${name}.`],
-    ["ENOTDIR", `There is no file ${name}.`],
-    ["EACCES", `${name} can't be read: permission denied.`],
-    ["EPERM", `${name} can't be read: permission denied.`],
-    ["EISDIR", `${name} is a directory, not a file.`],
-  ]).get(code);
-  return new Failure("usage", sentence ?? `${name} could not be read (${code}).`, { cause });
+  const missing = [
+    `There is no file ${name}.`,
+    "A relative path begins in the folder that the command runs in.",
+  ] as const;
+  const denied = [`${name} can't be read: permission denied.`, "Check who owns it and who may read it."] as const;
+  const [sentence = `${name} could not be read (${code}).`, hint] =
+    new Map<string, readonly [string, string]>([
+      ["ENOENT", missing],
+      ["ENOTDIR", missing],
+      ["EACCES", denied],
+      ["EPERM", denied],
+      ["EISDIR", [`${name} is a directory, not a file.`, "Name the file in it."]],
+    ]).get(code) ?? [];
+  return new Failure("usage", sentence, { hint, cause });
 }
 
 /** Throws what ended the reading of a file: the signal's reason, or a usage failure. */

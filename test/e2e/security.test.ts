@@ -72,7 +72,12 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
     const nodeArgs = ["--import", place.path("fault.mjs")];
     const said: Ended[] = [];
     for (const talk of talks) said.push(await place.tickets([...SEND, ...talk], { env, nodeArgs }));
-    expect(said[0]).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("a fault in tickets itself: boom") });
+    expect(said[0]).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(
+        "error: a fault in tickets itself: boom\nPlease report it with these lines:\nError: boom\n",
+      ),
+    });
     expectNowhere(place, said, KEY);
   });
 

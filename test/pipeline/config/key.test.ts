@@ -157,7 +157,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       const failure = await failureOf(read({ kind: "file", path }));
       expect(failure).toMatchObject({
         code: "not-let-in",
-        message: `No key for a: file ${path} ${why}${why.startsWith("holds") ? ", as no key does" : ""}`,
+        message: `No key for a: file ${path} ${why}${why.startsWith("holds") ? ", as no key does" : ""}.`,
       });
       expectNoSecret(failure);
     }

@@ -1,0 +1,243 @@
+/**
+ * What a person reads at the end of a night that went wrong, for every exit code and every stop: what, where, and what to
+ * do. The compiler asks for the words of a new one. `internal` is pinned where the program is made to fail
+ * (test/e2e/security.test.ts).
+ */
+
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { EXIT_CODES, type FailureCode } from "../../src/failure.ts";
+import { acquireLock } from "../../src/ledger/lock.ts";
+import type { Stop } from "../../src/sending/send.ts";
+import { type Asked, type Done, type Field, openField } from "../support/context.ts";
+
+interface Story {
+  /** What only a config can set. */
+  readonly config?: string;
+  readonly happens: (field: Field) => Promise<Done>;
+  /** Lines in their order, others between them. FOLDER, URL, HOST, RUN, PID and TIME stand for what differs from run to run. */
+  readonly said: readonly string[];
+}
+
+const EVENT = '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}';
+const sale = (ticketId: string, price = "1"): string =>
+  JSON.stringify({
+    action: "soldTicket",
+    data: { eventId: "E", ticketId, userId: "u", price, orderTime: 1781280000 },
+  });
+
+type Stream = Parameters<Field["stream"]>;
+
+async function send(field: Field, options?: Stream[1], more?: Stream[2]): Promise<Done> {
+  await field.write("sales.ndjson", `${[EVENT, sale("T-1"), sale("T-2")].join("\n")}\n`);
+  return field.stream(["sales.ndjson"], options, more);
+}
+
+/** The first request meets the fault. */
+const sendInto =
+  (fault: object) =>
+  (field: Field): Promise<Done> => {
+    field.setFaults({ on: { request: 1 }, ...fault });
+    return send(field);
+  };
+
+const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
+  usage: {
+    happens: (field) => field.stream(["sales.csv"]),
+    said: ["There is no file sales.csv.", "A relative path begins in the folder that the command runs in."],
+  },
+  "input-invalid": {
+    happens: async (field) => {
+      await field.write("sales.ndjson", `${EVENT}\n${sale("T-1", "12,50")}\n`);
+      return field.stream(["sales.ndjson"]);
+    },
+    said: [
+      'sales.ndjson:2 price: "12,50" price is not a decimal number such as 12.50. A decimal comma must be declared in the mapping: decimal: ",". [price-invalid]',
+      "2 rows: 1 mapped, 1 invalid. Nothing was sent. Mend the rows, or send the valid ones with --max-invalid 1.",
+    ],
+  },
+  "finished-with-rejects": {
+    happens: sendInto({ fault: "failure-items", items: [1] }),
+    said: [
+      'sales.ndjson:2 soldTicket T-1 rejected by the service with status "error"; its answer is in the promises file.',
+      "Rejects: sales.rejects.ndjson",
+      "Mend the rejects, then: tickets stream sales.rejects.ndjson --env local",
+    ],
+  },
+  "not-let-in": {
+    happens: (field) => send(field, {}, { env: { TICKETS_LOCAL_API_KEY: "" } }),
+    said: [
+      "No key for local: environment variable TICKETS_LOCAL_API_KEY is empty.",
+      "Set TICKETS_LOCAL_API_KEY to the key that you were given for local.",
+    ],
+  },
+  "in-doubt": {
+    happens: async (field) => {
+      await sendInto({ fault: "drop", when: "after" })(field);
+      return send(field);
+    },
+    said: [
+      "Run RUN of 2026-12-01T00:00:00.000Z is not finished; it comes first.",
+      "Stopped: chunk 1 (actions 1 to 3) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
+      "Look, then decide: tickets settle RUN --env local",
+      "sales.ndjson was not read.",
+    ],
+  },
+  "stopped-early": {
+    happens: (field) => send(field, { maxDuration: 1 }),
+    said: [
+      "Stopped: --max-duration is over. Nothing is in doubt.",
+      "3 actions: 3 not sent.",
+      "Continue: tickets resume RUN --env local",
+    ],
+  },
+  busy: {
+    happens: async (field) => {
+      using _lock = await acquireLock({
+        what: "the ledger of local",
+        path: join(field.folder, "state", "local", "lock.db"),
+        command: "tickets stream other.csv",
+        waitMs: 0,
+        signal: new AbortController().signal,
+      });
+      return await send(field);
+    },
+    said: [
+      "Another run holds the ledger of local (process PID, since TIME: tickets stream other.csv). Nothing was sent.",
+      "Run the command again later, or let it wait with --wait-lock 10m.",
+    ],
+  },
+  refused: {
+    config: "maxRejected: 0",
+    happens: async (field) => {
+      field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
+      await send(field, { flags: { chunkSize: 1 } });
+      return send(field);
+    },
+    said: [
+      "Run RUN stopped because the service rejected too many of its actions, and comes first. Nothing was sent.",
+      "Look at them: tickets status RUN --env local",
+      "Then go on: tickets resume RUN --env local",
+    ],
+  },
+  storage: {
+    happens: async (field) => {
+      await field.write("state/local/ledger.db", "no database");
+      return send(field);
+    },
+    said: [
+      "The ledger FOLDER/state/local/ledger.db is damaged: file is not a database. Nothing more was sent.",
+      "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import <promises file>",
+    ],
+  },
+};
+
+const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }>> = {
+  finished: {
+    exitCode: 0,
+    happens: (field) => send(field),
+    said: ["By action: 1 newEvent, 2 soldTicket.", "Promises: sales.local.promises.ndjson"],
+  },
+  "in doubt": {
+    exitCode: 6,
+    happens: sendInto({ fault: "drop", when: "after" }),
+    said: [
+      "Stopped: chunk 1 (actions 1 to 3) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
+      "3 actions: 3 in doubt.",
+      "Look, then decide: tickets settle RUN --env local",
+    ],
+  },
+  refused: {
+    exitCode: 9,
+    happens: sendInto({ fault: "status", status: 422 }),
+    said: [
+      "Stopped: the service refused chunk 1: HTTP 422. Part of it may have been taken.",
+      'The service said: {"message":"Status 422"}',
+      "3 actions: 3 refused.",
+      "Look, then decide: tickets settle RUN --env local",
+    ],
+  },
+  "not let in": {
+    exitCode: 5,
+    happens: (field) => send(field, {}, { env: { TICKETS_LOCAL_API_KEY: "another" } }),
+    said: [
+      "local did not accept the key (HTTP 403). The key came from environment variable TICKETS_LOCAL_API_KEY. Nothing of chunk 1 or after it was sent.",
+      "3 actions: 3 not sent.",
+      "Mend the key, then: tickets resume RUN --env local",
+    ],
+  },
+  "not reachable": {
+    exitCode: 7,
+    happens: async (field) => {
+      await field.sandbox[Symbol.asyncDispose]();
+      return send(field);
+    },
+    said: [
+      "Could not reach URL after 1 attempt (ECONNREFUSED: connect ECONNREFUSED HOST). Nothing of chunk 1 or after it was sent.",
+      "3 actions: 3 not sent.",
+      "Later: tickets resume RUN --env local",
+    ],
+  },
+  "too many rejections": {
+    exitCode: 9,
+    config: "maxRejected: 0",
+    happens: (field) => {
+      field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
+      return send(field, { flags: { chunkSize: 1 } });
+    },
+    said: [
+      "Stopped: 1 action rejected, more than maxRejected (0).",
+      'sales.ndjson:1 newEvent E rejected by the service with status "error"; its answer is in the promises file.',
+      "Rejects: sales.rejects.ndjson",
+      "Look at the rejects, then: tickets resume RUN --env local",
+    ],
+  },
+  stopped: {
+    exitCode: 130,
+    happens: (field) => {
+      let asked: Asked | undefined;
+      return send(
+        field,
+        {},
+        {
+          asked: (given) => {
+            asked = given;
+          },
+          onProgress: ({ doing }) => {
+            if (doing === "sending") asked?.stop("SIGINT");
+          },
+        },
+      );
+    },
+    said: [
+      "Stopped by SIGINT. Nothing is in doubt.",
+      "3 actions: 3 not sent.",
+      "Continue: tickets resume RUN --env local",
+    ],
+  },
+};
+
+async function expectSaid({ config, happens, said: lines }: Story, exitCode: number): Promise<void> {
+  const field = await openField(config);
+  const done = await happens(field);
+  const said = done.said
+    .replaceAll(field.folder, "FOLDER")
+    .replaceAll(field.sandbox.url, "URL")
+    .replaceAll(/\b127\.0\.0\.1:\d+/g, "HOST")
+    .replaceAll(/\bprocess \d+, since [^ ]+:/g, "process PID, since TIME:")
+    .replaceAll(/\b[0-9a-f]{8}\b/g, "RUN")
+    .split("\n");
+  expect(done.exitCode, done.said).toBe(exitCode);
+  expect(
+    said.filter((line) => lines.includes(line)),
+    done.said,
+  ).toEqual(lines);
+}
+
+describe("the last words of a run that ends with", () => {
+  test.each(Object.entries(CODES))("%s", (code, story) => expectSaid(story, EXIT_CODES[code as keyof typeof CODES]));
+});
+
+describe("the last words of a run that is", () => {
+  test.each(Object.entries(STOPS))("%s", (_, story) => expectSaid(story, story.exitCode));
+});
