@@ -27,7 +27,9 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   const target = resolve(cwd, output);
   if (output !== "-") {
     if (!/\.ya?ml$/i.test(output))
-      throw new Failure("usage", `${cleanText(output, 200)} does not end in .yaml; the config is written as YAML.`);
+      throw new Failure("usage", `${cleanText(output, 200)} does not end in .yaml; the config is written as YAML.`, {
+        hint: "Name a file that ends in .yaml.",
+      });
     // Before the export is read: what can't be written need not be looked for.
     if (!options.force) await refuseExisting(target, cwd, options.output === undefined);
   }

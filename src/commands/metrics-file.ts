@@ -140,7 +140,7 @@ export async function writeMetrics(name: string, cwd: string, metrics: Metrics):
     throw new Failure(
       "storage",
       `The metrics can't be written to ${cleanText(name, 300)} (${errorCode(cause) ?? "unknown reason"}).`,
-      { cause },
+      { hint: "Check that its folder is there and who may write in it.", cause },
     );
   }
 }

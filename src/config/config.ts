@@ -159,15 +159,20 @@ async function readDocuments(
 async function readChosen(file: string, by: string, signal: AbortSignal | undefined): Promise<LoadedDocument> {
   const extension = extname(file);
   if (SCRIPT_NAMES.some((name) => extension === `.${name}`)) {
-    throw new Failure("usage", `${file} (${by}) is a script`, { hint: NO_SCRIPTS });
+    throw new Failure("usage", `${file} (${by}) is a script and is not run.`, { hint: NO_SCRIPTS });
   }
   if (extension !== "" && !CONFIG_NAMES.some((name) => extension === `.${name}`)) {
-    throw new Failure("usage", `${file} (${by}) is not a config: it is neither .yaml, .yml nor .json`);
+    throw new Failure("usage", `${file} (${by}) is not a config: it is neither .yaml, .yml nor .json.`, {
+      hint: "Name the file that holds the settings, or give it one of these endings.",
+    });
   }
   const document = (await isRegular(file))
     ? await loadFile(openExplorer([], loadText), file)
     : await readPipe(file, signal);
-  if (document === undefined) throw new Failure("usage", `${file} (${by}) has no key "tickets"`);
+  if (document === undefined)
+    throw new Failure("usage", `${file} (${by}) has no key "tickets".`, {
+      hint: "Put the settings under that key, or name another file.",
+    });
   return { ...document, role: "chosen" };
 }
 
@@ -181,7 +186,7 @@ async function readPlace(
 ): Promise<readonly LoadedDocument[]> {
   const script = (await present(directory, scripts))[0];
   if (script !== undefined) {
-    throw new Failure("usage", `${displayPath(script, cwd)} is a script and is not run`, { hint: NO_SCRIPTS });
+    throw new Failure("usage", `${displayPath(script, cwd)} is a script and is not run.`, { hint: NO_SCRIPTS });
   }
   const files = await present(directory, places);
   if (files.length === 0) return [];
@@ -300,7 +305,10 @@ function unreadable(file: string, cause: unknown): Failure {
   const code = errorCode(cause);
   if (code === undefined) return new Failure("internal", `Reading the config ${file} failed`, { cause });
   const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "permission denied" }[code] ?? code;
-  return new Failure("usage", `Can't read the config ${file}: ${why}.`, { cause });
+  return new Failure("usage", `Can't read the config ${file}: ${why}.`, {
+    hint: "Check its name and who may read it.",
+    cause,
+  });
 }
 
 /** What the schema allows, but not in this file or for this environment. Looks at raw values, to be reported beside other problems. */

@@ -205,7 +205,9 @@ function unknownEnvironment(name: string, origin: string, names: readonly string
   const shown = `"${cleanText(name, 64)}" (${origin})`;
   const rest = `There are: ${names.join(", ")}.${near === undefined ? "" : ` Did you mean ${near}?`}`;
   if (!ENVIRONMENT_NAME.test(name)) {
-    return new Failure("usage", `${shown} can't be the name of an environment (a-z, 0-9, - and _). ${rest}`);
+    return new Failure("usage", `${shown} can't be the name of an environment, which holds a-z, 0-9, - and _ only.`, {
+      hint: rest,
+    });
   }
   const part = variablePart(name);
   return new Failure("usage", `No environment ${shown} is configured. ${rest}`, {
@@ -235,7 +237,9 @@ export function baseUrlOf(config: Config, name: string, env: NodeJS.ProcessEnv):
   if (written) {
     const parsed = parseBaseUrl(written);
     if ("url" in parsed) return { value: parsed.url, origin: variable };
-    throw new Failure("usage", `${variable} ${parsed.problem}`, { hint: "Nothing was sent." });
+    throw new Failure("usage", `${variable} ${parsed.problem}. Nothing was sent.`, {
+      hint: "Set it to the address that came with the key.",
+    });
   }
   const declared = config.environments.get(name)?.baseUrl;
   if (declared !== undefined)
@@ -442,7 +446,7 @@ function stateOf(
     note(origin);
     return { stateDir, ledgerPath: join(stateDir, name, "ledger.db") };
   };
-  if (flag === "") throw new Failure("usage", "--state-dir is empty");
+  if (flag === "") throw new Failure("usage", "--state-dir is empty.", { hint: "Name a folder, or leave it out." });
   if (flag !== undefined) return at(toPath(flag, config.cwd, env), "flag --state-dir");
   if (env.TICKETS_STATE_DIR) return at(toPath(env.TICKETS_STATE_DIR, config.cwd, env), "TICKETS_STATE_DIR");
   const own = config.environments.get(name)?.stateDir;

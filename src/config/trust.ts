@@ -132,6 +132,7 @@ export async function keepTrust(file: string, digest: string, env: NodeJS.Proces
     await rename(temporary, store);
   } catch (cause) {
     throw new Failure("storage", `The list of trusted configs can't be written to ${cleanText(store, 300)}.`, {
+      hint: "Check who may write in its folder, or name the config with --config: then it counts as trusted.",
       cause,
     });
   }

@@ -107,7 +107,9 @@ async function sampleOf(
       hint: "Leave --encoding out, or save it as a file.",
     });
   if (input.header === undefined && rows.length === 0)
-    throw new Failure("usage", `${cleanText(file.name, 200)} is empty: there is nothing to guess from.`);
+    throw new Failure("usage", `${cleanText(file.name, 200)} is empty: there is nothing to guess from.`, {
+      hint: "Give an export that has its header and some rows.",
+    });
   const first = rows[0];
   if (first?.kind === "object" && typeof first.value.action === "string" && typeof first.value.data === "object")
     throw new Failure(

@@ -86,7 +86,8 @@ function* rowsOf(database: DatabaseSync, statement: StatementSync, path: string)
 function queryFailure(database: DatabaseSync, path: string, cause: unknown): unknown {
   if (cause instanceof Failure || !(cause instanceof Error)) return cause;
   const kind = sqliteErrorKind(cause);
-  if (kind === "read-only") return new Failure("usage", "A query only reads; this one would write.", { cause });
+  if (kind === "read-only")
+    return new Failure("usage", "A query only reads; this one would write.", { hint: EXAMPLE, cause });
   if (kind !== undefined) return storageFailure(path, cause);
   return new Failure("usage", `SQLite can't run this: ${cleanText(cause.message, 300)}.`, {
     hint: `There are: ${tablesOf(database).join(", ")}. Their columns: docs/ledger.md`,

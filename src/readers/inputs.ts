@@ -83,7 +83,9 @@ async function namesOf(
   const names = passedOver.slice(0, 5).join(", ") + (passedOver.length > 5 ? ", …" : "");
   const shown = cleanText(pattern, 300);
   if (files.length === 0)
-    throw new Failure("usage", `No file matches ${shown}${names === "" ? "" : `, only directories do: ${names}`}.`);
+    throw new Failure("usage", `No file matches ${shown}${names === "" ? "" : `, only directories do: ${names}`}.`, {
+      hint: "A relative pattern begins in the folder that the command runs in.",
+    });
   if (names !== "")
     onPassedOver?.(
       `${shown} matches ${passedOver.length === 1 ? "a directory, which is" : `${passedOver.length} directories, which are`} not read: ${names}.`,

@@ -152,6 +152,9 @@ function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (cause) {
-    throw new Failure("storage", `Can't look at the ledger ${path} (${errorCode(cause)})`, { cause });
+    throw new Failure("storage", `Can't look at the ledger ${path} (${errorCode(cause)}).`, {
+      hint: "Check who may look into its folder.",
+      cause,
+    });
   }
 }

@@ -19,10 +19,18 @@ export async function readLookups(
   for (const [name, { file, csv }] of Object.entries(source?.lookup ?? {})) {
     const [lookup, another] = await resolveInputs([file], { signal });
     if (another !== undefined)
-      throw new Failure("usage", `The lookup ${name} takes one file, but ${cleanText(file, 200)} matches several.`);
-    if (lookup === undefined) throw new Failure("usage", `The lookup file ${file} is missing.`);
+      throw new Failure("usage", `The lookup ${name} takes one file, but ${cleanText(file, 200)} matches several.`, {
+        hint: "Name one file in the lookup of the source.",
+      });
+    if (lookup === undefined)
+      throw new Failure("usage", `The lookup file ${file} is missing.`, {
+        hint: "Export it too, or correct file in the lookup of the source.",
+      });
     await using input = await openInput(lookup, { signal, ...readingOf({ ...(csv !== undefined && { csv }) }) });
-    if (input.header === undefined) throw new Failure("usage", `The lookup file ${file} is not a table with a header.`);
+    if (input.header === undefined)
+      throw new Failure("usage", `The lookup file ${file} is not a table with a header.`, {
+        hint: "A lookup reads CSV or TSV whose first line names the columns.",
+      });
     const rows: (readonly string[])[] = [];
     for await (const batch of input.batches()) {
       for (const row of batch) {

@@ -53,7 +53,10 @@ export async function readPromises(
   name: string,
 ): Promise<{ readonly lines: readonly PromiseLine[]; readonly end: UnendedLine }> {
   await access(path).catch((cause: unknown) => {
-    throw new Failure("usage", `There is no file ${name} that can be read.`, { cause });
+    throw new Failure("usage", `There is no file ${name} that can be read.`, {
+      hint: "A relative path begins in the folder that the command runs in.",
+      cause,
+    });
   });
   if ((await stat(path)).isDirectory()) throw fileFailure({ name }, Object.assign(new Error(), { code: "EISDIR" }));
   const { lines, add } = collectLines(name);
@@ -94,7 +97,10 @@ export async function readPromises(
     const why = (cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, "");
     throw new Failure("usage", `${name} can't be read as a promises file: ${why}.`, { cause });
   }
-  if (lines.length === 0) throw new Failure("usage", `${name} holds no promises.`);
+  if (lines.length === 0)
+    throw new Failure("usage", `${name} holds no promises.`, {
+      hint: "Name a promises file exactly as tickets wrote it.",
+    });
   return { lines, end: { ...last, isIncomplete } };
 }
 

@@ -25,8 +25,13 @@ export async function rebind(
 ): Promise<string | undefined> {
   const { name, kind, baseUrl, ledgerPath } = environment;
   if (kind === "sandbox")
-    throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.");
-  if (!existsSync(ledgerPath)) throw new Failure("usage", `There is no ledger of ${name} yet, so nothing to rebind.`);
+    throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.", {
+      hint: "Name the environment whose address has changed.",
+    });
+  if (!existsSync(ledgerPath))
+    throw new Failure("usage", `There is no ledger of ${name} yet, so nothing to rebind.`, {
+      hint: "Send to the new address: the first run binds its ledger to it.",
+    });
   using _lock = await lockLedger(context, environment, "tickets env --rebind", waitLock);
   using ledger = openLedger({ path: ledgerPath, boundTo: undefined });
   const before = readMeta(ledger, "bound_to");

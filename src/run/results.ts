@@ -71,7 +71,9 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
 }
 
 export const noLedger = ({ name, ledgerPath }: Environment, cwd: string): Failure =>
-  new Failure("usage", `There is no ledger of ${name} at ${displayPath(ledgerPath, cwd)}.`);
+  new Failure("usage", `There is no ledger of ${name} at ${displayPath(ledgerPath, cwd)}.`, {
+    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
+  });
 
 /** Writes the file whole or not at all; writes straight to a device or a pipe. */
 export async function writeFileWhole(path: string, lines: Iterable<string | Buffer>): Promise<void> {

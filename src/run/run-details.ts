@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { resultsCommand } from "../actions/next-command.ts";
+import { resultsCommand, statusCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -58,7 +58,10 @@ export async function actionsOfChunk(
   const directory = planDirectory(environment, run.run);
   using ledger = openLedgerToRead(environment);
   const chunk = ledger && chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
-  if (ledger === undefined || chunk === undefined) throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`);
+  if (ledger === undefined || chunk === undefined)
+    throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`, {
+      hint: `See which it has: ${statusCommand(environment, run.run)}`,
+    });
   if (!existsSync(directory) && run.state !== "open")
     return { chunk, actions: actionsOfLedger(ledger, environment, run, chunk) };
   await using plan = await openPlan(directory, run.manifest);

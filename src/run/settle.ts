@@ -284,13 +284,18 @@ function refuseFirstAlone({ first, decision, chunk }: SettleSettings): void {
     throw new Failure("usage", "--first says how many actions of one chunk are decided about.", {
       hint: "Name the chunk with --chunk, and say --sent or --not-sent.",
     });
-  if (first === 0) throw new Failure("usage", "--first 0 covers no action. Nothing was settled.");
+  if (first === 0)
+    throw new Failure("usage", "--first 0 covers no action. Nothing was settled.", {
+      hint: "Say how many of the chunk's first actions the service has; leave --first out to decide about the whole chunk.",
+    });
 }
 
 function refuseTooMany({ first, chunk }: SettleSettings, chunks: readonly ChunkRecord[]): void {
   const most = chunks[0]?.count ?? Number.POSITIVE_INFINITY;
   if (first !== undefined && first > most)
-    throw new Failure("usage", `Chunk ${chunk} has only ${count(most, "action")}, not ${number(first)}.`);
+    throw new Failure("usage", `Chunk ${chunk} has only ${count(most, "action")}, not ${number(first)}.`, {
+      hint: "Leave --first out to decide about the whole chunk.",
+    });
 }
 
 /**

@@ -24,7 +24,10 @@ export async function trustConfig(
       { hint: "Leave --config and TICKETS_CONFIG out." },
     );
   const { found } = await loadConfig({ cwd, env, knownRules: KNOWN_RULES, isTrusting: true, signal });
-  if (found === undefined) throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`);
+  if (found === undefined)
+    throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`, {
+      hint: "Run the command in the folder that holds it.",
+    });
   await keepTrust(found.file, found.digest, env);
   return found;
 }

@@ -40,7 +40,10 @@ export function readFaultFile(file: string): FaultScript {
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw new Failure("usage", `Could not read the fault script ${file}.`, { cause });
+    throw new Failure("usage", `Could not read the fault script ${file}.`, {
+      hint: "A relative path begins in the folder that the command runs in.",
+      cause,
+    });
   }
   return parseFaultText(text, file);
 }

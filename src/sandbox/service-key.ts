@@ -46,7 +46,10 @@ function keptKey(keyFile: string): string {
     return made;
   } catch (cause) {
     if (errorCode(cause) !== "EEXIST")
-      throw new Failure("storage", `Could not write the key file ${keyFile}.`, { cause });
+      throw new Failure("storage", `Could not write the key file ${keyFile}.`, {
+        hint: "Check who may write in its folder, or name another state directory with --state-dir.",
+        cause,
+      });
   }
   const kept = readFileSync(keyFile, "utf8").trim();
   assertSendable(kept, `The key file ${keyFile}`);

@@ -127,7 +127,7 @@ describe("scripts", () => {
     await using folders = await openFolders({ [`above/project/${name}`]: "throw 1", [PROJECT]: "" });
     const failure = await failureOf(folders.load());
     expect(failure).toMatchObject({ code: "usage", hint: expect.stringContaining("A config is data") });
-    expect(failure.message).toBe(`${name} is a script and is not run`);
+    expect(failure.message).toBe(`${name} is a script and is not run.`);
   });
 
   test("config.js in the user's directory is refused too", async () => {

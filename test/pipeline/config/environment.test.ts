@@ -182,7 +182,7 @@ describe("environments from variables", () => {
     expect(failure).toMatchObject({
       code: "usage",
       message: expect.stringContaining(message),
-      hint: "Nothing was sent.",
+      hint: "Set it to the address that came with the key.",
     });
     expect(JSON.stringify(failure)).not.toContain("5EcReT");
   });
@@ -369,7 +369,7 @@ describe("flags and variables that can't be read", () => {
     [{ rate: "0" }, '--rate needs a number above zero (actions per second), not "0"'],
     [{ timeout: "90" }, '--timeout needs a duration: "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
     [{ timeout: "0s" }, "--timeout needs a duration above zero"],
-    [{ stateDir: "" }, "--state-dir is empty"],
+    [{ stateDir: "" }, "--state-dir is empty."],
   ])("%j", async (flags, message) => {
     expect(await refused({}, { flags })).toMatchObject({ code: "usage", message });
   });

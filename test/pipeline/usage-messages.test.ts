@@ -1,0 +1,381 @@
+/** What a person reads who asks for what can't be done (exit code 2): what is wrong, with what, and what to do. Nothing is sent. */
+
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Context } from "../../src/commands/context.ts";
+import { forgetLostRuns, rebindLedger } from "../../src/commands/env.ts";
+import { find } from "../../src/commands/find.ts";
+import { init } from "../../src/commands/init.ts";
+import { plan } from "../../src/commands/plan.ts";
+import { query } from "../../src/commands/query.ts";
+import { importResults, results } from "../../src/commands/results.ts";
+import { serveSandbox } from "../../src/commands/sandbox.ts";
+import { settle } from "../../src/commands/settle.ts";
+import { status } from "../../src/commands/status.ts";
+import { stream } from "../../src/commands/stream.ts";
+import { validate } from "../../src/commands/validate.ts";
+import { Failure } from "../../src/failure.ts";
+import { type Field, makeContext, openField, settleOptions, streamOptions } from "../support/context.ts";
+
+type Attempt = (context: Context, field: Field) => Promise<unknown>;
+
+const ROW = "ticketId,orderTime\nT-1,1781280000\n";
+const STATUS = { json: false, flags: {}, run: undefined } as const;
+const SERVE = { reset: false, flags: {} } as const;
+
+const check =
+  (file: string, text: string | Buffer, options: object = {}): Attempt =>
+  async (context, field) => {
+    await field.write(file, text);
+    return validate({ files: [file], json: false, flags: {}, ...options }, context);
+  };
+
+const configured =
+  (name: string, text: string): Attempt =>
+  async (context, field) => {
+    await field.write(name, text);
+    await field.write("scans.csv", "ticketId\nT\n");
+    return validate({ files: ["scans.csv"], json: false, config: name, flags: {} }, context);
+  };
+
+/** @returns the id of its run. */
+async function sendEvent(field: Field): Promise<string> {
+  await field.write("e.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
+  const { summary } = await field.stream(["e.ndjson"]);
+  return summary?.run ?? "";
+}
+
+const ask =
+  (sql: string): Attempt =>
+  async (context, field) => {
+    await sendEvent(field);
+    return query({ sql, json: false, force: false, safeCsv: false, flags: {} }, context);
+  };
+
+const sendTo =
+  (output: string, options: object = {}): Attempt =>
+  async (context, field) => {
+    await field.write("scans.csv", ROW);
+    return stream(streamOptions(["scans.csv"], { json: false, output, ...options }), context);
+  };
+
+/** What is tried, what is wrong, and what to do. FOLDER and RUN stand for what differs from run to run. */
+const REFUSED: readonly (readonly [Attempt, string, string])[] = [
+  [check("sales.xlsx", "PK"), "sales.xlsx is a spreadsheet workbook, which can't be read.", 'Save it as "CSV UTF-8".'],
+  [
+    check("sales.report", ROW),
+    "The format of sales.report can't be told from its name.",
+    "Name the format with --input-format (csv, tsv, ndjson, json), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.",
+  ],
+  [
+    async (context, field) => {
+      await sendEvent(field);
+      return validate({ files: ["e.local.promises.ndjson"], json: false, flags: {} }, context);
+    },
+    "e.local.promises.ndjson is a promises file that tickets wrote, not an input.",
+    "Name the file it was made from.",
+  ],
+  [
+    check("scans.csv", "ticketId\nT\0\n"),
+    "scans.csv is not a text file: there is a NUL byte at byte offset 10, line 2.",
+    "Save it as CSV or JSON in UTF-8.",
+  ],
+  [
+    check("scans.csv", Buffer.from("ticketId\nT-1\n", "utf16le")),
+    "scans.csv is not a text file: there is a NUL byte at byte offset 1, line 1.",
+    "It looks like UTF-16: add --encoding utf-16le.",
+  ],
+  [
+    check("scans.csv", Buffer.from("ticketId\nM\xfcller\n", "latin1")),
+    "scans.csv is not valid UTF-8: byte 0xFC at byte offset 10, line 2.",
+    "Name the encoding it was saved in (often --encoding windows-1252), or save it as UTF-8.",
+  ],
+  [check("scans.csv", ROW, { encoding: "utf-9" }), 'There is no encoding called "utf-9".', "Did you mean utf-8?"],
+  [
+    check("scans.csv", ROW, { encoding: "cp850" }),
+    "cp850 can't be read; only encodings that browsers know can.",
+    "Convert the file first: iconv -f CP850 -t UTF-8.",
+  ],
+  [
+    check("scans.csv", "x,y\n1,2\n"),
+    "scans.csv has no column for ticketId or nftId, which scannedTicket needs.",
+    'Its columns are "x", "y". Rename or add the column, or describe the file under sources in the config.\nOr describe it: tickets init scans.csv',
+  ],
+  [
+    check("x.csv", ROW),
+    "Can't tell which action the rows of x.csv are.",
+    "Give --action NAME, or begin the file name like one of events*, sales*, updates*, resales*, scans*, checkins*, claims*, invalidations*, refunds*, cancellations*, or add a column action, or describe the file under sources in the config.\nOr describe it: tickets init x.csv",
+  ],
+  [
+    check("scans.csv", "ticketId,ticket_id\n1,2\n"),
+    'scans.csv has two columns for ticketId: "ticketId" and "ticket_id".',
+    "Remove or rename one of them, or describe the file under sources in the config.\nOr describe it: tickets init scans.csv",
+  ],
+  [
+    check("sales.csv", "ticketId\n1\n"),
+    "sales.csv has no column for eventId, price, which soldTicket needs.",
+    'Its columns are "ticketId". Rename or add the column, or describe the file under sources in the config.\nOr describe it: tickets init sales.csv',
+  ],
+  [check("scans.csv", ROW, { source: "nope" }), "There is no source nope.", "The config has no sources."],
+  [
+    configured("tickets.config.js", "x"),
+    "FOLDER/tickets.config.js (--config) is a script and is not run.",
+    "A config is data (.yaml, .yml or .json): code would run in the nightly job, with the key in reach. Move its content there.",
+  ],
+  [
+    configured("tickets.toml", "x"),
+    "FOLDER/tickets.toml (--config) is not a config: it is neither .yaml, .yml nor .json.",
+    "Name the file that holds the settings, or give it one of these endings.",
+  ],
+  [
+    configured("package.json", "{}"),
+    'FOLDER/package.json (--config) has no key "tickets".',
+    "Put the settings under that key, or name another file.",
+  ],
+  [
+    configured("c.yaml", "rules: [\n"),
+    "c.yaml:2:1  the indentation or a bracket does not fit what comes before.",
+    "Nothing was sent.",
+  ],
+  [
+    configured("c.yaml", "rulez: {}\n"),
+    "c.yaml:1:1  rulez: is not a known key. Did you mean rules?",
+    "Nothing was sent.",
+  ],
+  [
+    (context) => validate({ files: ["a.csv"], json: false, config: "no.yaml", flags: {} }, context),
+    "Can't read the config FOLDER/no.yaml: there is no such file.",
+    "Check its name and who may read it.",
+  ],
+  [
+    (context) => status({ ...STATUS, env: "nope" }, context),
+    'No environment "nope" (flag --env) is configured. There are: local, sandbox.',
+    "Set TICKETS_NOPE_BASE_URL and TICKETS_NOPE_API_KEY, or declare it under environments in tickets.config.yaml.",
+  ],
+  [
+    (context) => status({ ...STATUS, env: "No pe" }, context),
+    `"No pe" (flag --env) can't be the name of an environment, which holds a-z, 0-9, - and _ only.`,
+    "There are: local, sandbox.",
+  ],
+  [
+    (context) => status({ ...STATUS, run: "abc", maxAge: 5 }, context),
+    "--max-age is about all runs of an environment, not about one.",
+    "Leave the run or --max-age out.",
+  ],
+  [
+    (context) => status({ ...STATUS, run: "abc", metricsFile: "m" }, context),
+    "--metrics-file is about an environment, not about one run.",
+    "Leave the run or --metrics-file out.",
+  ],
+  [
+    async (context, field) => {
+      await sendEvent(field);
+      return status({ ...STATUS, run: "abcdef12" }, context);
+    },
+    "There is no run RUN in the ledger of local.",
+    "List its runs: tickets status --env local",
+  ],
+  [
+    async (context, field) => {
+      const run = await sendEvent(field);
+      return status({ ...STATUS, run, chunk: 7 }, context);
+    },
+    "Run RUN has no chunk 7.",
+    "See which it has: tickets status RUN --env local",
+  ],
+  [
+    (context) => find({ id: " ", json: false, flags: {} }, context),
+    "The id is empty.",
+    "Give a ticketId, an eventId, an nftId or an actionPromise.",
+  ],
+  [ask(";"), "The query is empty.", "Such as: SELECT run, state, exit_code FROM runs"],
+  [ask("SELECT 1\0"), "The query holds a character NUL.", "Such as: SELECT run, state, exit_code FROM runs"],
+  [
+    ask("DELETE FROM runs"),
+    "A query only reads: it begins with SELECT, WITH, VALUES or EXPLAIN.",
+    "Such as: SELECT run, state, exit_code FROM runs",
+  ],
+  [ask("SELECT 1; SELECT 2"), "A query is one statement; here another one follows it.", "Run them one by one."],
+  [
+    ask("WITH a AS (SELECT 1) DELETE FROM runs"),
+    "A query only reads; this one would write.",
+    "Such as: SELECT run, state, exit_code FROM runs",
+  ],
+  [
+    (context) => query({ sql: "SELECT 1", json: false, force: false, safeCsv: false, flags: {} }, context),
+    "There is no ledger of local at state/local/ledger.db.",
+    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
+  ],
+  [
+    (context) => settle({ ...settleOptions("abc", "sent"), chunk: 1, first: 0 }, context),
+    "--first 0 covers no action. Nothing was settled.",
+    "Say how many of the chunk's first actions the service has; leave --first out to decide about the whole chunk.",
+  ],
+  [
+    (context) => settle({ ...settleOptions("abc", "sent"), first: 1 }, context),
+    "--first says how many actions of one chunk are decided about.",
+    "Name the chunk with --chunk, and say --sent or --not-sent.",
+  ],
+  [
+    (context) => plan({ files: ["scans.csv"], json: false, flags: {}, preview: 5, output: "-" }, context),
+    "--preview writes to standard output, and so does -o -.",
+    "Give the actions a file, or leave one of the two out.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("scans.ndjson", '{"ticketId":"T"}\n');
+      return plan({ files: ["scans.ndjson"], json: false, flags: {}, output: "scans.ndjson" }, context);
+    },
+    "scans.ndjson is one of the inputs; it is not overwritten.",
+    "Name another file with --output.",
+  ],
+  [
+    sendTo("-", { json: true }),
+    "--json and --output - would both write to standard output. Nothing was sent.",
+    "Name a file for the promises.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("scans.csv", ROW);
+      await symlink("nowhere.ndjson", join(field.folder, "link.ndjson"));
+      return plan({ files: ["scans.csv"], json: false, flags: {}, output: "link.ndjson" }, context);
+    },
+    "FOLDER/link.ndjson is a link to a file that does not exist; tickets does not write through it.",
+    "Name another file with --output, or remove the link.",
+  ],
+  [
+    sendTo("scans.csv"),
+    "scans.csv is not appended to: tickets did not write it for this environment. Nothing was sent.",
+    "Name another file with --output, or set this one aside with --force (it is renamed, never deleted).",
+  ],
+  [
+    sendTo("p.ndjson", { reportVanished: true, limit: 3 }),
+    "--report-vanished needs the whole export, but --limit reads only part of it.",
+    "Leave one of them out.",
+  ],
+  [
+    (context, field) =>
+      sendTo("p.ndjson")(
+        {
+          ...context,
+          env: { ...context.env, TICKETS_LOCAL_BASE_URL: "https://example.com", HTTPS_PROXY: "socks://x" },
+        },
+        field,
+      ),
+    "HTTPS_PROXY is not the URL of an http or https proxy. Nothing was sent.",
+    "Set it to something like http://proxy.example.com:3128, or bypass it with NO_PROXY.",
+  ],
+  [
+    (context, field) => sendTo("p.ndjson")({ ...context, env: { ...context.env, TICKETS_LOCAL_BASE_URL: "" } }, field),
+    'No environment "local" (TICKETS_ENV) is configured. There are: sandbox.',
+    "Set TICKETS_LOCAL_BASE_URL and TICKETS_LOCAL_API_KEY, or declare it under environments in tickets.config.yaml.",
+  ],
+  [
+    (context, field) =>
+      sendTo("p.ndjson")({ ...context, env: { ...context.env, TICKETS_LOCAL_BASE_URL: "http://example.com" } }, field),
+    "TICKETS_LOCAL_BASE_URL is http: to example.com; without https, only this machine (localhost, 127.0.0.1, [::1]) is allowed. Nothing was sent.",
+    "Set it to the address that came with the key.",
+  ],
+  [
+    (context) => forgetLostRuns({ name: "local", reason: " ", waitLock: 0, flags: {} }, context),
+    "--forget-lost needs a reason, which is kept. Nothing was forgotten.",
+    'Give one with --reason "…".',
+  ],
+  [
+    (context) => rebindLedger({ name: "local", waitLock: 0, flags: {} }, context),
+    "There is no ledger of local yet, so nothing to rebind.",
+    "Send to the new address: the first run binds its ledger to it.",
+  ],
+  [
+    (context) => importResults({ file: "none.ndjson", waitLock: 0, flags: {} }, context),
+    "There is no file none.ndjson that can be read. Nothing was imported.",
+    "A relative path begins in the folder that the command runs in.",
+  ],
+  [
+    (context) => importResults({ file: "none.ndjson", run: "abc", waitLock: 0, flags: {} }, context),
+    "--import reads all promises of a file, not those of the run abc.",
+    "Leave the run out.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("x.ndjson", "hello\n");
+      return importResults({ file: "x.ndjson", waitLock: 0, flags: {} }, context);
+    },
+    "x.ndjson:1 is not a line of a promises file. Nothing was imported.",
+    "Name a promises file exactly as tickets wrote it.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("x.ndjson", "");
+      return importResults({ file: "x.ndjson", waitLock: 0, flags: {} }, context);
+    },
+    "x.ndjson holds no promises. Nothing was imported.",
+    "Name a promises file exactly as tickets wrote it.",
+  ],
+  [
+    (context) => init({ files: [], output: "x.json", force: false }, context),
+    "x.json does not end in .yaml; the config is written as YAML.",
+    "Name a file that ends in .yaml.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("a.csv", "");
+      return init({ files: ["a.csv"], force: false }, context);
+    },
+    "a.csv is empty: there is nothing to guess from.",
+    "Give an export that has its header and some rows.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("a.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
+      return init({ files: ["a.ndjson"], force: false }, context);
+    },
+    "a.ndjson holds actions already ({action, data}); they need no config.",
+    "Check it: tickets validate a.ndjson",
+  ],
+  [
+    async (context, field) => {
+      await field.write("tickets.config.yaml", "rules: {}\n");
+      return init({ files: [], force: false }, context);
+    },
+    "tickets.config.yaml already exists and is not overwritten.",
+    "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --force (it is renamed, never deleted).",
+  ],
+  [
+    (context) => serveSandbox({ ...SERVE, keyEnv: "NO_KEY" }, context),
+    "The variable NO_KEY named by --key-env is not set.",
+    "Set it, or leave --key-env out to have a key made.",
+  ],
+  [
+    (context) => serveSandbox({ ...SERVE, port: 70_000 }, context),
+    "70000 is not a port.",
+    "Ports are 0 to 65535; 0 takes any free one.",
+  ],
+  [
+    (context) => serveSandbox({ ...SERVE, faults: "none.json" }, context),
+    "Could not read the fault script none.json.",
+    "A relative path begins in the folder that the command runs in.",
+  ],
+  [
+    async (context, field) => {
+      const run = await sendEvent(field);
+      return results({ run, output: "e.ndjson", force: false, safeCsv: false, flags: {} }, context);
+    },
+    "e.ndjson already exists and is not overwritten.",
+    "Name another file, or replace it with --force.",
+  ],
+];
+
+test.each(REFUSED.map(([attempt, message, todo]) => [message, todo, attempt] as const))(
+  "%s",
+  async (message, todo, attempt) => {
+    const field = await openField();
+    const { context } = makeContext(field.folder, field.env);
+    const plain = (text: string | undefined) =>
+      text?.replaceAll(field.folder, "FOLDER").replaceAll(/\b[0-9a-f]{8}\b/g, "RUN");
+    const failure: unknown = await attempt(context, field).catch((cause: unknown) => cause);
+    if (!(failure instanceof Failure)) throw failure;
+    expect([failure.code, plain(failure.message), plain(failure.hint)]).toEqual(["usage", message, todo]);
+  },
+);
