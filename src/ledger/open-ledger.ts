@@ -332,7 +332,10 @@ export function storageFailure(path: string, thrown: unknown): unknown {
   if (kind === "damaged") return damaged(path, message, cause);
   if (code === "EISDIR") return folderInPlace(path, cause);
   if (code.startsWith("ERR_SQLITE") || /^E[A-Z0-9]+$/.test(code)) {
-    return new Failure("storage", `${path}: ${message}`, { cause });
+    return new Failure("storage", `${path}: ${message}`, {
+      hint: "Check the disk that holds it, then run the same command again.",
+      cause,
+    });
   }
   return cause;
 }

@@ -54,7 +54,9 @@ function chooseRun({ ledger, environment }: Session, name: string | undefined): 
   const run = findRun(ledger, name);
   if (run === undefined) throw unknownRun(name, environment);
   if (run.state === "abandoned")
-    throw new Failure("usage", `Run ${name} was closed on ${run.endedAt}; it can't be resumed.`);
+    throw new Failure("usage", `Run ${name} was closed on ${run.endedAt}; it can't be resumed.`, {
+      hint: `See what it left unsent, and its rejects: ${statusCommand(environment, run.run)}`,
+    });
   return run.state === "open" ? run : undefined;
 }
 

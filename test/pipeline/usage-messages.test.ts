@@ -10,6 +10,7 @@ import { init } from "../../src/commands/init.ts";
 import { plan } from "../../src/commands/plan.ts";
 import { query } from "../../src/commands/query.ts";
 import { importResults, results } from "../../src/commands/results.ts";
+import { resume } from "../../src/commands/resume.ts";
 import { serveSandbox } from "../../src/commands/sandbox.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
@@ -60,7 +61,7 @@ const sendTo =
     return stream(streamOptions(["scans.csv"], { json: false, output, ...options }), context);
   };
 
-/** What is tried, what is wrong, and what to do. FOLDER and RUN stand for what differs from run to run. */
+/** What is tried, what is wrong, and what to do. FOLDER, RUN and TIME stand for what differs from run to run. */
 const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [check("sales.xlsx", "PK"), "sales.xlsx is a spreadsheet workbook, which can't be read.", 'Save it as "CSV UTF-8".'],
   [
@@ -365,6 +366,17 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "e.ndjson already exists and is not overwritten.",
     "Name another file, or replace it with --force.",
   ],
+  [
+    async (context, field) => {
+      await field.write("scans.csv", ROW);
+      const { summary } = await field.stream(["scans.csv"], { maxDuration: 1 });
+      const run = summary?.run ?? "";
+      await settle({ ...settleOptions(run, "sent"), decision: "abandon" }, context);
+      return resume({ run, json: false, waitLock: 0, flags: {} }, context);
+    },
+    "Run RUN was closed on TIME; it can't be resumed.",
+    "See what it left unsent, and its rejects: tickets status RUN --env local",
+  ],
 ];
 
 test.each(REFUSED.map(([attempt, message, todo]) => [message, todo, attempt] as const))(
@@ -373,7 +385,10 @@ test.each(REFUSED.map(([attempt, message, todo]) => [message, todo, attempt] as 
     const field = await openField();
     const { context } = makeContext(field.folder, field.env);
     const plain = (text: string | undefined) =>
-      text?.replaceAll(field.folder, "FOLDER").replaceAll(/\b[0-9a-f]{8}\b/g, "RUN");
+      text
+        ?.replaceAll(field.folder, "FOLDER")
+        .replaceAll(/\b[0-9a-f]{8}\b/g, "RUN")
+        .replaceAll(/\b\d{4}-[\d-]+T[\d:.]+Z/g, "TIME");
     const failure: unknown = await attempt(context, field).catch((cause: unknown) => cause);
     if (!(failure instanceof Failure)) throw failure;
     expect([failure.code, plain(failure.message), plain(failure.hint)]).toEqual(["usage", message, todo]);
