@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { FIELD_NAMES, fieldSpec } from "../../../src/actions/fields.ts";
 import { setAside } from "../../../src/disk/aside.ts";
 import { type Engine, type EngineOptions, openEngine } from "../../../src/sandbox/engine.ts";
-import { RELAXABLE_RULES } from "../../../src/sandbox/lifecycle.ts";
+import { RELAXABLE_RULES, type RefusalCode } from "../../../src/sandbox/lifecycle.ts";
 import { closeState } from "../../../src/sandbox/state.ts";
 
 const NOW_MS = 1_768_600_000_500;
@@ -71,16 +71,79 @@ describe("answers", () => {
         action: "soldTicket",
         eventId: "E1",
         ticketId: "T1",
-        error: { code: "event_not_found", rule: "event-not-registered", field: "eventId", message: expect.any(String) },
+        error: {
+          code: "event_not_found",
+          rule: "event-not-registered",
+          field: "eventId",
+          message: "No event with this eventId is registered.",
+        },
       },
       {
         status: "error",
         action: "newEvent",
         eventId: "E1",
-        error: { code: "invalid", rule: "currency-unknown", field: "currency", message: expect.any(String) },
+        error: {
+          code: "invalid",
+          rule: "currency-unknown",
+          field: "currency",
+          message: "currency is not a currency code of exactly 3 characters.",
+        },
       },
-      { status: "error", error: { code: "invalid", rule: "item-shape", message: expect.any(String) } },
+      {
+        status: "error",
+        error: {
+          code: "invalid",
+          rule: "item-shape",
+          message: "The item is a number, not an object with action and data.",
+        },
+      },
     ]);
+  });
+
+  /** The last item of each is refused by that code; the compiler asks for the words of a new one. */
+  const REFUSALS: Readonly<Record<RefusalCode, readonly [items: readonly object[], error: object]>> = {
+    invalid: [
+      [newEvent(), sold(), on("resoldTicket", { userId: "ann", price: "1" })],
+      {
+        rule: "resold-to-holder",
+        field: "userId",
+        message: "userId is the user who holds the ticket already.",
+      },
+    ],
+    event_exists: [
+      [newEvent(), newEvent()],
+      { rule: "event-registered-twice", field: "eventId", message: "The event is registered already." },
+    ],
+    event_not_found: [
+      [sold()],
+      { rule: "event-not-registered", field: "eventId", message: "No event with this eventId is registered." },
+    ],
+    ticket_exists: [
+      [newEvent(), sold(), sold()],
+      { rule: "ticket-sold-twice", field: "ticketId", message: "The ticket is registered already." },
+    ],
+    ticket_not_found: [[on("scannedTicket")], { field: "ticketId", message: "No such ticket is registered." }],
+    ticket_invalidated: [
+      [newEvent(), sold(), on("invalidatedTicket"), on("scannedTicket")],
+      { rule: "after-final", message: "The ticket was invalidated." },
+    ],
+    ticket_checked_in: [
+      [newEvent(), sold(), on("checkedInTicket"), on("scannedTicket")],
+      { rule: "after-final", message: "The ticket was checked in." },
+    ],
+    ticket_claimed: [
+      [newEvent(), sold(), on("claimedTicket", { userId: "ann" }), on("claimedTicket", { userId: "ann" })],
+      { message: "The ticket was claimed already." },
+    ],
+    unknown: [[newEvent()], { message: "The sandbox was told to refuse this item." }],
+  };
+
+  test.each(Object.entries(REFUSALS))("say %s in these words", (code, [items, error]) => {
+    const withhold = new Set(code === "unknown" ? [items.length - 1] : []);
+    const results = newEngine().process(items, { withhold });
+    expect(results.slice(0, -1).map(({ status }) => status)).toEqual(items.slice(1).map(() => "success"));
+    expect(results.at(-1)).toMatchObject({ status: "error" });
+    expect(results.at(-1)).toHaveProperty("error", { code, ...error });
   });
 });
 
