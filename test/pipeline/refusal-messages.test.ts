@@ -1,7 +1,8 @@
-/** What a person reads who asks for what can't be done (exit code 2): what is wrong, with what, and what to do. Nothing is sent. */
+/** What a person reads whose command is refused before anything is sent: what is wrong, with what, and what to do. */
 
-import { symlink } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { Context } from "../../src/commands/context.ts";
 import { forgetLostRuns, rebindLedger } from "../../src/commands/env.ts";
@@ -17,6 +18,7 @@ import { status } from "../../src/commands/status.ts";
 import { stream } from "../../src/commands/stream.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { Failure } from "../../src/failure.ts";
+import { LEDGER_VERSION } from "../../src/ledger/schema.ts";
 import { type Field, makeContext, openField, settleOptions, streamOptions } from "../support/context.ts";
 
 type Attempt = (context: Context, field: Field) => Promise<unknown>;
@@ -61,7 +63,16 @@ const sendTo =
     return stream(streamOptions(["scans.csv"], { json: false, output, ...options }), context);
   };
 
-/** What is tried, what is wrong, and what to do. FOLDER, RUN and TIME stand for what differs from run to run. */
+/** Sends where this stands in the place of a file of the ledger's folder. */
+const withState =
+  (name: string, content: string | ((path: string) => Promise<unknown>)): Attempt =>
+  async (context, field) => {
+    const path = join(field.folder, "state", "local", name);
+    await (typeof content === "string" ? writeFile(path, content) : content(path));
+    return sendTo("promises.ndjson")(context, field);
+  };
+
+/** What is tried that can't be done (exit code 2), what is wrong, and what to do. FOLDER, RUN and TIME stand for what differs from run to run. */
 const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [check("sales.xlsx", "PK"), "sales.xlsx is a spreadsheet workbook, which can't be read.", 'Save it as "CSV UTF-8".'],
   [
@@ -379,18 +390,52 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
 ];
 
-test.each(REFUSED.map(([attempt, message, todo]) => [message, todo, attempt] as const))(
-  "%s",
-  async (message, todo, attempt) => {
-    const field = await openField();
-    const { context } = makeContext(field.folder, field.env);
-    const plain = (text: string | undefined) =>
-      text
-        ?.replaceAll(field.folder, "FOLDER")
-        .replaceAll(/\b[0-9a-f]{8}\b/g, "RUN")
-        .replaceAll(/\b\d{4}-[\d-]+T[\d:.]+Z/g, "TIME");
-    const failure: unknown = await attempt(context, field).catch((cause: unknown) => cause);
-    if (!(failure instanceof Failure)) throw failure;
-    expect([failure.code, plain(failure.message), plain(failure.hint)]).toEqual(["usage", message, todo]);
-  },
-);
+/** The same where what is kept on this machine can't be used (exit code 10). */
+const BROKEN: typeof REFUSED = [
+  [
+    withState("ledger.db", "no database"),
+    "The ledger FOLDER/state/local/ledger.db is damaged: file is not a database. Nothing more was sent.",
+    "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import <promises file>",
+  ],
+  [
+    withState("ledger.db", ""),
+    "The ledger FOLDER/state/local/ledger.db is damaged: it is empty. Nothing more was sent.",
+    "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import <promises file>",
+  ],
+  [
+    withState("ledger.db", (path) => mkdir(path)),
+    "FOLDER/state/local/ledger.db is a folder, where a file has to be.",
+    "Look what is in it. If it is nothing of yours, move it away; if the file was there before, restore that from a backup.",
+  ],
+  [
+    withState("ledger.db", async (path) => {
+      using database = new DatabaseSync(path);
+      database.exec("PRAGMA user_version = 1000");
+    }),
+    `The ledger FOLDER/state/local/ledger.db was written by a newer version of tickets (format 1000; this version knows up to ${LEDGER_VERSION}).`,
+    "Use that version, or a newer one.",
+  ],
+  [
+    withState("lock.db", "no database".repeat(10)),
+    "The lock FOLDER/state/local/lock.db is damaged. Nothing was sent.",
+    "The file holds no data. If no other run is under way, delete it.",
+  ],
+];
+
+const TOLD = [
+  ...REFUSED.map((each) => ["usage", ...each] as const),
+  ...BROKEN.map((each) => ["storage", ...each] as const),
+].map(([code, attempt, message, todo]) => ({ code, attempt, message, todo }));
+
+test.each(TOLD)("$code: $message", async ({ code, attempt, message, todo }) => {
+  const field = await openField();
+  const { context } = makeContext(field.folder, field.env);
+  const plain = (text: string | undefined) =>
+    text
+      ?.replaceAll(field.folder, "FOLDER")
+      .replaceAll(/\b[0-9a-f]{8}\b/g, "RUN")
+      .replaceAll(/\b\d{4}-[\d-]+T[\d:.]+Z/g, "TIME");
+  const failure: unknown = await attempt(context, field).catch((cause: unknown) => cause);
+  if (!(failure instanceof Failure)) throw failure;
+  expect([failure.code, plain(failure.message), plain(failure.hint)]).toEqual([code, message, todo]);
+});
