@@ -2,7 +2,7 @@
 
 import { queryCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
-import { describeKeySource, type Environment } from "../config/environment.ts";
+import { describeKeySource, describeOwnCertificate, type Environment } from "../config/environment.ts";
 import {
   FAILED_STATUSES,
   FINAL_STATUSES,
@@ -12,6 +12,7 @@ import {
 } from "../ledger/promise-statuses.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { saysCertificateRefused } from "../sending/answer.ts";
 import type { AskStop } from "../sending/ask-statuses.ts";
 import { proxyOf } from "../sending/proxy.ts";
 import type { Context } from "./context.ts";
@@ -119,10 +120,12 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
 }
 
 function describeStop(stop: AskStop, found: RemoteStatus, environment: Environment, { env }: Context): string {
-  const { name, keySource, baseUrl } = environment;
+  const { name, keySource, baseUrl, tls } = environment;
   const kept = `${describeRound(found)} What was answered is kept.`;
   switch (stop.kind) {
     case "not let in":
+      if (saysCertificateRefused(stop.detail))
+        return `${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(stop.detail, 200)}). ${kept}`;
       return `${name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}. ${kept}`;
     case "not reachable": {
       const proxy = proxyOf(environment, env)?.shown;

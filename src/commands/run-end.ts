@@ -2,13 +2,13 @@
 
 import { commandForDoubts, settleCommand } from "../actions/next-command.ts";
 import { andMore, cleanText, count, displayPath, number } from "../actions/text.ts";
-import { describeKeySource, type Environment } from "../config/environment.ts";
+import { describeKeySource, describeOwnCertificate, type Environment } from "../config/environment.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
 import { lanesOf, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import type { RunEnd, RunStop } from "../run/run-end.ts";
 import { hasUnsentRows } from "../run/summary.ts";
-import { ITEM_DOUBTS } from "../sending/answer.ts";
+import { ITEM_DOUBTS, saysCertificateRefused } from "../sending/answer.ts";
 import { isProxyAsking, proxyOf } from "../sending/proxy.ts";
 import type { Stop } from "../sending/send.ts";
 import { actionRange, chunkNumber } from "./chunk-words.ts";
@@ -146,10 +146,9 @@ export function tellStop(
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
     case "not let in": {
-      if (stop.detail.startsWith("ERR_SSL_")) {
-        const own = environment.tls?.cert;
+      if (saysCertificateRefused(stop.detail)) {
         reporter.error(
-          `${environment.name} did not accept ${own === undefined ? "a connection without a client certificate" : `the client certificate ${own}`} (${cleanText(stop.detail, 200)}). Nothing of ${after(stop.chunk)} was sent.`,
+          `${environment.name} did not accept ${describeOwnCertificate(environment.tls)} (${cleanText(stop.detail, 200)}). Nothing of ${after(stop.chunk)} was sent.`,
         );
         break;
       }
@@ -199,7 +198,7 @@ export const NEXT: Readonly<Record<Stop["kind"], string>> = {
   finished: "Mend the rejects, then",
   "in doubt": "Look, then decide",
   refused: "Look, then decide",
-  "not let in": "Mend the key, then",
+  "not let in": "Mend that, then",
   "not reachable": "Later",
   "too many rejections": "Look at the rejects, then",
   stopped: "Continue",

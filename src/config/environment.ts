@@ -488,6 +488,10 @@ const durationFrom: Reading<number> = (text) => {
   }
 };
 
+/** What a service refuses when it ends a connection over the client's certificate. */
+export const describeOwnCertificate = (tls: TlsSource | undefined): string =>
+  tls?.cert === undefined ? "a connection without a client certificate" : `the client certificate ${tls.cert}`;
+
 /** Where a key comes from, in words. */
 export function describeKeySource(source: KeySource): string {
   switch (source.kind) {

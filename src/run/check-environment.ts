@@ -5,11 +5,12 @@ import { once } from "node:events";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import type { Environment } from "../config/environment.ts";
+import { describeOwnCertificate, type Environment } from "../config/environment.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { describe, type Exchange } from "../sending/answer.ts";
+import { describe, type Exchange, isCertificateRefused, saysCertificateRefused } from "../sending/answer.ts";
 import { pathOf } from "../sending/ask-statuses.ts";
 import { proxyFor } from "../sending/proxy.ts";
 import { readStatus, type StatusReading } from "../sending/status-answer.ts";
@@ -36,6 +37,9 @@ export interface Checked {
 /** For each step. */
 const MOST_MS = 15_000;
 
+/** How long a service of TLS 1.3 has for refusing our certificate. */
+const MOST_JUDGING_MS = 2000;
+
 /** Asks about no promise that any service gave. */
 const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
 
@@ -48,7 +52,7 @@ export async function checkEnvironment(
   const tls = await tlsOf(context, environment);
   if (environment.kind === "service") {
     const failed = await reach(context, environment, tls, checks);
-    if (failed) return { checks, exitCode: EXIT_CODES["stopped-early"] };
+    if (failed !== undefined) return { checks, exitCode: EXIT_CODES[failed] };
   }
   if (environment.statusPath === undefined) {
     const detail = "without a statusPath, only sending an action would show whether it is let in";
@@ -63,11 +67,15 @@ export async function checkEnvironment(
   const end = AbortSignal.any([context.stop, context.abort]);
   const exchange = await client.get(pathOf(environment.statusPath, NO_PROMISE), end);
   context.stop.throwIfAborted();
-  const { exitCode, ...check } = judgeKey(readStatus(exchange, NO_PROMISE), exchange);
+  const { exitCode, ...check } = judgeKey(readStatus(exchange, NO_PROMISE), exchange, environment);
   return { checks: [...checks, { check: "key", ...check }], exitCode };
 }
 
-function judgeKey(reading: StatusReading, exchange: Exchange): Omit<Check, "check"> & { readonly exitCode: number } {
+function judgeKey(
+  reading: StatusReading,
+  exchange: Exchange,
+  { tls }: Environment,
+): Omit<Check, "check"> & { readonly exitCode: number } {
   switch (reading.kind) {
     case "status":
     case "unreadable":
@@ -79,7 +87,9 @@ function judgeKey(reading: StatusReading, exchange: Exchange): Omit<Check, "chec
     case "not let in":
       return {
         result: "failed",
-        detail: `not let in (${reading.detail}): ${reading.body || "(empty)"}`,
+        detail: saysCertificateRefused(reading.detail)
+          ? describeRefusal(tls, reading.detail)
+          : `not let in (${reading.detail}): ${reading.body || "(empty)"}`,
         exitCode: EXIT_CODES["not-let-in"],
       };
     case "later":
@@ -97,17 +107,18 @@ function judgeKey(reading: StatusReading, exchange: Exchange): Omit<Check, "chec
   }
 }
 
-/** Connects as a request would, and says how far it came. Returns whether a step failed. */
+/** Connects as a request would, and says how far it came. Returns what a step that failed means; undefined where none did. */
 async function reach(
   { env, stop }: RunContext,
-  { baseUrl }: Environment,
+  { baseUrl, tls: places }: Environment,
   tls: ClientTls | undefined,
   checks: Check[],
-): Promise<boolean> {
+): Promise<"stopped-early" | "not-let-in" | undefined> {
   const { protocol, hostname, port } = new URL(baseUrl);
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
   const target = { host, port: Number(port || (protocol === "https:" ? 443 : 80)) };
   const proxy = proxyFor(baseUrl, env);
+  let meaning: "stopped-early" | "not-let-in" = "stopped-early";
   const step = async <T>(check: CheckName, work: (signal: AbortSignal) => Promise<T>, say: (value: T) => string) => {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(MOST_MS)]);
     try {
@@ -116,8 +127,12 @@ async function reach(
       return value;
     } catch (cause) {
       stop.throwIfAborted();
-      const why = signal.aborted ? `no answer within ${MOST_MS / 1000} s` : describe(toError(cause));
-      checks.push({ check, result: "failed", detail: why });
+      const error = toError(cause);
+      const why = signal.aborted ? `no answer within ${MOST_MS / 1000} s` : describe(error);
+      const isRefused = isCertificateRefused(error);
+      if (isRefused) meaning = "not-let-in";
+      const detail = isRefused ? describeRefusal(places, why) : why;
+      checks.push({ check, result: "failed", detail });
       return undefined;
     }
   };
@@ -130,7 +145,7 @@ async function reach(
           (signal) => inTime(lookup(host, { all: true }), signal),
           (addresses) => `${host} is ${addresses.map(({ address }) => address).join(", ")}`,
         );
-        if (found === undefined) return true;
+        if (found === undefined) return meaning;
       }
       socket = await step(
         "connection",
@@ -143,16 +158,19 @@ async function reach(
         (signal) => tunnel(proxy.url, target, signal),
         () => `${proxy.shown} leads to ${host}`,
       );
-    if (socket === undefined) return true;
-    if (protocol !== "https:") return false;
+    if (socket === undefined) return meaning;
+    if (protocol !== "https:") return undefined;
     const plain = socket;
     const secure = await step("TLS", (signal) => handshake(plain, host, tls, signal), describeTls);
     secure?.destroy();
-    return secure === undefined;
+    return secure === undefined ? meaning : undefined;
   } finally {
     socket?.destroy();
   }
 }
+
+const describeRefusal = (tls: Environment["tls"], why: string): string =>
+  `${describeOwnCertificate(tls)} is not accepted (${why})`;
 
 interface Target {
   readonly host: string;
@@ -196,15 +214,45 @@ function tunnel(proxyUrl: string, { host, port }: Target, signal: AbortSignal): 
   return promise;
 }
 
-function handshake(socket: Socket, host: string, tls: ClientTls | undefined, signal: AbortSignal): Promise<TLSSocket> {
+async function handshake(
+  socket: Socket,
+  host: string,
+  tls: ClientTls | undefined,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
   const secure = connectTls({
     ...tls,
     socket,
     ALPNProtocols: ["http/1.1"],
     ...(isIP(host) === 0 ? { servername: host } : { host }),
   });
-  return opened(secure, "secureConnect", signal);
+  await opened(secure, "secureConnect", signal);
+  // In TLS 1.3 the service looks at our certificate only now.
+  if (secure.getProtocol() === "TLSv1.3") await untilJudged(secure);
+  return secure;
 }
+
+/**
+ * Resolves once the service gives a session, as most do that are content with our certificate, or has said nothing for a while.
+ *
+ * @throws Error when it ends the connection.
+ */
+async function untilJudged(secure: TLSSocket): Promise<void> {
+  const judged = new AbortController();
+  const { signal } = judged;
+  const hungUp = async (): Promise<never> => {
+    await once(secure, "end", { signal });
+    throw new Error(HUNG_UP);
+  };
+  try {
+    await Promise.race([once(secure, "session", { signal }), hungUp(), wait(MOST_JUDGING_MS, undefined, { signal })]);
+  } finally {
+    judged.abort();
+  }
+}
+
+const HUNG_UP =
+  "the service hung up right after the handshake, as one does that does not accept the client certificate, or asks for one";
 
 async function opened<T extends Socket>(socket: T, event: string, signal: AbortSignal): Promise<T> {
   try {

@@ -199,7 +199,8 @@ function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchan
           early,
           ...(error !== undefined && { error }),
         });
-      } else resolve({ kind: started ? "lost" : "not sent", error: error ?? new Error("no answer") });
+      } else if (started) resolve({ kind: "lost", error: connections.fault() ?? error ?? new Error("no answer") });
+      else resolve({ kind: "not sent", error: error ?? new Error("no answer") });
     };
     /** Ends the exchange, and what undici still does for it. */
     const giveUp = (error: Error): void => {

@@ -1,6 +1,6 @@
 /**
- * What undici does not tell about a connection: how far connecting came, and whether an answer came before its request had
- * left.
+ * What undici does not tell about a connection: how far connecting came, whether an answer came before its request had
+ * left, and which alert ended it.
  */
 
 import { Socket } from "node:net";
@@ -14,6 +14,7 @@ export type Connections = ReturnType<typeof openConnections>;
 export function openConnections() {
   const awaited: Awaited = { head: false };
   let connecting: Socket | undefined;
+  let latest: Opened = {};
 
   return {
     /** Connects as `open` would; what comes back is watched. */
@@ -22,8 +23,13 @@ export function openConnections() {
       (options, callback) => {
         const opened: unknown = open(options, (...[error, socket]) => {
           connecting = undefined;
-          if (error !== null) callback(error, null);
-          else callback(null, watchHead(socket, awaited));
+          if (error !== null) return callback(error, null);
+          const opened: Opened = {};
+          socket.once("error", (fault) => {
+            opened.fault = fault;
+          });
+          latest = opened;
+          callback(null, watchHead(socket, awaited));
         });
         // undici's own connector returns the socket; that of a proxy does not.
         if (opened instanceof Socket) connecting = opened;
@@ -43,6 +49,8 @@ export function openConnections() {
       // TLS reports what it has handed over some turns of the event loop later.
       return socket instanceof TLSSocket ? isUnsentAfterTls(socket) : true;
     },
+    /** The first error of the latest connection. An alert of TLS closes it too, and undici tells of the closing only. */
+    fault: (): Error | undefined => latest.fault,
     /** Gives up connecting. Returns how far it had come. */
     stopConnecting(): "no connection" | "no handshake" | undefined {
       const socket = connecting;
@@ -71,6 +79,10 @@ interface Awaited {
   head: boolean;
   /** The connection on which it began before the request had left. */
   early?: Socket | undefined;
+}
+
+interface Opened {
+  fault?: Error;
 }
 
 /** Of `HTTP/1.1 100`. */

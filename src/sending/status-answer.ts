@@ -22,7 +22,7 @@ const MOST_STATUS_CHARACTERS = 60;
 
 /** @param actionPromise what was asked about. */
 export function readStatus(exchange: Exchange, actionPromise: string): StatusReading {
-  if (exchange.kind === "not sent" && isCertificateRefused(exchange.error))
+  if (exchange.kind !== "answer" && isCertificateRefused(exchange.error))
     return { kind: "not let in", detail: describe(exchange.error), body: "" };
   if (exchange.kind !== "answer")
     return { kind: "later", detail: describe(exchange.error), headers: {}, reached: exchange.kind === "lost" };

@@ -1,11 +1,16 @@
 /** Client certificates and authorities of an environment: read before anything is sent, and used for every connection. */
 
+import { spawn } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
+import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { checkEnvironment } from "../../../src/commands/check-environment.ts";
+import { remoteStatus } from "../../../src/commands/remote-status.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { readTls } from "../../../src/config/tls.ts";
 import { Failure } from "../../../src/failure.ts";
@@ -19,6 +24,7 @@ import { failureOf } from "./files.ts";
 const AUTHORITY = selfSigned("localhost");
 const CLIENT = issuedBy(AUTHORITY);
 const STRANGER = selfSigned();
+const EXPIRED = issuedBy(AUTHORITY, [-3, -1]);
 
 const encrypted = createPrivateKey(CLIENT.key)
   .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "open sesame" })
@@ -42,7 +48,7 @@ describe("what is read", () => {
   };
 
   async function read(named: Readonly<Record<string, string>>, passphrase?: { env: string } | { file: string }) {
-    const folder = await openFolder({ ...files, expired: issuedBy(AUTHORITY, [-3, -1]).cert, text: "no certificate" });
+    const folder = await openFolder({ ...files, text: "no certificate" });
     const at = Object.fromEntries(Object.entries(named).map(([part, file]) => [part, join(folder, file)]));
     const warnings: string[] = [];
     const source =
@@ -119,9 +125,8 @@ describe("what is read", () => {
 
   test("warns of a certificate that has expired", async () => {
     const folder = await openFolder({ key: CLIENT.key, cert: CLIENT.cert });
-    const old = issuedBy(AUTHORITY, [-3, -1]);
-    await writeFile(join(folder, "cert"), old.cert);
-    await writeFile(join(folder, "key"), old.key);
+    await writeFile(join(folder, "cert"), EXPIRED.cert);
+    await writeFile(join(folder, "key"), EXPIRED.key);
     await chmod(join(folder, "key"), 0o644);
     const warnings: string[] = [];
     const tls = { cert: join(folder, "cert"), key: join(folder, "key") };
@@ -139,16 +144,44 @@ describe("a service that asks for certificates", () => {
     "client.key": CLIENT.key,
     "stranger.pem": STRANGER.cert,
     "stranger.key": STRANGER.key,
+    "expired.pem": EXPIRED.cert,
+    "expired.key": EXPIRED.key,
     "ca.pem": AUTHORITY.cert,
   };
+  const OWN = "cert: {file: client.pem}, key: {file: client.key}";
+  const CA = "ca: {file: ca.pem}";
 
-  async function streamTo(baseUrl: string, key: string, tls: string) {
-    const config = `environments:\n  live:\n    baseUrl: ${baseUrl}\n${tls === "" ? "" : `    tls: ${tls}\n`}`;
-    const folder = await openFolder({ ...FILES, "tickets.config.yaml": config, "sales.csv": salesTable(3) });
+  /** A folder with these certificates; each command is run with the `tls` that it is given. */
+  async function openCertified(baseUrl: string, key: string) {
+    const folder = await openFolder({ ...FILES, "sales.csv": salesTable(3) });
     const env = { HOME: folder, TICKETS_LIVE_API_KEY: key, TICKETS_ENV: "live" };
-    const { context, said, out } = makeContext(folder, env);
-    return { said, out, command: stream(streamOptions(["sales.csv"], { flags: { retries: 0 } }), context) };
+    const withTls = async (tls: string) => {
+      const lines = [
+        `baseUrl: ${baseUrl}`,
+        "statusPath: /actions/{actionPromise}",
+        ...(tls === "" ? [] : [`tls: ${tls}`]),
+      ];
+      await writeFile(join(folder, "tickets.config.yaml"), `environments:\n  live:\n    ${lines.join("\n    ")}\n`);
+      return makeContext(folder, env);
+    };
+    const flags = { retries: 0 };
+    return {
+      stream: async (tls: string) => {
+        const { context, said, out } = await withTls(tls);
+        return { said, out, command: stream(streamOptions(["sales.csv"], { flags }), context) };
+      },
+      check: async (tls: string) => {
+        const { context, said, out } = await withTls(tls);
+        return { said, out, command: checkEnvironment({ name: undefined, json: false, flags }, context) };
+      },
+      askRemote: async (tls: string) => {
+        const { context, said, out } = await withTls(tls);
+        return { said, out, command: remoteStatus({ run: undefined, watch: false, json: false, flags }, context) };
+      },
+    };
   }
+
+  const streamTo = async (baseUrl: string, key: string, tls: string) => (await openCertified(baseUrl, key)).stream(tls);
 
   async function streamWith(tls: string) {
     const service = await startService({ tls: { ...AUTHORITY, ca: AUTHORITY.cert } });
@@ -184,6 +217,102 @@ describe("a service that asks for certificates", () => {
     expect(JSON.parse(out())).toMatchObject({ actions: { notSent: 3, inDoubt: 0 } });
   });
 
+  /** In TLS 1.3 a client has done its part, and sends its request, before the service looks at the certificate. */
+  describe("only after the handshake", () => {
+    test.each([
+      [
+        "without a certificate",
+        `{${CA}}`,
+        "the service ended the connection over the client certificate, or for want of one, after the request had begun (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
+      ],
+      [
+        "with one of another authority, and hangs up",
+        `{cert: {file: stranger.pem}, key: {file: stranger.key}, ${CA}}`,
+        "",
+      ],
+    ])("has the chunk in doubt %s", async (_, tls, why) => {
+      const service = await startService({ tls: { ...AUTHORITY, ca: AUTHORITY.cert } });
+      const { command, said, out } = await streamTo(service.baseUrl, service.key, tls);
+      expect(await command, said()).toBe(6);
+      expect(said()).toContain(`Stopped: chunk 1 (actions 1 to 3) is in doubt: ${why}`);
+      expect(said()).toMatch(/Look, then decide: tickets settle \w+ --env live$/);
+      expect(JSON.parse(out())).toMatchObject({ actions: { accepted: 0, inDoubt: 3 } });
+      expect(service.sent()).toEqual([]);
+    });
+
+    test.each([
+      ["of another authority", "stranger", "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA"],
+      ["that has expired", "expired", "ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED"],
+    ])("names the alert about a certificate %s (needs openssl)", { tags: ["long"] }, async (_, own, alert) => {
+      const baseUrl = await startOpenssl();
+      const tls = `{cert: {file: ${own}.pem}, key: {file: ${own}.key}, ${CA}}`;
+      const certified = await openCertified(baseUrl, "key-of-the-test");
+      const checked = await certified.check(tls);
+      expect(await checked.command, checked.out()).toBe(5);
+      expect(checked.out()).toMatch(/ {2}TLS {9}FAILED: the client certificate \S+\.pem is not accepted \(/);
+      expect(checked.out()).toContain(alert);
+      const sent = await certified.stream(tls);
+      expect(await sent.command, sent.said()).toBe(6);
+      expect(sent.said()).toContain(`after the request had begun (${alert}`);
+      expect(sent.said().includes("expired on")).toBe(own === "expired");
+    });
+  });
+
+  describe("is checked and asked with them", () => {
+    test("by env --check and status --remote", async () => {
+      const service = await startService({ tls: { ...AUTHORITY, ca: AUTHORITY.cert } });
+      const certified = await openCertified(service.baseUrl, service.key);
+      const checked = await certified.check(`{${OWN}, ${CA}}`);
+      expect(await checked.command, checked.out()).toBe(0);
+      expect(checked.out()).toMatch(/ {2}TLS {9}ok: TLSv1\.3, certificate of tickets test, .*\n {2}key {9}ok: let in/);
+      const sent = await certified.stream(`{${OWN}, ${CA}}`);
+      expect(await sent.command, sent.said()).toBe(0);
+      service.behave({ answer: () => ({ status: 200, body: '{"status":"confirmed"}' }) });
+      const asked = await certified.askRemote(`{${OWN}, ${CA}}`);
+      expect(await asked.command, asked.said()).toBe(0);
+      expect(asked.out()).toMatch(/^3 promises of 1 run\n {2}confirmed {2}3 {2}final\n$/);
+    });
+
+    test("and says which of them is refused, or missing", async () => {
+      const service = await startService({ tls: { ...AUTHORITY, ca: AUTHORITY.cert } });
+      const certified = await openCertified(service.baseUrl, service.key);
+      const sent = await certified.stream(`{${OWN}, ${CA}}`);
+      expect(await sent.command, sent.said()).toBe(0);
+      const stranger = `cert: {file: stranger.pem}, key: {file: stranger.key}, ${CA}`;
+
+      const unchecked = await certified.check(`{${CA}}`);
+      expect(await unchecked.command).toBe(5);
+      expect(unchecked.out()).toMatch(
+        / {2}TLS {9}FAILED: a connection without a client certificate is not accepted \(ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED/,
+      );
+      const hungUp = await certified.check(`{${stranger}}`);
+      expect(await hungUp.command).toBe(7);
+      expect(hungUp.out()).toContain("FAILED: the service hung up right after the handshake, as one does that");
+      const untrusted = await certified.check(`{${OWN}}`);
+      expect(await untrusted.command).toBe(7);
+      expect(untrusted.out()).toMatch(/ {2}TLS {9}FAILED: DEPTH_ZERO_SELF_SIGNED_CERT/);
+
+      const unasked = await certified.askRemote(`{${CA}}`);
+      expect(await unasked.command).toBe(5);
+      expect(unasked.said()).toContain(
+        "live did not accept a connection without a client certificate (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
+      );
+      const refused = await certified.askRemote(`{${stranger}}`);
+      expect(await refused.command).toBe(7);
+      expect(refused.said()).toMatch(/gave no answer about a promise after 1 attempt \(/);
+      const strange = await certified.askRemote(`{${OWN}}`);
+      expect(await strange.command).toBe(7);
+      expect(strange.said()).toMatch(/Could not reach \S+ after 1 attempt \(DEPTH_ZERO_SELF_SIGNED_CERT/);
+      for (const ask of [certified.check, certified.askRemote]) {
+        const { command } = await ask("{cert: {file: none.pem}, key: {file: client.key}}");
+        expect(await failureOf(command)).toMatchObject({
+          code: "not-let-in",
+          message: expect.stringMatching(/the certificate \S+none\.pem does not exist\. Nothing was sent\.$/),
+        });
+      }
+    });
+  });
+
   test("is not believed without its authority: exit 7, and nothing sent", async () => {
     const { service, command, said } = await streamWith("");
     expect(await command).toBe(7);
@@ -197,3 +326,37 @@ describe("a service that asks for certificates", () => {
     expect(service.connections()).toBe(0);
   });
 });
+
+/** A server of OpenSSL, which says with an alert what it thinks of a certificate. */
+async function startOpenssl(): Promise<string> {
+  const folder = await openFolder({ "cert.pem": AUTHORITY.cert, "key.pem": AUTHORITY.key });
+  const options = [
+    "-cert",
+    "cert.pem",
+    "-key",
+    "key.pem",
+    "-CAfile",
+    "cert.pem",
+    "-Verify",
+    "1",
+    "-verify_return_error",
+  ];
+  const server = spawn("openssl", ["s_server", "-accept", "127.0.0.1:0", "-naccept", "20", "-tls1_3", ...options], {
+    cwd: folder,
+    stdio: ["pipe", "pipe", "ignore"], // it ends with its standard input
+  });
+  await once(server, "spawn");
+  const ended = once(server, "exit");
+  onTestFinished(async () => {
+    server.kill();
+    await ended;
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  createInterface(server.stdout)
+    .on("line", (line) => {
+      const place = /^ACCEPT (\S+)$/.exec(line)?.[1];
+      if (place !== undefined) resolve(`https://${place}`);
+    })
+    .on("close", () => reject(new Error("openssl s_server ended")));
+  return promise;
+}
