@@ -74,8 +74,8 @@ export async function init(options: InitOptions, context: Context): Promise<numb
   return EXIT_CODES.ok;
 }
 
-function understood({ system, how }: GuessedSource): string {
-  if (system !== undefined) return `${system}, recognised by its headers`;
+function understood({ system, page, how }: GuessedSource): string {
+  if (system !== undefined) return `${system}, recognised by its headers; ${page} shows what it gives`;
   if (how === "actions") return "its columns are named like fields, and each row names its action";
   return how === "fields"
     ? "its columns are named like fields; check which action its rows are"

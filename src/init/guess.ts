@@ -24,6 +24,8 @@ export interface GuessedSource {
   readonly fileName: string;
   /** The system that wrote it, if its headers show that. */
   readonly system: string | undefined;
+  /** The page about that export; for any other, the one that goes on from such a guess. */
+  readonly page: string;
   readonly how: How;
 }
 
@@ -62,10 +64,11 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
   const yaml = configText([...headOfAll(drafts), "", ...ENVIRONMENTS], sources).replaceAll("\ufffd", "\\ufffd");
   return {
-    sources: drafts.map(({ sample: { fileName }, system, how }, at) => ({
+    sources: drafts.map(({ sample: { fileName }, system, page, how }, at) => ({
       name: names[at] ?? "",
       fileName,
       system,
+      page,
       how,
     })),
     order,
@@ -100,12 +103,15 @@ interface Draft {
   readonly sample: Sample;
   readonly name: string;
   readonly system: string | undefined;
+  readonly page: string;
   readonly how: How;
   /** What its rows give. */
   readonly actions: readonly string[];
   /** What stands under its name. */
   readonly body: readonly Line[];
 }
+
+const TUTORIAL = "docs/mapping-tutorial.md";
 
 function draftOf(sample: Sample): Draft {
   const evidence = evidenceOf(sample);
@@ -115,6 +121,7 @@ function draftOf(sample: Sample): Draft {
     sample,
     name,
     system: recipe?.title,
+    page: recipe?.page ?? TUTORIAL,
     how,
     actions,
     body,
@@ -145,14 +152,15 @@ function headOfAll(drafts: readonly Draft[]): readonly string[] {
     return [
       SCHEMA_LINE,
       `# What ${drafts.length} exports looked like to tickets init. FILL IN marks what no export says, or what can be read in more than`,
-      "# one way: put your own value there. Until then every command refuses the config. docs/mapping.md explains all of it.",
+      "# one way: put your own value there. Until then every command refuses the config. How to go on:",
+      `# ${[...new Set(drafts.map(({ page }) => page))].join(", ")}.`,
     ];
-  const { sample, system } = draft;
+  const { sample, system, page } = draft;
   return [
     SCHEMA_LINE,
     `# What ${quoted(sample.fileName)} looked like to tickets init${system === undefined ? "" : `: ${system}`}.`,
     `# ${lookedAt(sample)} FILL IN marks what no export says, or what can be`,
-    "# read in more than one way: put your own value there. Until then every command refuses the config. docs/mapping.md explains it.",
+    `# read in more than one way: put your own value there. Until then every command refuses the config. How to go on: ${page}.`,
   ];
 }
 

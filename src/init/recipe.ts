@@ -5,6 +5,8 @@ import type { SourceConfig } from "../mapping/source.ts";
 export interface Recipe {
   /** Name of the source. */
   readonly name: string;
+  /** The page that shows it. */
+  readonly page: string;
   /** The system and the export, in words. */
   readonly title: string;
   /** Headers (for JSON rows: keys) that together occur in no other export. */

@@ -62,7 +62,9 @@ describe("tickets init", () => {
     cpSync(fixture("exports/hievents/events.csv"), place.path("events-old.csv"));
     const first = await place.tickets(["init", "tickets.csv", "events.csv", "events-old.csv"]);
     expect(first).toMatchObject({ exitCode: 0, stdout: "" });
-    expect(first.stderr).toContain("tickets.csv: alf.io, tickets, recognised by its headers.");
+    expect(first.stderr).toContain(
+      "tickets.csv: alf.io, tickets, recognised by its headers; docs/recipes/alfio.md shows what it gives.",
+    );
     expect(first.stderr).toContain("Next: tickets plan events.csv events-old.csv tickets.csv --preview\n");
     expect([...place.read("tickets.config.yaml").matchAll(/^ {4}match: (".*?")/gm)].map(([, match]) => match)).toEqual([
       '"events.csv"',

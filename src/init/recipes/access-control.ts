@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const ACCESS_CONTROL: readonly Recipe[] = [
   {
     name: "access-control-scans",
+    page: "docs/recipes/access-control.md",
     title: "access control, scans of one evening",
     headers: ["Time", "Event", "Gate", "Barcode", "Section", "Row", "Seat", "Entry Mode"],
     notes: [

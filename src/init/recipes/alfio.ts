@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const ALFIO: readonly Recipe[] = [
   {
     name: "alfio-tickets",
+    page: "docs/recipes/alfio.md",
     title: "alf.io, tickets",
     headers: ["ID", "Category", "Event", "Status", "PaidPrice", "ReservationID", "Confirmation"],
     notes: [

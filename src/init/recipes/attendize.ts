@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const ATTENDIZE: readonly Recipe[] = [
   {
     name: "attendize-attendees",
+    page: "docs/recipes/attendize.md",
     title: "Attendize, attendees, joined with the orders export",
     headers: ["Ticket ID", "Reference", "Ticket Type", "Order Date", "Has Arrived", "Arrival Time"],
     notes: [

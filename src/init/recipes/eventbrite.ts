@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const EVENTBRITE: readonly Recipe[] = [
   {
     name: "eventbrite-attendees",
+    page: "docs/recipes/eventbrite.md",
     title: "Eventbrite, attendee report of one event",
     headers: ["Order #", "Order Date", "Attendee #", "Ticket Type", "Total Paid", "Attendee Status"],
     notes: [

@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const HIEVENTS: readonly Recipe[] = [
   {
     name: "hievents-attendees",
+    page: "docs/recipes/hievents.md",
     title: "Hi.Events, attendees, saved in Excel as CSV UTF-8",
     headers: ["Public ID", "Short ID", "Check Ins", "Product Name", "Event ID", "Status", "Created Date"],
     notes: [
@@ -48,6 +49,7 @@ export const HIEVENTS: readonly Recipe[] = [
   },
   {
     name: "hievents-events",
+    page: "docs/recipes/hievents.md",
     title: "Hi.Events, events report",
     headers: ["Event ID", "Event Name", "Currency", "Start Date", "End Date", "Status", "Event State"],
     notes: [

@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const OPENEVENT: readonly Recipe[] = [
   {
     name: "openevent-orders",
+    page: "docs/recipes/openevent.md",
     title: "Open Event (eventyay), orders",
     headers: ["Order#", "Order Date", "Status", "Payment Type", "Total Amount", "Quantity"],
     notes: [
@@ -36,6 +37,7 @@ export const OPENEVENT: readonly Recipe[] = [
   },
   {
     name: "openevent-attendees",
+    page: "docs/recipes/openevent.md",
     title: "Open Event (eventyay), attendees",
     headers: ["Order#", "Order Date", "Status", "Ticket Name", "Ticket ID", "Ticket Price", "Ticket Type"],
     notes: [

@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const PRETIX: readonly Recipe[] = [
   {
     name: "pretix-positions",
+    page: "docs/recipes/pretix.md",
     title: "pretix, order data, sheet of order positions",
     headers: ["Event slug", "Order code", "Position ID", "Status", "Order date", "Order time", "Product", "Price"],
     notes: [
@@ -45,6 +46,7 @@ export const PRETIX: readonly Recipe[] = [
   },
   {
     name: "pretix-scans",
+    page: "docs/recipes/pretix.md",
     title: "pretix, check-in log",
     headers: ["Check-in list", "Scan type", "Order code", "Position ID", "Result", "Device"],
     notes: [

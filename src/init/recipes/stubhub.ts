@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const STUBHUB: readonly Recipe[] = [
   {
     name: "stubhub-sales",
+    page: "docs/recipes/stubhub.md",
     title: "StubHub, sales, one JSON object a line",
     headers: ["created_at", "proceeds", "number_of_tickets", "status", "barcodes"],
     notes: [

@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const TICKETTAILOR: readonly Recipe[] = [
   {
     name: "tickettailor-tickets",
+    page: "docs/recipes/tickettailor.md",
     title: "Ticket Tailor, tickets",
     headers: ["Order ID", "Event ID", "Event", "Event start", "Ticket reference", "Ticket type", "Ticket price"],
     notes: [

@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const TITO: readonly Recipe[] = [
   {
     name: "tito-tickets",
+    page: "docs/recipes/tito.md",
     title: "Tito, tickets",
     headers: ["Number", "Ticket Created Date", "Ticket", "Event", "Void Status", "Price", "Ticket Reference"],
     notes: [

@@ -5,6 +5,7 @@ import type { Recipe } from "../recipe.ts";
 export const WEEZTIX: readonly Recipe[] = [
   {
     name: "weeztix-tickets",
+    page: "docs/recipes/weeztix.md",
     title: "Weeztix (Eventix), tickets",
     headers: ["order_id", "barcode", "order_status", "ticket_invalidated", "ticket_value", "paid_currency"],
     notes: [

@@ -115,8 +115,9 @@ describe("docs/recipes/", () => {
 
   test.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))(
     "shows the recipe %s as tickets init knows it",
-    (name, { source, remarks }) => {
+    (name, { page: its, source, remarks }) => {
       const shown = recipes
+        .filter((each) => each.name.startsWith(`${its}:`))
         .map(({ example: { config } }) => ({ config, document: parseDocument(config, { schema: "failsafe" }) }))
         .find(({ document }) => document.hasIn(["sources", name]));
       expect(shown?.document.toJS()).toEqual({ sources: { [name]: source } });
