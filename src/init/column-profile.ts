@@ -27,6 +27,10 @@ export function profileColumn(name: string, index: number, cells: readonly strin
 /** Whether every row has a text here that no other row has. */
 export const isUnique = ({ values, filled, rows }: ColumnProfile): boolean => filled === rows && values.size === rows;
 
+/** Likewise of the rows that have a text here, which are nearly all. */
+export const isUniqueButForGaps = ({ values, filled, rows }: ColumnProfile): boolean =>
+  values.size === filled && filled * 20 >= rows * 19;
+
 /** Whether texts begin with what an exporter puts before a formula's first character. */
 export function hasGuards({ values }: ColumnProfile): boolean {
   return [...values.keys()].some((text) => /^'[=+\-@|%]/.test(text));

@@ -32,10 +32,10 @@ export const WORDS = {
     "eventid eventslug eventcode eventreference showid performanceid event veranstaltungsid veranstaltungsnummer veranstaltung vorstellung show evenement spectacle manifestation seance representation " +
     "evento spettacolo rappresentazione espectaculo funcion sesion voorstelling espetaculo sessao",
   userId:
-    "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email emailaddress buyeremail customeremail mail " +
+    "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr kaufernummer kaufernr numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email emailaddress buyeremail customeremail mail " +
     "courriel correo client cliente kunde klant kaufer kaeufer acheteur acquirente comprador koper",
   price:
-    "ticketprice unitprice priceperticket einzelpreis stuckpreis kartenpreis prixunitaire prezzounitario preciounitario precounitario pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross net brutto netto gesamtpreis gesamtbetrag summe",
+    "ticketprice unitprice priceperticket einzelpreis stuckpreis kartenpreis endpreis verkaufspreis prixunitaire prezzounitario preciounitario precounitario pricepaid paidprice price facevalue ticketvalue totalpaid amountpaid amount total totalamount paid preis ticketpreis betrag prix montant prezzo importo precio importe preco valor prijs bedrag gross net brutto netto gesamtpreis gesamtbetrag summe",
   orderTime:
     "ordertime orderdate orderedat purchasedate purchasedat soldat soldon saledate dateofsale dateofpurchase bookingdate bookedat bookedon paidat paidon paymentdate paymenttime transactiondate transactiontime " +
     "purchasetime saletime salesdate bookingtime datesold dateordered datepaid boughtat boughton purchasedon orderedon reservationdate ordered sold purchased bought booked " +

@@ -33,7 +33,7 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns):
     return {
       key,
       value: template(ticket),
-      note: `guess: different in ${total}${others.length === 0 ? "" : `, as also ${namesText(others)}`}`,
+      note: `guess: different in ${isUnique(ticket) ? total : `the ${ticket.filled} of ${rowsText(rows.length)} where it is filled`}${others.length === 0 ? "" : `; so are ${namesText(others)}`}`,
     };
   }
   const pair = uniqueTogether(all, rows);

@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { amountsOf, isMoney, isQuantity } from "./amount-evidence.ts";
-import { areMost, type ColumnProfile, isUnique } from "./column-profile.ts";
+import { areMost, type ColumnProfile, isUnique, isUniqueButForGaps } from "./column-profile.ts";
 import { minorUnitsIn, runsOf, tellsLoss, tellsSurcharge, tellsTicketPrice, WORDS, wordsOf } from "./header-words.ts";
 import { isIdName, isIdOfOther, mayBeId } from "./id-columns.ts";
 import { type OrderTime, orderTimeOf } from "./order-time.ts";
@@ -69,7 +69,9 @@ export function columnsOf({ columns, rows }: Evidence): Columns {
     rows,
     order,
     ticket:
-      find("ticketId").find(isId) ?? all.find((column) => isId(column) && isIdName(column) && !isIdOfOther(column)),
+      find("ticketId").find(isId) ??
+      find("ticketId").find((column) => isUniqueButForGaps(column) && mayBeId(column) && !isIdOfOther(column)) ??
+      all.find((column) => isId(column) && isIdName(column) && !isIdOfOther(column)),
     prices,
     price:
       prices[0] ??

@@ -1,5 +1,6 @@
 /** The usual ways of writing amounts and times: what messages propose, and what tickets init looks for. */
 
+import { isCurrency } from "../actions/currencies.ts";
 import { compileAmount } from "./amount.ts";
 import { compileTime } from "./time-format.ts";
 
@@ -15,17 +16,17 @@ export const MARKS: readonly (
   [",", " "],
 ];
 
-const CURRENCY_SIGN = /^(?:[A-Z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|Kč|zł|Ft|lei|Fr\.?)$/u;
+const CURRENCY_SIGN = /^(?:[A-Z]{0,3}\p{Sc}|kr\.?|Kč|zł|Ft|lei|Fr\.?)$/u;
 
 /** No amount is longer, and the search for signs takes time quadratic in the length. */
 const MOST_AMOUNT_TEXT = 100;
 
-/** `$` of `$60.00`, `EUR` of `12,50 EUR`. */
+/** `$` of `$60.00`, `EUR` of `12,50 EUR`; nothing of `OPN70012`, which is no amount. */
 export function signsOf(text: string): readonly string[] {
   if (text.length > MOST_AMOUNT_TEXT) return [];
   const [, before = "", after = ""] =
     /^\(?[-\u2212]?\s*([^\d\s()-]*)\s*[-\u2212]?\d.*?\d?\s*([^\d\s()]*)\)?$/.exec(text) ?? [];
-  return [before, after].filter((sign) => CURRENCY_SIGN.test(sign));
+  return [before, after].filter((sign) => CURRENCY_SIGN.test(sign) || isCurrency(sign));
 }
 
 export const DATES = [
