@@ -55,7 +55,7 @@ async function scan(browser: Browser, address: string, form: (typeof FORMS)[numb
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
 }
 
-/** The report in every form: quiet, not wider than the page, with both pictures, and readable by all. */
+/** The report in every form: quiet, not wider than the page, no column of a group out of sight, with both pictures, and readable by all. */
 async function expectGood(browser: Browser, file: string): Promise<string> {
   expect(statSync(file).size).toBeLessThan(400_000);
   const address = `file://${file}`;
@@ -66,7 +66,10 @@ async function expectGood(browser: Browser, file: string): Promise<string> {
     const heard = listenTo(page);
     await page.goto(address);
     const isTooWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
-    expect({ ...form, heard, isTooWide }).toEqual({ ...form, heard: [], isTooWide: false });
+    const isCut = await page.evaluate(
+      "[...document.querySelectorAll('.group .scroll')].some((each) => each.scrollWidth > each.clientWidth)",
+    );
+    expect({ ...form, heard, isTooWide, isCut }).toEqual({ ...form, heard: [], isTooWide: false, isCut: false });
     expect(await page.locator("svg[role=img]:visible").count()).toBe(2);
     text = await page.locator("body").innerText();
     await page.close();

@@ -70,7 +70,12 @@ th,td{padding-right:.5rem}
 table{font-size:.875rem}
 .scroll th,.scroll td{max-width:15rem}
 .scroll td:not(.n){min-width:8rem}
+.group .scroll thead{position:absolute;clip-path:inset(50%)}
+.group .scroll tbody tr{display:flex;flex-wrap:wrap;gap:0 .75rem;padding:.3rem 0;border-bottom:1px solid var(--line)}
+.group .scroll tbody :is(th,td){border:0;padding:0;min-width:0;max-width:100%;overflow-wrap:anywhere}
+.group .scroll td:empty{display:none}
 }
+@page{margin:15mm}
 @media print{
 :root{color-scheme:light;--back:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--link:#000;--good:#1f7a3d;--known:#3565b5;--plain:#8b949e;--warning:#b3690a;--doubt:#7a3fc4;--bad:#c02a2a}
 body{font-size:10pt}
