@@ -8,6 +8,7 @@ import type { Action, ActionName } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { TAKEN } from "./blocks.ts";
+import { OF_SLICE, overActions } from "./in-slices.ts";
 import type { Ledger } from "./ledger.ts";
 import { SENT_ELSEWHERE } from "./outcomes.ts";
 import { PRESENT_IDENTITY } from "./renamed-deeds.ts";
@@ -46,14 +47,14 @@ CREATE TABLE key_sources (
 `;
 
 /** Fills the table of a ledger that had none: one look at all that was merged. Imported deeds, of which only the ids are known, have no key. */
-export const FILL_KEYED_DEEDS = `
+export const FILL_KEYED_DEEDS = overActions(`
 INSERT OR IGNORE INTO keyed_deeds (identity, run_no, seq, content, taken)
 SELECT plain, run_no, seq, content, taken FROM (
   SELECT plain_identity(action, data) AS plain, ${PRESENT_IDENTITY} AS identity, run_no, seq, content,
     outcome IN ${TAKEN} AS taken
-  FROM actions WHERE status <> '${SENT_ELSEWHERE}' AND content <> zeroblob(8) AND EXISTS (
+  FROM actions WHERE ${OF_SLICE} AND status <> '${SENT_ELSEWHERE}' AND content <> zeroblob(8) AND EXISTS (
     SELECT 1 FROM chunks WHERE chunks.run_no = actions.run_no AND chunks.chunk = actions.chunk AND merged = 1))
-WHERE plain <> identity ORDER BY plain, seq;`;
+WHERE plain <> identity ORDER BY plain, seq`);
 
 /** Lets SQL say `plain_identity(action, data)` on this connection: the identity of an action without a key. */
 export function definePlainIdentity(database: DatabaseSync): void {

@@ -12,7 +12,7 @@ import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
 import { type Ledger, readMeta, rebind, runListPath, writeMeta } from "./ledger.ts";
-import { LEDGER_VERSION, migrate, standIn } from "./schema.ts";
+import { LEDGER_VERSION, migrate, STOOD_IN_FOR, standIn } from "./schema.ts";
 
 /** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and WAL are not safe on them. */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -43,7 +43,8 @@ const NETWORK_FILE_SYSTEMS = new Map([
  * made by a newer version, or can't be opened.
  */
 export function openLedger(options: OpenOptions): Ledger {
-  return wrap(openDatabase(options), options.path);
+  const { database, beforeReading } = open(options);
+  return wrap(database, options.path, beforeReading);
 }
 
 export interface OpenOptions {
@@ -69,12 +70,24 @@ export function isOutdated(path: string): boolean {
 }
 
 /** The same, as the database itself: for what no function of this folder asks. */
-export function openDatabase({
-  path,
-  boundTo,
-  readOnly = false,
-  onPacking = () => undefined,
-}: OpenOptions): DatabaseSync {
+export function openDatabase(options: OpenOptions): DatabaseSync {
+  const { database, beforeReading } = open(options);
+  try {
+    beforeReading?.();
+    return database;
+  } catch (cause) {
+    database.close();
+    throw storageFailure(options.path, cause);
+  }
+}
+
+interface Opened {
+  readonly database: DatabaseSync;
+  /** See `standIn`. */
+  readonly beforeReading: (() => void) | undefined;
+}
+
+function open({ path, boundTo, readOnly = false, onPacking = () => undefined }: OpenOptions): Opened {
   const isNew = !existsSync(path);
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
@@ -104,11 +117,11 @@ export function openDatabase({
     if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
     if (!isNew) checkIntegrity(database, path);
     const ledger = wrap(database, path);
-    if (readOnly) standIn(database, ledger, version);
-    else migrate(database, ledger, version, onPacking);
+    const beforeReading = readOnly ? standIn(database, ledger, version) : undefined;
+    if (!readOnly) migrate(database, ledger, version, onPacking);
     if (!readOnly) fillBallast(path);
     if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
-    return database;
+    return { database, beforeReading };
   } catch (cause) {
     database.close();
     throw storageFailure(path, cause);
@@ -187,14 +200,24 @@ function fillBallast(path: string): void {
   }
 }
 
-/** A database as what this folder works with. */
-export function wrap(database: DatabaseSync, path: string): Ledger {
+/**
+ * A database as what this folder works with.
+ *
+ * @param beforeReading called once, before the first statement that names a table of `STOOD_IN_FOR`.
+ */
+export function wrap(database: DatabaseSync, path: string, beforeReading?: () => void): Ledger {
   let isExhausted = false;
+  let standInFor = beforeReading;
   const statements = new Map<string, StatementSync>();
   const prepared = (sql: string): StatementSync => {
     let statement = statements.get(sql);
     if (statement === undefined) {
       if (/\?\d/.test(sql)) throw new Error(`the lowest Node binds no numbered parameters: ${sql}`);
+      if (standInFor !== undefined && STOOD_IN_FOR.test(sql)) {
+        const fill = standInFor;
+        standInFor = undefined;
+        fill();
+      }
       statement = database.prepare(sql);
       statements.set(sql, statement);
     }

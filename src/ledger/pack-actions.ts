@@ -7,6 +7,7 @@
 import { actionsThat } from "../actions/actions.ts";
 import { BLOCK_TABLES, insertBlock, type NewOutcome, TAKEN, toBlocks } from "./blocks.ts";
 import { DEED_TABLES } from "./deeds.ts";
+import { overTickets } from "./in-slices.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
 import type { Outcome } from "./states.ts";
@@ -83,14 +84,14 @@ const NOTE_UNICODE_IDS = `INSERT OR IGNORE INTO unicode_ids (ticket_id) SELECT s
   WHERE ticket >= 'ticket:' AND ticket < 'ticket;' AND length(ticket) < octet_length(ticket)`;
 
 /** Tickets of which the deed of their latest sale says the same. */
-export const FORGET_LISTED_TICKETS = `DELETE FROM tickets
-  WHERE state = 'sold' AND ticket >= 'ticket:' AND ticket < 'ticket;' AND EXISTS (
+export const FORGET_LISTED_TICKETS = overTickets(`DELETE FROM tickets
+  WHERE ticket > ? AND ticket <= ? AND state = 'sold' AND ticket >= 'ticket:' AND ticket < 'ticket;' AND EXISTS (
     SELECT 1 FROM (
       SELECT event_no, holder FROM deeds WHERE taken = 1
       AND identity = plain_identity('${actionsThat("sell-ticket")[0]}', json_object('ticketId', substr(tickets.ticket, 8)))
       ORDER BY run_no DESC, seq DESC LIMIT 1
     ) AS sale JOIN event_numbers USING (event_no)
-    WHERE event_id IS tickets.event_id AND sale.holder IS tickets.holder)`;
+    WHERE event_id IS tickets.event_id AND sale.holder IS tickets.holder)`);
 
 /** @throws Error, and the transaction comes to nothing, where something was left behind. */
 function compareCounts(ledger: Ledger): void {

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { BLOCK_ACTIONS } from "./block.ts";
 import { ID_RULES } from "./id-rules.ts";
+import { type Step, take } from "./in-slices.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import { FORGET_LISTED_TICKETS, PACKED_TABLES, packActions } from "./pack-actions.ts";
@@ -254,7 +255,7 @@ const REPLACED_OUTPUTS = `
 CREATE TABLE replaced_outputs (path TEXT PRIMARY KEY, length INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** What version 3 adds: some statements each. */
+/** Tables that version 3 adds, empty at first. */
 const NIGHTS: readonly string[] = [
   DOUBTS,
   INVOCATIONS,
@@ -263,37 +264,60 @@ const NIGHTS: readonly string[] = [
   ROW_PLACES,
   ROW_RULES,
   ID_RULES,
-  RENAME_DEEDS,
-  KEYED_DEEDS,
-  FILL_KEYED_DEEDS,
   LISTED_RUNS,
-  ZERO_LENGTHS,
-  FILL_ZERO_LENGTHS,
   REPLACED_OUTPUTS,
 ];
 
+/** What it makes of what there is. */
+const KEYS_AND_LENGTHS: readonly Step[] = [KEYED_DEEDS, FILL_KEYED_DEEDS, ZERO_LENGTHS, FILL_ZERO_LENGTHS];
+
 /** What brings a ledger from version n to n + 1, at place n, up to the version that kept a row for each action. */
-export const MIGRATIONS: readonly string[] = [TABLES, TALLIES, NIGHTS.join("\n"), ROW_NUMBERS];
+const MIGRATIONS: readonly (readonly Step[])[] = [
+  [TABLES],
+  [TALLIES],
+  [...NIGHTS, ...RENAME_DEEDS, ...KEYS_AND_LENGTHS],
+  [ROW_NUMBERS],
+];
+
+/** Brings a ledger from one of these versions to another. */
+export function makeTables(database: DatabaseSync, from: number, to: number): void {
+  definePresentIdentity(database);
+  definePlainIdentity(database);
+  for (const steps of MIGRATIONS.slice(from, to)) take(database, steps);
+}
 
 /** The version that first packs actions in blocks. */
 const PACKED = 5;
 
-/** Makes a ledger of an earlier version readable without changing it. */
-export function standIn(database: DatabaseSync, ledger: Ledger, from: number): void {
+/** What of the present tables stands nowhere in an earlier version, as a statement names it. */
+export const STOOD_IN_FOR =
+  /\b(?:blocks|exceptions|unmerged|deeds|event_numbers|unicode_ids|keyed_deeds|key_sources|zero_lengths|identities)\b/;
+
+/**
+ * Makes a ledger of an earlier version readable without changing it.
+ *
+ * @returns what has to be done before a statement that names one of `STOOD_IN_FOR`: it reads every action, which takes long
+ * where there are many. Undefined where nothing has to.
+ */
+export function standIn(database: DatabaseSync, ledger: Ledger, from: number): (() => void) | undefined {
   definePresentIdentity(database);
   definePlainIdentity(database);
-  if (from === 0 || from >= PACKED) return;
+  if (from === 0 || from >= PACKED) return undefined;
   if (from < 4) database.exec(inTemp(ROW_NUMBERS));
   if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
-  // What is changed in place there stands beside it here.
-  if (from < 3)
-    for (const statements of NIGHTS) database.exec(inTemp(statements === RENAME_DEEDS ? RENAMED_BESIDE : statements));
-  else database.exec("CREATE TEMP TABLE keyed_deeds AS SELECT * FROM main.keyed_deeds");
-  database.exec(inTemp(PACKED_TABLES));
-  packActions(ledger);
+  if (from < 3) for (const tables of NIGHTS) database.exec(inTemp(tables));
+  return () => {
+    // What is changed in place there stands beside it here.
+    if (from < 3) take(database, [...RENAMED_BESIDE, ...KEYS_AND_LENGTHS.map(inTemp)]);
+    else database.exec("CREATE TEMP TABLE keyed_deeds AS SELECT * FROM main.keyed_deeds");
+    database.exec(inTemp(PACKED_TABLES));
+    packActions(ledger);
+  };
 }
 
-const inTemp = (tables: string): string => tables.replaceAll("CREATE TABLE", "CREATE TEMP TABLE");
+function inTemp<Of extends Step>(tables: Of): Of | string {
+  return typeof tables === "string" ? tables.replaceAll("CREATE TABLE", "CREATE TEMP TABLE") : tables;
+}
 
 /** Brings the tables to the present version, all or nothing. */
 export function migrate(
@@ -306,14 +330,13 @@ export function migrate(
   definePlainIdentity(database);
   if (from >= LEDGER_VERSION) return;
   ledger.transaction(() => {
-    database.exec(MIGRATIONS.slice(from).join("\n"));
-    const actions = Number(database.prepare("SELECT count(*) AS n FROM actions").get()?.n);
+    const actions = from === 0 ? 0 : Number(database.prepare("SELECT count(*) AS n FROM actions").get()?.n);
     if (actions > 0) onPacking(actions);
+    makeTables(database, from, MIGRATIONS.length);
     database.exec(`${PACKED_TABLES}${PROMISES}`);
     packActions(ledger);
-    database.exec(
-      `${FORGET_LISTED_TICKETS}; DROP TABLE actions; DROP TABLE identities; PRAGMA user_version = ${LEDGER_VERSION};`,
-    );
+    take(database, [FORGET_LISTED_TICKETS]);
+    database.exec(`DROP TABLE actions; DROP TABLE identities; PRAGMA user_version = ${LEDGER_VERSION};`);
   });
   if (Number(database.prepare("PRAGMA freelist_count").get()?.freelist_count) > MOST_FREE_PAGES)
     giveBackPages(database);

@@ -4,10 +4,8 @@ import { renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { actionsThat } from "../../src/actions/actions.ts";
 import { defineActionsView } from "../../src/ledger/actions-view.ts";
-import { definePlainIdentity } from "../../src/ledger/keyed-deeds.ts";
 import { wrap } from "../../src/ledger/open-ledger.ts";
-import { definePresentIdentity } from "../../src/ledger/renamed-deeds.ts";
-import { MIGRATIONS } from "../../src/ledger/schema.ts";
+import { makeTables } from "../../src/ledger/schema.ts";
 
 const [SELLING] = actionsThat("sell-ticket");
 
@@ -40,9 +38,7 @@ export function makeOlder(
   defineActionsView(database, wrap(database, path));
   database.exec(`ATTACH '${olderPath.replaceAll("'", "''")}' AS older`);
   const older = new DatabaseSync(olderPath);
-  definePresentIdentity(older);
-  definePlainIdentity(older);
-  older.exec(MIGRATIONS.slice(0, version).join("\n"));
+  makeTables(older, 0, version);
   older.close();
   database.exec("PRAGMA foreign_keys = OFF");
   for (const { name } of database.prepare("SELECT name FROM older.sqlite_schema WHERE type = 'table'").all()) {
