@@ -46,6 +46,7 @@ export function readStatus(exchange: Exchange, actionPromise: string): StatusRea
 /**
  * The specification does not show this answer. A status is looked for where one would stand: under `status` of the answer or,
  * where that is about the request, of its `data`. If a promise is named beside it, it must be the one that was asked about.
+ * What may be about the request alone is no end of a promise: it would never be asked about again.
  */
 function readBody(body: Buffer, actionPromise: string): StatusReading {
   const unreadable = (detail: string): StatusReading => ({ kind: "unreadable", detail });
@@ -65,6 +66,10 @@ function readBody(body: Buffer, actionPromise: string): StatusReading {
     .map((place) => place.status)
     .filter((status) => typeof status === "string" && status.trim() !== "");
   const words = given.map((status) => cleanText(String(status).trim(), MOST_STATUS_CHARACTERS));
-  const status = words.find((word) => KNOWN.has(word)) ?? words.at(-1);
+  const known = [...new Set(words.filter((word) => KNOWN.has(word)))];
+  if (known.length > 1) return unreadable(`the answer gives two statuses, "${known.join('" and "')}"`);
+  const status = known[0] ?? words.at(-1);
+  if (status === "error" && places.every((place) => place.actionPromise === undefined))
+    return unreadable('the answer says "error" and names no promise, so the request may have failed');
   return status === undefined ? unreadable("the answer has no status") : { kind: "status", status };
 }

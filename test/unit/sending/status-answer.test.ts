@@ -23,6 +23,8 @@ describe("the answer about a promise", () => {
       { status: "waiting_funds", data: { status: "x" } },
       "waiting_funds",
     ],
+    ["says the same in both places", { status: "pending", data: { status: "pending" } }, "pending"],
+    ["names the promise in data", { status: "success", data: { actionPromise: PROMISE, status: "error" } }, "error"],
     ["says a word of its own", { status: "success", data: { status: "minting" } }, "minting"],
     ["says a word with control characters", { status: " a\u001b[2Jb " }, "a [2Jb"],
     ["says a word without end", { status: "x".repeat(1000) }, `${"x".repeat(60)}…`],
@@ -41,6 +43,16 @@ describe("the answer about a promise", () => {
       "is about another promise below",
       answer(200, '{"data":{"actionPromise":"x","status":"confirmed"}}'),
       /another promise/,
+    ],
+    [
+      "gives one status at the top and another in data",
+      answer(200, '{"status":"error","data":{"status":"confirmed"}}'),
+      /two statuses, "error" and "confirmed"/,
+    ],
+    [
+      "may say that the request failed",
+      answer(200, '{"status":"error","message":"try again later"}'),
+      /"error" and names no promise/,
     ],
     [
       "is cut off",
