@@ -1,11 +1,13 @@
 /** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them. */
 
 import { existsSync } from "node:fs";
-import { cleanText, count, displayPath } from "../actions/text.ts";
+import { statusCommand } from "../actions/next-command.ts";
+import { cleanText, count, displayPath, number } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { type ImportSettings, importResults as importFile } from "../run/import.ts";
 import { reportPath, writeReport } from "../run/report-file.ts";
-import { noLedger, type ResultsSettings, writeResults } from "../run/results.ts";
+import { noLedger, type ResultsSettings, type UndecidedRun, writeResults } from "../run/results.ts";
 import { unknownRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
@@ -46,9 +48,21 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");
   const to = options.output === undefined || options.output === "-" ? stdout : options.output;
-  const { lines, path } = await writeResults(core, { ...options, settings, to });
+  const { lines, path, undecided } = await writeResults(core, { ...options, settings, to });
   if (path !== undefined) reporter.info(`${count(lines, "line")} written to ${displayPath(path, cwd)}.`);
+  for (const run of undecided) reporter.warn(describeUndecided(run, settings.environment));
   return EXIT_CODES.ok;
+}
+
+/** `Run 4ba62e61 is not finished, and what is open of it has no line: 10 in doubt, 20 not sent. …` */
+function describeUndecided({ run, inDoubt, refused, notSent }: UndecidedRun, environment: Environment): string {
+  const parts = [
+    [inDoubt, "in doubt"],
+    [refused, "refused"],
+    [notSent, "not sent"],
+  ] as const;
+  const told = parts.filter(([n]) => n > 0).map(([n, what]) => `${number(n)} ${what}`);
+  return `Run ${run} is not finished, and what is open of it has no line: ${told.join(", ")}. Look: ${statusCommand(environment, run)}`;
 }
 
 export interface ImportOptions extends EnvironmentOptions, Omit<ImportSettings, "settings"> {

@@ -10,7 +10,7 @@ import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfRun } from "../ledger/outcomes.ts";
-import { findRun, listRuns } from "../ledger/runs.ts";
+import { countRun, findRun, isUndecided, listRuns, type RunCounts } from "../ledger/runs.ts";
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
@@ -34,6 +34,12 @@ export interface WrittenResults {
   readonly lines: number;
   /** Undefined where they went to a stream. */
   readonly path: string | undefined;
+  /** Runs of which something was undecided when the writing began: it has no line. */
+  readonly undecided: readonly UndecidedRun[];
+}
+
+export interface UndecidedRun extends Pick<RunCounts, "inDoubt" | "refused" | "notSent"> {
+  readonly run: string;
 }
 
 /** @throws Failure where there is no ledger, the run is not known, or the file exists already. */
@@ -44,6 +50,10 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   if (ledger === undefined) throw noLedger(environment, cwd);
   const runs = name === undefined ? listRuns(ledger).toReversed() : [findRun(ledger, name) ?? []].flat();
   if (name !== undefined && runs.length === 0) throw unknownRun(name, environment);
+  // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
+  const undecided = runs
+    .filter(({ runNo }) => isUndecided(ledger, runNo))
+    .map(({ run, runNo }) => ({ run, ...countRun(ledger, runNo) }));
   const format = typeof to === "string" ? promiseFormat(to) : "ndjson";
   let written = 0;
   const lines = function* (): Generator<string> {
@@ -59,7 +69,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   };
   if (typeof to !== "string") {
     await pipeline(Readable.from(lines()), to, { end: false });
-    return { lines: written, path: undefined };
+    return { lines: written, path: undefined, undecided };
   }
   const path = resolve(cwd, to);
   if (existsSync(path) && !force)
@@ -67,7 +77,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
       hint: "Name another file, or replace it with --force.",
     });
   await writeFileWhole(path, lines());
-  return { lines: written, path };
+  return { lines: written, path, undecided };
 }
 
 export const noLedger = ({ name, ledgerPath }: Environment, cwd: string): Failure =>

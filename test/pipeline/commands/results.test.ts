@@ -1,0 +1,31 @@
+/** What `tickets results` says beside the promises that it writes. */
+
+import { expect, it } from "vitest";
+import { results } from "../../../src/commands/results.ts";
+import { settle } from "../../../src/commands/settle.ts";
+import { type Field, makeContext, openField, settleOptions } from "../../support/context.ts";
+
+async function resultsOf(field: Field) {
+  const asked = makeContext(field.folder, field.env);
+  const exitCode = await results({ force: false, safeCsv: false, flags: {} }, asked.context);
+  return { exitCode, said: asked.said(), lines: asked.out().split("\n").length - 1 };
+}
+
+it("names a run of which something has no line, until it is decided and sent", async () => {
+  const field = await openField();
+  await field.write("events.csv", "eventId,currency\nspring,EUR\nautumn,EUR\nwinter,EUR\n");
+  field.setFaults({ on: { request: 2 }, fault: "drop", when: "after" });
+  const { summary } = await field.stream(["events.csv"], { flags: { retries: 0, chunkSize: "1" } });
+  const run = summary?.run ?? "";
+  const stopped = await resultsOf(field);
+  expect(stopped).toMatchObject({ exitCode: 0, lines: 1 });
+  expect(stopped.said).toContain(
+    `Run ${run} is not finished, and what is open of it has no line: 1 in doubt, 1 not sent. Look: tickets status ${run}`,
+  );
+
+  const decided = makeContext(field.folder, field.env);
+  await settle(settleOptions(run, "sent"), decided.context);
+  expect((await resultsOf(field)).said).toContain("has no line: 1 not sent.");
+  await field.stream(["events.csv"]);
+  expect(await resultsOf(field)).toEqual({ exitCode: 0, said: "", lines: 3 });
+});
