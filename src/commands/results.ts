@@ -48,10 +48,12 @@ async function writePromises(options: ResultsOptions, context: Context): Promise
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");
   const to = options.output === undefined || options.output === "-" ? stdout : options.output;
-  const { lines, path, undecided } = await writeResults(core, { ...options, settings, to });
+  const { lines, path, undecided, problem } = await writeResults(core, { ...options, settings, to });
   if (path !== undefined) reporter.info(`${count(lines, "line")} written to ${displayPath(path, cwd)}.`);
   for (const run of undecided) reporter.warn(describeUndecided(run, settings.environment));
-  return EXIT_CODES.ok;
+  if (problem === undefined) return EXIT_CODES.ok;
+  reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
+  return EXIT_CODES.usage;
 }
 
 /** `Run 4ba62e61 is not finished, and what is open of it has no line: 10 in doubt, 20 not sent. …` */

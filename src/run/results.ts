@@ -8,13 +8,16 @@ import { pipeline } from "node:stream/promises";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
+import { runListPath } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfRun } from "../ledger/outcomes.ts";
+import { readRunList } from "../ledger/run-list.ts";
 import { countRun, findRun, isUndecided, listRuns, type RunCounts } from "../ledger/runs.ts";
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
+import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { labelOf } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
 import type { Settings } from "./settings.ts";
@@ -36,6 +39,8 @@ export interface WrittenResults {
   readonly path: string | undefined;
   /** Runs of which something was undecided when the writing began: it has no line. */
   readonly undecided: readonly UndecidedRun[];
+  /** Why the ledger does not know everything that was sent, where that is about what was asked for. */
+  readonly problem: Failure | undefined;
 }
 
 export interface UndecidedRun extends Pick<RunCounts, "inDoubt" | "refused" | "notSent"> {
@@ -46,8 +51,13 @@ export interface UndecidedRun extends Pick<RunCounts, "inDoubt" | "refused" | "n
 export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
   const { settings, run: name, to, force, safeCsv } = options;
   const { environment } = settings;
+  const list = readRunList(runListPath(environment.ledgerPath));
   using ledger = openLedgerToRead(environment);
   if (ledger === undefined) throw noLedger(environment, cwd);
+  const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger).filter(
+    ({ run }) => name === undefined || run === name,
+  );
+  const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, cwd);
   const runs = name === undefined ? listRuns(ledger).toReversed() : [findRun(ledger, name) ?? []].flat();
   if (name !== undefined && runs.length === 0) throw unknownRun(name, environment);
   // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
@@ -69,7 +79,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   };
   if (typeof to !== "string") {
     await pipeline(Readable.from(lines()), to, { end: false });
-    return { lines: written, path: undefined, undecided };
+    return { lines: written, path: undefined, undecided, problem };
   }
   const path = resolve(cwd, to);
   if (existsSync(path) && !force)
@@ -77,7 +87,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
       hint: "Name another file, or replace it with --force.",
     });
   await writeFileWhole(path, lines());
-  return { lines: written, path, undecided };
+  return { lines: written, path, undecided, problem };
 }
 
 export const noLedger = ({ name, ledgerPath }: Environment, cwd: string): Failure =>

@@ -1,5 +1,7 @@
 /** What `tickets results` says beside the promises that it writes. */
 
+import { copyFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { results } from "../../../src/commands/results.ts";
 import { settle } from "../../../src/commands/settle.ts";
@@ -28,4 +30,19 @@ it("names a run of which something has no line, until it is decided and sent", a
   expect((await resultsOf(field)).said).toContain("has no line: 1 not sent.");
   await field.stream(["events.csv"]);
   expect(await resultsOf(field)).toEqual({ exitCode: 0, said: "", lines: 3 });
+});
+
+it("writes what a ledger of an older copy knows, names the run that it lacks, and ends with 2", async () => {
+  const field = await openField();
+  const ledger = join(field.folder, "state/local/ledger.db");
+  await field.write("events.csv", "eventId,currency\nspring,EUR\n");
+  await field.stream(["events.csv"]);
+  await copyFile(ledger, `${ledger}.old`);
+  await field.write("events.csv", "eventId,currency\nspring,EUR\nautumn,EUR\n");
+  const { summary } = await field.stream(["events.csv"]);
+  for (const end of ["", "-wal", "-shm"]) await rm(`${ledger}${end}`, { force: true });
+  await copyFile(`${ledger}.old`, ledger);
+  const { exitCode, lines, said } = await resultsOf(field);
+  expect({ exitCode, lines }).toEqual({ exitCode: 2, lines: 1 });
+  expect(said).toContain(`it does not know everything that was sent from here: run ${summary?.run}`);
 });
