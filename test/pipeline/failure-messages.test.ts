@@ -163,7 +163,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
     said: [
       "local did not accept the key (HTTP 403). The key came from environment variable TICKETS_LOCAL_API_KEY. Nothing of chunk 1 or after it was sent.",
       "3 actions: 3 not sent.",
-      "Mend the key, then: tickets resume RUN --env local",
+      "Mend that, then: tickets resume RUN --env local",
     ],
   },
   "not reachable": {
