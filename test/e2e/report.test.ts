@@ -69,7 +69,11 @@ async function expectGood(browser: Browser, file: string): Promise<string> {
     const isCut = await page.evaluate(
       "[...document.querySelectorAll('.group .scroll')].some((each) => each.scrollWidth > each.clientWidth)",
     );
-    expect({ ...form, heard, isTooWide, isCut }).toEqual({ ...form, heard: [], isTooWide: false, isCut: false });
+    const cutLabels = await page.evaluate(
+      "[...document.querySelectorAll('.chart text')].filter((text) => text.checkVisibility() && text.getBBox().x < 0).length",
+    );
+    const seen = { ...form, heard, isTooWide, isCut, cutLabels };
+    expect(seen).toEqual({ ...form, heard: [], isTooWide: false, isCut: false, cutLabels: 0 });
     expect(await page.locator("svg[role=img]:visible").count()).toBe(2);
     text = await page.locator("body").innerText();
     await page.close();
@@ -99,6 +103,8 @@ test("a browser shows the report of a bad day", { tags: ["long"] }, async () => 
   field.setFaults(
     { on: { request: 2 }, fault: "status", status: 429, retryAfter: 1 },
     { on: { request: 3 }, fault: "failure-items", items: { count: 4 } },
+    // More than a second, since its figure is the longest beside a picture.
+    { on: { request: 1 }, fault: "latency", ms: 1100 },
     { on: { request: 4 }, fault: "drop", when: "after" },
   );
   const flags = { retries: 2, chunkSize: "100" };

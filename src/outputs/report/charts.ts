@@ -13,7 +13,9 @@ type Form = keyof typeof WIDTHS;
 const FORMS = ["wide", "narrow"] as const satisfies readonly Form[];
 
 const HEIGHT = 170;
-const MARGIN = { top: 12, right: 10, bottom: 26, left: 52 };
+const MARGIN = { top: 12, right: 10, bottom: 26 };
+/** Of a character beside the axis, at most, and of what stands between it and the axis. */
+const [CHARACTER_WIDTH, LABEL_GAP] = [7.5, 6];
 
 const TONES: Readonly<Record<RequestEnd, string>> = { answered: "good", "not taken": "warning", unknown: "doubt" };
 
@@ -92,20 +94,21 @@ function forms(id: string, title: string, said: string, draw: (plot: Plot) => Ht
 }
 
 function drawAxes(width: number, { busyMs, highest, unitOf }: Axes, draw: (plot: Plot) => Html): Html {
-  const [left, right, bottom] = [MARGIN.left, width - MARGIN.right, HEIGHT - MARGIN.bottom];
+  const [right, bottom] = [width - MARGIN.right, HEIGHT - MARGIN.bottom];
   const [across, upward] = [timeUnit(busyMs), unitOf(highest)];
-  const x = scaleLinear([0, Math.max(1, busyMs)], [left, right]);
   const y = scaleLinear([0, Math.max(1, highest)], [bottom, MARGIN.top]).nice(4);
-  const xTicks = scaleLinear([0, Math.max(1, busyMs) / across.per], [left, right]);
   const yTicks = scaleLinear(
     y.domain().map((value) => value / upward.per),
     [bottom, MARGIN.top],
   );
   const upTicks = yTicks.ticks(4);
+  const labels = upTicks.map((tick, at) => `${tickText(tick)}${at === upTicks.length - 1 ? upward.unit : ""}`);
+  const left = round(LABEL_GAP + CHARACTER_WIDTH * Math.max(...labels.map((label) => label.length)));
+  const x = scaleLinear([0, Math.max(1, busyMs)], [left, right]);
+  const xTicks = scaleLinear([0, Math.max(1, busyMs) / across.per], [left, right]);
   const lines = upTicks.map((tick, at) => {
     const place = round(yTicks(tick));
-    const unit = at === upTicks.length - 1 ? upward.unit : "";
-    return html`<line x1="${left}" x2="${right}" y1="${place}" y2="${place}" class="grid"/><text x="${left - 6}" y="${place + 4}" text-anchor="end">${tickText(tick)}${unit}</text>`;
+    return html`<line x1="${left}" x2="${right}" y1="${place}" y2="${place}" class="grid"/><text x="${left - LABEL_GAP}" y="${place + 4}" text-anchor="end">${labels[at] ?? ""}</text>`;
   });
   const acrossTicks = xTicks.ticks(width > 500 ? 8 : 4);
   const times = acrossTicks.map((tick, at) => {
