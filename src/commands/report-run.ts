@@ -45,23 +45,30 @@ function actionSection(byAction: RunFigures["byAction"], byEvent: EventCounts): 
       tone: OUTCOME_TONES[outcome] ?? "plain",
     })),
   }));
-  const { first, others, unnamed } = byEvent;
-  const ofEvent = (name: string, value: number, tone: Tone = "known") => ({
-    name,
-    parts: [{ name: "actions", value, tone }],
-  });
-  const events = [
-    ...first.map(({ eventId, actions }) => ofEvent(cleanText(eventId), actions)),
-    ...(others.events === 0 ? [] : [ofEvent(`${count(others.events, "other event")}`, others.actions, "plain")]),
-    ...(unnamed === 0 ? [] : [ofEvent("no event named", unnamed, "plain")]),
-  ];
   return {
     id: "actions",
     title: "Actions",
-    blocks: [
-      { kind: "bars", title: "Actions that have an outcome, by kind", bars: kinds },
-      { kind: "bars", title: "The same by event", bars: events },
-    ],
+    blocks: [{ kind: "bars", title: "Actions that have an outcome, by kind", bars: kinds }, eventBlock(byEvent)],
+  };
+}
+
+/** The events with the most actions, to their own scale: what all others have together would make slivers of them. */
+function eventBlock({ first, others, unnamed }: EventCounts): Block {
+  if (first.length === 0) return { kind: "text", text: "None of them names an event." };
+  const bars = first.map(({ eventId, actions }) => ({
+    name: cleanText(eventId),
+    parts: [{ name: "actions", value: actions, tone: "known" as const }],
+  }));
+  const otherOnes =
+    others.events === 0 ? [] : [`${count(others.actions, "action")} of ${count(others.events, "other event")}`];
+  const unnamedOnes =
+    unnamed === 0 ? [] : [`${count(unnamed, "action")} that ${unnamed === 1 ? "names" : "name"} no event`];
+  const rest = [...otherOnes, ...unnamedOnes];
+  return {
+    kind: "bars",
+    title: otherOnes.length === 0 ? "The same by event" : `The same by event: the ${bars.length} with the most`,
+    bars,
+    more: rest.length === 0 ? undefined : `Beside these: ${rest.join("; ")}.`,
   };
 }
 

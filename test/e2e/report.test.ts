@@ -55,7 +55,7 @@ async function scan(browser: Browser, address: string, form: (typeof FORMS)[numb
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
 }
 
-/** The report in every form: quiet, not wider than the page, no column of a group out of sight, with both pictures, and readable by all. */
+/** The report in every form: quiet, not wider than the page, no column of a group or of the inputs out of sight, with both pictures, and readable by all. */
 async function expectGood(browser: Browser, file: string): Promise<string> {
   expect(statSync(file).size).toBeLessThan(400_000);
   const address = `file://${file}`;
@@ -67,7 +67,7 @@ async function expectGood(browser: Browser, file: string): Promise<string> {
     await page.goto(address);
     const isTooWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
     const isCut = await page.evaluate(
-      "[...document.querySelectorAll('.group .scroll')].some((each) => each.scrollWidth > each.clientWidth)",
+      "[...document.querySelectorAll('.group .scroll, [aria-labelledby=inputs] .scroll')].some((each) => each.scrollWidth > each.clientWidth)",
     );
     const cutLabels = await page.evaluate(
       "[...document.querySelectorAll('.chart text')].filter((text) => text.checkVisibility() && text.getBBox().x < 0).length",
@@ -92,6 +92,7 @@ test("a browser shows the report of a good night", { tags: ["long"] }, async () 
   expect(text).toContain("Finished: everything that was new is accepted.");
   expect(text).toMatch(/accepted\s+12,040\s+100 %/);
   expect(text).toContain("241 requests");
+  expect(text).toMatch(/Beside these: [\d,]+ actions of 28 other events\./);
 });
 
 test("a browser shows the report of a bad day", { tags: ["long"] }, async () => {

@@ -108,10 +108,12 @@ function tableOf({ caption, columns, rows, more }: Table): Html {
     });
     return html`<tr>${cells}</tr>`;
   });
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>${more === undefined ? NOTHING : html`<p class="more">${more}</p>`}`;
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>${moreOf(more)}`;
 }
 
-function barsOf({ title, bars }: Bars): Html {
+const moreOf = (more: string | undefined): Html => (more === undefined ? NOTHING : html`<p class="more">${more}</p>`);
+
+function barsOf({ title, bars, more }: Bars): Html {
   const sum = (parts: Bars["bars"][number]["parts"]): number => parts.reduce((all, { value }) => all + value, 0);
   const longest = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   const tones = new Map(
@@ -126,7 +128,7 @@ function barsOf({ title, bars }: Bars): Html {
     tones.size > 1
       ? html`<ul class="legend">${[...tones].map(([name, tone]) => html`<li>${swatch(tone)} ${name}</li>`)}</ul>`
       : NOTHING;
-  return html`<table class="bars"><caption>${title}</caption><thead><tr><th scope="col">name</th><th scope="col">amount</th><th scope="col" class="n">actions</th></tr></thead><tbody>${rows}</tbody></table>${legend}`;
+  return html`<table class="bars"><caption>${title}</caption><thead><tr><th scope="col">name</th><th scope="col">amount</th><th scope="col" class="n">actions</th></tr></thead><tbody>${rows}</tbody></table>${moreOf(more)}${legend}`;
 }
 
 function groupOf({ tone, title, amount, blocks }: Group, id: string): Html {

@@ -78,6 +78,8 @@ export interface Bars {
   readonly kind: "bars";
   readonly title: string;
   readonly bars: readonly { readonly name: string; readonly parts: readonly Part[] }[];
+  /** What has no bar, and so no part in their scale. */
+  readonly more?: string | undefined;
 }
 
 /** Something with a heading of its own, open to be read. */

@@ -68,8 +68,8 @@ main,header,footer{padding-left:1rem;padding-right:1rem}
 .bars th{width:7rem}.bars .n,.bars th.n{width:4.5rem}
 th,td{padding-right:.5rem}
 table{font-size:.875rem}
-.scroll th,.scroll td{max-width:15rem}
-.scroll td:not(.n){min-width:8rem}
+.scroll :is(th,td){max-width:15rem}
+.scroll tbody :is(th,td):not(.n){min-width:6rem;overflow-wrap:anywhere}
 .group .scroll thead{position:absolute;clip-path:inset(50%)}
 .group .scroll tbody tr{display:flex;flex-wrap:wrap;gap:0 .75rem;padding:.3rem 0;border-bottom:1px solid var(--line)}
 .group .scroll tbody :is(th,td){border:0;padding:0;min-width:0;max-width:100%;overflow-wrap:anywhere}
@@ -83,6 +83,7 @@ main,header,footer{max-width:none;padding:0}
 nav{display:none}
 h2,h3,caption,figcaption{break-after:avoid}
 .group,.count,figure,tr,.verdict{break-inside:avoid}
+.group{box-decoration-break:clone;-webkit-box-decoration-break:clone}
 .count,.verdict{border:1px solid var(--line)}
 svg{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .scroll{overflow:visible}

@@ -112,6 +112,25 @@ describe("the report of a stream", () => {
     expect(page).not.toContain("anna.schmidt");
   });
 
+  it("draws the events with the most actions to their own scale, and says what the others have", async () => {
+    const field = await openNight();
+    const numbers = Array.from({ length: 30 }, (_, at) => at + 1);
+    const events = numbers.map((at) => `e-${at},Gala ${at},EUR,https://shop.example/,1777658400\n`);
+    await field.write("events.csv", EVENTS + events.join(""));
+    await field.write("scans.csv", "ticketId\nT-1\nT-2\n");
+    await field.stream([...FILES, "scans.csv"], { report: "report.html" });
+    const page = await field.read("report.html");
+    const chart = /The same by event: the 12 with the most[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";
+    const widths = [...chart.matchAll(/<rect x="0" y="0" width="([\d.]+)"/g)].map(([, width]) => Number(width));
+    expect(widths).toEqual([1000, ...Array.from({ length: 11 }, () => 47.6)]);
+    expect(textOf(page)).toContain("Beside these: 19 actions of 19 other events; 2 actions that name no event.");
+    expect(textOf(page)).toContain("spring 21");
+
+    await field.write("scans.csv", "ticketId\nT-3\n");
+    await field.stream(["scans.csv"], { report: "report.html" });
+    expect(textOf(await field.read("report.html"))).toContain("None of them names an event.");
+  });
+
   it("says of a bad day what was invalid, rejected and doubted, and which commands decide", async () => {
     const field = await openNight();
     await field.write("sales.csv", sales(20) + sale(21, '"12,50"') + sale(22, "<b>\u202eodd"));

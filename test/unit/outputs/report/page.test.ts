@@ -25,7 +25,12 @@ function reportOf(text: string): Report {
       rows: [[text, text]],
       more: text,
     },
-    { kind: "bars", title: text, bars: [{ name: text, parts: [...parts, { name: "other", value: 1, tone: "bad" }] }] },
+    {
+      kind: "bars",
+      title: text,
+      bars: [{ name: text, parts: [...parts, { name: "other", value: 1, tone: "bad" }] }],
+      more: text,
+    },
     { kind: "times", times },
   ];
   return {
