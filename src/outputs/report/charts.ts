@@ -15,7 +15,7 @@ const FORMS = ["wide", "narrow"] as const satisfies readonly Form[];
 const HEIGHT = 170;
 const MARGIN = { top: 12, right: 10, bottom: 26 };
 /** Of a character beside the axis, at most, and of what stands between it and the axis. */
-const [CHARACTER_WIDTH, LABEL_GAP] = [7.5, 6];
+const [CHARACTER_WIDTH, LABEL_GAP] = [8, 6];
 
 const TONES: Readonly<Record<RequestEnd, string>> = { answered: "good", "not taken": "warning", unknown: "doubt" };
 
