@@ -6,7 +6,8 @@ import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { durationText } from "../outputs/report/figures.ts";
 import type { Block, Command, Group, Section, Table, Tone } from "../outputs/report/report.ts";
-import type { EventCounts, Question, Rejections, RunFigures } from "../run/report-figures.ts";
+import type { EventCounts } from "../run/event-counts.ts";
+import type { Question, Rejections, RunFigures } from "../run/report-figures.ts";
 import type { PlacedAction } from "../run/run-details.ts";
 import { actionRange, chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
@@ -48,12 +49,15 @@ function actionSection(byAction: RunFigures["byAction"], byEvent: EventCounts): 
   return {
     id: "actions",
     title: "Actions",
-    blocks: [{ kind: "bars", title: "Actions that have an outcome, by kind", bars: kinds }, eventBlock(byEvent)],
+    blocks: [
+      { kind: "bars", title: "Actions that have an outcome, by kind", bars: kinds },
+      eventBlock("The same by event", byEvent),
+    ],
   };
 }
 
 /** The events with the most actions, to their own scale: what all others have together would make slivers of them. */
-function eventBlock({ first, others, unnamed }: EventCounts): Block {
+export function eventBlock(title: string, { first, others, unnamed }: EventCounts): Block {
   if (first.length === 0) return { kind: "text", text: "None of them names an event." };
   const bars = first.map(({ eventId, actions }) => ({
     name: cleanText(eventId),
@@ -66,7 +70,7 @@ function eventBlock({ first, others, unnamed }: EventCounts): Block {
   const rest = [...otherOnes, ...unnamedOnes];
   return {
     kind: "bars",
-    title: otherOnes.length === 0 ? "The same by event" : `The same by event: the ${bars.length} with the most`,
+    title: otherOnes.length === 0 ? title : `${title}: the ${bars.length} with the most`,
     bars,
     more: rest.length === 0 ? undefined : `Beside these: ${rest.join("; ")}.`,
   };

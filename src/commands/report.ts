@@ -6,16 +6,17 @@ import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
 import { durationText } from "../outputs/report/figures.ts";
-import type { Command, Count, Message, Part, Report, Section, Table, Tone } from "../outputs/report/report.ts";
+import type { Block, Command, Count, Message, Part, Report, Section, Table, Tone } from "../outputs/report/report.ts";
 import { lanesOf, type Manifest } from "../plan/files/manifest.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
+import type { EventCounts } from "../run/event-counts.ts";
 import { type RunFigures, runFigures } from "../run/report-figures.ts";
 import type { Summary } from "../run/summary.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding } from "./input-words.ts";
 import type { Noted } from "./report-notes.ts";
 import { problemSections } from "./report-problems.ts";
-import { runSections } from "./report-run.ts";
+import { eventBlock, runSections } from "./report-run.ts";
 import { NEXT, tellStop } from "./run-end.ts";
 import { actionParts, describeActions, describeNotSent, rowParts, type SmallerParts } from "./summary.ts";
 import { describeBytes } from "./words.ts";
@@ -66,7 +67,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
       ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
       ...(ofRun?.toDecide ?? []),
       ...(checked === undefined ? [] : problemSections(checked, context)),
-      ...(ofRun?.came ?? (checked === undefined ? [] : checkedActions(checked.plan))),
+      ...(ofRun?.came ?? (checked === undefined ? [] : checkedActions(checked.plan, noted.byEvent))),
       ...(noted.said.length === 0 ? [] : [saidSection(noted)]),
       ...inputSections(checked?.plan ?? noted.end?.manifest, noted),
       factSection(about),
@@ -131,15 +132,18 @@ function countedProblems({ problems, inputs, options }: Manifest, environment: E
 }
 
 /** Actions of an input of which nothing was sent. */
-function checkedActions({ byAction }: PlanResult): readonly Section[] {
+function checkedActions({ byAction, actions }: PlanResult, byEvent: EventCounts | undefined): readonly Section[] {
   const bars = Object.entries(byAction).map(([name, value]) => ({
     name,
     parts: [{ name: "actions", value, tone: "known" as const }],
   }));
   if (bars.length === 0) return [];
-  return [
-    { id: "actions", title: "Actions", blocks: [{ kind: "bars", title: "Actions of the valid rows, by kind", bars }] },
+  const title = actions.planned === actions.total ? "The same by event" : "Those that would be sent, by event";
+  const blocks: readonly Block[] = [
+    { kind: "bars", title: "Actions of the valid rows, by kind", bars },
+    ...(byEvent === undefined || actions.planned === 0 ? [] : [eventBlock(title, byEvent)]),
   ];
+  return [{ id: "actions", title: "Actions", blocks }];
 }
 
 /** What an exit code says, in short (docs/cli.md, Exit codes). */

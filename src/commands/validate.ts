@@ -28,7 +28,8 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
   const { reporter, verbose } = context;
   const core = runContextOf(context);
   context.trace.files = options.files;
-  const checked = await validateInput(core, { ...options, settings: await loadSettingsToCheck(core, options) });
+  const settings = await loadSettingsToCheck(core, options);
+  const checked = await validateInput(core, { ...options, settings, countsEvents: options.report !== undefined });
   traceChecked(context.trace, checked);
   context.notes?.checkedAlone(checked);
   const { plan, problems } = checked;

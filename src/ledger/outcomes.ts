@@ -253,13 +253,16 @@ export function* rejectionsOf(
 /** As a planner writes it: in a text, no quote stands bare, so that only a key can look like this. */
 const PLAIN_EVENT = /[{,]"eventId":"([^"\\]*)"/;
 
+/** @param data JSON text of an action's data, as the planner writes it. */
+export const eventOf = (data: string): string | undefined => PLAIN_EVENT.exec(data)?.[1] ?? fieldsOf(data).eventId;
+
 /** How many actions of a run that have an outcome name which event. */
 export function countByEvent(ledger: Ledger, runNo: number): ReadonlyMap<string | undefined, number> {
   const counts = new Map<string | undefined, number>();
   for (const block of blocksWithin(ledger, runNo))
     for (let at = 0; at < block.count; at += 1) {
       const { data } = block.sentAt(at);
-      const eventId = PLAIN_EVENT.exec(data)?.[1] ?? fieldsOf(data).eventId;
+      const eventId = eventOf(data);
       counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
     }
   return counts;

@@ -12,6 +12,7 @@ import type { Outcome } from "../ledger/states.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
 import { type SendingTimes, sendingTimes } from "../outputs/report/sending-times.ts";
 import { openPlan, type Plan } from "../plan/files/plan.ts";
+import { type EventCounts, eventCounts } from "./event-counts.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { planDirectory } from "./places.ts";
 import { type PlacedAction, placedActions } from "./run-details.ts";
@@ -28,15 +29,6 @@ export interface RunFigures extends RunStatus {
   readonly questionCount: number;
   readonly settlements: readonly NotedSettlement[];
   readonly commands: readonly CommandOnRun[];
-}
-
-/** Actions that have an outcome, by the event that they name. */
-export interface EventCounts {
-  /** Those with the most, the largest first. */
-  readonly first: readonly { readonly eventId: string; readonly actions: number }[];
-  readonly others: { readonly events: number; readonly actions: number };
-  /** They name a ticket or an nftId only. */
-  readonly unnamed: number;
 }
 
 /** What the service said of rejected actions, by its words. */
@@ -68,7 +60,7 @@ export interface Question {
   readonly first: readonly PlacedAction[];
 }
 
-const MOST = { events: 12, rejectionGroups: 20, examples: 5, questions: 10, actionsOfQuestion: 10 } as const;
+const MOST = { rejectionGroups: 20, examples: 5, questions: 10, actionsOfQuestion: 10 } as const;
 
 /** Different words that are told apart; what comes after so many is only counted. */
 const WORDS_KNOWN = 2000;
@@ -92,19 +84,6 @@ export async function runFigures(environment: Environment, run: string): Promise
     questionCount: questions.length,
     settlements: settlementsOf(ledger, runNo),
     commands: commandsOnRun(ledger, run),
-  };
-}
-
-/** @param counts by event; under undefined, of what names none. */
-function eventCounts(counts: ReadonlyMap<string | undefined, number>): EventCounts {
-  const named = [...counts]
-    .flatMap(([eventId, actions]) => (eventId === undefined ? [] : [{ eventId, actions }]))
-    .toSorted((one, other) => other.actions - one.actions || (one.eventId < other.eventId ? -1 : 1));
-  const others = named.slice(MOST.events);
-  return {
-    first: named.slice(0, MOST.events),
-    others: { events: others.length, actions: others.reduce((sum, { actions }) => sum + actions, 0) },
-    unnamed: counts.get(undefined) ?? 0,
   };
 }
 

@@ -9,6 +9,7 @@ import { pendingIdentities } from "../plan/identity/pending-deeds.ts";
 import { type CheckOptions, checkInput, type InputOptions } from "./check-input.ts";
 import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
+import { countPlanned, type EventCounts } from "./event-counts.ts";
 import { openLedgerToPlan } from "./ledger-to-read.ts";
 import type { OnRow } from "./mappers.ts";
 import { planDirectory } from "./places.ts";
@@ -71,9 +72,21 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
   return await planAside(context, { ...input, ...fixed, config, environment, ledger });
 }
 
+export interface ValidateSettings extends PlanSettings {
+  /** Whether actions are counted by event, which reads all of them once more. */
+  readonly countsEvents?: boolean;
+}
+
+export interface ValidatedInput extends CheckedInput {
+  /** Of the actions that would be sent; undefined where that was not asked for, or nothing may be sent. */
+  readonly byEvent: EventCounts | undefined;
+}
+
 /** The same without the plan: rows and actions counted, and every problem. */
-export async function validate(context: RunContext, options: PlanSettings): Promise<CheckedInput> {
+export async function validate(context: RunContext, options: ValidateSettings): Promise<ValidatedInput> {
   await using planned = await plan(context, options);
-  const { files, plan: result, problems } = planned;
-  return { files, plan: result, problems };
+  const { files, plan: result, problems, actions } = planned;
+  const isCounted = options.countsEvents === true && result.manifest !== undefined;
+  const byEvent = isCounted ? await countPlanned(actions) : undefined;
+  return { files, plan: result, problems, byEvent };
 }

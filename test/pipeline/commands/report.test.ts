@@ -351,6 +351,16 @@ describe("the report of a check", () => {
     expect(countsOf(page).rows).toEqual({ all: 33, mapped: 3, invalid: 30 });
   });
 
+  it("counts the actions of a valid input by kind and by event", async () => {
+    const field = await openNight();
+    await field.write("sales.csv", sales(3));
+    const { exitCode, page } = await validated(field, FILES);
+    expect(exitCode).toBe(0);
+    expect(textOf(page)).toMatch(
+      /by kind name amount actions .*newEvent .*1 .*soldTicket .*3 .*The same by event .* 4 /,
+    );
+  });
+
   it("stays small for every rule at once", async () => {
     const field = await openNight();
     const files = (await readdir(BAD)).filter(
