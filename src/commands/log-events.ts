@@ -78,7 +78,10 @@ export const LOG_EVENTS = {
     fields: ["chunk", "lane", "attempt", "actions"],
   },
   "chunk.settled": { when: "the answer decided about a chunk", fields: ["chunk", "lane", "counts"] },
-  wait: { when: "a chunk was certainly not taken, and is tried again", fields: ["chunk", "lane", "waitMs", "detail"] },
+  wait: {
+    when: "a chunk was certainly not taken, or a question about a promise not answered, and is tried again",
+    fields: ["chunk", "lane", "waitMs", "detail"],
+  },
   progress: { when: "every half minute of work", fields: ["doing", "done", "total"] },
   doubt: {
     when: "a chunk is in doubt, or a run has doubts: a person decides",

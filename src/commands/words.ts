@@ -105,6 +105,14 @@ const WORDS: Words = {
       ...{ event: "wait", chunk, lane, waitMs: Math.round(waitMs), detail: why },
     });
   },
+  // The first wait is said without a terminal too, where minutes of waiting would look like a standstill.
+  "question waits": ({ detail, waitMs, isFirst }, { reporter }) => {
+    const why = cleanText(detail, 200);
+    const say = isFirst ? reporter.info : reporter.detail;
+    say(`No answer about a promise: ${why}; trying again in ${seconds(waitMs)}`, {
+      ...{ event: "wait", waitMs: Math.round(waitMs), detail: why },
+    });
+  },
   "answers without status": (_, { reporter }) =>
     reporter.warn(
       'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',

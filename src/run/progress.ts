@@ -98,6 +98,8 @@ export type RunEvent =
       readonly rejected: number;
     }
   | ({ readonly kind: "chunk waits"; readonly chunk: ChunkRecord } & Wait)
+  /** A question about promises was not answered. `isFirst`: of this round of questions. */
+  | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
   | { readonly kind: "answers without status" }
   | { readonly kind: "runs are lost"; readonly problem: Failure }
   /** A promises file that should fill in what the ledger lacks. */

@@ -27,6 +27,7 @@ import { type AskStop, askStatuses } from "../sending/ask-statuses.ts";
 import { pause } from "../sending/pause.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import type { Wait } from "./progress.ts";
 import { unknownRun } from "./resume.ts";
 import { lockLedger, tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
@@ -243,8 +244,8 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
   const counts = countAll(ledger, runs);
   const total = counts.promises - counts.final;
   const notes = openNotes(ledger);
-  let [answers, unread, detail] = [0, 0, ""];
-  const tell = (waiting?: { readonly detail: string; readonly waitMs: number }): void =>
+  let [answers, unread, detail, hasWaited] = [0, 0, "", false];
+  const tell = (waiting?: Wait): void =>
     context.progress.advanced({
       ...{ doing: "asking about", done: answers, total, unit: "promise" },
       ...(waiting && { waiting }),
@@ -272,7 +273,11 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
           }
           tell();
         },
-        waiting: (why, waitMs) => tell({ detail: why, waitMs }),
+        waiting(why, waitMs) {
+          context.progress.happened({ kind: "question waits", detail: why, waitMs, isFirst: !hasWaited });
+          hasWaited = true;
+          tell({ detail: why, waitMs });
+        },
       },
       openPromises(ledger, runs),
     );

@@ -30,6 +30,9 @@ export function readStatus(exchange: Exchange, actionPromise: string): StatusRea
   const detail = `HTTP ${status}`;
   if (status === 401 || status === 403) return { kind: "not let in", detail, body: shownOf(exchange) };
   if (status === 404 || status === 410) return { kind: "status", status: NOT_FOUND };
+  // Asking again would not help: a service that does not do this says so at once.
+  if (status === 501)
+    return { kind: "refused", detail: `${detail}, not implemented by the service`, body: shownOf(exchange) };
   if (status === 408 || status === 425 || status === 429 || status >= 500)
     return { kind: "later", detail, headers, reached: true };
   if (status < 200 || status >= 300) {

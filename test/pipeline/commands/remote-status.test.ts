@@ -12,6 +12,7 @@ import { loadSettings } from "../../../src/run/settings.ts";
 import type { PromiseStatus } from "../../../src/sandbox/view.ts";
 import { type Field, makeContext, openField } from "../../support/context.ts";
 import { makeOlder } from "../../support/older-ledger.ts";
+import { startService } from "../../support/service.ts";
 
 const SALES = `action,eventId,currency,ticketId,userId,price
 newEvent,E,EUR,,,
@@ -195,6 +196,43 @@ Set it in the config, with the path that the service's documentation gives: envi
     expect(gone.said).toMatch(
       /^Could not reach http:\/\/127\.0\.0\.1:\d+ after 1 attempt \(ECONNREFUSED.*\)\. 0 of 3 promises are final\. What was answered is kept\.\nLater, the same command asks about the rest\.$/,
     );
+  });
+
+  /** A field whose sales went to a service that answers every question with this status. */
+  async function answeredBy(status: number) {
+    const service = await startService();
+    const env = { TICKETS_LOCAL_BASE_URL: service.baseUrl, TICKETS_LOCAL_API_KEY: service.key };
+    const field = await openField("statusPath: /actions/{actionPromise}");
+    await field.write("sales.csv", SALES);
+    expect((await field.stream(["sales.csv"], {}, { env })).exitCode).toBe(0);
+    const answer = { status, body: "", headers: { "Retry-After": "0" } };
+    service.behave({ answer: ({ method }) => (method === "GET" ? answer : undefined) });
+    return { field, env };
+  }
+
+  test("a service that does not do this is asked no more", async () => {
+    const { field, env } = await answeredBy(501);
+    const { exitCode, said } = await ask(field, { flags: { retries: 8 } }, env);
+    expect([exitCode, said]).toEqual([
+      9,
+      "local refused to tell the status of a promise: HTTP 501, not implemented by the service. Is statusPath (/actions/{actionPromise}) right? The answer was: (empty). 0 of 3 promises are final. What was answered is kept.",
+    ]);
+  });
+
+  test("that it waits is said once, without a terminal and --verbose too", async () => {
+    const { field, env } = await answeredBy(503);
+    const { context } = makeContext(field.folder, { ...field.env, ...env });
+    const [infos, details]: [string[], string[]] = [[], []];
+    const reporter = {
+      ...context.reporter,
+      info: (text: string) => void infos.push(text),
+      detail: (text: string) => void details.push(text),
+    };
+    const call = { run: undefined, watch: false, json: false, flags: { retries: 2 } };
+    expect(await command(call, { ...context, reporter })).toBe(7);
+    const waits = "No answer about a promise: HTTP 503; trying again in 0.0 s";
+    expect(infos).toEqual([waits]);
+    expect(new Set(details)).toEqual(new Set([waits]));
   });
 
   test("without a ledger there is nothing to ask", async () => {

@@ -72,6 +72,7 @@ describe("the answer about a promise", () => {
     [408, "later"],
     [429, "later"],
     [500, "later"],
+    [501, "refused"],
     [503, "later"],
   ])("HTTP %i is %s", (status, kind) => {
     expect(readStatus(answer(status, "{}"), PROMISE).kind).toBe(kind);
