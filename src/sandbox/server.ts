@@ -5,7 +5,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import type { MetadataAttribute } from "../actions/fields.ts";
 import { duplicateKey, parseJson } from "../actions/json.ts";
@@ -76,7 +76,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const end = new AbortController();
   const pageToken = randomBytes(24).toString("base64url");
   const context: Context = {
-    ...{ engine, faults, callbacks, maxBodyBytes, signal: end.signal },
+    ...{ engine, faults, callbacks, maxBodyBytes, signal: end.signal, turn: openTurns() },
     ...{ keyDigest: digest(apiKey), pageDigest: digest(pageToken) },
   };
 
@@ -147,6 +147,17 @@ interface Context {
   readonly pageDigest: Buffer;
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
+  /** Waits until a request may be processed, which takes the thread for as long as it lasts. */
+  readonly turn: () => Promise<void>;
+}
+
+/** First come, first served, one in each turn of the event loop: what the page asks for is answered between two of them. */
+function openTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => setImmediate());
+    return last;
+  };
 }
 
 async function handle(context: Context, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -256,6 +267,7 @@ async function stream({ context, request, response }: Visit): Promise<void> {
 
   const { latencyMs, fault, random } = faults.choose({ request: number, bytes, items });
   if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
+  await context.turn();
   const process = (some: readonly unknown[], withhold?: ReadonlySet<number>) =>
     engine.process(some, { onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
   if (fault !== undefined) {

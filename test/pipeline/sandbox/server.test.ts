@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import { type Engine, openEngine } from "../../../src/sandbox/engine.ts";
@@ -162,6 +163,42 @@ describe("a request", () => {
     const answer = await stream(sandbox, body, { headers });
     expect([answer.status, answer.whole]).toEqual([status, true]);
     if (status !== 200) expect(JSON.parse(answer.text)).toHaveProperty("message");
+  });
+
+  test("that come at once are processed in different turns, so that others are answered between them", async () => {
+    const engine = openEngine({ path: ":memory:" });
+    onTestFinished(() => engine.close());
+    const order: string[] = [];
+    const watched: Engine = {
+      ...engine,
+      process(items, options) {
+        order.push("processed");
+        setImmediate(() => order.push("turn"));
+        return engine.process(items, options);
+      },
+    };
+    const sandbox = await start({ engine: watched });
+    const head = (line: string): string => `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: ${sandbox.apiKey}\r\n`;
+    const sockets = await Promise.all(
+      ["E1", "E2", "E3", "E4"].map(async (eventId) => {
+        const socket = connect(sandbox.port, "127.0.0.1", () => socket.write(`${head("GET /control/state")}\r\n`));
+        onTestFinished(() => void socket.destroy());
+        await once(socket, "data");
+        return { socket, body: stringifyJson([newEvent({ eventId })]) };
+      }),
+    );
+    // Over connections that are open, all are there by the time the sandbox looks.
+    for (const { socket, body } of sockets)
+      socket.write(
+        `${head("POST /stream")}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+    const answers = await Promise.all(sockets.map(({ socket }) => once(socket, "data")));
+    for (const [answer] of answers) expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(order.slice(0, 7)).toEqual(
+      Array.from({ length: 4 }, () => ["processed", "turn"])
+        .flat()
+        .slice(0, 7),
+    );
   });
 
   test("to elsewhere is 404, with another method 405", async () => {
