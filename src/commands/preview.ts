@@ -18,7 +18,7 @@ const RIGHT = 42;
 
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
-  { rows, byEvent, events, skipReasons, values }: PreviewDocument,
+  { rows, mapped, byEvent, events, skipReasons, values }: PreviewDocument,
   plan: Pick<PlanResult, "byAction" | "actions" | "repeated" | "rows">,
   verbose: boolean,
 ): string {
@@ -36,6 +36,8 @@ export function describePreview(
         byEvent.map(({ event, actions }) => [event === "" ? "(no event named)" : cleanText(event, 50), actions]),
       ),
     );
+    const leftOut = mapped - Object.values(plan.byAction).reduce((sum, actions) => sum + actions, 0);
+    if (leftOut > 0) lines.push(`  of these, ${number(leftOut)} in rows that are invalid or held: left out`);
   }
   for (const { source, column, values: counted } of values) {
     lines.push(`${cleanText(column, 40)} in ${cleanText(source, 30)}: rows by value`);

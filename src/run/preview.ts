@@ -45,6 +45,9 @@ interface PreviewValue extends Counted {
 
 export interface PreviewDocument {
   readonly rows: readonly PreviewRow[];
+  /** Number of all actions that the mapping gives, also of rows that a check leaves out afterwards. */
+  readonly mapped: number;
+  /** The same by event. */
   readonly byEvent: readonly { readonly event: string; readonly actions: number }[];
   /** Number of all events, of which `byEvent` holds those with most actions. */
   readonly events: number;
@@ -122,6 +125,7 @@ export function createPreview(rowsPerFile: number): Preview {
         [...files].map(([{ file }, { seen }]) => ({ source: file.name, isShort: seen < rowsPerFile })),
         problems,
       ),
+      mapped: [...events.values()].reduce((sum, actions) => sum + actions, 0),
       byEvent: [...events]
         .sort(([, one], [, other]) => other - one)
         .slice(0, MOST_EVENTS)

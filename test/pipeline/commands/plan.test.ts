@@ -37,6 +37,33 @@ async function told(file: string, text: string, config?: string, command = plan)
   );
 }
 
+describe("the counts of a preview", () => {
+  const preview = async (text: string): Promise<string> => {
+    const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
+    onTestFinished(() => rm(cwd, { recursive: true }));
+    await writeFile(join(cwd, "sales.csv"), `action,eventId,currency,ticketId,userId,price\n${text}`);
+    const { context, out } = makeContext(cwd, {});
+    await plan({ files: ["sales.csv"], json: false, flags: {}, preview: 1 }, context);
+    return out().slice(out().indexOf("Actions\n"));
+  };
+  const SALES = "newEvent,E,EUR,,,\nsoldTicket,E,,T1,ann,1\nsoldTicket,E,,T2,bob,2\n";
+
+  test("add up, by action and by event", async () => {
+    expect(await preview(SALES)).toBe(
+      "Actions\n        1  newEvent\n        2  soldTicket\nActions by event\n        3  E\n",
+    );
+  });
+
+  test.each([
+    ["invalid beside another", "soldTicket,E,,T1,cem,3\n"],
+    ["held for another", "soldTicket,E,,T3,cem,-1\nscannedTicket,E,,T3,,\n"],
+  ])("say that one is left out with a row that is %s", async (_name, more) => {
+    expect(await preview(SALES + more)).toBe(
+      `Actions\n        1  newEvent\n        2  soldTicket\nActions by event\n        4  E\n  of these, 1 in rows that are invalid or held: left out\n`,
+    );
+  });
+});
+
 describe("values that no action takes", () => {
   const run = (rows: readonly string[], config = SIMPLE, command = plan) =>
     told("guests.csv", `ID,Status\n${rows.map((status, at) => `t${at},${status}\n`).join("")}`, config, command);
