@@ -16,6 +16,7 @@ import { LostZeros } from "./lost-zeros.ts";
 import { type KnownForms, OtherForms } from "./other-forms.ts";
 import { priceDecimals } from "./price-decimals.ts";
 import { type CrossActionFinding, placeText, quoted, RowFindings } from "./row-findings.ts";
+import { SwappedIds } from "./swapped-ids.ts";
 import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
@@ -98,6 +99,7 @@ export class CrossActionChecks {
   readonly #row: RowFindings;
   readonly #zeros: LostZeros;
   readonly #forms: OtherForms;
+  readonly #swapped: SwappedIds;
   readonly #plainSales: PlainSales;
   /** Kinds of id by which tickets were resold here that may be known by the other kind, too. */
   readonly #resoldBy = new Set<TicketKind>();
@@ -110,7 +112,8 @@ export class CrossActionChecks {
     this.#row = new RowFindings(severityOf);
     this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
     this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
-    this.#plainSales = new PlainSales(knownState, this.#events, this.#tickets, this.#zeros);
+    this.#swapped = new SwappedIds(knownState, this.#row);
+    this.#plainSales = new PlainSales(knownState, this.#events, this.#tickets, this.#zeros, this.#swapped);
   }
 
   /**
@@ -256,6 +259,7 @@ export class CrossActionChecks {
       });
     }
     this.#checkPrice(price, event);
+    if (userId != null) this.#swapped.check(ticketId, userId);
     const status = this.#tickets.status(ticket);
     if (status === "new" || status === "unsold") this.#tickets.setStatus(ticket, "sold");
     this.#tickets.setSoldHere(ticket);

@@ -97,6 +97,12 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
     source: "Unicode Standard Annex #15, canonical equivalence",
     example: '"ticketId":"Mu\\u0308ller-1", where "M\\u00fcller-1" was accepted',
   },
+  "ids-swapped": {
+    severity: "warn",
+    reason:
+      "A sale with the two ids of an accepted one, the other way round, most likely has its columns swapped: every sale that was accepted would look new. Looked for in the first 1000 new sales of an input, and in all once one is found.",
+    example: '"ticketId":"ann","userId":"T-1", where the sale of T-1 to ann was accepted',
+  },
   "event-not-registered": {
     reason:
       "An event is registered before its tickets are. Where it may have been registered elsewhere, this is one warning per event; `complete: true` in the environment says that nothing was.",

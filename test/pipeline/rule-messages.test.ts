@@ -510,6 +510,11 @@ const WORDS: Readonly<Record<RuleId, Words>> = {
     what: 'Event "ber-2026" is already registered at events-event-registered-twice.csv:2.',
     todo: "To change an event, use updateEvent.",
   },
+  "ids-swapped": {
+    where: 'sales.ndjson:1 userId: "…"',
+    what: "The userId of this sale is the ticketId of an accepted one, and its ticketId is the userId of that one: the two columns look swapped.",
+    todo: "Check what each column holds: as they are, sales that were accepted would be sent again as new tickets. If ticketId and userId are different ids that may look alike, say rules: {ids-swapped: off} in the config.",
+  },
   "event-registered-late": {
     where: 'x.ndjson:1 eventId: "E"',
     what: 'This newEvent comes after an updateEvent of "E", which was accepted before this input.',

@@ -182,6 +182,10 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
     files: { "sales.ndjson": `${SOLD.replace("T-1", "7")}\n` },
     before: (field) => accept(field, NEW_EVENT, SOLD.replace("T-1", "007")),
   },
+  "ids-swapped": {
+    files: { "sales.ndjson": `${SOLD.replace('"T-1"', '"ann"').replace('"u"', '"T-1"')}\n` },
+    before: (field) => accept(field, NEW_EVENT, SOLD.replace('"u"', '"ann"')),
+  },
   "history-late": {
     files: { "updates.ndjson": `${update("a")}\n${update("b")}\n${update("c")}\n` },
     before: (field) => accept(field, NEW_EVENT, SOLD, update("a"), update("c")),

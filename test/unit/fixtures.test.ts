@@ -205,6 +205,7 @@ describe("the bad files", () => {
       "row-too-long",
       "payload-too-long",
       "id-zeros-lost",
+      "ids-swapped",
       "event-registered-late",
       "imported-history",
       "changed",

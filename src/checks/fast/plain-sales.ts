@@ -7,6 +7,7 @@ import type { ActionName } from "../../actions/actions.ts";
 import type { EventState, EventStates } from "../event-states.ts";
 import type { LostZeros } from "../lost-zeros.ts";
 import { areFewDecimals } from "../price-decimals.ts";
+import type { SwappedIds } from "../swapped-ids.ts";
 import type { SaleBytes, TicketStates } from "../ticket-states.ts";
 
 /** A sale without anything that is not ASCII. */
@@ -35,19 +36,27 @@ export class PlainSales {
   readonly #events: EventStates;
   readonly #tickets: TicketStates;
   readonly #zeros: LostZeros;
+  readonly #swapped: SwappedIds;
   /** Events by a hash of their ids. */
   readonly #byHash = new Map<number, KnownEvent[]>();
 
-  constructor(knownState: KnownTickets, events: EventStates, tickets: TicketStates, zeros: LostZeros) {
+  constructor(
+    knownState: KnownTickets,
+    events: EventStates,
+    tickets: TicketStates,
+    zeros: LostZeros,
+    swapped: SwappedIds,
+  ) {
     this.#knownState = knownState;
     this.#events = events;
     this.#tickets = tickets;
     this.#zeros = zeros;
+    this.#swapped = swapped;
   }
 
   /** Lets a sale take effect. False where there may be something to say; then nothing has happened. */
   take(sale: PlainSale): boolean {
-    const { bytes, eventFrom, eventTo, ticketFrom, ticketTo, priceFrom, priceTo } = sale;
+    const { bytes, eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo, priceFrom, priceTo } = sale;
     if (eventFrom === -1 || ticketFrom === -1) return false;
     const event = this.#eventOf(bytes, eventFrom, eventTo);
     if (event === undefined || !mayBeSold(event)) return false;
@@ -57,6 +66,10 @@ export class PlainSales {
       const ticketId = bytes.toString("latin1", ticketFrom, ticketTo);
       if (isNumber && this.#zeros.mayHaveOther(sale.action, ticketId)) return false;
       if (this.#knownState.ticket({ ticketId }) !== undefined) return false;
+      if (userFrom !== -1 && this.#swapped.isLooking()) {
+        const userId = bytes.toString("latin1", userFrom, userTo);
+        if (this.#swapped.areSwapped(ticketId, userId)) return false;
+      }
     }
     return this.#tickets.addSale(sale, event.number);
   }

@@ -78,6 +78,36 @@ function memoryOf(
   };
 }
 
+describe("ids of a sale that is known the other way round", () => {
+  const knownState: KnownState = {
+    ...memoryOf(
+      { t: { eventId: "e", holder: "anna", state: "sold" }, s: { eventId: "e", holder: "carl", state: "sold" } },
+      { e: {} },
+    ),
+    hasTickets: () => true,
+  };
+  const other = (count: number): Action[][] => Array.from({ length: count }, (_, at) => [sale(`n${at}`)]);
+
+  it("are told of each such sale, and of no other", () => {
+    const rows = [
+      [sale("anna", { userId: "t" })],
+      [sale("bert", { userId: "t" })],
+      [sale("v", { userId: "s" })],
+      [sale("w", { userId: "w" })],
+    ];
+    expect(found(rows, { knownState })).toEqual(["warn ids-swapped", "", "", ""]);
+    expect(found(rows, { knownState, rules: { "ids-swapped": "error" } })[0]).toBe("error ids-swapped");
+  });
+
+  it("are looked for in the first thousand new sales, and in all once one is found", () => {
+    const swapped = [sale("anna", { userId: "t" })];
+    const another = [sale("carl", { userId: "s" })];
+    expect(found([...other(999), swapped], { knownState }).at(-1)).toBe("warn ids-swapped");
+    expect(found([...other(1000), swapped], { knownState }).at(-1)).toBe("");
+    expect(found([swapped, ...other(1000), another], { knownState }).at(-1)).toBe("warn ids-swapped");
+  });
+});
+
 describe("events", () => {
   it("finds nothing in an honest history", () => {
     const rows = [

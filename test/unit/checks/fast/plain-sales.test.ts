@@ -78,6 +78,22 @@ describe("sales that wait for a row", () => {
   });
 });
 
+it("a sale that is known the other way round is not taken", () => {
+  const knownState: CrossActionOptions["knownState"] = {
+    ...NOTHING_KNOWN,
+    hasTickets: () => true,
+    ticket: (ref) =>
+      "ticketId" in ref && ref.ticketId === "b" ? { eventId: "e", holder: "c", state: "sold" } : undefined,
+  };
+  const checks = new CrossActionChecks({ ...OPTIONS, knownState });
+  checks.row([sale("a")], at(2));
+  expect(checks.plainSale(bytesOf(sale("c", { userId: "d" }), 3))).toBe(true);
+  expect(checks.plainSale(bytesOf(sale("d", { userId: "b" }), 4))).toBe(true);
+  const other = new CrossActionChecks({ ...OPTIONS, knownState });
+  other.row([sale("a")], at(2));
+  expect(other.plainSale(bytesOf(sale("c", { userId: "b" }), 3))).toBe(false);
+});
+
 const oddTicket: fc.Arbitrary<string> = fc.constantFrom("a", "b", "c", "1", "01", "12", "0012", "t-1");
 const ticketId = fc.oneof({ weight: 2, arbitrary: fc.nat(99).map((n) => `t-${n}`) }, oddTicket);
 const eventId: fc.Arbitrary<string> = fc.constantFrom("e", "f", "7", "07");
@@ -88,7 +104,7 @@ const given = fc.oneof(
       .record({
         ticketId,
         eventId,
-        userId: fc.constantFrom("anna", "bert", null),
+        userId: fc.constantFrom("anna", "bert", "b", null),
         price: fc.constantFrom("10", "25", "1.5", "2.50", "1.500", "0.12345", "7.0", "100", null),
       })
       .map((data) => of("soldTicket", data)),
@@ -123,7 +139,7 @@ const settings = fc
         event: (id) => (knownEvents.includes(id) ? { currency: "JPY" } : undefined),
         ticket: (ref) =>
           "ticketId" in ref && knownTickets.includes(ref.ticketId)
-            ? { state: "sold", ...(ref.ticketId !== "b" && { eventId: "e" }) }
+            ? { state: "sold", ...(ref.ticketId === "b" ? { holder: "c" } : { eventId: "e" }) }
             : undefined,
         hasTickets: () => knownTickets.length > 0,
         otherSpelling: (_, field, id) =>
