@@ -1,7 +1,7 @@
 /** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
 
 import { importCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath } from "../actions/text.ts";
+import { cleanText, count, displayPath, textWidth } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
@@ -13,6 +13,7 @@ import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { trustConfig as trust } from "../run/trust.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
+import { columnsOf } from "./table.ts";
 import { describeBytes } from "./words.ts";
 
 export interface EnvOptions extends EnvironmentOptions {
@@ -23,7 +24,7 @@ export interface EnvOptions extends EnvironmentOptions {
 /** `tickets env [NAME]` */
 export async function showEnvironment(
   options: EnvOptions & { readonly json: boolean },
-  { cwd, env, stop, reporter }: Context,
+  { cwd, env, stop, stdout, reporter }: Context,
 ): Promise<number> {
   const { config, used, environments, problem } = await viewEnvironment({ cwd, env, stop }, options);
   if (options.json) {
@@ -34,9 +35,10 @@ export async function showEnvironment(
     };
     reporter.out(`${JSON.stringify(document, null, 2)}\n`);
   } else {
+    const shown = { cwd, columns: columnsOf(stdout) };
     const parts = [
-      used === undefined ? undefined : asText(used, config, cwd),
-      environments === undefined ? undefined : listText(environments, used?.name, cwd),
+      used === undefined ? undefined : asText(used, config, shown),
+      environments === undefined ? undefined : listText(environments, used?.name, shown),
     ];
     reporter.out(parts.filter((part) => part !== undefined).join("\n"));
   }
@@ -66,10 +68,16 @@ function stateOf(ledger: UsedEnvironment["ledger"]) {
   };
 }
 
+interface Shown {
+  readonly cwd: string;
+  /** Of the terminal. */
+  readonly columns: number;
+}
+
 function asText(
   { name, from, baseUrl, proxy, apiKey, settings, ledgerPath, ledger }: UsedEnvironment,
   config: Config,
-  cwd: string,
+  { cwd, columns }: Shown,
 ): string {
   const { lock, lastRun, disk } = stateOf(ledger);
   const rows = [
@@ -80,7 +88,10 @@ function asText(
   ];
   const lines = [
     `${name}  (${displayOrigin(from, cwd)})`,
-    ...table(rows.map(([setting = "", value = "", origin = ""]) => [setting, value, displayOrigin(origin, cwd)])),
+    ...table(
+      rows.map(([setting = "", value = "", origin = ""]) => [setting, value, displayOrigin(origin, cwd)]),
+      columns,
+    ),
     "",
     `  ledger    ${valueText(ledgerPath)}${ledger === undefined ? "  NEW" : ""}`,
     ...(lock === null ? [] : [`  lock      ${lock}`]),
@@ -101,13 +112,13 @@ function describeDisk({ setAside, ...disk }: DiskUse): string {
 function listText(
   environments: NonNullable<EnvironmentView["environments"]>,
   used: string | undefined,
-  cwd: string,
+  { cwd, columns }: Shown,
 ): string {
   const rows = environments.map(({ name, origin }) => [
     `${name === used ? "*" : " "} ${name}`,
     displayOrigin(origin, cwd),
   ]);
-  return `environments${used === undefined ? "" : " (* would be used)"}\n${table(rows).join("\n")}\n`;
+  return `environments${used === undefined ? "" : " (* would be used)"}\n${table(rows, columns).join("\n")}\n`;
 }
 
 function valueText(value: unknown): string {
@@ -116,9 +127,14 @@ function valueText(value: unknown): string {
   return cleanText(String(value), 500);
 }
 
-function table(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd());
+/** In columns, or each row in words where the terminal is narrower: `baseUrl: https://example.com (the config)`. */
+function table(rows: readonly (readonly string[])[], columns: number): readonly string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column] ?? "")))) ?? [];
+  if (widths.reduce((sum, width) => sum + 2 + width, 0) > columns)
+    return rows.map((row) => `  ${row.slice(0, -1).join(": ")} (${row.at(-1)})`);
+  const padded = (cell: string, at: number): string =>
+    cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - textWidth(cell)));
+  return rows.map((row) => `  ${row.map(padded).join("  ")}`.trimEnd());
 }
 
 export interface ForgetOptions extends EnvOptions, Omit<ForgetSettings, "settings"> {}

@@ -58,7 +58,7 @@ function table(names: readonly string[], widths: number[], first: readonly Table
 }
 
 /** How much room the last column needs at least to be wrapped. */
-const LEAST_LAST = 12;
+const LEAST_LAST = 20;
 
 /**
  * The same for texts whose last column is a sentence: where the rows are too wide, that column goes on below itself, as long

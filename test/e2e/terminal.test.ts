@@ -96,6 +96,13 @@ function breaksBetweenWords(columns: number): void {
       expectBroken((await onTerminal(place, columns, args)).lines.filter((line) => !/^ {2}tickets/.test(line)));
   });
 
+  test("an environment says each setting in words where its table is too wide", { tags: ["long"] }, async () => {
+    const { lines } = await onTerminal(openWorkplace(), columns, ["env", "sandbox"]);
+    const table = lines.find((line) => line.startsWith("  chunkSize"));
+    expect(table).toMatch(columns < 60 ? /^ {2}chunkSize: 5000 \(default\)$/ : /^ {2}chunkSize {2,}5000 {2,}default$/);
+    expectBroken(lines);
+  });
+
   test("status does so too", { tags: ["long"] }, async () => {
     const place = openWorkplace();
     place.write("sales.csv", salesTable(3));
