@@ -28,8 +28,8 @@ it.each([
   ],
   [
     "goes on below itself where it has little",
-    21,
-    "run   actions\n────  ───────────────\n7f3a  1,000 accepted,\n      12 rejected\n80c1  3 accepted\n",
+    26,
+    "run   actions\n────  ──────────────────\n7f3a  1,000 accepted, 12\n      rejected\n80c1  3 accepted\n",
   ],
   [
     "stands beside its name where it has none",
