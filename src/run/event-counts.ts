@@ -1,10 +1,11 @@
 /** Actions by the event that they name. */
 
-import { open } from "node:fs/promises";
 import { readActionLine } from "../ledger/block.ts";
 import { eventOf } from "../ledger/outcomes.ts";
+import type { Manifest } from "../plan/files/manifest.ts";
+import { openPlan } from "../plan/files/plan.ts";
 
-/** Actions that have an outcome, by the event that they name. */
+/** How many actions name which event. */
 export interface EventCounts {
   /** Those with the most, the largest first. */
   readonly first: readonly { readonly eventId: string; readonly actions: number }[];
@@ -28,13 +29,14 @@ export function eventCounts(counts: ReadonlyMap<string | undefined, number>): Ev
   };
 }
 
-/** @param path of a plan's actions. */
-export async function countPlanned(path: string): Promise<EventCounts> {
+/** Of all actions of a plan. */
+export async function countPlanned(directory: string, manifest: Manifest): Promise<EventCounts> {
   const counts = new Map<string | undefined, number>();
-  await using file = await open(path);
-  for await (const line of file.readLines()) {
-    const eventId = eventOf(readActionLine(line).data);
-    counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
-  }
+  await using plan = await openPlan(directory, JSON.stringify(manifest));
+  for (const chunk of manifest.chunks)
+    for (const line of await plan.lines(chunk)) {
+      const eventId = eventOf(readActionLine(line.toString("utf8")).data);
+      counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
+    }
   return eventCounts(counts);
 }

@@ -18,6 +18,7 @@ import type { SettingsToCheck } from "./settings.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
 
 export interface PlanAside extends CheckedInput, AsyncDisposable {
+  readonly directory: string;
   /** The file of its actions, in order: NDJSON that is itself valid input. */
   readonly actions: string;
 }
@@ -44,7 +45,7 @@ export async function planAside(context: RunContext, options: AsideOptions): Pro
       copyInputs: false,
       rereadFlags: [],
     });
-    return { ...checked, actions: planFiles(plan).actions, [Symbol.asyncDispose]: remove };
+    return { ...checked, directory: plan, actions: planFiles(plan).actions, [Symbol.asyncDispose]: remove };
   } catch (cause) {
     await remove();
     throw cause;
@@ -85,8 +86,9 @@ export interface ValidatedInput extends CheckedInput {
 /** The same without the plan: rows and actions counted, and every problem. */
 export async function validate(context: RunContext, options: ValidateSettings): Promise<ValidatedInput> {
   await using planned = await plan(context, options);
-  const { files, plan: result, problems, actions } = planned;
-  const isCounted = options.countsEvents === true && result.manifest !== undefined;
-  const byEvent = isCounted ? await countPlanned(actions) : undefined;
+  const { files, plan: result, problems, directory } = planned;
+  const { manifest } = result;
+  const byEvent =
+    options.countsEvents === true && manifest !== undefined ? await countPlanned(directory, manifest) : undefined;
   return { files, plan: result, problems, byEvent };
 }

@@ -361,6 +361,14 @@ describe("the report of a check", () => {
     );
   });
 
+  it("counts actions whose texts hold what other programs take for a line's end", async () => {
+    const field = await openNight();
+    await field.write("events.csv", "eventId,eventName,currency\ne-1,Night\u2028of\u2029Light\u0085,EUR\n");
+    const { exitCode, page } = await validated(field, ["events.csv"]);
+    expect(exitCode).toBe(0);
+    expect(textOf(page)).toMatch(/The same by event .*e-1 .*1 /);
+  });
+
   it("stays small for every rule at once", async () => {
     const field = await openNight();
     const files = (await readdir(BAD)).filter(
