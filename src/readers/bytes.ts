@@ -10,6 +10,8 @@ import { type OpenedFile, openFile, openStream } from "./open-file.ts";
 import { unzstd } from "./zstd.ts";
 
 const BLOCK_BYTES = 64 * 1024;
+/** Each block goes through the event loop, and through all who look at it. */
+const LARGE_BLOCK_BYTES = 256 * 1024;
 
 export interface BytesOptions {
   /** Most bytes after decompression; more is a usage failure. No limit when absent. */
@@ -63,6 +65,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
   let sha256: string | undefined;
   let contentSha256: string | undefined;
   let isClosed = false;
+  let blockBytes = BLOCK_BYTES;
 
   // One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins.
   let pending: Promise<unknown> = Promise.resolve();
@@ -76,7 +79,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     // A decompressor whose blocks nobody asks for any more may still read on.
     if (sha256 !== undefined || isClosed) return undefined;
     signal?.throwIfAborted();
-    const block = await raw.read(BLOCK_BYTES).catch((cause: unknown) => failReading(file, cause, signal));
+    const block = await raw.read(blockBytes).catch((cause: unknown) => failReading(file, cause, signal));
     signal?.throwIfAborted();
     if (block === undefined) {
       // A copy was compared with what it was made of when it was made.
@@ -90,40 +93,18 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     return block;
   }
 
-  async function* blocks(): AsyncGenerator<Buffer, void> {
-    let total = 0;
-    const unpacked = file.compression === "none" ? undefined : createHash("sha256");
-    let readError: unknown; // decompressors may wrap it
-    const readOnce = () =>
-      read().catch((error: unknown) => {
-        readError = error;
-        throw error;
-      });
-    try {
-      // An empty compressed file is empty, not damaged.
-      const first = await readOnce();
-      if (first === undefined) return;
-      let next: Buffer | undefined = first;
-      const readOn = async (): Promise<Buffer | undefined> => {
-        const block = next ?? (await readOnce());
-        next = undefined;
-        return block;
-      };
-      for await (const block of DECOMPRESSORS[file.compression](readOn)) {
-        total += block.length;
-        if (maxInputBytes !== undefined && total > maxInputBytes) throw tooManyBytes(file, maxInputBytes);
-        unpacked?.update(block);
-        yield block;
-      }
-      contentSha256 = unpacked?.digest("hex");
-    } catch (cause) {
-      throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
-    }
-  }
-
   return {
     /** Blocks of the decompressed content. May be called once. */
-    blocks,
+    blocks: () =>
+      contentOf(file, read, maxInputBytes, (digest) => {
+        contentSha256 = digest;
+      }),
+    /** Whether they are as large as is best for who reads all of them; else something comes soon. */
+    set areLarge(are: boolean) {
+      blockBytes = are ? LARGE_BLOCK_BYTES : BLOCK_BYTES;
+    },
+    /** Takes back the memory of a block of which nobody looks at anything any more, where it is what is read into. */
+    giveBack: (block: Buffer): void => raw.giveBack?.(block),
     /** Reads what is left, only to count and hash it. */
     async drain(): Promise<void> {
       while ((await read()) !== undefined);
@@ -157,6 +138,43 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
 }
 
 type Read = () => Promise<Buffer | undefined>;
+
+/** @param onEnd is told the SHA-256 of the content, where it is not that of what is stored. */
+async function* contentOf(
+  file: InputFile,
+  read: Read,
+  maxInputBytes: number | undefined,
+  onEnd: (sha256: string | undefined) => void,
+): AsyncGenerator<Buffer, void> {
+  let total = 0;
+  const unpacked = file.compression === "none" ? undefined : createHash("sha256");
+  let readError: unknown; // decompressors may wrap it
+  const readOnce = () =>
+    read().catch((error: unknown) => {
+      readError = error;
+      throw error;
+    });
+  try {
+    // An empty compressed file is empty, not damaged.
+    const first = await readOnce();
+    if (first === undefined) return;
+    let next: Buffer | undefined = first;
+    const readOn = async (): Promise<Buffer | undefined> => {
+      const block = next ?? (await readOnce());
+      next = undefined;
+      return block;
+    };
+    for await (const block of DECOMPRESSORS[file.compression](readOn)) {
+      total += block.length;
+      if (maxInputBytes !== undefined && total > maxInputBytes) throw tooManyBytes(file, maxInputBytes);
+      unpacked?.update(block);
+      yield block;
+    }
+    onEnd(unpacked?.digest("hex"));
+  } catch (cause) {
+    throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
+  }
+}
 
 const DECOMPRESSORS = { none: plain, gz: gunzip, zst: unzstd } satisfies Record<
   Compression,

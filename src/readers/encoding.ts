@@ -89,7 +89,7 @@ async function* checkedUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOption
     const complete = bytes.subarray(0, completeLength(bytes));
     if (!isUtf8(complete)) throw notUtf8(options, bytes, offset);
     offset += complete.length;
-    rest = bytes.subarray(complete.length);
+    rest = Buffer.from(bytes.subarray(complete.length)); // the block's memory may be given back
     if (complete.length > 0) yield complete;
   }
   if (rest.length > 0) throw notUtf8(options, rest, offset);

@@ -9,12 +9,11 @@ import type { InputFile, InputFormat } from "./input-file.ts";
 import { InputText } from "./input-text.ts";
 import { shownName } from "./names.ts";
 import { ndjsonParser } from "./ndjson.ts";
-import { createRangeCutter, type Range, type RangeCutter } from "./ranges.ts";
+import { createRangeCutter, type Range, type RangeCutter, type RangeMemory } from "./ranges.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
 import type { AsUtf8 } from "./utf8-watch.ts";
 
 const ROWS_PER_BATCH = 1000;
-const LEAST_CUT_BYTES = 1024;
 
 export interface OpenInputOptions extends BytesOptions {
   /** `--encoding` or the source's: any label of the WHATWG Encoding Standard (utf-8). A byte order mark wins over it; rejects are UTF-8. */
@@ -205,24 +204,28 @@ export class Input implements AsyncDisposable {
    * May be called instead of `batches`. What was read already and what can't be cut comes as rows; the rest comes as ranges
    * of about `rangeBytes`, asked for each, which `rangeParser` reads in any order. After a range whose last row ends the reading, ask for no
    * more and call `drain`.
+   *
+   * @param memory for the ranges.
    */
-  async *parts(rangeBytes: () => number): AsyncGenerator<Part, void> {
+  async *parts(rangeBytes: () => number, memory: RangeMemory): AsyncGenerator<Part, void> {
     const how = this.ranged;
     const start = this.#hasEnded || how === undefined ? undefined : this.#parser.leave?.();
     if (start !== undefined && how !== undefined) {
       if (this.#rows.length > 0) yield { kind: "rows", rows: this.#rows };
-      const cutter = createRangeCutter(start, rangeBytes);
+      const cutter = createRangeCutter(start, rangeBytes, memory);
       this.#text.parser = cutter;
-      yield* this.#ranges(cutter, rangeBytes);
+      this.#source.areLarge = true;
+      yield* this.#ranges(cutter);
+      this.#source.areLarge = false;
       this.#parser = rangeParser(how, cutter.lineEndsGiven);
       this.#text.parser = this.#parser;
       this.#rows = [];
-      for (const block of cutter.pending) if (!this.#parser.stopped) this.#rows.push(...this.#parser.take(block));
+      this.#rows.push(...this.#parser.take(cutter.pending));
     }
     for await (const batch of this.batches()) yield { kind: "rows", rows: batch };
   }
 
-  async *#ranges(cutter: RangeCutter, rangeBytes: () => number): AsyncGenerator<Part, void> {
+  async *#ranges(cutter: RangeCutter): AsyncGenerator<Part, void> {
     while (!this.#hasEnded && !cutter.isLost) {
       let block: Buffer | undefined;
       try {
@@ -237,10 +240,11 @@ export class Input implements AsyncDisposable {
       // A block may be several ranges.
       let next = 0;
       for (let at = 0; block !== undefined && at < block.length; at = next) {
-        next = Math.min(block.length, at + Math.max(LEAST_CUT_BYTES, rangeBytes()));
+        next = Math.min(block.length, at + cutter.wanted);
         const range = cutter.take(block.subarray(at, next));
         if (range !== undefined) yield { kind: "range", ...range };
       }
+      if (block !== undefined) this.#source.giveBack(block);
       const last = block === undefined ? cutter.end() : undefined;
       if (last !== undefined) yield { kind: "range", ...last };
     }

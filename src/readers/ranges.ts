@@ -1,9 +1,11 @@
 /** Cutting a text between rows, so that each range can be read by itself. */
 
-import { MAX_ROW_BYTES, type RangeStart } from "./row-parser.ts";
+import { createByteCounts } from "./fast/byte-counts.ts";
+import { EMPTY, MAX_ROW_BYTES, type RangeStart } from "./row-parser.ts";
 
 /** Some whole rows. */
 export interface Range {
+  /** The beginning of memory that is its alone. */
   readonly bytes: Buffer;
   /** Line ends in the file before them. */
   readonly lineEnds: number;
@@ -14,6 +16,23 @@ export interface Range {
 export type RangeCutter = ReturnType<typeof createRangeCutter>;
 
 const LF = 10;
+/** Where a row is longer than a range, so much more is looked at before it is asked again whether it has ended. */
+const LEAST_TAKEN_BYTES = 1024;
+
+/** Memory of ranges of which nobody looks at anything any more, for those that come: new memory costs more than to fill it. */
+export class RangeMemory {
+  readonly #spare: ArrayBuffer[] = [];
+
+  /** Memory of its own, so that it can be handed to another thread. */
+  take(size: number): Buffer {
+    const spare = this.#spare.pop();
+    return spare !== undefined && spare.byteLength >= size ? Buffer.from(spare) : Buffer.allocUnsafeSlow(size);
+  }
+
+  giveBack(memory: ArrayBuffer): void {
+    this.#spare.push(memory);
+  }
+}
 
 /**
  * Cuts a text by counting its quotes: where all of them stand where they belong, a line feed after an even number of them
@@ -21,8 +40,13 @@ const LF = 10;
  *
  * @param rangeBytes size from which a range is given; asked again for each.
  */
-export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBytes: () => number) {
-  let pending: Buffer[] = [];
+export function createRangeCutter(
+  { rest, lineEnds, quote }: RangeStart,
+  rangeBytes: () => number,
+  spare: RangeMemory = new RangeMemory(),
+) {
+  const counts = createByteCounts(quote);
+  let memory: Buffer = EMPTY;
   let size = 0;
   let isQuoted = false;
   let linesGiven = lineEnds;
@@ -31,15 +55,9 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
   let cut = { size: 0, lines: 0 };
 
   const add = (block: Buffer): void => {
-    let quotes = 0;
-    let found = 0;
-    for (let at = 0; at < block.length; at += 1) {
-      const byte = block[at];
-      if (byte === quote) quotes += 1;
-      else if (byte === LF) found += 1;
-    }
-    if ((quotes & 1) === 1) isQuoted = !isQuoted;
-    lines += found;
+    counts.count(block);
+    if ((counts.quotes & 1) === 1) isQuoted = !isQuoted;
+    lines += counts.lineFeeds;
     let isInside = isQuoted;
     let after = 0;
     for (let at = block.length - 1; at >= 0; at -= 1) {
@@ -53,31 +71,36 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
         after += 1;
       }
     }
-    pending.push(block);
-    size += block.length;
+    keep(block);
+  };
+
+  const keep = (block: Buffer): void => {
+    if (size + block.length > memory.length) {
+      const larger = spare.take(Math.max(rangeBytes(), 2 * memory.length, size + block.length));
+      memory.copy(larger, 0, 0, size);
+      memory = larger;
+    }
+    size += block.copy(memory, size);
   };
 
   const give = (to: { readonly size: number; readonly lines: number }, isLast: boolean): Range => {
-    // Memory of its own, so that it can be handed to another thread.
-    const bytes = Buffer.allocUnsafeSlow(to.size);
-    const left: Buffer[] = [];
-    let filled = 0;
-    for (const block of pending) {
-      const copied = block.copy(bytes, filled);
-      filled += copied;
-      if (copied < block.length) left.push(block.subarray(copied));
-    }
-    const range = { bytes, lineEnds: linesGiven, isLast };
-    pending = left;
-    size -= to.size;
+    const range = { bytes: memory.subarray(0, to.size), lineEnds: linesGiven, isLast };
+    const left = memory.subarray(to.size, size);
     linesGiven = to.lines;
     cut = { size: 0, lines: 0 };
+    memory = EMPTY;
+    size = 0;
+    if (left.length > 0) keep(left);
     return range;
   };
 
   if (rest.length > 0) add(rest);
   return {
-    /** Takes the next block, which must not change afterwards; gives the range that is full by it. */
+    /** How much of a block is to be taken next. */
+    get wanted(): number {
+      return Math.max(LEAST_TAKEN_BYTES, rangeBytes() - size);
+    },
+    /** Takes the next block; gives the range that is full by it. */
     take(block: Buffer): Range | undefined {
       add(block);
       return size >= rangeBytes() && cut.size > 0 ? give(cut, false) : undefined;
@@ -91,8 +114,8 @@ export function createRangeCutter({ rest, lineEnds, quote }: RangeStart, rangeBy
       return cut.size === 0 && size > rangeBytes() + MAX_ROW_BYTES;
     },
     /** What was taken and not given yet. */
-    get pending(): readonly Buffer[] {
-      return pending;
+    get pending(): Buffer {
+      return memory.subarray(0, size);
     },
     /** Line ends in all that was taken, and in all that was given. */
     get lineEnds(): number {

@@ -5,7 +5,6 @@ import { setImmediate } from "node:timers/promises";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import type { Severity } from "../../actions/problem.ts";
-import { free } from "../../disk/buffers.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Understanding } from "../../mapping/mapper.ts";
@@ -14,6 +13,7 @@ import type { Row } from "../../mapping/row.ts";
 import { findingsOfContent } from "../../readers/content.ts";
 import type { Input } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
+import { RangeMemory } from "../../readers/ranges.ts";
 import { keepRejectsApart } from "../../readers/rejects.ts";
 import { type CandidateFiles, createCandidates, endCandidates, syncCandidates } from "../candidates/candidates.ts";
 import { joinPublicValues, type PublicValues } from "../candidates/public-values.ts";
@@ -224,14 +224,15 @@ class CompiledInputs {
   async *#inRanges(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
     const { problems } = this.#options;
     const portion = createPortion(RANGE_BYTES);
-    for await (const part of input.parts(() => portion.size)) {
+    const memory = new RangeMemory();
+    for await (const part of input.parts(() => portion.size, memory)) {
       const batch =
         part.kind === "rows"
           ? compiler.compile(part.rows, problems.fork())
           : compiler.compileRange(part, problems.fork());
       if (part.kind === "range") portion.note(part.bytes.length, batch.bytes);
       yield batch;
-      if (part.kind === "range") free(part.bytes);
+      if (part.kind === "range") memory.giveBack(part.bytes.buffer as ArrayBuffer); // its alone
       if (batch.isUnreadable) return await input.drain();
       await setImmediate();
     }

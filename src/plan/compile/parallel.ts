@@ -16,7 +16,7 @@ import type { Mapper } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { Input, RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import type { Range } from "../../readers/ranges.ts";
+import { type Range, RangeMemory } from "../../readers/ranges.ts";
 import type { CandidateBytes } from "../candidates/facts.ts";
 import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
 import type { Batch } from "./batch.ts";
@@ -28,17 +28,19 @@ export interface WorkerOptions {
   readonly count: number;
   /** Size from which a file is worth starting them (default 16 MiB as stored). */
   readonly leastBytes?: number;
-  /** Size of a range, unless much comes of it (default 128 KiB). */
+  /** Size of a range, unless much comes of it (default 512 KiB where rows may be plain, else 128). */
   readonly rangeBytes?: number;
 }
 
 const LEAST_BYTES = 16 * 1024 * 1024;
-/** The rows of a range live until all of it is compiled; of larger ones V8 takes them for long-lived, and copies them. */
-const RANGE_BYTES = 128 * 1024;
 /** What V8 takes for short-lived values; with a third of it, collecting them costs a fifth of the time. */
 const YOUNG_GENERATION_MB = 32;
-/** Ranges that follow each other and go to one worker: the events that it gave in one are known to it in the next. */
-const RANGES_PER_STRETCH = 8;
+/**
+ * How a file is cut: the size of a range, and how many that follow each other go to one worker, so that the events that it gave
+ * in one are known to it in the next. Each range is a message there and one back, and what both threads do for it. But rows that
+ * are not plain live until all of their range is compiled; of larger ranges V8 takes them for long-lived, and copies them.
+ */
+const RANGES = { plain: { bytes: 512 * 1024, perStretch: 2 }, rows: { bytes: 128 * 1024, perStretch: 8 } } as const;
 /** Stretches handed out and not joined, per worker: one in work and one that waits, so that none is idle. */
 const STRETCHES_PER_WORKER = 2;
 
@@ -108,8 +110,10 @@ export type Task = FileTask | RangeTask;
 export interface Answer {
   readonly range: number;
   readonly batch: Batch;
-  /** The range's text, given back where it may have to be compiled again. */
-  readonly text: Uint8Array | undefined;
+  /** The range's text, given back: its memory is used again, */
+  readonly text: Uint8Array;
+  /** and where it may have to be compiled again, so is what stands there. */
+  readonly mayDiffer: boolean;
 }
 
 /**
@@ -121,7 +125,7 @@ export function createWorkers(
   severities: ReadonlyMap<string, Severity>,
   signal: AbortSignal,
 ): Workers {
-  const { count, leastBytes = LEAST_BYTES, rangeBytes = RANGE_BYTES } = options;
+  const { count, leastBytes = LEAST_BYTES } = options;
   let started: readonly WorkerHandle[] | undefined;
   /** Numbered over all files: a worker may still be at ranges of one that was given up. */
   let ranges = 0;
@@ -137,10 +141,12 @@ export function createWorkers(
     for (const handle of handles) handle.tell(task);
     /** What comes next, each to be called when all before it was joined. */
     const waiting: (() => Promise<Batch>)[] = [];
-    const portion = createPortion(rangeBytes);
-    const most = handles.length * STRETCHES_PER_WORKER * RANGES_PER_STRETCH;
+    const { bytes: rangeBytes, perStretch } = RANGES[compiler.hasFastPath ? "plain" : "rows"];
+    const portion = createPortion(options.rangeBytes ?? rangeBytes);
+    const most = handles.length * STRETCHES_PER_WORKER * perStretch;
+    const memory = new RangeMemory();
     let failure: { readonly cause: unknown } | undefined;
-    const parts = input.parts(() => portion.size);
+    const parts = input.parts(() => portion.size, memory);
     for (;;) {
       const part = await parts.next().catch((cause: unknown) => {
         failure = { cause };
@@ -152,12 +158,14 @@ export function createWorkers(
       } else {
         const { bytes, lineEnds, isLast } = part.value;
         const taken = bytes.length;
-        const handle = handles[Math.floor(ranges / RANGES_PER_STRETCH) % handles.length];
+        const handle = handles[Math.floor(ranges / perStretch) % handles.length];
         if (handle === undefined) throw new Error("there are no workers");
         const range = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
         const answer = handle.compile({ ...range, bytes, lineEnds, isLast });
         waiting.push(async () => {
-          const batch = agreed(await answer, { lineEnds, isLast }, job, compiler);
+          const given = await answer;
+          const batch = agreed(given, { lineEnds, isLast }, job, compiler);
+          memory.giveBack(given.text.buffer as ArrayBuffer); // transferred
           portion.note(taken, batch.bytes);
           return batch;
         });
@@ -214,20 +222,15 @@ export function createWorkers(
 
 /** The batch of a range; made once more in this thread where a worker gave what the rows before the range don't allow. */
 function agreed(
-  { batch, text }: Answer,
+  { batch, text, mayDiffer }: Answer,
   range: Omit<Range, "bytes">,
   { mapper, problems }: Job,
   compiler: RowCompiler,
 ): Batch {
-  if (text === undefined) return batch;
-  if (!batch.isUnsure && (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false)) {
-    free(text);
-    return batch;
-  }
+  const isAgreed = !batch.isUnsure && (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false);
+  if (!mayDiffer || isAgreed) return batch;
   freeBatch(batch);
-  const again = compiler.compileRange({ ...range, bytes: asBuffer(text) }, problems.fork());
-  free(text);
-  return again;
+  return compiler.compileRange({ ...range, bytes: asBuffer(text) }, problems.fork());
 }
 
 /** A worker from this side. */
@@ -272,8 +275,9 @@ function handleOf(worker: Worker): WorkerHandle {
     for (const { reject } of open.values()) reject(cause);
     open.clear();
   };
-  worker.on("message", ({ range, batch, text }: Answer) => {
-    open.get(range)?.resolve({ range, batch: { ...batch, bytes: asBuffers(batch.bytes) }, text });
+  worker.on("message", (answer: Answer) => {
+    const { range, batch } = answer;
+    open.get(range)?.resolve({ ...answer, batch: { ...batch, bytes: asBuffers(batch.bytes) } });
     open.delete(range);
   });
   worker.on("error", breakAll);
@@ -290,7 +294,7 @@ function handleOf(worker: Worker): WorkerHandle {
       if (broken !== undefined) answer.reject(broken.cause);
       else {
         open.set(task.range, answer);
-        worker.postMessage(task, [task.bytes.buffer as ArrayBuffer]); // made for this by the cutter
+        worker.postMessage(task, [task.bytes.buffer as ArrayBuffer]); // its alone
       }
       return answer.promise;
     },

@@ -3,7 +3,7 @@
 import { parentPort } from "node:worker_threads";
 import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import { severityIn } from "../../checks/severity.ts";
-import { asBuffer, free } from "../../disk/buffers.ts";
+import { asBuffer } from "../../disk/buffers.ts";
 import { createMapper } from "../../mapping/create-mapper.ts";
 import type { CandidateBytes } from "../candidates/facts.ts";
 import { createProblemLog } from "../findings/problem-log.ts";
@@ -47,10 +47,8 @@ parentPort?.on("message", (task: Task) => {
   const log = createProblemLog(capacity.cap, capacity.keeps);
   const batch = open.compileRange({ ...task, bytes: asBuffer(bytes) }, log);
   const mayDiffer = batch.isUnsure || (batch.seen?.events?.length ?? 0) > 0;
-  if (!mayDiffer) free(bytes);
-  const answer: Answer = { range, batch, text: mayDiffer ? bytes : undefined };
-  const knownState = memoryOf(batch.bytes);
-  parentPort?.postMessage(answer, mayDiffer ? [...knownState, bytes.buffer as ArrayBuffer] : knownState); // as it came
+  const answer: Answer = { range, batch, text: bytes, mayDiffer };
+  parentPort?.postMessage(answer, [...memoryOf(batch.bytes), bytes.buffer as ArrayBuffer]); // as it came
 });
 
 function memoryOf({ lines, index, facts, texts }: CandidateBytes): ArrayBuffer[] {

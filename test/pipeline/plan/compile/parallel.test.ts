@@ -20,6 +20,7 @@ import { createProblemLog } from "../../../../src/plan/findings/problem-log.ts";
 import { makePlan } from "../../../../src/plan/make-plan.ts";
 import { openInput, rangeParser } from "../../../../src/readers/input.ts";
 import { resolveInputs } from "../../../../src/readers/inputs.ts";
+import { RangeMemory } from "../../../../src/readers/ranges.ts";
 import { ALL_RULES } from "../../../../src/run/rules.ts";
 import { codePoint } from "../../../support/texts.ts";
 
@@ -49,13 +50,15 @@ async function rowsInRanges(path: string, rangeBytes: number): Promise<readonly 
   const how = input.ranged;
   const rows: Row[] = [];
   let hasStopped = false;
-  for await (const part of input.parts(() => rangeBytes)) {
+  const memory = new RangeMemory();
+  for await (const part of input.parts(() => rangeBytes, memory)) {
     if (part.kind === "rows") rows.push(...part.rows);
     else {
       if (how === undefined) throw new Error("ranges of an input that has none");
       const parser = rangeParser(how, part.lineEnds);
       rows.push(...parser.take(part.bytes));
       if (part.isLast && !parser.stopped) rows.push(...parser.end());
+      memory.giveBack(part.bytes.buffer as ArrayBuffer); // the cutter's
       if (parser.stopped) {
         hasStopped = true;
         break;
