@@ -24,6 +24,15 @@ export function hash128Ascii(bytes: Uint8Array, from: number, to: number, seed: 
   hashUnits(length, seed, out);
 }
 
+/** The same of bytes, two of them a unit; there must be an even number. */
+export function hash128Bytes(bytes: Uint8Array, from: number, to: number, seed: number, out: Uint32Array): void {
+  const length = (to - from) >> 1;
+  makeRoom(length);
+  for (let at = 0, byte = from; byte < to; at += 1, byte += 2)
+    units[at] = (bytes[byte] as number) | ((bytes[byte + 1] as number) << 8); // within its length
+  hashUnits(length, seed, out);
+}
+
 function makeRoom(length: number): void {
   if (units.length < length + BLOCK) units = new Uint16Array(2 * length + BLOCK);
 }

@@ -1,7 +1,6 @@
 /** Actions that follow each other in a plan, as one row of `blocks` holds them. Pure. */
 
-import { promisify } from "node:util";
-import { constants, type ZstdOptions, zstdCompress, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 
@@ -39,30 +38,32 @@ export function readActionLine(line: string): SentAction {
   return { action, data: line.slice(end + BETWEEN.length, -1) };
 }
 
-/** @param lines of actions, with newlines between them or behind each. */
-export const compressLines = (lines: Uint8Array): Buffer => zstdCompressSync(lines, settingsFor(lines));
-
-/** The same on another thread. */
-export const compressLinesSoon = (lines: Uint8Array): Promise<Buffer> =>
-  promisify(zstdCompress)(lines, settingsFor(lines));
-
 /** The least memory, which would take longer to be had than a block to be compressed. Other levels save nothing of such lines. */
-const settingsFor = ({ length }: Uint8Array): ZstdOptions => ({
-  pledgedSrcSize: length,
-  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 },
-});
+export const COMPRESSION: Readonly<Record<number, number>> = {
+  [constants.ZSTD_c_compressionLevel]: 1,
+  [constants.ZSTD_c_windowLog]: 17,
+};
+
+/** @param lines of actions, with newlines between them or behind each. */
+export const compressLines = (lines: Uint8Array): Buffer =>
+  zstdCompressSync(lines, { pledgedSrcSize: lines.length, params: COMPRESSION });
 
 export const decompressLines = (compressed: Uint8Array): Buffer => zstdDecompressSync(compressed);
 
 /** By source, the line of its first action and the distance of each further one: `[["sales.csv",[2,1,1]]]`. */
-export function encodeOrigins(count: number, originAt: (at: number) => Origin): string {
+export function encodeOrigins(count: number, sourceAt: (at: number) => string, lineAt: (at: number) => number): string {
   const spans: [source: string, lines: number[]][] = [];
-  let last: Origin | undefined;
+  let lines: number[] = [];
+  let [source, line]: [source: string | undefined, line: number] = [undefined, 0];
   for (let at = 0; at < count; at += 1) {
-    const origin = originAt(at);
-    if (origin.source === last?.source) spans.at(-1)?.[1].push(origin.line - last.line);
-    else spans.push([origin.source, [origin.line]]);
-    last = origin;
+    const [next, nextLine] = [sourceAt(at), lineAt(at)];
+    if (next === source) lines.push(nextLine - line);
+    else {
+      lines = [nextLine];
+      spans.push([next, lines]);
+    }
+    source = next;
+    line = nextLine;
   }
   return JSON.stringify(spans);
 }
@@ -109,7 +110,8 @@ const DIGITS = Array.from({ length: UUID_LENGTH }, (_, at) => at).filter((at) =>
 
 const text = Buffer.alloc(UUID_LENGTH);
 
-function packUuid(promise: string, packed: Buffer, to: number): boolean {
+/** The same of a text. */
+export function packUuid(promise: string, packed: Uint8Array, to: number): boolean {
   return (
     promise.length === UUID_LENGTH && text.write(promise, "utf8") === UUID_LENGTH && packUuidAt(text, 0, packed, to)
   );

@@ -157,7 +157,11 @@ function toBlock(rows: readonly NewOutcome[]): NewBlock {
     outcome,
     at: first.at,
     promises: encodePromises(rows.map(({ actionPromise }) => actionPromise)),
-    origins: encodeOrigins(rows.length, (at) => rows[at] ?? first),
+    origins: encodeOrigins(
+      rows.length,
+      (at) => rows[at]?.source ?? "",
+      (at) => rows[at]?.line ?? 0,
+    ),
     actions: compressLines(Buffer.from(lines.join(""))),
     deeds: Buffer.concat(
       rows.flatMap((row) => [sized(row.identity, IDENTITY_BYTES), sized(row.content, CONTENT_BYTES)]),

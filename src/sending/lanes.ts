@@ -1,6 +1,7 @@
 /** Sending a run: all its lanes at once, each in its own order, until all are done or one of them has to stop. */
 
 import { Failure } from "../failure.ts";
+import { openBlockCompressor } from "../ledger/block-compressor.ts";
 import { chunksOf } from "../ledger/runs.ts";
 import type { ServiceClient } from "./client.ts";
 import { plainAnswers } from "./fast/plain-answer.ts";
@@ -20,10 +21,12 @@ export async function sendLanes(
   connect: () => ServiceClient,
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
+  using compressor = openBlockCompressor();
   const common: Common = {
     rejected: 0,
     answers: 0,
     promises: promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned),
+    compressor,
     plain: plainAnswers(),
     toldWithoutStatus: false,
     notBefore: 0,

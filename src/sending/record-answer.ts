@@ -4,6 +4,7 @@ import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { doubtStored, endAttempt, storedAnswer } from "../ledger/attempts.ts";
+import { openBlockCompressor } from "../ledger/block-compressor.ts";
 import type { NewOutcome } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -133,6 +134,7 @@ export async function recover(context: RecordContext): Promise<void> {
   const { ledger, plan, runNo } = context;
   dropEmptyChunks(ledger, runNo);
   await projectUnwritten(context);
+  using compressor = openBlockCompressor();
   for (const chunk of chunksOf(ledger, runNo, "answered")) {
     const facts = await chunkFacts(plan, chunk);
     const { reading, body, at } = readStored(ledger, facts);
@@ -141,7 +143,7 @@ export async function recover(context: RecordContext): Promise<void> {
       ledger.transaction(() => doubtStored(ledger, chunk, reading.detail, body));
       continue;
     }
-    const decided = decideChunk(facts, reading.items, at, await packChunk(facts));
+    const decided = decideChunk(facts, reading.items, at, await packChunk(facts, compressor));
     ledger.transaction(() => {
       storeDecided(ledger, decided);
       changeChunk(ledger, "record", chunk);

@@ -1,7 +1,8 @@
 /** The actionPromises that a run was given, so that none counts for two actions. */
 
 import { randomInt } from "node:crypto";
-import { hash128, hash128Ascii } from "../actions/hash128.ts";
+import { hash128, hash128Bytes } from "../actions/hash128.ts";
+import { packUuid, UUID_BYTES } from "../ledger/block.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
 
@@ -9,11 +10,11 @@ export interface RunPromises {
   has(promise: string): boolean;
   add(promise: string): void;
   /**
-   * Adds promises of ASCII that stand in bytes, if none of them was added before and no two are alike; else none.
+   * Adds promises that are UUIDs in lower case, if none of them was added before and no two are alike; else none.
    *
-   * @param starts where each begins.
+   * @param packed 16 bytes each (`packUuidAt`).
    */
-  addNew(bytes: Uint8Array, starts: Int32Array, length: number): boolean;
+  addNew(packed: Uint8Array): boolean;
 }
 
 /** Slots for the smallest run. */
@@ -30,6 +31,7 @@ export function createRunPromises(expected = 0): RunPromises {
   // A random seed, so that nobody can make up two that look alike.
   const seed = randomInt(2 ** 32);
   const hash = new Uint32Array(4);
+  const uuid = new Uint8Array(UUID_BYTES);
   let mask = slotsFor(expected) - 1;
   let slots = new Uint32Array(2 * (mask + 1));
   let used = 0;
@@ -43,44 +45,54 @@ export function createRunPromises(expected = 0): RunPromises {
   };
   const put = (high: number, low: number): void => {
     const slot = find(high, low);
-    if (slots[2 * slot] === 0 && slots[2 * slot + 1] === 0) used += 1;
+    if (slots[2 * slot] === 0) used += 1;
     slots[2 * slot] = high;
     slots[2 * slot + 1] = low;
   };
-  const grow = (): void => {
+  /** Room for so many more. */
+  const makeRoom = (more: number): void => {
+    if (used + more <= 0.75 * (mask + 1)) return;
     const old = slots;
-    mask = 2 * mask + 1;
+    mask = slotsFor(used + more) - 1;
     slots = new Uint32Array(2 * (mask + 1));
     used = 0;
-    for (let at = 0; at < old.length; at += 2)
-      if (old[at] !== 0 || old[at + 1] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0);
+    for (let at = 0; at < old.length; at += 2) if (old[at] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0);
+  };
+  const digestPacked = (packed: Uint8Array, at: number): void => {
+    hash128Bytes(packed, at, at + UUID_BYTES, ~seed, hash);
+    hash[0] ||= 1;
   };
   /** Leaves the promise's hash in `hash`; its first word is never 0, which marks a free slot. */
   const digest = (promise: string): void => {
-    hash128(promise, seed, hash);
+    if (packUuid(promise, uuid, 0)) digestPacked(uuid, 0);
+    else hash128(promise, seed, hash);
     hash[0] ||= 1;
   };
-  const digestAscii = (bytes: Uint8Array, from: number, to: number): void => {
-    hash128Ascii(bytes, from, to, seed, hash);
-    hash[0] ||= 1;
+  /** Removes the latest that were added, in the order in which they were: nothing after them has passed over their slots. */
+  const takeBack = (digests: Uint32Array): void => {
+    for (let at = digests.length - 2; at >= 0; at -= 2) {
+      const slot = find(digests[at] ?? 0, digests[at + 1] ?? 0);
+      slots.fill(0, 2 * slot, 2 * slot + 2);
+      used -= 1;
+    }
   };
   return {
-    addNew(bytes, starts, length) {
-      const digests = new Uint32Array(2 * starts.length);
-      const among = new Map<number, number>();
-      for (const [at, start] of starts.entries()) {
-        digestAscii(bytes, start, start + length);
-        const [high, low] = [hash[0] ?? 0, hash[1] ?? 0];
-        const slot = find(high, low);
-        // Two that look alike by half of their hash are rare enough to be left to the reference.
-        if (slots[2 * slot] !== 0 || among.has(high)) return false;
-        among.set(high, at);
-        digests[2 * at] = high;
-        digests[2 * at + 1] = low;
-      }
+    addNew(packed) {
+      const digests = new Uint32Array(packed.length / (UUID_BYTES / 2));
+      // All of them first, so that the memory can be asked for several slots at a time.
       for (let at = 0; at < digests.length; at += 2) {
-        if (used >= 0.75 * (mask + 1)) grow();
-        put(digests[at] ?? 0, digests[at + 1] ?? 0);
+        digestPacked(packed, at * (UUID_BYTES / 2));
+        digests[at] = hash[0] ?? 0;
+        digests[at + 1] = hash[1] ?? 0;
+      }
+      makeRoom(digests.length / 2);
+      for (let at = 0; at < digests.length; at += 2) {
+        const [high, low] = [digests[at] ?? 0, digests[at + 1] ?? 0];
+        if (slots[2 * find(high, low)] === 0) put(high, low);
+        else {
+          takeBack(digests.subarray(0, at));
+          return false;
+        }
       }
       return true;
     },
@@ -90,7 +102,7 @@ export function createRunPromises(expected = 0): RunPromises {
       return slots[2 * slot] !== 0;
     },
     add(promise) {
-      if (used >= 0.75 * (mask + 1)) grow();
+      makeRoom(1);
       digest(promise);
       put(hash[0] ?? 0, hash[1] ?? 0);
     },

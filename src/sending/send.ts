@@ -5,7 +5,7 @@ import { cleanText } from "../actions/text.ts";
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
-import { UUID_LENGTH } from "../ledger/block.ts";
+import type { BlockCompressor } from "../ledger/block-compressor.ts";
 import type { Tally } from "../ledger/blocks.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { type ChunkActions, sentActions } from "../plan/files/chunk-actions.ts";
@@ -90,6 +90,7 @@ export interface Common {
   rejected: number;
   /** The promises of all lanes, and of earlier processes of this run. */
   readonly promises: RunPromises;
+  readonly compressor: BlockCompressor;
   /** What answers of this run look like. */
   readonly plain: PlainAnswers;
   /** An answer without a status of its own has been reported. */
@@ -232,7 +233,7 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   // What follows keeps this thread busy, and would hold up a request that has not left.
   await Promise.race([leaving, flying]);
   await turn();
-  const packing = packChunk(facts);
+  const packing = packChunk(facts, common.compressor);
   if (following !== undefined) plan.expect(following);
   const recording = record(log);
   const exchange = await flying;
@@ -260,7 +261,7 @@ function record(log: ChunkLog): Recording {
 function readPlain(exchange: Exchange, actions: ChunkActions, { plain, promises }: Common): PlainReading | undefined {
   if (exchange.kind !== "answer" || !isBelieved(exchange)) return undefined;
   const answer = plain.read(exchange.body, actions);
-  if (answer === undefined || !promises.addNew(answer.body, answer.starts, UUID_LENGTH)) return undefined;
+  if (answer === undefined || !promises.addNew(answer.promises)) return undefined;
   return { kind: "plain", answer };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hash128, hash128Ascii } from "../../../src/actions/hash128.ts";
+import { hash128, hash128Ascii, hash128Bytes } from "../../../src/actions/hash128.ts";
 
 const hashOf = (text: string, seed = 1): string => {
   const out = new Uint32Array(4);
@@ -34,6 +34,15 @@ describe("the hash", () => {
     for (const length of [40, 0, 1, 7, 8, 9, 15, 16, 17, 300, 5]) {
       const text = "t-0123456789 ".repeat(30).slice(0, length);
       hash128Ascii(Buffer.from(`--${text}--`), 2, 2 + length, 1, out);
+      expect([...out].join(" ")).toBe(hashOf(text));
+    }
+  });
+
+  it("is the same of bytes as of the text whose units they are", () => {
+    const out = new Uint32Array(4);
+    for (const length of [0, 1, 8, 9, 40]) {
+      const text = "\u1234日本-é".repeat(8).slice(0, length);
+      hash128Bytes(Buffer.from(`-${text}-`, "utf16le"), 2, 2 + 2 * length, 1, out);
       expect([...out].join(" ")).toBe(hashOf(text));
     }
   });

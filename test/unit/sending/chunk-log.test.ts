@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
+import { openBlockCompressor } from "../../../src/ledger/block-compressor.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import type { PromiseSink } from "../../../src/outputs/promise-sink.ts";
@@ -11,6 +12,9 @@ import type { Plan } from "../../../src/plan/files/plan.ts";
 import { openChunkLog } from "../../../src/sending/chunk-log.ts";
 import { decideChunk } from "../../../src/sending/chunk-outcomes.ts";
 import { packChunk } from "../../../src/sending/pack-chunk.ts";
+
+const compressor = openBlockCompressor();
+afterAll(() => compressor[Symbol.dispose]());
 
 const AT = "2026-11-21T03:00:00.000Z";
 const LINE = Buffer.from('{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
@@ -73,7 +77,7 @@ async function begin() {
       inputs: [],
     };
     const items = [{ outcome: "accepted", status: "success", actionPromise: `p-${chunk.chunk}` }] as const;
-    const decided = decideChunk(facts, items, AT, await packChunk(facts));
+    const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
     log.conclude(chunk, { event: "answer", decided, status: 200, at: AT });
   };
   const fill = (): void => {

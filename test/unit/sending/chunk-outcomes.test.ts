@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
 import { endAnswered, markSending } from "../../../src/ledger/attempts.ts";
+import { openBlockCompressor } from "../../../src/ledger/block-compressor.ts";
 import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
 import { ledgerKnownState } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
@@ -21,6 +22,9 @@ import type { ItemOutcome } from "../../../src/sending/answer.ts";
 import { type ChunkFacts, decideChunk, storeDecided } from "../../../src/sending/chunk-outcomes.ts";
 import { packChunk } from "../../../src/sending/pack-chunk.ts";
 import { makeOlder } from "../../support/older-ledger.ts";
+
+const compressor = openBlockCompressor();
+afterAll(() => compressor[Symbol.dispose]());
 
 const AT = "2026-11-21T03:00:00.000Z";
 const STYLE: LineStyle = { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false };
@@ -51,7 +55,7 @@ function answer(ledger: Ledger): void {
 
 /** What the answer says becomes outcomes in one transaction. Returns the lines of the promises. */
 async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
-  const decided = decideChunk(facts, items, AT, await packChunk(facts));
+  const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
   ledger.transaction(() => storeDecided(ledger, decided));
   return String(decided.lines(STYLE));
 }
