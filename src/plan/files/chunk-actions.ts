@@ -1,8 +1,8 @@
 /** The actions of one chunk as the bytes that are sent, and where in them each action and its ids stand. */
 
-import { ACTION_NAMES, type ActionName } from "../../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
-import { asBuffer } from "../../disk/buffers.ts";
+import { asBuffer, isAt } from "../../disk/buffers.ts";
 
 export interface ChunkActions {
   /** The request body: a JSON array of the actions. */
@@ -27,7 +27,7 @@ export interface SentAction {
  * that it does not give.
  */
 export const PLACES = 8;
-const [START, END] = [0, 1];
+export const [START, END] = [0, 1];
 /** By id, where among them its start is. */
 export const ID_PLACES = { eventId: 2, ticketId: 4, nftId: 6 } as const;
 const { eventId: EVENT, ticketId: TICKET, nftId: NFT } = ID_PLACES;
@@ -39,41 +39,64 @@ const HEAD = `{"action":"`;
 const BETWEEN = `","data":{`;
 const NAME_BYTES = ACTION_NAMES.map((name) => Buffer.from(`${name}"`));
 
+/** How many ids an action gives at most, by its place among the names: one of those that exclude each other. */
+const MOST_IDS = ACTION_NAMES.map((name) => {
+  const { exclusive } = actionSpec(name);
+  const isId = (field: string): boolean => Object.hasOwn(ID_PLACES, field);
+  const others = acceptedFields(name).filter((field) => isId(field) && !exclusive.includes(field));
+  return others.length + (exclusive.some(isId) ? 1 : 0);
+});
+
 /**
- * Turns lines of a plan into the request body, in place, and finds their ids on the way: one pass over the bytes, since
- * parsing every action takes several times as long.
+ * Turns lines of a plan into the request body, in place, and finds their ids on the way. Behind the ids that an action can
+ * have, nothing of its line is looked at but where it ends.
  *
  * @param bytes one free byte and then the lines, each ending in a newline.
  */
-export function toChunkActions(bytes: Uint8Array, count: number): ChunkActions {
+export function toChunkActions(bytes: Buffer, count: number): ChunkActions {
   const places = new Int32Array(count * PLACES);
   let at = 1;
-  for (let number = 0; number < count; number += 1) {
+  let kind = 0;
+  for (let number = 0; number < count && at < bytes.length; number += 1) {
     const base = number * PLACES;
     places[base + START] = at;
-    at = stringEnd(bytes, at + HEAD.length - 1) + BETWEEN.length;
-    while (bytes[at] === QUOTE) {
-      const key = at + 1;
-      at = stringEnd(bytes, at) + 2;
-      const place = placeOf(bytes, key, at - 2);
-      const value = at;
-      at = valueEnd(bytes, at);
-      if (place !== 0 && bytes[value] !== NULL) {
-        places[base + place] = value;
-        places[base + place + 1] = at;
-      }
-      if (bytes[at] === COMMA) at += 1;
-    }
-    at += 2;
-    places[base + END] = at;
-    if (bytes[at] !== NEWLINE) throw new Error("the plan's actions are not as the planner writes them");
-    bytes[at] = COMMA;
-    at += 1;
+    at += HEAD.length;
+    kind = kindAt(bytes, at, kind);
+    at = findIds(bytes, at + (NAME_BYTES[kind]?.length ?? 0) + BETWEEN.length - 1, MOST_IDS[kind] ?? 0, places, base);
+    const end = bytes.indexOf(NEWLINE, at);
+    if (end === -1 || bytes[end - 1] !== CLOSE_OBJECT || bytes[end - 2] !== CLOSE_OBJECT)
+      throw new Error("the plan's actions are not as the planner writes them");
+    places[base + END] = end;
+    bytes[end] = COMMA;
+    at = end + 1;
   }
-  if (at !== bytes.length) throw new Error("the plan's chunk has another number of actions than it says");
+  if (at !== bytes.length || places.at(END - PLACES) === 0)
+    throw new Error("the plan's chunk has another number of actions than it says");
   bytes[0] = OPEN;
   bytes[bytes.length - 1] = CLOSE;
   return actionsAt(bytes, places);
+}
+
+/**
+ * @param from where the first key of an action's data begins.
+ * @returns a place behind the last id.
+ */
+function findIds(bytes: Uint8Array, from: number, most: number, places: Int32Array, base: number): number {
+  let at = from;
+  for (let left = most; left > 0 && bytes[at] === QUOTE; ) {
+    const key = at + 1;
+    at = stringEnd(bytes, at) + 2;
+    const place = placeOf(bytes, key, at - 2);
+    const value = at;
+    at = valueEnd(bytes, at);
+    if (place !== 0 && bytes[value] !== NULL) {
+      places[base + place] = value;
+      places[base + place + 1] = at;
+      left -= 1;
+    }
+    if (bytes[at] === COMMA) at += 1;
+  }
+  return at;
 }
 
 const NULL = 0x6e; // "n": a value that starts with it is null
@@ -178,15 +201,23 @@ function actionsAt(body: Uint8Array, places: Int32Array): ChunkActions {
 
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-function nameAt(body: Uint8Array, at: number): ActionName {
-  const number = NAME_BYTES.findIndex((name) => {
-    let same = 0;
-    while (same < name.length && body[at + same] === name[same]) same += 1;
-    return same === name.length;
-  });
-  const name = ACTION_NAMES[number];
-  if (name === undefined) throw new Error("the plan holds an action of an unknown kind");
-  return name;
+const nameAt = (body: Uint8Array, at: number): ActionName => ACTION_NAMES[kindAt(body, at, 0)] as ActionName; // one of them
+
+/**
+ * The place among the names of the one that begins at `at`.
+ *
+ * @param first which is looked for first.
+ */
+function kindAt(body: Uint8Array, at: number, first: number): number {
+  if (isNameAt(body, at, first)) return first;
+  const kind = NAME_BYTES.findIndex((_, number) => isNameAt(body, at, number));
+  if (kind === -1) throw new Error("the plan holds an action of an unknown kind");
+  return kind;
+}
+
+function isNameAt(body: Uint8Array, at: number, kind: number): boolean {
+  const name = NAME_BYTES[kind];
+  return name !== undefined && isAt(body, at, name);
 }
 
 /** What the answer to a chunk must echo. */

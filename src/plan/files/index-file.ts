@@ -85,6 +85,16 @@ export function actionAt(buffer: Buffer, at: number): ActionName {
 
 export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at);
 export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
+/** Whether two records are of one input and one kind of action, with the same marks. */
+export const areAlike = (buffer: Buffer, one: number, other: number): boolean =>
+  isSameWord(buffer, one, other) && isSameWord(buffer, one + 12, other + 12);
+
+const isSameWord = (buffer: Buffer, one: number, other: number): boolean =>
+  buffer[one] === buffer[other] &&
+  buffer[one + 1] === buffer[other + 1] &&
+  buffer[one + 2] === buffer[other + 2] &&
+  buffer[one + 3] === buffer[other + 3];
+
 export const rowAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 8);
 
 /** Counts the rows of records that were numbered from 1 on from `rows`. */

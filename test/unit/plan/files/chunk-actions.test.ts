@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ACTION_NAMES } from "../../../../src/actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
 import { sentActions, toChunkActions } from "../../../../src/plan/files/chunk-actions.ts";
 import { codePoint } from "../../../support/texts.ts";
@@ -23,21 +23,33 @@ const text = fc.oneof(
   fc.constantFrom('","ticketId":"x', '\\"', "\\", "}{][,", "日本", "é", "😀", '{"eventId":"E"}', "\n", "\ud800"),
 );
 const value = fc.oneof(text, fc.jsonValue(), fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.constant(null));
-const data = fc
-  .record(
-    {
-      eventId: fc.option(text),
-      ticketId: fc.option(text),
-      nftId: fc.option(text),
-      metadataAttributes: value,
-      name: value,
-      eventI: value,
-    },
-    { requiredKeys: [] },
-  )
-  .chain((fields) => fc.shuffledSubarray(Object.entries(fields), { minLength: Object.keys(fields).length }))
-  .map((entries): Data => Object.fromEntries(entries));
-const lines = fc.array(fc.record({ action: fc.constantFrom(...ACTION_NAMES), data }), { minLength: 1, maxLength: 8 });
+const ID_FIELDS = ["eventId", "ticketId", "nftId"];
+/** Which ids the action gives, of those that it takes: one of each that exclude each other. */
+const idsFor = (name: ActionName) => {
+  const exclusive: readonly string[] = actionSpec(name).exclusive;
+  const taken = acceptedFields(name).filter((field) => ID_FIELDS.includes(field));
+  const alone = taken.filter((field) => !exclusive.includes(field));
+  const rivals = taken.filter((field) => exclusive.includes(field));
+  const rival = rivals.length === 0 ? fc.constant([]) : fc.subarray(rivals, { maxLength: 1 });
+  return fc.tuple(fc.subarray(alone), rival).map((fields) => fields.flat());
+};
+const data = (name: ActionName) =>
+  fc
+    .tuple(
+      idsFor(name),
+      fc.record({ eventId: fc.option(text), ticketId: fc.option(text), nftId: fc.option(text) }),
+      fc.record({ metadataAttributes: value, name: value, eventI: value }, { requiredKeys: [] }),
+    )
+    .map(([ids, values, others]) => ({
+      ...others,
+      ...Object.fromEntries(ids.map((id) => [id, values[id as "eventId"]])),
+    }))
+    .chain((fields) => fc.shuffledSubarray(Object.entries(fields), { minLength: Object.keys(fields).length }))
+    .map((entries): Data => Object.fromEntries(entries));
+const line = fc
+  .constantFrom(...ACTION_NAMES)
+  .chain((action) => fc.record({ action: fc.constant(action), data: data(action) }));
+const lines = fc.array(line, { minLength: 1, maxLength: 8 });
 
 describe("the actions of a chunk", () => {
   it("are a JSON array of the plan's lines", () => {
@@ -74,6 +86,11 @@ describe("the actions of a chunk", () => {
   });
 
   it("that are not as the planner writes them are refused", () => {
-    expect(() => toChunkActions(Buffer.from('\n{"data":{},"action":"newEvent"}\n'), 1)).toThrow(/planner/);
+    for (const line of [
+      '{"data":{},"action":"newEvent"}',
+      '{"action":"newEvent","data":{"eventId":"E"}} ',
+      '{"action":"new","data":{}}',
+    ])
+      expect(() => toChunkActions(Buffer.from(`\n${line}\n`), 1)).toThrow(/the plan/);
   });
 });
