@@ -62,7 +62,7 @@ export interface CrossActionOptions {
   /** Whether an environment was asked at all; without one the messages say so. */
   readonly hasEnvironment: boolean;
   /** Every eventId that a newEvent of this input registers, wherever it stands. */
-  readonly laterEvents: ReadonlySet<string>;
+  readonly laterEvents: Pick<ReadonlySet<string>, "has">;
   readonly severityOf: (rule: string) => Severity;
 }
 

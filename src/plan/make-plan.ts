@@ -2,6 +2,7 @@ import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
+import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import type { Severity } from "../actions/problem.ts";
 import { CrossActionChecks, type KnownState, type KnownTicket, NOTHING_KNOWN } from "../checks/cross-action.ts";
 import { severityIn } from "../checks/severity.ts";
@@ -21,7 +22,8 @@ import { type BlockedRow, candidateFiles, removeCandidates } from "./candidates/
 import { createBlockedRows, createInvalidRows, type InvalidRows } from "./candidates/rows-not-sent.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile/compile.ts";
 import type { MadeMapper, WorkerOptions } from "./compile/parallel.ts";
-import { select } from "./decide/decide.ts";
+import { hasDeedsOr, select } from "./decide/decide.ts";
+import { EarlyPass } from "./decide/early-pass.ts";
 import type { HeldFor } from "./decide/held-rows.ts";
 import type { Selection } from "./decide/selection.ts";
 import type { WaitingRows } from "./decide/waiting-rows.ts";
@@ -141,8 +143,10 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const groups =
     options.lanes > 1 ? createLaneGroups(ledger ? ledgerKnownState(ledger, pending) : NOTHING_KNOWN) : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
+  const early = earlyPassFor(options);
   const compiled = await compile({
     ...options,
+    early,
     timeOrder,
     salesSeen,
     rowEvents: groups,
@@ -164,7 +168,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     severityOf,
     rejectedRows: known,
     isByTime: timeOrder !== undefined,
-    crossChecks: () => acrossFor(options, compiled),
+    crossChecks: () => acrossFor(options, compiled.newEvents),
+    early,
   });
   const result = {
     rows: countRows(compiled, invalid),
@@ -352,7 +357,15 @@ function allowedRows(allowance: Allowance, read: number): number {
   return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
 }
 
-function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks {
+/** Undefined where nothing can be decided before the whole input is known. */
+function earlyPassFor(options: PlanOptions): EarlyPass | undefined {
+  const { order, ledger, pending } = options;
+  if (!IS_FAST_PATH_ON || order === "time" || hasDeedsOr(ledger, pending) || pending.deeds.size > 0) return undefined;
+  const severityOf = severityIn(options.severities);
+  return new EarlyPass({ ...options, severityOf, crossChecks: (laterEvents) => acrossFor(options, laterEvents) });
+}
+
+function acrossFor(options: PlanOptions, laterEvents: Pick<ReadonlySet<string>, "has">): CrossActionChecks {
   const known = options.ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(options.ledger, options.pending);
   const knownState: KnownState = options.again
     ? { ...NOTHING_KNOWN, event: known.event, isKnownId: known.isKnownId, ticket: (ref) => asSold(known.ticket(ref)) }
@@ -361,7 +374,7 @@ function acrossFor(options: PlanOptions, compiled: Compiled): CrossActionChecks 
     knownState,
     hasEnvironment: options.environment !== undefined,
     complete: options.environment?.complete ?? false,
-    laterEvents: compiled.newEvents,
+    laterEvents,
     severityOf: severityIn(options.severities),
   });
 }

@@ -150,6 +150,7 @@ class CompiledInputs {
     await using input = await open(file);
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = { number, file, input, made: await mapperFor(file, input) };
+    this.#options.early?.begin({ name: file.name, format: rowFormat(input), readAs: reading.made.readAs });
     const before = this.#joined.rows.read;
     const items = await this.#readRows(reading);
     const rows = this.#joined.rows.read - before;
@@ -308,10 +309,13 @@ const tooLong = (items: number): FileFinding => ({
   hint: "tickets stream splits it.",
 });
 
+const rowFormat = (input: Input): ReadInput["format"] =>
+  input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson";
+
 function readInput({ file, input, made }: Reading, rows: number): ReadInput {
   const { readAs, rules, ids = [], key } = made;
   return {
-    format: input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson",
+    format: rowFormat(input),
     name: file.name,
     path: file.path,
     bytes: input.bytesRead,

@@ -1,21 +1,34 @@
 /** Which candidates are sent: those that are new, and sound in their order beside all others. */
 
-import { registersEvent } from "../../actions/actions.ts";
+import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import { hasDeeds } from "../../ledger/deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { RejectedRows } from "../../ledger/rejected-rows.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
-import { openCandidateLines } from "../candidates/candidates.ts";
+import { type BlockedRow, openCandidateLines, readBlocks } from "../candidates/candidates.ts";
+import type { InvalidRows } from "../candidates/rows-not-sent.ts";
+import type { Compiled } from "../compile/compile.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { openBeside } from "../identity/blocked-deeds.ts";
 import { matchDeeds } from "../identity/match-deeds.ts";
 import { findLastAccepted } from "../rejects/find-row-places.ts";
+import { Bits } from "./bits.ts";
+import type { EarlyPass } from "./early-pass.ts";
 import { createHeldRows } from "./held-rows.ts";
 import { OnePass, type PassOptions } from "./one-pass.ts";
-import type { Selection } from "./selection.ts";
+import { isSentOnce, type Selection } from "./selection.ts";
 
 export interface SelectOptions extends PassOptions {
+  readonly directory: string;
+  readonly compiled: Compiled;
+  readonly invalid: InvalidRows;
+  /** Actions of invalid rows, at their places among the candidates; may be read again. */
+  readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
+  /** Checks that know nothing of this input yet. */
+  readonly crossChecks: () => CrossActionChecks;
+  /** Has decided already, unless it could not. */
+  readonly early: EarlyPass | undefined;
   /** The ledger to compare with, undefined when no environment is named. */
   readonly ledger: Ledger | undefined;
   readonly again: boolean;
@@ -34,6 +47,10 @@ export interface SelectOptions extends PassOptions {
  * from the beginning, until nothing changes. Each time at least one row more is invalid, so that it ends.
  */
 export async function select(options: SelectOptions): Promise<Selection> {
+  return options.early?.selection(options) ?? selectByFiles(options);
+}
+
+async function selectByFiles(options: SelectOptions): Promise<Selection> {
   const { directory, compiled, blockedRows, ledger, again, pending, problems } = options;
   const isAsked = hasDeedsOr(ledger, pending) || compiled.rejected.size > 0;
   const comparedWith = isAsked && !again ? ledger : undefined;
@@ -52,9 +69,7 @@ export async function select(options: SelectOptions): Promise<Selection> {
     sources: options.sources,
     isByTime: options.isByTime,
     isCut: compiled.isCut,
-    // Where the config lets them pass, they are deeds that repeat like any other.
-    isSentOnce: (action) =>
-      options.severityOf(registersEvent(action) ? "event-registered-twice" : "ticket-sold-twice") !== "error",
+    isSentOnce: isSentOnce(options.severityOf),
     leftOut: (row) => compiled.leftOut.get(row) ?? [],
     rejected: (row) => {
       const key = compiled.rejected.get(row) ?? compiled.mended.get(row);
@@ -86,14 +101,19 @@ export async function select(options: SelectOptions): Promise<Selection> {
     hasRejected: compiled.rejected.size > 0,
   });
   const found = {
-    bits: new Uint8Array((compiled.rows.read >> 3) + 1),
+    bits: new Bits(),
     problems: problems.fork(),
     held: createHeldRows(),
   };
   for (;;) {
     const log = problems.fork();
     log.absorb(found.problems);
-    const selection = await new OnePass(options, { comparedWith, verdicts, lines }, found, log).run();
+    await using held = holdsInOrder(blockedRows);
+    const known = { comparedWith, verdicts, lines, crossChecks: options.crossChecks() };
+    const pass = new OnePass(options, known, found, log, held.next);
+    for await (const block of readBlocks(directory)) await pass.take(block);
+    await pass.endRow();
+    const { selection } = pass;
     if (selection === undefined) continue;
     problems.absorb(log);
     const lastAccepted = await findLastAccepted({
@@ -111,6 +131,21 @@ export async function select(options: SelectOptions): Promise<Selection> {
   }
 }
 
-function hasDeedsOr(ledger: Ledger | undefined, pending: Pending): boolean {
+/** Gives the blocked rows one after the other; they are few compared with the candidates. */
+function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>) {
+  const iterator =
+    Symbol.asyncIterator in blockedRows ? blockedRows[Symbol.asyncIterator]() : blockedRows[Symbol.iterator]();
+  return {
+    async next(): Promise<BlockedRow | undefined> {
+      const { done, value } = await iterator.next();
+      return done ? undefined : value;
+    },
+    async [Symbol.asyncDispose]() {
+      await iterator.return?.();
+    },
+  };
+}
+
+export function hasDeedsOr(ledger: Ledger | undefined, pending: Pending): boolean {
   return ledger !== undefined && (hasDeeds(ledger) || pending.deeds.size > 0);
 }

@@ -16,11 +16,9 @@ import {
   type CandidateBlock,
   type CandidateLines,
   candidateAt,
-  readBlocks,
 } from "../candidates/candidates.ts";
 import { FACTS_BYTES, lineBytesAt, textBytesAt } from "../candidates/facts.ts";
 import type { InvalidRow, InvalidRows } from "../candidates/rows-not-sent.ts";
-import type { Compiled } from "../compile/compile.ts";
 import { RECORD_BYTES, rowAt } from "../files/index-file.ts";
 import { describeChange } from "../findings/changed-actions.ts";
 import { reasonOf } from "../findings/findings-of-row.ts";
@@ -30,23 +28,18 @@ import type { ProblemLog } from "../findings/problem-log.ts";
 import { digestOfTold } from "../findings/told-warnings.ts";
 import { historyOf } from "../identity/history-of-candidate.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
-import { type Bits, hasBit, setBit } from "./bits.ts";
+import { Bits } from "./bits.ts";
 import { type Fate, Fates, isSurelyDone, UNDECIDED } from "./fates.ts";
 import { HeldHistories } from "./held-histories.ts";
 import { causeOf, type HeldRows } from "./held-rows.ts";
 import { PlainCandidates } from "./plain-candidates.ts";
-import { type Selection, SelectionTally } from "./selection.ts";
+import { type DecidedOf, type Selection, SelectionTally } from "./selection.ts";
 
 export interface PassOptions {
-  readonly directory: string;
   readonly files: readonly Pick<InputFile, "isRejects">[];
-  readonly compiled: Compiled;
-  /** Actions of invalid rows, at their places among the candidates; may be read again. */
-  readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
+  readonly compiled: DecidedOf;
   /** Takes the rows that are held back because of others. */
-  readonly invalid: InvalidRows;
-  /** Checks that know nothing of this input yet. */
-  readonly crossChecks: () => CrossActionChecks;
+  readonly invalid: Pick<InvalidRows, "add">;
   /** What another run may still bring to the service. */
   readonly pending: Pending;
   /** What the sources of the config read rows as. */
@@ -57,6 +50,8 @@ export interface PassOptions {
 
 /** What is known before the pass. */
 interface Known {
+  /** Checks that know nothing of this input yet. */
+  readonly crossChecks: CrossActionChecks;
   /** The ledger to compare with, if any. */
   readonly comparedWith: Ledger | undefined;
   readonly verdicts: Verdicts;
@@ -84,6 +79,12 @@ interface RowFates {
   readonly undecided: readonly Candidate[];
 }
 
+/** Gives what is not sent and stands among the candidates, in order; undefined behind the last, or where more is still to come. */
+type NextBlocked = () => Promise<BlockedRow | undefined>;
+
+/** What a pass comes to. */
+export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst">;
+
 export class OnePass {
   readonly #options: PassOptions;
   readonly #known: Known;
@@ -95,8 +96,12 @@ export class OnePass {
   readonly #places: KnownPlaces;
   readonly #tally: SelectionTally;
   readonly #plain: PlainCandidates;
+  readonly #nextBlocked: NextBlocked;
+  #blocked: BlockedRow | undefined;
+  /** Candidates of one row that stand together. */
+  #together: Candidate[] = [];
   /** The rows of which an action was counted on. */
-  readonly #countedOn: Bits;
+  readonly #countedOn = new Bits();
   /** Mended rows of which something waits. */
   readonly #waitingMends = new Set<number>();
   /** By mended row, what was accepted before and is of it. */
@@ -104,15 +109,19 @@ export class OnePass {
   #justFound: InvalidRow[] = [];
   #mustRepeat = false;
 
-  /** @param found takes rows that turn out to be invalid. */
-  constructor(options: PassOptions, known: Known, found: FoundRows, log: ProblemLog) {
+  /**
+   * @param found takes rows that turn out to be invalid.
+   * @param nextBlocked gives the actions of invalid rows one after the other, at their places among the candidates.
+   */
+  constructor(options: PassOptions, known: Known, found: FoundRows, log: ProblemLog, nextBlocked: NextBlocked) {
     const { compiled, sources } = options;
-    const { verdicts, lines, comparedWith } = known;
+    const { verdicts, lines, comparedWith, crossChecks } = known;
     this.#options = options;
     this.#known = known;
     this.#found = found;
     this.#log = log;
-    this.#crossChecks = options.crossChecks();
+    this.#crossChecks = crossChecks;
+    this.#nextBlocked = nextBlocked;
     this.#fates = new Fates(verdicts, lines, comparedWith, options.pending);
     this.#heldHistories = new HeldHistories(lines);
     this.#places = {
@@ -121,8 +130,7 @@ export class OnePass {
       placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
       isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
     };
-    this.#tally = new SelectionTally(compiled.inputs.length, compiled.rows.read);
-    this.#countedOn = new Uint8Array(found.bits.length);
+    this.#tally = new SelectionTally(options.files.length);
     this.#plain = new PlainCandidates({
       compiled,
       fates: this.#fates,
@@ -133,42 +141,52 @@ export class OnePass {
     });
   }
 
-  /** @returns undefined when a row turned out to be invalid that had been counted on before. */
-  async run(): Promise<Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst"> | undefined> {
-    const { directory, blockedRows, signal } = this.#options;
-    await using held = holdsInOrder(blockedRows);
-    let blocked = await held.next();
-    const decideBesideBlocked = async (candidates: readonly Candidate[]): Promise<void> => {
-      const [head] = candidates;
-      for (; blocked !== undefined && head !== undefined && blocked.before <= head.seq; blocked = await held.next())
-        if (blocked.accepted === undefined)
-          this.#crossChecks.holdBack(blocked.attempted, this.#places.placeOf(blocked));
-      this.#decide(candidates);
-      for (const row of this.#justFound) this.#options.invalid.add(row);
-      this.#justFound = [];
-    };
-
-    let together: Candidate[] = [];
-    for await (const block of readBlocks(directory)) {
-      signal.throwIfAborted();
-      let [textAt, start] = [0, block.start];
-      for (let number = 0; number < block.count; number += 1) {
-        const [head] = together;
-        if (head !== undefined && head.row !== rowOf(block, number)) {
-          if (this.#justFound.length > 0 || (blocked !== undefined && blocked.before <= head.seq))
-            await decideBesideBlocked(together);
-          else this.#decide(together);
-          together = [];
+  /** Decides about the next candidates, but for those of the last row, which may have more of them. */
+  async take(block: CandidateBlock): Promise<void> {
+    this.#options.signal.throwIfAborted();
+    this.#blocked ??= await this.#nextBlocked();
+    let [textAt, start] = [0, block.start];
+    for (let number = 0; number < block.count; number += 1) {
+      const [head] = this.#together;
+      if (head !== undefined && head.row !== rowOf(block, number)) {
+        if (this.#justFound.length > 0 || this.#isBesideBlocked(head.seq)) await this.endRow();
+        else {
+          this.#decide(this.#together);
+          this.#together = [];
         }
-        const place = { number, textAt, start };
-        const isBlocked = blocked !== undefined && blocked.before <= block.first + number;
-        const mayBePlain = IS_FAST_PATH_ON && !isBlocked && together.length === 0 && isSurelyAlone(block, number);
-        if (!(mayBePlain && this.#plain.take(block, place))) together.push(candidateAt(block, place));
-        textAt += textBytesAt(block.facts, number * FACTS_BYTES);
-        start += lineBytesAt(block.facts, number * FACTS_BYTES);
       }
+      const place = { number, textAt, start };
+      const mayBePlain =
+        IS_FAST_PATH_ON &&
+        this.#together.length === 0 &&
+        !this.#isBesideBlocked(block.first + number) &&
+        isSurelyAlone(block, number);
+      if (!(mayBePlain && this.#plain.take(block, place))) this.#together.push(candidateAt(block, place));
+      textAt += textBytesAt(block.facts, number * FACTS_BYTES);
+      start += lineBytesAt(block.facts, number * FACTS_BYTES);
     }
-    await decideBesideBlocked(together);
+  }
+
+  /** Decides about the candidates of the last row, which has no more. */
+  async endRow(): Promise<void> {
+    const [head] = this.#together;
+    for (; head !== undefined && this.#isBesideBlocked(head.seq); this.#blocked = await this.#nextBlocked()) {
+      const blocked = this.#blocked;
+      if (blocked !== undefined && blocked.accepted === undefined)
+        this.#crossChecks.holdBack(blocked.attempted, this.#places.placeOf(blocked));
+    }
+    this.#decide(this.#together);
+    this.#together = [];
+    for (const row of this.#justFound) this.#options.invalid.add(row);
+    this.#justFound = [];
+  }
+
+  #isBesideBlocked(seq: number): boolean {
+    return this.#blocked !== undefined && this.#blocked.before <= seq;
+  }
+
+  /** Undefined when a row turned out to be invalid that had been counted on before. */
+  get selection(): Passed | undefined {
     if (this.#mustRepeat) return undefined;
     return { ...this.#tally.selected, heldFor: this.#found.held.causes, mends: this.#mends() };
   }
@@ -177,7 +195,7 @@ export class OnePass {
   #decide(candidates: readonly Candidate[]): void {
     const row = this.#fatesOf(candidates);
     if (row === undefined) return;
-    if (hasBit(this.#found.bits, row.head.row)) {
+    if (this.#found.bits.has(row.head.row)) {
       this.#holdBack(row, row.actions, row.at);
       return;
     }
@@ -189,7 +207,7 @@ export class OnePass {
     for (const each of problems) this.#log.add(isError(each) ? each : this.#marked(each, candidates));
     const errors = problems.filter(isError);
     if (errors.length === 0) {
-      setBit(this.#countedOn, row.head.row);
+      this.#countedOn.set(row.head.row);
       for (const { candidate, fate } of row.fates) this.#count(candidate, fate, row.at);
       return;
     }
@@ -301,8 +319,8 @@ export class OnePass {
       before: seq,
       histories: [...new Set(ofHistories.map((each) => historyOf(each, this.#known.lines).toString("hex")))],
     });
-    setBit(this.#found.bits, row);
-    if (hasBit(this.#countedOn, row)) this.#mustRepeat = true;
+    this.#found.bits.set(row);
+    if (this.#countedOn.has(row)) this.#mustRepeat = true;
   }
 
   /** Counts a candidate of a sound row. */
@@ -335,7 +353,7 @@ export class OnePass {
   #mends(): Selection["mends"] {
     return new Map(
       [...this.#options.compiled.mends]
-        .filter(([row]) => !this.#waitingMends.has(row) && !hasBit(this.#found.bits, row))
+        .filter(([row]) => !this.#waitingMends.has(row) && !this.#found.bits.has(row))
         .map(([row, mend]) => [row, { ...mend, known: this.#knownOfMends.get(row) ?? [] }]),
     );
   }
@@ -347,23 +365,8 @@ const rowOf = ({ records }: CandidateBlock, number: number): number => rowAt(rec
 const isSurelyAlone = (block: CandidateBlock, number: number): boolean =>
   number + 1 < block.count && rowOf(block, number + 1) !== rowOf(block, number);
 
-/** Gives the blocked rows one after the other; they are few compared with the candidates. */
-function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>) {
-  const iterator =
-    Symbol.asyncIterator in blockedRows ? blockedRows[Symbol.asyncIterator]() : blockedRows[Symbol.iterator]();
-  return {
-    async next(): Promise<BlockedRow | undefined> {
-      const { done, value } = await iterator.next();
-      return done ? undefined : value;
-    },
-    async [Symbol.asyncDispose]() {
-      await iterator.return?.();
-    },
-  };
-}
-
 /** JSON Pointer of a row in the array it was read from; undefined for rows of other formats. */
-function itemPointer(compiled: Compiled, input: number, row: number): string | undefined {
+function itemPointer(compiled: DecidedOf, input: number, row: number): string | undefined {
   if (compiled.inputs[input]?.format === "cells") return undefined;
   if (compiled.inputs[input]?.format !== "json") return "";
   const before = compiled.inputs.slice(0, input).reduce((sum, { rows }) => sum + rows, 0);
@@ -393,6 +396,6 @@ function importedHistory({ action }: Pick<Action, "action">): Finding {
 
 const isError = ({ severity }: Problem): boolean => severity === "error";
 
-function sourceOf(compiled: Compiled, input: number): string {
+function sourceOf(compiled: DecidedOf, input: number): string {
   return compiled.inputs[input]?.name ?? "?";
 }

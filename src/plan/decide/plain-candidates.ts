@@ -5,14 +5,13 @@ import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { PlainSale } from "../../checks/fast/plain-sales.ts";
 import type { BlockPlace, CandidateBlock } from "../candidates/candidates.ts";
 import { FACT_FIELDS, FACTS_BYTES, findAsciiTexts, lineBytesAt } from "../candidates/facts.ts";
-import type { Compiled } from "../compile/compile.ts";
 import { inputAt, lineAt, plainActionAt, RECORD_BYTES, rowAt } from "../files/index-file.ts";
-import { type Bits, hasBit, setBit } from "./bits.ts";
+import type { Bits } from "./bits.ts";
 import type { Fates } from "./fates.ts";
-import type { SelectionTally } from "./selection.ts";
+import type { DecidedOf, SelectionTally } from "./selection.ts";
 
 interface PlainCandidatesOptions {
-  readonly compiled: Pick<Compiled, "inputs" | "mends">;
+  readonly compiled: DecidedOf;
   readonly fates: Fates;
   readonly crossChecks: CrossActionChecks;
   readonly tally: SelectionTally;
@@ -40,7 +39,7 @@ export class PlainCandidates {
     const action = plainActionAt(records, at);
     if (action === undefined || !SALES.has(action)) return false;
     const row = rowAt(records, at);
-    if (compiled.mends.size > 0 || hasBit(found, row)) return false;
+    if (compiled.mends.size > 0 || found.has(row)) return false;
     const seq = block.first + number;
     const fate = fates.plainOf(seq);
     if (fate === undefined) return false;
@@ -51,7 +50,7 @@ export class PlainCandidates {
       if (source === undefined || !this.#sell(action, block, { number, textAt, start }, source)) return false;
       tally.keep({ start, length: lineBytesAt(facts, factsAt), seq, action, input });
     }
-    setBit(countedOn, row);
+    countedOn.set(row);
     return true;
   }
 

@@ -1,7 +1,7 @@
 /** Which candidates are sent, and how all others are counted. */
 
-import type { ActionName } from "../../actions/actions.ts";
-import type { SourceLine } from "../../actions/problem.ts";
+import { type ActionName, registersEvent } from "../../actions/actions.ts";
+import type { Severity, SourceLine } from "../../actions/problem.ts";
 import type { Candidate, KeptRange } from "../candidates/candidates.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { ChangedAction } from "../findings/changed-actions.ts";
@@ -10,6 +10,11 @@ import type { LastAccepted } from "../rejects/find-row-places.ts";
 import type { Fate } from "./fates.ts";
 import type { HeldFor } from "./held-rows.ts";
 import { type WaitingRows, WaitingRowsTally } from "./waiting-rows.ts";
+
+/** What decisions need of what was compiled. */
+export interface DecidedOf extends Pick<Compiled, "mends"> {
+  readonly inputs: readonly Pick<Compiled["inputs"][number], "name" | "format" | "readAs" | "rows">[];
+}
 
 export interface Selection {
   /** The candidates that are sent, in order. */
@@ -52,6 +57,12 @@ interface GivenKinds {
   readonly known: ReadonlySet<ActionName>;
 }
 
+/** Where the config lets actions pass that register a second time, they are deeds that repeat like any other, and sent once. */
+export const isSentOnce =
+  (severityOf: (rule: string) => Severity) =>
+  (action: ActionName): boolean =>
+    severityOf(registersEvent(action) ? "event-registered-twice" : "ticket-sold-twice") !== "error";
+
 /** How candidates that are not sent are counted. */
 const COUNTED = {
   sent: "alreadySent",
@@ -86,11 +97,10 @@ export class SelectionTally {
     unclear: 0,
   };
 
-  readonly #waitingRows: WaitingRowsTally;
+  readonly #waitingRows = new WaitingRowsTally();
 
-  /** How many inputs there are, and rows in all of them. */
-  constructor(inputs: number, rows: number) {
-    this.#waitingRows = new WaitingRowsTally(rows);
+  /** @param inputs how many there are. */
+  constructor(inputs: number) {
     this.#kinds = Array.from({ length: inputs }, () => ({ sent: new Set<ActionName>(), known: new Set<ActionName>() }));
   }
 

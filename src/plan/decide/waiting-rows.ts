@@ -1,7 +1,7 @@
 /** Rows of which something is not sent because of another run: the first are kept by their places, so that a person is told them. */
 
 import type { SourceLine } from "../../actions/problem.ts";
-import { type Bits, hasBit, setBit } from "./bits.ts";
+import { Bits } from "./bits.ts";
 
 /** By what makes them wait: another run may have sent or still send the action itself, or what it depends on. */
 export interface WaitingRows {
@@ -19,35 +19,24 @@ export interface NamedRows {
 const MOST_NAMED = 10_000;
 
 export class WaitingRowsTally implements WaitingRows {
-  readonly pending: RowNames;
-  readonly waiting: RowNames;
-
-  /** @param rows how many the input has. */
-  constructor(rows: number) {
-    this.pending = new RowNames(rows);
-    this.waiting = new RowNames(rows);
-  }
+  readonly pending = new RowNames();
+  readonly waiting = new RowNames();
 }
 
 class RowNames implements NamedRows {
   readonly first: SourceLine[] = [];
-  readonly #rows: number;
   /** A row may give several such actions, and in the order of time they stand apart. Made for the first one. */
   #seen: Bits | undefined;
   #count = 0;
-
-  constructor(rows: number) {
-    this.#rows = rows;
-  }
 
   get rows(): number {
     return this.#count;
   }
 
   add(row: number, { source, line }: SourceLine): void {
-    this.#seen ??= new Uint8Array((this.#rows >> 3) + 1);
-    if (hasBit(this.#seen, row)) return;
-    setBit(this.#seen, row);
+    this.#seen ??= new Bits();
+    if (this.#seen.has(row)) return;
+    this.#seen.set(row);
     this.#count += 1;
     if (this.first.length < MOST_NAMED) this.first.push({ source, line });
   }

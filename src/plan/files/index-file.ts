@@ -72,6 +72,9 @@ export function writePlainOrigin(
   writeMarks(buffer, at, origin.nth, origin.code | marks);
 }
 
+/** The action of a record and all that is marked of it, as a number: the same for two that differ in none of it. */
+export const marksAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 12);
+
 /** The action of a record that has neither a key nor an `nth`; undefined for any other. */
 export const plainActionAt = (buffer: Buffer, at: number): ActionName | undefined =>
   BY_CODE.get(buffer.readUInt32LE(at + 12) & ~UNTIMED);

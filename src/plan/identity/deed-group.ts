@@ -122,7 +122,7 @@ export class DeedGroup {
 /** Each file of a source gives the event with whichever of its rows comes first. */
 export function comesWithRows(
   { action, input }: Pick<Doubtful, "action" | "input">,
-  { inputs, sources }: MatchOptions,
+  { inputs, sources }: Pick<MatchOptions, "sources"> & { readonly inputs: readonly { readonly readAs: string }[] },
 ): boolean {
   return registersEvent(action) && sources.has(inputs[input]?.readAs ?? "");
 }

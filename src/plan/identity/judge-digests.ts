@@ -50,6 +50,17 @@ export async function judgeByDigests(
   return judge.doubtful.union(judge.lacking());
 }
 
+/**
+ * Whether the same deed once more in the input says something: newEvent and soldTicket that repeat have rules of their own, but
+ * for those with a key.
+ */
+export function repeatsMatter(
+  { action, input, keyed }: Pick<RecordOrigin, "action" | "input" | "keyed">,
+  options: Pick<MatchOptions, "isSentOnce" | "sources"> & { readonly inputs: readonly { readonly readAs: string }[] },
+): boolean {
+  return keyed || !registers(action) || options.isSentOnce(action) || comesWithRows({ action, input }, options);
+}
+
 /** Of each: 1 where it was accepted, 3 where it was, with others of a history without times. */
 function howAccepted(ledger: Ledger, records: Buffer, origins: readonly RecordOrigin[]): Uint8Array {
   const how = new Uint8Array(origins.length);
@@ -151,12 +162,6 @@ class DigestJudge {
     const besideOthers = how > 1 ? contentAt(block, at) : undefined;
     const kind = actionSpec(action).identity;
     const rule = keyed ? "once" : kind;
-    // newEvent and soldTicket that repeat within one input have rules of their own, but for those with a key.
-    const repeatsMatter =
-      keyed ||
-      !registers(action) ||
-      this.#options.isSentOnce(action) ||
-      comesWithRows({ action, input }, this.#options);
     const isRepeated =
       (besideOthers !== undefined || (kind === "history" && ((rule === "history" && !untimed) || isAccepted))) &&
       this.#seen.addAndTell(block.subarray(at + 16, at + RECORD_BYTES));
@@ -166,7 +171,7 @@ class DigestJudge {
       identity,
       kind,
       rule,
-      repeatsMatter,
+      repeatsMatter: repeatsMatter(origin, this.#options),
       isAccepted,
       besideOthers,
       isRepeated,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { WaitingRowsTally } from "../../../../src/plan/decide/waiting-rows.ts";
 
 test("a row is counted once, whatever stands between its actions, and no more are kept than problems are", () => {
-  const rows = new WaitingRowsTally(20_000);
+  const rows = new WaitingRowsTally();
   const add = (row: number): void => rows.waiting.add(row, { source: "a.csv", line: row + 1 });
   for (const row of [1, 2, 1]) add(row);
   expect(rows.waiting).toMatchObject({

@@ -1,0 +1,165 @@
+/**
+ * The fast path of the decisions: they are made while the input is still read. That is right as long as nothing that may come
+ * later could change them: each candidate is surely new, whatever else the input holds. Where it turns out not to be, all is left
+ * to who knows the whole input (decide.ts), and nothing has happened.
+ */
+
+import type { CrossActionChecks } from "../../checks/cross-action.ts";
+import type { BlockedRow, CandidateLines } from "../candidates/candidates.ts";
+import type { InvalidRow, InvalidRows } from "../candidates/rows-not-sent.ts";
+import type { Batch } from "../compile/batch.ts";
+import type { Compiled } from "../compile/compile.ts";
+import type { EarlyDecisions } from "../compile/joined-batches.ts";
+import { marksAt, RECORD_BYTES, readOrigin } from "../files/index-file.ts";
+import type { ProblemLog } from "../findings/problem-log.ts";
+import { repeatsMatter } from "../identity/judge-digests.ts";
+import type { Verdicts } from "../identity/verdicts.ts";
+import { NOTHING_ACCEPTED } from "../rejects/find-row-places.ts";
+import { Bits } from "./bits.ts";
+import { createHeldRows } from "./held-rows.ts";
+import { OnePass, type PassOptions } from "./one-pass.ts";
+import { type DecidedOf, isSentOnce, type Selection } from "./selection.ts";
+
+export interface EarlyPassOptions extends Omit<PassOptions, "compiled" | "invalid"> {
+  /** Checks that know nothing of this input yet, and ask whether it registers an event anywhere. */
+  readonly crossChecks: (laterEvents: Pick<ReadonlySet<string>, "has">) => CrossActionChecks;
+  readonly problems: ProblemLog;
+}
+
+/** Rows that turn out to be invalid are kept in memory up to so many. */
+const MOST_FOUND = 10_000;
+
+const ALL_NEW: Verdicts = {
+  of: () => "new",
+  detailOf: () => undefined,
+  isRepeated: () => false,
+  plainOf: () => "new",
+  closed: [],
+  missed: new Set(),
+  newestFirst: new Set(),
+};
+
+export class EarlyPass implements EarlyDecisions {
+  readonly #options: EarlyPassOptions;
+  readonly #inputs: { -readonly [Key in keyof DecidedOf["inputs"][number]]: DecidedOf["inputs"][number][Key] }[] = [];
+  readonly #found: InvalidRow[] = [];
+  readonly #blocked: BlockedRow[] = [];
+  readonly #log: ProblemLog;
+  readonly #lines = new LinesOfBatch();
+  readonly #isSentOnce: ReturnType<typeof isSentOnce>;
+  /** Events of which it was asked whether they are registered later. */
+  readonly #askedFor = new Set<string>();
+  /** Undefined once it is given up. */
+  #pass: OnePass | undefined;
+  #candidates = 0;
+  #lineBytes = 0;
+
+  constructor(options: EarlyPassOptions) {
+    this.#options = options;
+    this.#isSentOnce = isSentOnce(options.severityOf);
+    this.#log = options.problems.fork();
+    const laterEvents = {
+      has: (event: string): boolean => {
+        this.#askedFor.add(event);
+        return false;
+      },
+    };
+    this.#pass = new OnePass(
+      {
+        ...options,
+        compiled: { inputs: this.#inputs, mends: new Map() },
+        invalid: { add: (row) => this.#found.push(row) },
+      },
+      { comparedWith: undefined, verdicts: ALL_NEW, lines: this.#lines, crossChecks: options.crossChecks(laterEvents) },
+      { bits: new Bits(), problems: options.problems.fork(), held: createHeldRows() },
+      this.#log,
+      async () => this.#blocked.shift(),
+    );
+  }
+
+  begin(input: Parameters<EarlyDecisions["begin"]>[0]): void {
+    this.#inputs.push({ ...input, rows: 0 });
+  }
+
+  block(row: BlockedRow): void {
+    if (this.#pass !== undefined) this.#blocked.push(row);
+  }
+
+  async take(batch: Batch): Promise<void> {
+    if (this.#pass === undefined) return;
+    const { candidates: count, bytes } = batch;
+    const input = this.#inputs.at(-1);
+    if (input === undefined || !isOfNewRows(batch) || !this.#areNew(bytes.index)) return this.#giveUp();
+    input.rows += batch.rows;
+    const { index: records, facts, texts } = bytes;
+    const block = { first: this.#candidates, count, records, facts, texts, start: this.#lineBytes };
+    this.#lines.take(block.start, bytes.lines);
+    await this.#pass.take(block);
+    await this.#pass.endRow();
+    this.#candidates += count;
+    this.#lineBytes += bytes.lines.length;
+    if (this.#found.length > MOST_FOUND) this.#giveUp();
+  }
+
+  /** What was decided; undefined where nothing could be. */
+  selection({ compiled, invalid }: { readonly compiled: Compiled; readonly invalid: Pick<InvalidRows, "add"> }) {
+    const passed = this.#askedFor.isDisjointFrom(compiled.newEvents) ? this.#pass?.selection : undefined;
+    if (passed === undefined) return undefined;
+    for (const row of this.#found) invalid.add(row);
+    this.#options.problems.absorb(this.#log);
+    const selection: Selection = {
+      ...passed,
+      lastAccepted: NOTHING_ACCEPTED,
+      openOfInvalid: new Map(),
+      newestFirst: ALL_NEW.newestFirst,
+    };
+    return selection;
+  }
+
+  /** Whether no other deed can have to do with those of the records, but for what the checks across actions say. */
+  #areNew(records: Buffer): boolean {
+    const { sources } = this.#options;
+    let known = -1;
+    for (let at = 0; at < records.length; at += RECORD_BYTES) {
+      const marks = marksAt(records, at);
+      if (marks === known) continue; // of one input
+      known = marks;
+      const matters = repeatsMatter(readOrigin(records, at), {
+        isSentOnce: this.#isSentOnce,
+        inputs: this.#inputs,
+        sources,
+      });
+      if (matters) return false;
+    }
+    return true;
+  }
+
+  #giveUp(): void {
+    this.#pass = undefined;
+    this.#found.length = 0;
+    this.#blocked.length = 0;
+  }
+}
+
+/** Whether none of its rows was rejected or mended before, and nothing of one is left out. */
+const isOfNewRows = ({ rejected, mended, leftOut }: Batch): boolean =>
+  rejected.length === 0 && mended.length === 0 && leftOut.length === 0;
+
+/** The lines of the batch in hand; no others are asked for. */
+class LinesOfBatch implements CandidateLines {
+  #start = 0;
+  #bytes: Buffer = Buffer.alloc(0);
+
+  take(start: number, bytes: Buffer): void {
+    this.#start = start;
+    this.#bytes = bytes;
+  }
+
+  of({ start, length }: Parameters<CandidateLines["of"]>[0]): Buffer {
+    const from = start - this.#start;
+    if (from < 0 || from + length > this.#bytes.length) throw new Error("the line is of another batch");
+    return Buffer.from(this.#bytes.subarray(from, from + length - 1));
+  }
+
+  [Symbol.dispose](): void {}
+}

@@ -1,0 +1,82 @@
+/** Decisions that are made while the input is read are those that are made once it is known. */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, it, vi } from "vitest";
+import { EarlyPass } from "../../../../src/plan/decide/early-pass.ts";
+import { openFolder, planned } from "../../../support/planned.ts";
+
+/** Plans the lines early where that can be, and late. @returns whether it could. */
+async function planBothWays(folder: string, files: readonly (readonly string[])[]) {
+  const paths = files.map((lines, at) => {
+    const path = join(folder, `export-${at}.ndjson`);
+    writeFileSync(path, lines.map((line) => `${line}\n`).join(""));
+    return path;
+  });
+  const plan = () => planned(folder, paths, { count: 0 });
+  const selection = vi.spyOn(EarlyPass.prototype, "selection");
+  const early = await plan();
+  const isEarly = selection.mock.results[0]?.value !== undefined;
+  selection.mockReturnValue(undefined);
+  const late = await plan();
+  selection.mockRestore();
+  return { early, late, isEarly };
+}
+
+const event = (id: string, currency = "EUR"): string =>
+  `{"action":"newEvent","data":{"eventId":"${id}","currency":"${currency}"}}`;
+const sale = (id: string, of: { readonly event?: string; readonly user?: string; readonly price?: string } = {}) =>
+  `{"action":"soldTicket","data":{"eventId":"${of.event ?? "E"}","ticketId":"${id}","userId":"${of.user ?? "u"}","price":"${of.price ?? "1.50"}"}}`;
+const SCAN = '{"action":"scannedTicket","data":{"ticketId":"T1","orderTime":1768600000}}';
+
+const aLine = fc.oneof(
+  {
+    weight: 20,
+    arbitrary: fc
+      .tuple(
+        fc.nat(400),
+        fc.constantFrom("E", "F", "Gü", "00123"),
+        fc.constantFrom("u", "v", "ü"),
+        fc.constantFrom("1", "2.5", "3.125"),
+      )
+      .map(([number, of, user, price]) => sale(`T${number}`, { event: of, user, price })),
+  },
+  { weight: 2, arbitrary: fc.nat(20).map((number) => sale(`${number < 10 ? "00" : ""}${number % 10}1`)) },
+  { weight: 2, arbitrary: fc.constantFrom(sale("T1", { price: "12,5" }), "{}", '{"open', "") },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(event("E"), event("F", "JPY"), event("Gü"), event("123"), event("H"), event("")),
+  },
+);
+const lines = fc
+  .tuple(fc.array(fc.constantFrom(event("E"), event("F"), event("Gü", "KWD")), { maxLength: 3 }), fc.array(aLine))
+  .map(([first, others]) => [...first, ...others]);
+/** Now and then one that only the whole input tells something of. */
+const file = fc.tuple(lines, fc.constantFrom([], [], [], [], [], [SCAN])).map(([given, last]) => [...given, ...last]);
+
+it("decides the same early and late, whatever the files hold", async () => {
+  const folder = openFolder();
+  const ways = { early: 0, late: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.array(file, { minLength: 1, maxLength: 2 }), async (files) => {
+      const { early, late, isEarly } = await planBothWays(folder, files);
+      ways[isEarly ? "early" : "late"] += 1;
+      expect(early).toEqual(late);
+    }),
+    { numRuns: 60 },
+  );
+  expect(Math.min(ways.early, ways.late), `${ways.early} early, ${ways.late} late`).toBeGreaterThan(3);
+});
+
+it.each<[string, readonly string[], boolean]>([
+  ["sales of one event", [event("E"), sale("T1"), sale("T2")], true],
+  ["a ticket that is sold twice", [event("E"), sale("T1"), sale("T1"), sale("T2")], true],
+  ["an event that is registered behind its sales", [sale("T1"), event("E"), sale("T2")], false],
+  ["another deed than sales", [event("E"), sale("T1"), SCAN], false],
+  ["more rows that are rejected than are kept", [sale("T"), ...Array.from({ length: 10_001 }, () => sale("T"))], false],
+])("decides about %s as it would late", async (_, given, isEarlyPossible) => {
+  const { early, late, isEarly } = await planBothWays(openFolder(), [given]);
+  expect(isEarly).toBe(isEarlyPossible);
+  expect(early).toEqual(late);
+});
