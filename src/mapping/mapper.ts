@@ -86,8 +86,10 @@ export interface LastRow {
 export interface PlainAmount {
   readonly line: number;
   readonly amount: number;
-  /** For each cell, 1 if it holds anything but blanks; undefined of JSON rows. */
-  readonly filled: Uint8Array | undefined;
+  /** How many cells it has; 0 for a row of JSON. */
+  readonly cells: number;
+  /** For each cell a bit, 32 a number and the lowest first: whether it holds anything but blanks. */
+  readonly filled: Int32Array;
   /** The rest of what is asked of a last row, until the next one is read. */
   readonly read: () => Pick<LastRow, "price" | "cells">;
 }

@@ -110,20 +110,24 @@ class SumOfRows {
     isLast: false,
     line: 0,
     amount: 0,
-    filled: undefined as Uint8Array | undefined,
+    cells: 0,
     read: NOT_READ,
   };
+  /** For each cell of plain rows, whether the last one fills it, and whether all before it did: in bits. */
+  #lastBits = new Int32Array(0);
+  #allBits = new Int32Array(0);
 
   add(row: LastRow): void {
     this.#countLast();
     this.#last = row;
   }
 
-  addPlain({ line, amount, filled, read }: PlainAmount): void {
+  addPlain({ line, amount, cells, filled, read }: PlainAmount): void {
     this.#countLast();
     const plain = this.#plain;
-    if (filled === undefined || plain.filled?.length !== filled.length) plain.filled = filled?.slice();
-    else plain.filled.set(filled);
+    if (this.#lastBits.length < filled.length) this.#growBits(filled.length);
+    for (let at = 0; at < filled.length; at += 1) this.#lastBits[at] = filled[at] as number; // as many
+    plain.cells = cells;
     plain.isLast = true;
     plain.line = line;
     plain.amount = amount;
@@ -131,9 +135,11 @@ class SumOfRows {
   }
 
   take(): SeenAmounts {
-    const { isLast, line, amount, read } = this.#plain;
+    const { isLast, line, amount, cells, read } = this.#plain;
     const last = isLast ? { line, amount, ...withAmount(read()) } : this.#last;
-    const seen = { sum: this.#sum, priced: this.#priced, filled: this.#filled, last };
+    const filled = this.#filled?.map((is, cell) => is && (cell >= cells || isIn(this.#allBits, cell)));
+    const seen = { sum: this.#sum, priced: this.#priced, filled, last };
+    this.#allBits.fill(-1);
     this.#sum = 0;
     this.#priced = 0;
     this.#filled = undefined;
@@ -147,7 +153,9 @@ class SumOfRows {
     const plain = this.#plain;
     if (plain.isLast) {
       this.#addAmount(plain.amount);
-      if (plain.filled !== undefined) this.#leaveFilled(plain.filled);
+      if (plain.cells > 0) this.#filled ??= new Array<boolean>(plain.cells).fill(true);
+      for (let at = 0; at < this.#lastBits.length; at += 1)
+        this.#allBits[at] = (this.#allBits[at] as number) & (this.#lastBits[at] as number); // as many
       plain.isLast = false;
     } else if (this.#last !== undefined) {
       this.#addAmount(this.#last.amount);
@@ -156,9 +164,11 @@ class SumOfRows {
     this.#last = undefined;
   }
 
-  #leaveFilled(row: Uint8Array): void {
-    this.#filled ??= new Array<boolean>(row.length).fill(true);
-    for (let at = 0; at < row.length; at += 1) if (row[at] === 0) this.#filled[at] = false;
+  #growBits(words: number): void {
+    const before = this.#allBits;
+    this.#lastBits = new Int32Array(words).fill(-1);
+    this.#allBits = new Int32Array(words).fill(-1);
+    this.#allBits.set(before);
   }
 
   #addAmount(amount: number): void {
@@ -166,6 +176,8 @@ class SumOfRows {
     if (amount > 0) this.#priced += 1;
   }
 }
+
+const isIn = (bits: Int32Array, cell: number): boolean => (((bits[cell >> 5] ?? -1) >> (cell & 31)) & 1) === 1;
 
 const withAmount = ({ price, cells }: ReturnType<PlainAmount["read"]>) => ({
   price: isAmount(price) ? price : "",

@@ -16,7 +16,9 @@ const BLOCK_BYTES = 64;
 const PAGE_BYTES = 64 * 1024;
 
 export interface Lanes {
-  readonly memory: Buffer;
+  readonly bytes: Buffer;
+  /** Of the same memory. */
+  readonly view: DataView;
   /**
    * @param at where the four messages stand, each padded to `blocks` blocks (`pad`).
    * @param out where the digests go, one behind the other.
@@ -40,13 +42,21 @@ export const blocksOf = (length: number): number => ((length + 8) >>> 6) + 1;
 /** Bytes of a message with its padding. */
 export const paddedBytes = (length: number): number => blocksOf(length) * BLOCK_BYTES;
 
-/** Pads a message that stands at `at`: a one bit, zeros, and its length in bits at the end. */
-export function pad(memory: Buffer, at: number, length: number): void {
+/** Pads a message that stands at `at`, a multiple of four: a one bit, zeros, and its length in bits at the end. */
+export function pad({ bytes, view }: PaddedMemory, at: number, length: number): void {
   const end = at + paddedBytes(length);
-  memory[at + length] = 0x80;
-  for (let next = at + length + 1; next < end; next += 1) memory[next] = 0;
-  memory.writeUInt32BE((length * 8) >>> 0, end - 4);
-  memory[end - 5] = Math.floor(length / 2 ** 29);
+  let next = at + length;
+  bytes[next] = 0x80;
+  for (next += 1; (next & 3) !== 0; next += 1) bytes[next] = 0;
+  for (; next < end; next += 4) view.setInt32(next, 0);
+  view.setUint32(end - 4, (length * 8) >>> 0);
+  bytes[end - 5] = Math.floor(length / 2 ** 29);
+}
+
+interface PaddedMemory {
+  readonly bytes: Uint8Array;
+  /** Of the same memory. */
+  readonly view: DataView;
 }
 
 /** Compiled once. */
@@ -61,7 +71,8 @@ export function createLanes(bytes: number): Lanes | undefined {
     const { exports } = new WebAssembly.Instance(module, { own: { memory } });
     const digest = exports.digest as (...numbers: readonly number[]) => void; // as its module has it
     const lanes: Lanes = {
-      memory: Buffer.from(memory.buffer),
+      bytes: Buffer.from(memory.buffer),
+      view: new DataView(memory.buffer),
       digest: (at, blocks, out) => digest(at[0] ?? 0, at[1] ?? 0, at[2] ?? 0, at[3] ?? 0, blocks, out),
     };
     return isAsNode(lanes) ? lanes : undefined;
@@ -70,15 +81,16 @@ export function createLanes(bytes: number): Lanes | undefined {
   }
 }
 
-function isAsNode({ memory, digest }: Lanes): boolean {
+function isAsNode(lanes: Lanes): boolean {
+  const { bytes, digest } = lanes;
   const texts = ["", "abc", "a".repeat(55), "0123456789-äöü"];
   const out = FIRST_FREE + LANES * BLOCK_BYTES;
   const places = texts.map((text, lane) => {
     const at = FIRST_FREE + lane * BLOCK_BYTES;
-    pad(memory, at, memory.write(text, at, "utf8"));
+    pad(lanes, at, bytes.write(text, at, "utf8"));
     return at;
   });
   digest(places, 1, out);
   const expected = texts.map((text) => hash("sha256", text).slice(0, 2 * GIVEN_BYTES)).join("");
-  return memory.toString("hex", out, out + LANES * GIVEN_BYTES) === expected;
+  return bytes.toString("hex", out, out + LANES * GIVEN_BYTES) === expected;
 }

@@ -1,26 +1,24 @@
 /** The leaf of metadataAttributes: lists of words under `trait_type` and `value`, in this order, as most programs write them. */
 
+import type { Piece, RowMemory } from "../candidates/row-memory.ts";
 import { DOUBLED } from "./cells.ts";
-import { copyBytes, isWords, type Leaf, NOT_PLAIN } from "./leaves.ts";
+import { isWords, type Leaf, NOT_PLAIN } from "./leaves.ts";
 
 const [QUOTE, COMMA, COLON, BLANK, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = Buffer.from(
   '",: \\[]{}',
 ) as unknown as readonly [number, number, number, number, number, number, number, number, number];
 
-const bytesOf = (text: string): Uint8Array => Buffer.from(text);
-const TRAIT_NAME = bytesOf("trait_type");
-const VALUE_NAME = bytesOf("value");
-const TRAIT = bytesOf('{"trait_type":"');
-const VALUE = bytesOf('","value":"');
-const TRAIT_CONTENT = bytesOf('[["trait_type","');
-const VALUE_CONTENT = bytesOf('"],["value","');
-
 /** Names of traits that are kept to be known again; more stand in no sound file. */
 const MOST_KNOWN = 64;
+/** Longer ones are asked for each time. */
+const MOST_NAME_BYTES = 64;
 
-/** Attributes that were written last as they stand in the content (`textsOf`): `content` up to `contentBytes`. */
+/** Attributes that take more in the content are left to the reference. */
+export const MOST_CONTENT_BYTES = 128 * 1024;
+
+/** Attributes that were written last as they stand in the content (`textsOf`): `contentBytes` at `contentFrom`. */
 export interface AttributesContent {
-  readonly content: Uint8Array;
+  readonly contentFrom: number;
   readonly contentBytes: number;
 }
 
@@ -29,62 +27,68 @@ export interface AttributesLeaf extends AttributesContent {
 }
 
 /** @param isNewTrait whether nobody has seen the trait, so that the reference is to be asked. */
-export function createAttributesLeaf(isNewTrait: (trait: string) => boolean): AttributesLeaf {
-  const known: Uint8Array[] = [];
-  let content = Buffer.allocUnsafe(4096);
+export function createAttributesLeaf(memory: RowMemory, isNewTrait: (trait: string) => boolean): AttributesLeaf {
+  const { bytes } = memory;
+  const known: Piece[] = [];
+  let names = memory.allot(MOST_KNOWN * MOST_NAME_BYTES);
+  const contentFrom = memory.allot(MOST_CONTENT_BYTES);
   let contentBytes = 0;
-  const read = new ListCursor();
+  const read = new ListCursor(memory);
+  const trait = memory.keep('{"trait_type":"');
+  const value = memory.keep('","value":"');
+  const traitContent = memory.keep('[["trait_type","');
+  const valueContent = memory.keep('"],["value","');
 
-  function isKnown(bytes: Uint8Array, from: number, to: number): boolean {
-    for (const trait of known) if (isEqual(bytes, from, to, trait)) return true;
-    if (isNewTrait((bytes as Buffer).toString("utf8", from, to))) return false;
-    // A copy: the memory of a range is given back, and a slice of a Buffer is none.
-    if (known.length < MOST_KNOWN) known.push(Buffer.from(bytes.subarray(from, to)));
+  function isKnown(from: number, to: number): boolean {
+    const length = to - from;
+    for (const name of known) if (name.length === length && memory.isSame(from, name.from, length)) return true;
+    if (isNewTrait(memory.text(from, to))) return false;
+    if (known.length < MOST_KNOWN && length <= MOST_NAME_BYTES) {
+      known.push({ from: names, length });
+      names = memory.copy(names, from, length);
+    }
     return true;
   }
 
-  const write: Leaf = (out, start, bytes, from, to, flags) => {
+  const write: Leaf = (start, from, to, flags) => {
     // Brackets, names and marks take as much again in the content, and a little more.
-    if (content.length < 4 * (to - from) + 64) content = Buffer.allocUnsafe(8 * (to - from) + 64);
-    read.begin(bytes, from, to, flags);
+    if (4 * (to - from) + 64 > MOST_CONTENT_BYTES) return NOT_PLAIN;
+    read.begin(from, to, flags);
     if (!read.takes(OPEN_LIST)) return NOT_PLAIN;
     let at = start;
-    let end = 0;
-    out[at++] = OPEN_LIST;
-    content[end++] = OPEN_LIST;
+    let end = contentFrom;
+    bytes[at++] = OPEN_LIST;
+    bytes[end++] = OPEN_LIST;
     for (;;) {
-      if (!(read.takes(OPEN) && read.takesName(TRAIT_NAME) && read.takesWords())) return NOT_PLAIN;
-      if (!isKnown(bytes, read.textFrom, read.textTo)) return NOT_PLAIN;
-      at = copyBytes(out, at, TRAIT, 0, TRAIT.length);
-      at = copyBytes(out, at, bytes, read.textFrom, read.textTo);
-      end = copyBytes(content, end, TRAIT_CONTENT, 0, TRAIT_CONTENT.length);
-      end = copyBytes(content, end, bytes, read.textFrom, read.textTo);
-      if (!(read.takes(COMMA) && read.takesName(VALUE_NAME) && read.takesWords() && read.takes(CLOSE)))
-        return NOT_PLAIN;
-      at = copyBytes(out, at, VALUE, 0, VALUE.length);
-      at = copyBytes(out, at, bytes, read.textFrom, read.textTo);
-      end = copyBytes(content, end, VALUE_CONTENT, 0, VALUE_CONTENT.length);
-      end = copyBytes(content, end, bytes, read.textFrom, read.textTo);
-      out[at++] = QUOTE;
-      out[at++] = CLOSE;
-      content[end++] = QUOTE;
-      content[end++] = CLOSE_LIST;
-      content[end++] = CLOSE_LIST;
+      if (!(read.takes(OPEN) && read.takesTraitName() && read.takesWords())) return NOT_PLAIN;
+      if (!isKnown(read.textFrom, read.textTo)) return NOT_PLAIN;
+      at = memory.copy(at, trait.from, trait.length);
+      at = memory.copy(at, read.textFrom, read.textTo - read.textFrom);
+      end = memory.copy(end, traitContent.from, traitContent.length);
+      end = memory.copy(end, read.textFrom, read.textTo - read.textFrom);
+      if (!(read.takes(COMMA) && read.takesValueName() && read.takesWords() && read.takes(CLOSE))) return NOT_PLAIN;
+      at = memory.copy(at, value.from, value.length);
+      at = memory.copy(at, read.textFrom, read.textTo - read.textFrom);
+      end = memory.copy(end, valueContent.from, valueContent.length);
+      end = memory.copy(end, read.textFrom, read.textTo - read.textFrom);
+      bytes[at++] = QUOTE;
+      bytes[at++] = CLOSE;
+      bytes[end++] = QUOTE;
+      bytes[end++] = CLOSE_LIST;
+      bytes[end++] = CLOSE_LIST;
       if (!read.takes(COMMA)) break;
-      out[at++] = COMMA;
-      content[end++] = COMMA;
+      bytes[at++] = COMMA;
+      bytes[end++] = COMMA;
     }
     if (!read.takes(CLOSE_LIST) || !read.isAtEnd) return NOT_PLAIN;
-    out[at++] = CLOSE_LIST;
-    content[end++] = CLOSE_LIST;
-    contentBytes = end;
+    bytes[at++] = CLOSE_LIST;
+    bytes[end++] = CLOSE_LIST;
+    contentBytes = end - contentFrom;
     return at;
   };
   return {
     write,
-    get content() {
-      return content;
-    },
+    contentFrom,
     get contentBytes() {
       return contentBytes;
     },
@@ -96,13 +100,22 @@ class ListCursor {
   /** Where the words stand that `takesWords` took. */
   textFrom = 0;
   textTo = 0;
-  #bytes: Uint8Array = TRAIT;
+  readonly #memory: RowMemory;
+  readonly #bytes: Uint8Array;
+  readonly #trait: Piece;
+  readonly #value: Piece;
   #at = 0;
   #to = 0;
   #flags = 0;
 
-  begin(bytes: Uint8Array, from: number, to: number, flags: number): void {
-    this.#bytes = bytes;
+  constructor(memory: RowMemory) {
+    this.#memory = memory;
+    this.#bytes = memory.bytes;
+    this.#trait = memory.keep("trait_type");
+    this.#value = memory.keep("value");
+  }
+
+  begin(from: number, to: number, flags: number): void {
     this.#at = from;
     this.#to = to;
     this.#flags = flags;
@@ -129,10 +142,18 @@ class ListCursor {
     return true;
   }
 
+  takesTraitName(): boolean {
+    return this.#takesName(this.#trait);
+  }
+
+  takesValueName(): boolean {
+    return this.#takesName(this.#value);
+  }
+
   /** A name in quotes and its colon. */
-  takesName(name: Uint8Array): boolean {
-    if (!this.#takesQuote() || !isEqual(this.#bytes, this.#at, this.#at + name.length, name)) return false;
-    this.#at += name.length;
+  #takesName({ from, length }: Piece): boolean {
+    if (!this.#takesQuote() || !this.#memory.isSame(this.#at, from, length)) return false;
+    this.#at += length;
     return this.#takesQuote() && this.takes(COLON);
   }
 
@@ -147,12 +168,6 @@ class ListCursor {
       this.#at += 1;
     }
     this.textTo = this.#at;
-    return this.#takesQuote() && isWords(this.#bytes, this.textFrom, this.textTo, this.#flags);
+    return this.#takesQuote() && isWords(this.#memory, this.textFrom, this.textTo, this.#flags);
   }
-}
-
-function isEqual(bytes: Uint8Array, from: number, to: number, other: Uint8Array): boolean {
-  if (to - from !== other.length) return false;
-  for (let at = 0; at < other.length; at += 1) if (bytes[from + at] !== other[at]) return false;
-  return true;
 }

@@ -1,8 +1,9 @@
-/** The cells of a row as places in its bytes: no text is made of them. */
+/** The cells of a row as places in the memory: no text is made of them. */
 
 import { MAX_ROW_BYTES } from "../../readers/row-parser.ts";
+import type { RowMemory } from "../candidates/row-memory.ts";
 
-/** What stands in a cell beside plain ASCII. */
+/** What stands in a cell; the first four are what is beside printed ASCII. */
 export const BEYOND_ASCII = 1;
 /** Quotes that stand for one quote each. */
 export const DOUBLED = 2;
@@ -10,28 +11,47 @@ export const DOUBLED = 2;
 export const ODD = 4;
 /** It stands there as JSON writes it. */
 export const ESCAPED = 8;
+export const STRANGE = BEYOND_ASCII | DOUBLED | ODD | ESCAPED;
+export const DIGITS = 16;
+export const LETTERS = 32;
+export const HYPHENS = 64;
+/** Any other mark or blank of ASCII. */
+export const MARKS = 128;
+/** A question mark, an @ or a control character, none of which words have. */
+export const ASKING = 256;
 
 const LF = 10;
 const CR = 13;
-const DOUBLE_QUOTE = 34;
-const BACKSLASH = 92;
-const FIRST_PRINTED = 32;
-const DELETE = 127;
+const FIRST_PRINTED = 0x20;
+const DELETE = 0x7f;
 
-/** What a byte means to the scan; any other is a part of the cell. */
-const DELIMITER_BYTE = 1;
-const LF_BYTE = 2;
-const CR_BYTE = 3;
-const QUOTE_BYTE = 4;
-const HIGH_BYTE = 5;
-const ODD_BYTE = 6;
+/** What each byte is, of the above. */
+export const KINDS: Readonly<Uint16Array> = kindsOfBytes();
+
+function kindsOfBytes(): Uint16Array {
+  const kinds = new Uint16Array(256).fill(BEYOND_ASCII);
+  kinds.fill(MARKS, FIRST_PRINTED, DELETE);
+  kinds.fill(ODD | ASKING, 0, FIRST_PRINTED);
+  for (const blank of Buffer.from("\t\n\r")) kinds[blank] = ODD;
+  for (const odd of Buffer.from('"\\')) kinds[odd] = ODD;
+  kinds[DELETE] = ODD | ASKING;
+  kinds.fill(DIGITS, 0x30, 0x3a);
+  kinds.fill(LETTERS, 0x41, 0x5b);
+  kinds.fill(LETTERS, 0x61, 0x7b);
+  for (const asking of Buffer.from("?@")) kinds[asking] = MARKS | ASKING;
+  kinds[0x2d] = HYPHENS;
+  return kinds;
+}
+
+/** A byte that means something to the scan. */
+const LOOK = 0x8000;
 
 export interface Cells {
   /** Where each cell begins and ends, its quotes left out; valid after `scan` gave true, until it is called again. */
   readonly from: Int32Array;
   readonly to: Int32Array;
-  /** What stands in each beside plain ASCII. */
-  readonly flags: Uint8Array;
+  /** What stands in each. */
+  readonly flags: Uint16Array;
   /** Behind the row's line end. */
   readonly next: number;
   /** The physical line on which `next` lies. */
@@ -41,47 +61,47 @@ export interface Cells {
   /**
    * Finds the cells of the row at `at`, which begins on `line`. False where it is not plain: its quotes are not where they
    * belong, it has another number of cells than the header, a CR stands alone, a cell holds what may be rows of the table,
-   * or its end is still to come.
+   * or it does not end before `end`.
    */
-  scan(bytes: Uint8Array, at: number, line: number): boolean;
+  scan(at: number, end: number, line: number): boolean;
 }
 
 /** @param quote -1 where the file has none. */
-export function createCells(columns: number, delimiter: number, quote: number): Cells {
-  return new ScannedCells(columns, delimiter, quote);
+export function createCells(memory: RowMemory, columns: number, delimiter: number, quote: number): Cells {
+  return new ScannedCells(memory, columns, delimiter, quote);
 }
 
 class ScannedCells implements Cells {
   readonly from: Int32Array;
   readonly to: Int32Array;
-  readonly flags: Uint8Array;
+  readonly flags: Uint16Array;
   next = 0;
   nextLine = 0;
   isBlank = false;
+  readonly #bytes: Uint8Array;
   readonly #columns: number;
+  readonly #delimiter: number;
   readonly #quote: number;
-  readonly #meanings = new Uint8Array(256);
+  /** The kinds of bytes in cells without quotes, and within quotes. */
+  readonly #open: Uint16Array;
+  readonly #quoted: Uint16Array;
 
-  constructor(columns: number, delimiter: number, quote: number) {
+  constructor({ bytes }: RowMemory, columns: number, delimiter: number, quote: number) {
+    this.#bytes = bytes;
     this.#columns = columns;
+    this.#delimiter = delimiter;
     this.#quote = quote;
     this.from = new Int32Array(columns);
     this.to = new Int32Array(columns);
-    this.flags = new Uint8Array(columns);
-    const meanings = this.#meanings;
-    meanings.fill(ODD_BYTE, 0, FIRST_PRINTED);
-    meanings.fill(HIGH_BYTE, 0x80);
-    for (const odd of [BACKSLASH, DOUBLE_QUOTE, DELETE]) meanings[odd] = ODD_BYTE;
-    meanings[LF] = LF_BYTE;
-    meanings[CR] = CR_BYTE;
-    if (quote !== -1) meanings[quote] = QUOTE_BYTE;
-    meanings[delimiter] = DELIMITER_BYTE;
+    this.flags = new Uint16Array(columns);
+    this.#open = lookingAt([delimiter, quote, LF, CR]);
+    this.#quoted = lookingAt([delimiter, quote, LF]);
   }
 
-  scan(bytes: Uint8Array, start: number, line: number): boolean {
-    const meanings = this.#meanings;
+  scan(start: number, end: number, line: number): boolean {
+    const bytes = this.#bytes;
+    const kinds = this.#open;
     const columns = this.#columns;
-    const end = bytes.length;
     this.isBlank = false;
     this.nextLine = line;
     let at = start;
@@ -89,32 +109,28 @@ class ScannedCells implements Cells {
       if (at >= end || cell === columns) return false;
       const first = bytes[at] as number; // within its length
       if (first === this.#quote) {
-        at = this.#scanQuoted(bytes, at + 1, cell);
+        at = this.#scanQuoted(at + 1, end, cell);
         if (at === -1) return false;
       } else {
         let flags = 0;
         const from = at;
-        let meaning = 0;
         for (; at < end; at += 1) {
-          meaning = meanings[bytes[at] as number] as number; // a byte, and within its length
-          if (meaning === 0) continue;
-          if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
-          else if (meaning === ODD_BYTE) flags |= ODD;
-          else break;
+          const kind = kinds[bytes[at] as number] as number; // a byte, and within its length
+          if (kind >= LOOK) break;
+          flags |= kind;
         }
-        if (meaning === QUOTE_BYTE) return false;
         this.from[cell] = from;
         this.to[cell] = at;
         this.flags[cell] = flags;
       }
       if (at >= end) return false;
-      const meaning = meanings[bytes[at] as number]; // as above
-      if (meaning === DELIMITER_BYTE) {
+      const behind = bytes[at]; // as above
+      if (behind === this.#delimiter) {
         at += 1;
         continue;
       }
-      if (meaning === CR_BYTE) at += 1;
-      if (bytes[at] !== LF) return false;
+      if (behind === CR) at += 1;
+      if (at >= end || bytes[at] !== LF) return false;
       this.next = at + 1;
       this.nextLine += 1;
       if (cell === 0 && first !== this.#quote && this.from[0] === this.to[0]) {
@@ -126,19 +142,18 @@ class ScannedCells implements Cells {
   }
 
   /** @returns the place behind the closing quote; -1 where the cell is not plain. */
-  #scanQuoted(bytes: Uint8Array, start: number, cell: number): number {
-    const meanings = this.#meanings;
-    const end = bytes.length;
+  #scanQuoted(start: number, end: number, cell: number): number {
+    const bytes = this.#bytes;
+    const kinds = this.#quoted;
     let flags = 0;
     let delimiters = 0;
     let lineEnds = 0;
     for (let at = start; at < end; at += 1) {
-      const meaning = meanings[bytes[at] as number]; // a byte, and within its length
-      if (meaning === 0) continue;
-      if (meaning === DELIMITER_BYTE) delimiters += 1;
-      else if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
-      else if (meaning === QUOTE_BYTE) {
-        if (bytes[at + 1] === this.#quote) {
+      const byte = bytes[at] as number; // within its length
+      const kind = kinds[byte] as number; // a byte
+      if (kind < LOOK) flags |= kind;
+      else if (byte === this.#quote) {
+        if (at + 1 < end && bytes[at + 1] === this.#quote) {
           flags |= DOUBLED;
           at += 1;
           continue;
@@ -151,10 +166,17 @@ class ScannedCells implements Cells {
         this.nextLine += lineEnds;
         return at + 1;
       } else {
-        flags |= ODD;
-        if (meaning === LF_BYTE) lineEnds += 1;
+        flags |= kind & ~LOOK;
+        if (byte === LF) lineEnds += 1;
+        else delimiters += 1;
       }
     }
     return -1;
   }
+}
+
+function lookingAt(bytes: readonly number[]): Uint16Array {
+  const kinds = KINDS.slice();
+  for (const byte of bytes) if (byte !== -1) kinds[byte] = (kinds[byte] as number) | LOOK; // a byte
+  return kinds;
 }

@@ -6,20 +6,23 @@ import { judgeItem } from "../../checks/shape.ts";
 import type { PlainSeen } from "../../mapping/mapper.ts";
 import { nthOfName } from "../../mapping/open-actions.ts";
 import type { PlainSource, PlainSourceAction, PlainValue } from "../../mapping/plain-source.ts";
+import type { PlainWriter } from "../candidates/candidate-writer.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import { type AttributesContent, createAttributesLeaf } from "./attributes.ts";
 import { ByteMap } from "./byte-map.ts";
 import { CellKey } from "./cell-key.ts";
-import { leafOf, NOT_PLAIN, wordsLeaf } from "./leaves.ts";
+import { leafOf, MOST_TEXT_BYTES, NOT_PLAIN, wordsLeaf } from "./leaves.ts";
 import { type ActionParts, compileAction, type PlainAction, type RowOutcome, type RowProgram } from "./program.ts";
 import { RowClasses } from "./row-classes.ts";
+import type { Table } from "./table.ts";
 import { createRowText } from "./texts.ts";
 import { createTraitsWriter } from "./traits.ts";
-import { rowTextOf, type Table, type ValueWriter, writeText, writeValue } from "./values.ts";
+import { rowTextOf, type ValueWriter, writeText, writeValue } from "./values.ts";
 
 export interface DeclaredRowsOptions extends Pick<ActionParts, "severityOf"> {
   readonly source: PlainSource;
   readonly table: Table;
+  readonly writer: PlainWriter;
   readonly publicValues: PublicValuesSeen;
   /** Whether an earlier row has given the event. */
   readonly hasGiven: (eventId: string) => boolean;
@@ -35,7 +38,7 @@ export function createDeclaredRows(options: DeclaredRowsOptions): RowProgram | u
   return actions.some((action) => action !== undefined) ? new DeclaredRows(options, actions) : undefined;
 }
 
-const NO_ATTRIBUTES: AttributesContent = { content: new Uint8Array(0), contentBytes: 0 };
+const NO_ATTRIBUTES: AttributesContent = { contentFrom: 0, contentBytes: 0 };
 
 function compileDeclared({ action, fields }: PlainSourceAction, options: DeclaredRowsOptions): PlainAction | undefined {
   const { source, table, severityOf } = options;
@@ -54,28 +57,26 @@ function compileDeclared({ action, fields }: PlainSourceAction, options: Declare
     attributesContent = attributes;
     written.push({ name: value.field, write: attributes.write });
   }
-  const { stripsGuards } = table;
+  const { memory } = table;
   const key =
     source.key === undefined
       ? undefined
-      : createRowText(source.key, table.cells, { stripsGuards, needsAll: true, partOf: undefined });
-  return compileAction({ action, fields: written, key, attributesContent, severityOf });
+      : createRowText(source.key, table, { scratch: memory.allot(MOST_TEXT_BYTES), needsAll: true, partOf: undefined });
+  return compileAction({ memory, action, fields: written, key, attributesContent, severityOf });
 }
 
 /** Undefined where only the reference knows the attributes. */
 function writeAttributes(
   { field, recipe, columns }: PlainValue,
-  { table, publicValues }: DeclaredRowsOptions,
+  { table, writer, publicValues }: DeclaredRowsOptions,
 ): (AttributesContent & { readonly write: ValueWriter }) | undefined {
   const isNewTrait = (trait: string): boolean => publicValues.wantsTrait(trait);
   if (recipe.kind === "text" && columns.length > 0) {
-    const leaf = createAttributesLeaf(isNewTrait);
+    const leaf = createAttributesLeaf(table.memory, isNewTrait);
     const write = writeText(rowTextOf(recipe.templates, field, table), leaf.write);
     return {
       write,
-      get content() {
-        return leaf.content;
-      },
+      contentFrom: leaf.contentFrom,
       get contentBytes() {
         return leaf.contentBytes;
       },
@@ -84,7 +85,9 @@ function writeAttributes(
   if (recipe.kind !== "traits") return undefined;
   const words = wordsLeaf(table.leafOptions);
   const traits = recipe.traits.map(({ trait, value }) => ({ trait, write: writeValue(value, words, table) }));
-  return recipe.traits.every(({ trait }) => isPlainTrait(trait)) ? createTraitsWriter(traits, isNewTrait) : undefined;
+  return recipe.traits.every(({ trait }) => isPlainTrait(trait))
+    ? createTraitsWriter(writer, traits, isNewTrait)
+    : undefined;
 }
 
 /** Whether nothing is to be said of the name of a trait. */
@@ -104,8 +107,8 @@ interface Outcome extends RowOutcome {
   readonly readsEvent: boolean;
 }
 
-/** Longer ids are not plain. */
-const EVENT_BYTES = 1024;
+/** An id takes less; what is put together may be longer, and is none then. */
+const EVENT_BYTES = 2 * MOST_TEXT_BYTES + 2;
 
 class DeclaredRows implements RowProgram {
   readonly #options: DeclaredRowsOptions;
@@ -120,25 +123,26 @@ class DeclaredRows implements RowProgram {
     isSkipped: false,
     gave: false,
   };
-  readonly #eventBytes = new Uint8Array(EVENT_BYTES);
+  readonly #eventAt: number;
 
   constructor(options: DeclaredRowsOptions, actions: readonly (PlainAction | undefined)[]) {
     const { source, table } = options;
     this.#options = options;
+    this.#eventAt = table.memory.allot(EVENT_BYTES);
     this.#once = source.actions.map((action, at) => (action.isOnce ? new EventOfRow(action, at, table) : undefined));
     this.#event =
       source.event === undefined ? undefined : writeValue(source.event, leafOf("eventId", table.leafOptions), table);
-    this.#classes = new RowClasses(source.looked, table.cells, (texts) => this.#outcomeBy(texts, actions) ?? "unclear");
+    this.#classes = new RowClasses(source.looked, table, (texts) => this.#outcomeBy(texts, actions) ?? "unclear");
   }
 
-  outcomeOf(bytes: Buffer): RowOutcome | undefined {
-    const outcome = this.#classes.find(bytes);
+  outcomeOf(): RowOutcome | undefined {
+    const outcome = this.#classes.find();
     if (outcome === undefined || outcome === "unclear") return undefined;
     for (let number = 0; number < outcome.once.length; number += 1) {
-      const eventId = outcome.once[number]?.read(bytes);
+      const eventId = outcome.once[number]?.read();
       if (eventId === undefined || !this.#options.hasGiven(eventId)) return undefined;
     }
-    if (outcome.readsEvent && this.#event?.(this.#eventBytes, 0, bytes) === NOT_PLAIN) return undefined;
+    if (outcome.readsEvent && this.#event?.(this.#eventAt) === NOT_PLAIN) return undefined;
     return outcome;
   }
 
@@ -189,7 +193,7 @@ class EventOfRow {
   /** The cells that the rule reads, each at its place, of the row that was read last. */
   cells: readonly string[] = [];
   readonly #key: CellKey;
-  readonly #known = new ByteMap<KnownEvent>(MOST_EVENTS);
+  readonly #known: ByteMap<KnownEvent>;
   readonly #ask: PlainValue["ask"];
 
   constructor({ fields }: PlainSourceAction, rule: number, table: Table) {
@@ -197,19 +201,20 @@ class EventOfRow {
     if (value === undefined) throw new Error("an action that is given once for each event has its eventId");
     this.rule = rule;
     this.#ask = value.ask;
+    this.#known = new ByteMap<KnownEvent>(table.memory.bytes, MOST_EVENTS);
     this.#key = new CellKey([...new Set(fields.flatMap(({ columns }) => columns))], table);
   }
 
-  read(bytes: Buffer): string | undefined {
+  read(): string | undefined {
     const key = this.#key;
-    const end = key.write(bytes);
+    const end = key.write();
     if (end === -1) return undefined;
-    let known = this.#known.get(key.bytes, 0, end);
+    let known = this.#known.get(key.from, end);
     if (known === undefined) {
-      const cells = [...key.texts(bytes)];
+      const cells = [...key.texts()];
       const eventId = this.#ask(cells);
       known = { eventId: typeof eventId === "string" && eventId !== "" ? eventId : undefined, cells };
-      this.#known.set(key.bytes, 0, end, known);
+      this.#known.set(key.from, end, known);
     }
     this.cells = known.cells;
     return known.eventId;

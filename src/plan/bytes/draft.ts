@@ -2,15 +2,15 @@
 
 import { paddedBytes } from "../../actions/sha256/lanes.ts";
 import { isTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
-import type { CandidateWriter, PlainCandidate } from "../candidates/candidate-writer.ts";
+import type { PlainCandidate, PlainWriter } from "../candidates/candidate-writer.ts";
 import { MOST_MESSAGE_BYTES } from "../candidates/digests.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
-import type { Cells } from "./cells.ts";
-import { ABSENT, copyBytes, digitsAt, NOT_PLAIN, textOf } from "./leaves.ts";
+import type { Area, RowMemory } from "../candidates/row-memory.ts";
+import { type Cells, STRANGE } from "./cells.ts";
+import { ABSENT, digitsAt, MOST_TEXT_BYTES, NOT_PLAIN } from "./leaves.ts";
 import type { PlainAction, PlainField } from "./program.ts";
 import { FOUND } from "./texts.ts";
-import type { Table } from "./values.ts";
 
 export type MutableCandidate = { -readonly [K in keyof PlainCandidate]: PlainCandidate[K] };
 
@@ -22,20 +22,17 @@ export const newCandidate = (input: number): MutableCandidate => ({
   nth: 0,
   keyed: false,
   code: 0,
-  text: NO_BYTES,
-  textBytes: 0,
+  lineTo: 0,
   identityFrom: 0,
   identityTo: 0,
   contentFrom: 0,
   contentTo: 0,
-  source: NO_BYTES,
   factFrom: new Int32Array(FACT_FIELDS.length),
   factTo: new Int32Array(FACT_FIELDS.length),
   byNft: false,
   time: undefined,
 });
 
-const NO_BYTES = Buffer.alloc(0);
 const LF = 10;
 const QUOTE = 0x22;
 const POINT = 0x2e;
@@ -46,52 +43,58 @@ const TICKET_FACT = FACT_FIELDS.indexOf("ticketId");
 /** Behind the last value. */
 const CLOSING_BYTES = 3;
 
-/** Room for most lines of a row; a longer one is left to the reference. */
-const roomFor = (rowBytes: number): number => 8 * rowBytes + 16 * 1024;
-
 /** Identity and content are shorter than the line but for attributes, which take less than as much again; and their padding. */
 const roomForMessages = (lineBytes: number): number => 4 * lineBytes + 512;
 const MOST_LINE_BYTES = (MOST_MESSAGE_BYTES - roomForMessages(0)) / 4;
 
+/** So much a value takes at the most, of a row of so many bytes (`ValueWriter`). */
+const mostOfValue = (rowBytes: number): number => 2 * Math.max(rowBytes, MOST_TEXT_BYTES) + 2;
+
 export class ActionDraft {
-  readonly #table: Table;
+  readonly #cells: Cells;
+  readonly #memory: RowMemory;
+  readonly #lines: Area;
   readonly #publicValues: PublicValuesSeen;
-  #line: Buffer = Buffer.allocUnsafe(roomFor(4096));
+  /** Where its line stands. */
+  #from = 0;
   #end = 0;
   /** Where each field's value stands in the line; the beginning is -1 where it has none. */
   #valueFrom = new Int32Array(0);
   #valueTo = new Int32Array(0);
   #action: PlainAction | undefined;
 
-  constructor(table: Table, publicValues: PublicValuesSeen) {
-    this.#table = table;
+  constructor(cells: Cells, { memory, lines }: PlainWriter, publicValues: PublicValuesSeen) {
+    this.#cells = cells;
+    this.#memory = memory;
+    this.#lines = lines;
     this.#publicValues = publicValues;
   }
 
-  /** Whether all of it is plain, in a row of so many bytes. */
-  write(action: PlainAction, bytes: Buffer, rowBytes: number): boolean {
-    if (this.#line.length < roomFor(rowBytes)) this.#line = Buffer.allocUnsafe(roomFor(2 * rowBytes));
+  /** Writes the line at `at`, of a row of so many bytes; its end, or `NOT_PLAIN` where not all of it is plain. */
+  write(action: PlainAction, at: number, rowBytes: number): number {
     this.#action = action;
-    this.#end = this.#writeLine(action, bytes);
-    return (
-      this.#end !== NOT_PLAIN && this.#end <= MOST_LINE_BYTES && this.#isWhole(action) && hasPlainKey(action, bytes)
-    );
+    this.#from = at;
+    this.#end = this.#writeLine(action, at, mostOfValue(rowBytes));
+    if (this.#end === NOT_PLAIN || this.#end - at > MOST_LINE_BYTES) return NOT_PLAIN;
+    return this.#isWhole(action) && hasPlainKey(action) ? this.#end : NOT_PLAIN;
   }
 
-  #writeLine({ head, fields, refused }: PlainAction, bytes: Buffer): number {
-    const { cells } = this.#table;
-    if (!areEmpty(refused, cells)) return NOT_PLAIN;
+  #writeLine({ head, fields, refused }: PlainAction, start: number, most: number): number {
+    if (!areEmpty(refused, this.#cells)) return NOT_PLAIN;
     if (this.#valueFrom.length < fields.length) {
       this.#valueFrom = new Int32Array(fields.length);
       this.#valueTo = new Int32Array(fields.length);
     }
-    const line = this.#line;
-    let at = copyBytes(line, 0, head, 0, head.length);
+    const memory = this.#memory;
+    const last = this.#lines.to - most - CLOSING_BYTES;
+    if (start + head.length > last) return NOT_PLAIN;
+    let at = memory.copy(start, head.from, head.length);
     let comma = 1; // left out before the first field
     for (let number = 0; number < fields.length; number += 1) {
       const { key, write, isNeeded } = fields[number] as PlainField; // within its length
-      const begun = copyBytes(line, at, key, comma, key.length);
-      const end = write(line, begun, bytes);
+      if (at + key.length > last) return NOT_PLAIN;
+      const begun = memory.copy(at, key.from + comma, key.length - comma);
+      const end = write(begun);
       if (end === NOT_PLAIN) return NOT_PLAIN;
       if (end === ABSENT) {
         if (isNeeded) return NOT_PLAIN;
@@ -103,11 +106,10 @@ export class ActionDraft {
       at = end;
       comma = 0;
     }
-    // What stands beyond the room was not written.
-    if (at + CLOSING_BYTES > line.length) return NOT_PLAIN;
-    line[at] = CLOSE;
-    line[at + 1] = CLOSE;
-    line[at + 2] = LF;
+    const { bytes } = memory;
+    bytes[at] = CLOSE;
+    bytes[at + 1] = CLOSE;
+    bytes[at + 2] = LF;
     return at + CLOSING_BYTES;
   }
 
@@ -132,20 +134,20 @@ export class ActionDraft {
 
   #isTotals(place: number): boolean {
     const [start, end] = this.#textAt(place);
-    return mayBeTotalsWord(this.#line, start, end) && isTotalsWord(textOf(this.#line, start, end));
+    return mayBeTotalsWord(this.#memory.bytes, start, end) && isTotalsWord(this.#memory.ascii(start, end));
   }
 
   #has(place: number): boolean {
     return place !== -1 && this.#valueFrom[place] !== -1;
   }
 
-  /** Where a text that it has stands in the line, without its quotes. */
+  /** Where a text that it has stands, without its quotes. */
   #textAt(place: number): readonly [from: number, to: number] {
     return [(this.#valueFrom[place] as number) + 1, (this.#valueTo[place] as number) - 1];
   }
 
   #numberAt(place: number): number {
-    return digitsAt(this.#line, this.#valueFrom[place] as number, this.#valueTo[place] as number); // it has one
+    return digitsAt(this.#memory.bytes, this.#valueFrom[place] as number, this.#valueTo[place] as number); // it has one
   }
 
   /** Whether it has a value for the field at this place of its action. */
@@ -164,63 +166,60 @@ export class ActionDraft {
   }
 
   /** Gives what was written to the candidate, and the texts of its digests to the writer that takes it next. */
-  fill(candidate: MutableCandidate, writer: CandidateWriter): void {
+  fill(candidate: MutableCandidate, writer: PlainWriter): void {
     const { action } = this;
     candidate.code = action.code;
-    candidate.text = this.#line;
-    candidate.textBytes = this.#end;
-    candidate.source = this.#line;
+    candidate.lineTo = this.#end;
     candidate.byNft = this.#has(action.places.nftId);
+    const { factFrom, factTo } = candidate;
     for (let fact = 0; fact < FACT_FIELDS.length; fact += 1) {
       let place = action.facts[fact] as number; // as many
       if (fact === TICKET_FACT && candidate.byNft) place = action.places.nftId;
-      const has = this.#has(place);
-      candidate.factFrom[fact] = has ? (this.#valueFrom[place] as number) + 1 : -1;
-      candidate.factTo[fact] = has ? (this.#valueTo[place] as number) - 1 : -1;
+      const from = place === -1 ? -1 : (this.#valueFrom[place] as number); // one of its places
+      factFrom[fact] = from === -1 ? -1 : from + 1;
+      factTo[fact] = from === -1 ? -1 : (this.#valueTo[place] as number) - 1;
     }
-    const start = writer.roomForMessages(roomForMessages(this.#end));
-    const { messages } = writer;
+    const start = writer.roomForMessages(roomForMessages(this.#end - this.#from));
     candidate.keyed = action.key !== undefined;
     candidate.identityFrom = start;
-    candidate.identityTo = this.#writeIdentity(action, candidate, messages, start);
+    candidate.identityTo = this.#writeIdentity(action, candidate, start);
     candidate.contentFrom = start + paddedBytes(candidate.identityTo - start);
-    candidate.contentTo = this.#writeContent(action, messages, candidate.contentFrom);
+    candidate.contentTo = this.#writeContent(action, candidate.contentFrom);
     candidate.time = this.isTimed ? this.#numberAt(action.places.orderTime) : undefined;
   }
 
   /** Writes what `identityText` or `ownKeyText` gives; its end. */
-  #writeIdentity(action: PlainAction, { byNft, factFrom, factTo }: PlainCandidate, out: Buffer, start: number): number {
+  #writeIdentity(action: PlainAction, { byNft, factFrom, factTo }: PlainCandidate, start: number): number {
+    const memory = this.#memory;
     const { key, isAboutTicket, identityHead, identityHeadOfNft } = action;
     const head = byNft ? identityHeadOfNft : identityHead;
-    let at = copyBytes(out, start, head, 0, head.length);
+    let at = memory.copy(start, head.from, head.length);
     if (key === undefined) {
       const subject = isAboutTicket ? TICKET_FACT : EVENT_FACT;
-      at = copyBytes(out, at, this.#line, factFrom[subject] as number, factTo[subject] as number); // it has one
-    } else at = copyBytes(out, at, key.bytes, key.from, key.to);
-    out[at] = QUOTE;
-    out[at + 1] = CLOSE_LIST;
+      const from = factFrom[subject] as number; // it has one
+      at = memory.copy(at, from, (factTo[subject] as number) - from);
+    } else at = memory.copy(at, key.from, key.to - key.from);
+    memory.bytes[at] = QUOTE;
+    memory.bytes[at + 1] = CLOSE_LIST;
     return at + 2;
   }
 
   /** Writes the content as `textsOf` gives it; its end. */
-  #writeContent(
-    { contentHead, fields, byName, attributes, attributesContent }: PlainAction,
-    content: Buffer,
-    start: number,
-  ): number {
-    let at = copyBytes(content, start, contentHead, 0, contentHead.length);
+  #writeContent({ contentHead, fields, byName, attributes, attributesContent }: PlainAction, start: number): number {
+    const memory = this.#memory;
+    let at = memory.copy(start, contentHead.from, contentHead.length);
     for (let number = 0; number < byName.length; number += 1) {
       const place = byName[number] as number; // within its length
       const valueFrom = this.#valueFrom[place] as number; // as many
       if (valueFrom === -1) continue;
       const { contentKey } = fields[place] as PlainField; // its place
-      at = copyBytes(content, at, contentKey, 0, contentKey.length);
+      at = memory.copy(at, contentKey.from, contentKey.length);
       at =
         place === attributes
-          ? copyBytes(content, at, attributesContent.content, 0, attributesContent.contentBytes)
-          : copyBytes(content, at, this.#line, valueFrom, this.#valueTo[place] as number);
+          ? memory.copy(at, attributesContent.contentFrom, attributesContent.contentBytes)
+          : memory.copy(at, valueFrom, (this.#valueTo[place] as number) - valueFrom);
     }
-    content[at] = CLOSE_LIST;
+    memory.bytes[at] = CLOSE_LIST;
     return at + 1;
   }
 
@@ -228,21 +227,22 @@ export class ActionDraft {
   get amount(): number {
     const place = this.action.places.price;
     if (!this.#has(place)) return 0;
-    const line = this.#line;
-    const [start, end] = this.#textAt(place);
+    const { bytes } = this.#memory;
+    const start = (this.#valueFrom[place] as number) + 1;
+    const end = (this.#valueTo[place] as number) - 1;
     let point = start;
-    while (point < end && line[point] !== POINT) point += 1;
+    while (point < end && bytes[point] !== POINT) point += 1;
     const decimals = Math.max(0, end - point - 1);
     if (point - start > 11 || decimals > 4) return 0;
-    let units = digitsAt(line, start, point) * 10 ** decimals;
-    if (decimals > 0) units += digitsAt(line, point + 1, end);
+    let units = digitsAt(bytes, start, point) * 10 ** decimals;
+    if (decimals > 0) units += digitsAt(bytes, point + 1, end);
     return units * 10 ** (4 - decimals);
   }
 
   /** Empty where it has none. */
   get price(): string {
     const place = this.action.places.price;
-    return this.#has(place) ? textOf(this.#line, ...this.#textAt(place)) : "";
+    return this.#has(place) ? this.#memory.ascii(...this.#textAt(place)) : "";
   }
 }
 
@@ -250,8 +250,8 @@ export class ActionDraft {
 const MOST_KEY_BYTES = 255;
 
 /** Whether the key that a source makes of the row, if it does, is plain ASCII. */
-const hasPlainKey = ({ key }: PlainAction, bytes: Buffer): boolean =>
-  key === undefined || (key.read(bytes) === FOUND && key.flags === 0 && key.to - key.from <= MOST_KEY_BYTES);
+const hasPlainKey = ({ key }: PlainAction): boolean =>
+  key === undefined || (key.read() === FOUND && (key.flags & STRANGE) === 0 && key.to - key.from <= MOST_KEY_BYTES);
 
 function areEmpty(columns: Int32Array, { from, to }: Cells): boolean {
   for (let at = 0; at < columns.length; at += 1) {

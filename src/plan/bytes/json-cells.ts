@@ -1,7 +1,8 @@
 /** The values of a JSON object whose keys are known, as places in its bytes: no text or object is made of them. */
 
 import { MAX_ROW_BYTES } from "../../readers/row-parser.ts";
-import { BEYOND_ASCII, type Cells, ESCAPED, ODD } from "./cells.ts";
+import type { RowMemory } from "../candidates/row-memory.ts";
+import { type Cells, DIGITS, ESCAPED, KINDS, MARKS } from "./cells.ts";
 
 /** What a value may be, to be plain. */
 export const TEXT = 1;
@@ -26,23 +27,15 @@ const [QUOTE, COMMA, COLON, BLANK, BACKSLASH, MINUS, POINT, OPEN_LIST, CLOSE_LIS
   ];
 const LF = 10;
 const CR = 13;
-const DELETE = 127;
 const MOST_DIGITS = 15;
 const WORDS: readonly Uint8Array[] = ["null", "true", "false"].map((word) => Buffer.from(word));
 const NULL = WORDS[0] as Uint8Array; // the first of them
 
-/** What a byte means in a text; any other is a part of it. */
-const END_BYTE = 1;
-const HIGH_BYTE = 2;
-const ODD_BYTE = 3;
-/** It is written in another way, or is none of a text. */
-const LOST_BYTE = 4;
-const MEANINGS = new Uint8Array(256);
-MEANINGS.fill(LOST_BYTE, 0, BLANK);
-MEANINGS.fill(HIGH_BYTE, 0x80);
-MEANINGS[QUOTE] = END_BYTE;
-MEANINGS[BACKSLASH] = LOST_BYTE;
-MEANINGS[DELETE] = ODD_BYTE;
+/** The quote that ends a text, and a byte that is written in another way, or is none of a text. */
+const LOOK = 0x8000;
+const IN_TEXT = KINDS.map((kind, byte) => (byte < BLANK || byte === QUOTE || byte === BACKSLASH ? LOOK : kind));
+/** A number as the cell of a table would have it. */
+const OF_NUMBER = DIGITS | MARKS;
 
 /** No value stands there that is plain. */
 const LOST = -1;
@@ -57,12 +50,13 @@ interface Piece {
 export class JsonCells implements Cells {
   readonly from: Int32Array;
   readonly to: Int32Array;
-  readonly flags: Uint8Array;
+  readonly flags: Uint16Array;
   next = 0;
   nextLine = 0;
   readonly isBlank = false;
   /** Whether the row that `scan` read has the keys of this form, as far as it was read. */
   isOfForm = false;
+  readonly #bytes: Uint8Array;
   readonly #opening: readonly Piece[];
   readonly #pieces: readonly Piece[];
   readonly #takes: Uint8Array;
@@ -72,10 +66,11 @@ export class JsonCells implements Cells {
    * @param keys of the object, in their order.
    * @param action where the object is the data of an item of this action.
    */
-  constructor(keys: readonly JsonKey[], action?: string) {
+  constructor({ bytes }: RowMemory, keys: readonly JsonKey[], action?: string) {
+    this.#bytes = bytes;
     this.from = new Int32Array(keys.length);
     this.to = new Int32Array(keys.length);
-    this.flags = new Uint8Array(keys.length);
+    this.flags = new Uint16Array(keys.length);
     this.#takes = Uint8Array.from(keys, ({ takes }) => takes);
     this.#pieces = keys.map(({ name }, at) => ({
       mark: at === 0 ? OPEN : COMMA,
@@ -92,7 +87,8 @@ export class JsonCells implements Cells {
     this.#closings = action === undefined ? 1 : 2;
   }
 
-  scan(bytes: Uint8Array, start: number, line: number): boolean {
+  scan(start: number, end: number, line: number): boolean {
+    const bytes = this.#bytes;
     this.isOfForm = false;
     let at = start;
     for (let number = 0; number < this.#opening.length; number += 1) {
@@ -102,7 +98,7 @@ export class JsonCells implements Cells {
     for (let cell = 0; cell < this.#pieces.length; cell += 1) {
       at = takePiece(bytes, at, this.#pieces[cell] as Piece); // within its length
       if (at === LOST) return false;
-      at = this.#takeValue(bytes, at, cell);
+      at = this.#takeValue(at, end, cell);
       if (at === LOST) {
         this.isOfForm = true;
         return false;
@@ -110,46 +106,50 @@ export class JsonCells implements Cells {
     }
     for (let number = 0; number < this.#closings; number += 1, at += 1) if (bytes[at] !== CLOSE) return false;
     if (bytes[at] === CR) at += 1;
-    this.isOfForm = bytes[at] === LF && at - start <= MAX_ROW_BYTES;
+    // What was read may stand behind the end, where an earlier row stood.
+    this.isOfForm = at < end && bytes[at] === LF && at - start <= MAX_ROW_BYTES;
     this.next = at + 1;
     this.nextLine = line + 1;
     return this.isOfForm;
   }
 
   /** Behind the value at `at`, or `LOST`. */
-  #takeValue(bytes: Uint8Array, at: number, cell: number): number {
+  #takeValue(at: number, end: number, cell: number): number {
+    const bytes = this.#bytes;
     const takes = this.#takes[cell] as number; // as many
-    const first = bytes[at] as number; // none where the file ends: that is no value
-    if (first === QUOTE) return this.#takeText(bytes, at + 1, cell, takes);
+    const first = bytes[at] as number; // within the memory
+    if (first === QUOTE) return this.#takeText(at + 1, end, cell, takes);
     this.flags[cell] = 0;
     this.from[cell] = at;
-    if (first === OPEN_LIST && (takes & LIST) !== 0) return this.#takeList(bytes, at, cell);
+    if (first === OPEN_LIST && (takes & LIST) !== 0) return this.#takeList(at, end, cell);
     if (isDigit(first) || first === MINUS) {
-      const end = takeNumber(bytes, at, (takes & UNUSED) !== 0);
-      this.to[cell] = end;
-      return (takes & (NUMBER | UNUSED)) === 0 ? LOST : end;
+      this.flags[cell] = OF_NUMBER;
+      const behind = takeNumber(bytes, at, (takes & UNUSED) !== 0);
+      this.to[cell] = behind;
+      return (takes & (NUMBER | UNUSED)) === 0 ? LOST : behind;
     }
     this.to[cell] = at;
     if ((takes & UNUSED) !== 0) return takeWord(bytes, at);
     return (takes & NOTHING) !== 0 && isWord(bytes, at, NULL) ? at + NULL.length : LOST;
   }
 
-  #takeText(bytes: Uint8Array, start: number, cell: number, takes: number): number {
+  #takeText(start: number, end: number, cell: number, takes: number): number {
+    const bytes = this.#bytes;
     if ((takes & (TEXT | UNUSED)) === 0) return LOST;
     let flags = 0;
     let at = start;
     for (; ; at += 1) {
-      if (at >= bytes.length) return LOST;
-      const meaning = MEANINGS[bytes[at] as number]; // within its length
-      if (meaning === 0) continue;
-      if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
-      else if (meaning === ODD_BYTE) flags |= ODD;
-      else if (meaning === END_BYTE) break;
-      else {
-        if (at === start || !isEscape(bytes, at)) return LOST;
-        flags |= ESCAPED;
-        at += 1;
+      if (at >= end) return LOST;
+      const byte = bytes[at] as number; // within the memory
+      const kind = IN_TEXT[byte] as number; // a byte
+      if (kind < LOOK) {
+        flags |= kind;
+        continue;
       }
+      if (byte === QUOTE) break;
+      if (at === start || !isEscape(bytes, at)) return LOST;
+      flags |= ESCAPED;
+      at += 1;
     }
     if (at === start && (takes & (NOTHING | UNUSED)) === 0) return LOST;
     this.from[cell] = start;
@@ -159,17 +159,17 @@ export class JsonCells implements Cells {
   }
 
   /** What stands in the list is told by who reads it. */
-  #takeList(bytes: Uint8Array, start: number, cell: number): number {
+  #takeList(start: number, end: number, cell: number): number {
+    const bytes = this.#bytes;
     let flags = 0;
     let isInText = false;
-    for (let at = start + 1; at < bytes.length; at += 1) {
+    for (let at = start + 1; at < end; at += 1) {
       const byte = bytes[at] as number; // within its length
-      const meaning = MEANINGS[byte];
-      if (meaning === LOST_BYTE) return LOST;
-      if (meaning === HIGH_BYTE) flags |= BEYOND_ASCII;
-      else if (meaning === ODD_BYTE) flags |= ODD;
-      else if (meaning === END_BYTE) isInText = !isInText;
-      else if (!isInText && byte === OPEN_LIST) return LOST;
+      const kind = IN_TEXT[byte] as number; // a byte
+      if (byte === QUOTE) isInText = !isInText;
+      else if (kind === LOOK) return LOST;
+      else flags |= kind;
+      if (!isInText && byte === OPEN_LIST) return LOST;
       else if (!isInText && byte === CLOSE_LIST) {
         this.to[cell] = at + 1;
         this.flags[cell] = flags;

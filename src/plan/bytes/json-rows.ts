@@ -8,14 +8,17 @@ import { isJsonObject } from "../../actions/exact-number.ts";
 import { type FieldName, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import type { PlainColumns, PlainObjects } from "../../mapping/create-mapper.ts";
 import type { PlainAmount } from "../../mapping/mapper.ts";
+import { unlessFull } from "../candidates/row-memory.ts";
 import { type AttributesLeaf, createAttributesLeaf } from "./attributes.ts";
 import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
 import { JsonCells, type JsonKey, LIST, NOTHING, NUMBER, TEXT, UNUSED } from "./json-cells.ts";
-import { leafOf } from "./leaves.ts";
+import { leafOf, NOT_PLAIN } from "./leaves.ts";
 import { createNamedRows } from "./named-rows.ts";
 import type { PlainRows, PlainRowsOptions } from "./plain-rows.ts";
 import { compileAction, type PlainAction, type RowProgram } from "./program.ts";
-import { type Table, writeCell } from "./values.ts";
+import { scratchIn, type Table } from "./table.ts";
+import { writeCell } from "./values.ts";
+import { RangeWindow } from "./window.ts";
 
 export interface JsonRowsOptions
   extends Pick<
@@ -39,11 +42,11 @@ const OPEN = 0x7b;
 const LF = 0x0a;
 const ONLY = [0];
 const NO_QUOTE = -1;
-const NO_BYTES = Buffer.alloc(0);
+const NO_CELLS = new Int32Array(0);
 
-export function createJsonRows(options: JsonRowsOptions): PlainRows {
-  return new JsonRows(options);
-}
+/** Undefined where no row can be plain. */
+export const createJsonRows = (options: JsonRowsOptions): PlainRows | undefined =>
+  unlessFull(() => new JsonRows(options));
 
 class JsonRows implements PlainRows {
   next = 0;
@@ -53,6 +56,8 @@ class JsonRows implements PlainRows {
   readonly findings = [];
   readonly cells = (): readonly string[] => [];
   readonly #options: JsonRowsOptions;
+  readonly #window: RangeWindow;
+  readonly #scratch: ReturnType<typeof scratchIn>;
   readonly #attributes: AttributesLeaf;
   readonly #forms: Form[] = [];
   readonly #learnt = new Set<string>();
@@ -61,32 +66,39 @@ class JsonRows implements PlainRows {
   /** By action, the fields that an object has shown to be used. */
   readonly #seen = new Map<PlainAction, Uint8Array>();
   /** The row that was taken last. */
-  readonly #last: { bytes: Buffer; at: number; line: number; form: Form | undefined } = {
-    bytes: NO_BYTES,
+  readonly #last: { at: number; line: number; form: Form | undefined } = {
     at: 0,
     line: 0,
     form: undefined,
   };
 
   constructor(options: JsonRowsOptions) {
-    const { publicValues, input } = options;
+    const { publicValues, input, writer } = options;
     this.#options = options;
-    this.#attributes = createAttributesLeaf((trait) => publicValues.wantsTrait(trait));
+    this.#window = new RangeWindow(writer.memory);
+    this.#scratch = scratchIn(writer.memory);
+    this.#attributes = createAttributesLeaf(writer.memory, (trait) => publicValues.wantsTrait(trait));
     this.#candidate = newCandidate(input);
-    this.#amount = { line: 0, amount: 0, filled: undefined, read: () => this.#readAgain() };
+    this.#amount = { line: 0, amount: 0, cells: 0, filled: NO_CELLS, read: () => this.#readAgain() };
   }
 
-  take(bytes: Buffer, at: number, line: number, row: number): boolean {
-    if (bytes[at] !== OPEN) return false;
+  begin(range: Buffer): void {
+    this.#window.begin(range);
+  }
+
+  take(at: number, line: number, row: number): boolean {
+    const window = this.#window;
+    const start = window.placeOf(at);
+    if (this.#options.writer.memory.bytes[start] !== OPEN) return false;
     for (let number = 0; number < this.#forms.length; number += 1) {
       const form = this.#forms[number] as Form; // within its length
-      if (form.cells.scan(bytes, at, line)) {
+      if (form.cells.scan(start, window.end, line)) {
         if (number > 0) this.#tryFirst(number, form);
-        return this.#takeAs(form, bytes, at, line, row);
+        return this.#takeAs(form, at, line, row);
       }
       if (form.cells.isOfForm) return false;
     }
-    this.#learn(bytes, at, line);
+    this.#learn(start, line);
     return false;
   }
 
@@ -96,12 +108,14 @@ class JsonRows implements PlainRows {
     this.#forms.unshift(form);
   }
 
-  #takeAs(form: Form, bytes: Buffer, at: number, line: number, row: number): boolean {
+  #takeAs(form: Form, at: number, line: number, row: number): boolean {
     const { cells, program, draft } = form;
     const { writer, mapper } = this.#options;
-    const outcome = program.outcomeOf(bytes);
-    const action = outcome?.actions[0];
-    if (action === undefined || !draft.write(action, bytes, cells.next - at) || this.#showsFields(draft)) return false;
+    const { shift } = this.#window;
+    const action = program.outcomeOf()?.actions[0];
+    if (action === undefined) return false;
+    const end = draft.write(action, writer.roomForLines(), cells.next - at - shift);
+    if (end === NOT_PLAIN || this.#showsFields(draft)) return false;
     const candidate = this.#candidate;
     candidate.line = line;
     candidate.row = row;
@@ -112,13 +126,12 @@ class JsonRows implements PlainRows {
     amount.line = line;
     amount.amount = draft.amount;
     const last = this.#last;
-    last.bytes = bytes;
     last.at = at;
     last.line = line;
     last.form = form;
     mapper.seeAmount?.(amount);
     if (form.isItem) mapper.seeItem?.();
-    this.next = cells.next;
+    this.next = cells.next - shift;
     this.nextLine = cells.nextLine;
     return true;
   }
@@ -140,20 +153,22 @@ class JsonRows implements PlainRows {
   }
 
   #readAgain(): ReturnType<PlainAmount["read"]> {
-    const { form, bytes, at, line } = this.#last;
+    const { form, at, line } = this.#last;
     if (form === undefined) throw new Error("no row was taken");
-    form.cells.scan(bytes, at, line);
-    const action = form.program.outcomeOf(bytes)?.actions[0];
+    const start = this.#window.placeOf(at);
+    form.cells.scan(start, this.#window.end, line);
+    const action = form.program.outcomeOf()?.actions[0];
     if (action === undefined) throw new Error("the row is another one");
-    form.draft.write(action, bytes, form.cells.next - at);
+    form.draft.write(action, this.#options.writer.roomForLines(), form.cells.next - start);
     return { price: form.draft.price, cells: undefined };
   }
 
   /** Makes a form of a row's keys, for those that follow it. */
-  #learn(bytes: Buffer, at: number, line: number): void {
+  #learn(start: number, line: number): void {
     if (this.#learnt.size >= MOST_LEARNT) return;
-    const end = bytes.indexOf(LF, at);
-    const row = end === -1 ? undefined : objectIn(bytes.toString("utf8", at, end));
+    const { memory } = this.#options.writer;
+    const end = memory.bytes.indexOf(LF, start);
+    const row = end === -1 || end >= this.#window.end ? undefined : objectIn(memory.text(start, end));
     if (row === undefined) return;
     const { action, data } = row;
     const isItem = typeof action === "string" && isJsonObject(data) && Object.keys(row).join() === "action,data";
@@ -161,9 +176,9 @@ class JsonRows implements PlainRows {
     const signature = JSON.stringify([isItem ? action : null, ...keys]);
     if (this.#learnt.has(signature)) return;
     this.#learnt.add(signature);
-    const form = isItem ? this.#formOfItem(action, keys) : this.#formOfFlat(keys);
+    const form = unlessFull(() => (isItem ? this.#formOfItem(action, keys) : this.#formOfFlat(keys)));
     // Keys that JavaScript puts in another order are never found again.
-    form?.cells.scan(bytes, at, line);
+    form?.cells.scan(start, this.#window.end, line);
     if (form?.cells.isOfForm === true) this.#forms.unshift(form);
   }
 
@@ -174,11 +189,13 @@ class JsonRows implements PlainRows {
     if (names.length !== keys.length) return undefined;
     const table = this.#tableOf(
       new JsonCells(
+        this.#scratch.memory,
         names.map((name) => ({ name, takes: takenOfItem(name) })),
         action,
       ),
     );
     const compiled = compileAction({
+      memory: table.memory,
       action,
       fields: names.map((name, column) => ({ name, write: writeCell(column, this.#leafOf(name, table), table) })),
       attributesContent: this.#attributes,
@@ -194,7 +211,7 @@ class JsonRows implements PlainRows {
     const { objects, notesEvents, severityOf } = this.#options;
     const columns = objects.columnsOf(keys);
     if (columns === undefined) return undefined;
-    const table = this.#tableOf(new JsonCells(keysOf(columns)));
+    const table = this.#tableOf(new JsonCells(this.#scratch.memory, keysOf(columns)));
     const program = createNamedRows({
       ...{ columns, table, attributes: this.#attributes, notesEvents, severityOf, isTimeNeeded: true },
     });
@@ -207,11 +224,14 @@ class JsonRows implements PlainRows {
 
   #tableOf(cells: JsonCells): Table & { readonly cells: JsonCells } {
     const { now, objects } = this.#options;
-    return { cells, leafOptions: { quote: NO_QUOTE, now, clearWord: objects.clearWord }, stripsGuards: false };
+    const { memory } = this.#scratch;
+    const leafOptions = { memory, quote: NO_QUOTE, now, clearWord: objects.clearWord };
+    return { ...this.#scratch, cells, leafOptions, stripsGuards: false };
   }
 
   #formOf(table: Table & { readonly cells: JsonCells }, program: RowProgram, isItem: boolean): Form {
-    return { cells: table.cells, program, draft: new ActionDraft(table, this.#options.publicValues), isItem };
+    const { writer, publicValues } = this.#options;
+    return { cells: table.cells, program, draft: new ActionDraft(table.cells, writer, publicValues), isItem };
   }
 }
 

@@ -7,21 +7,23 @@ import { isCurrency, isWithdrawnCurrency } from "../../actions/currencies.ts";
 import { type FieldKind, type FieldName, fieldSpec } from "../../actions/fields.ts";
 import { LONGEST_DATE, looksMangled, standsForNoText } from "../../actions/mangled-ids.ts";
 import { EARLIEST_ORDER, FARTHEST_EVENT, LATEST_ORDER_AHEAD } from "../../checks/far-times.ts";
-import { BEYOND_ASCII, DOUBLED, ESCAPED } from "./cells.ts";
+import type { RowMemory } from "../candidates/row-memory.ts";
+import { ASKING, BEYOND_ASCII, DIGITS, DOUBLED, ESCAPED, HYPHENS, LETTERS, ODD, STRANGE } from "./cells.ts";
 
 export const NOT_PLAIN = -1;
 /** What gives a value of a row gives this where the row has none. */
 export const ABSENT = -2;
 
 /**
- * Writes the cell from `from` to `to` of `bytes`, which is trimmed and not empty, to `out` at `at`: its end, or `NOT_PLAIN`.
- * What it writes then is to be forgotten.
+ * Writes the cell from `from` to `to`, which is trimmed and not empty, at `at`: its end, or `NOT_PLAIN`. What it writes then is
+ * to be forgotten. It takes at most twice as many bytes as the cell, and two.
  *
  * @param flags of the cell (cells.ts).
  */
-export type Leaf = (out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number, flags: number) => number;
+export type Leaf = (at: number, from: number, to: number, flags: number) => number;
 
 export interface LeafOptions {
+  readonly memory: RowMemory;
   readonly quote: number;
   /** In Unix seconds. */
   readonly now: number;
@@ -38,34 +40,34 @@ export function leafOf(name: FieldName, options: LeafOptions): Leaf {
   const { kind, maxLength = 255 } = fieldSpec(name);
   if (name === "callbackUrl") return neverPlain; // whether the service can reach it is told by the reference
   const leaf = LEAVES[kind]?.(maxLength, options, name);
-  return leaf === undefined ? neverPlain : besideClearWord(leaf, options.clearWord);
+  return leaf === undefined ? neverPlain : besideClearWord(leaf, options);
 }
 
 /** The reference judges every value. */
 const neverPlain: Leaf = () => NOT_PLAIN;
 
-function besideClearWord(leaf: Leaf, word: string): Leaf {
-  const first = Buffer.from(word)[0];
+function besideClearWord(leaf: Leaf, { clearWord, memory: { bytes } }: LeafOptions): Leaf {
+  const first = Buffer.from(clearWord)[0];
   if (first === BACKSLASH) {
     // No plain cell begins with it but words.
-    return (out, at, bytes, from, to, flags) =>
-      bytes[from] === BACKSLASH ? NOT_PLAIN : leaf(out, at, bytes, from, to, flags);
+    return (at, from, to, flags) => (bytes[from] === BACKSLASH ? NOT_PLAIN : leaf(at, from, to, flags));
   }
-  const mayBe = clearWordTest(word);
-  return (out, at, bytes, from, to, flags) =>
-    mayBe(bytes, from, to) ? NOT_PLAIN : leaf(out, at, bytes, from, to, flags);
+  const mayBe = clearWordTest(clearWord, bytes);
+  return (at, from, to, flags) => (mayBe(from, to) ? NOT_PLAIN : leaf(at, from, to, flags));
 }
 
 /** Tells whether a text has the length of the word and begins like it. */
-export function clearWordTest(word: string): (bytes: Uint8Array, from: number, to: number) => boolean {
+export function clearWordTest(word: string, bytes: Uint8Array): (from: number, to: number) => boolean {
   const first = Buffer.from(word)[0];
   const length = Buffer.byteLength(word);
-  return (bytes, from, to) => bytes[from] === first && to - from === length;
+  return (from, to) => bytes[from] === first && to - from === length;
 }
 
-/** Words of any length, as the value of an attribute may be. */
-export const wordsLeaf = (options: LeafOptions): Leaf =>
-  besideClearWord(textLeaf(Number.POSITIVE_INFINITY, options), options.clearWord);
+/** Longer texts that are put together, or are values of attributes, are left to the reference. */
+export const MOST_TEXT_BYTES = 16 * 1024;
+
+/** Words as the value of an attribute may be. */
+export const wordsLeaf = (options: LeafOptions): Leaf => besideClearWord(textLeaf(MOST_TEXT_BYTES, options), options);
 
 const LEAVES: Partial<Record<FieldKind, (maxLength: number, options: LeafOptions, name: FieldName) => Leaf>> = {
   id: idLeaf,
@@ -73,32 +75,27 @@ const LEAVES: Partial<Record<FieldKind, (maxLength: number, options: LeafOptions
   url: urlLeaf,
   currency: currencyLeaf,
   u64: timeLeaf,
-  nftId: (maxLength) => (out, at, bytes, from, to, flags) => {
-    if (flags !== 0 || to - from > maxLength) return NOT_PLAIN;
-    const text = textOf(bytes, from, to);
-    return /^[A-Z]+-\d+-\d+$/.test(text) && !looksMangled(text) ? writeQuoted(out, at, bytes, from, to) : NOT_PLAIN;
-  },
+  nftId:
+    (maxLength, { memory }) =>
+    (at, from, to, flags) => {
+      if ((flags & STRANGE) !== 0 || to - from > maxLength) return NOT_PLAIN;
+      const text = memory.ascii(from, to);
+      return /^[A-Z]+-\d+-\d+$/.test(text) && !looksMangled(text) ? writeQuoted(memory, at, from, to) : NOT_PLAIN;
+    },
   price: priceLeaf,
-  wallet: () => (out, at, bytes, from, to, flags) => {
-    if (flags !== 0 || to - from !== 42) return NOT_PLAIN;
-    return /^0x[0-9a-f]{40}$/.test(textOf(bytes, from, to)) ? writeQuoted(out, at, bytes, from, to) : NOT_PLAIN;
-  },
+  wallet:
+    (_maxLength, { memory }) =>
+    (at, from, to, flags) => {
+      if ((flags & STRANGE) !== 0 || to - from !== 42) return NOT_PLAIN;
+      return /^0x[0-9a-f]{40}$/.test(memory.ascii(from, to)) ? writeQuoted(memory, at, from, to) : NOT_PLAIN;
+    },
 };
 
-/** Text of plain ASCII. */
-export const textOf = (bytes: Uint8Array, from: number, to: number): string =>
-  (bytes as Buffer).toString("latin1", from, to);
-
-export function copyBytes(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
-  let end = at;
-  for (let next = from; next < to; next += 1, end += 1) out[end] = bytes[next] as number; // within its length
-  return end;
-}
-
-function writeQuoted(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
-  out[at] = QUOTE;
-  const end = copyBytes(out, at + 1, bytes, from, to);
-  out[end] = QUOTE;
+function writeQuoted(memory: RowMemory, at: number, from: number, to: number): number {
+  const { bytes } = memory;
+  bytes[at] = QUOTE;
+  const end = memory.copy(at + 1, from, to - from);
+  bytes[end] = QUOTE;
   return end + 1;
 }
 
@@ -123,11 +120,11 @@ export function isTrimmed(bytes: Uint8Array, from: number, to: number, flags: nu
 const MAY_BEGIN_BLANK: ReadonlySet<number> = new Set([0xc2, 0xe1, 0xe2, 0xe3, 0xef]);
 
 /** Ids of printed ASCII that nothing looks mangled in. */
-function idLeaf(maxLength: number): Leaf {
-  return (out, at, bytes, from, to, flags) => {
-    if (flags !== 0 || to - from > maxLength) return NOT_PLAIN;
-    if (!isSurelyPlainId(bytes, from, to) && looksMangled(textOf(bytes, from, to))) return NOT_PLAIN;
-    return writeQuoted(out, at, bytes, from, to);
+function idLeaf(maxLength: number, { memory }: LeafOptions): Leaf {
+  return (at, from, to, flags) => {
+    if ((flags & STRANGE) !== 0 || to - from > maxLength) return NOT_PLAIN;
+    if (!isSurelyPlainId(memory.bytes, from, to, flags) && looksMangled(memory.ascii(from, to))) return NOT_PLAIN;
+    return writeQuoted(memory, at, from, to);
   };
 }
 
@@ -135,21 +132,13 @@ function idLeaf(maxLength: number): Leaf {
  * Letters, digits and hyphens that are neither a date, such as `3-Nov` and `Nov-03`, nor a word, nor a long number that may
  * have been rounded. Of all others `looksMangled` is asked.
  */
-export function isSurelyPlainId(bytes: Uint8Array, from: number, to: number): boolean {
-  let isNumber = true;
-  let hasHyphen = false;
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at] as number; // within its length
-    if (isDigit(byte)) continue;
-    if (byte === HYPHEN) hasHyphen = true;
-    else if (!isLetter(byte)) return false;
-    isNumber = false;
-  }
+export function isSurelyPlainId(bytes: Uint8Array, from: number, to: number, flags: number): boolean {
+  if ((flags & ~(DIGITS | LETTERS | HYPHENS)) !== 0) return false;
   const length = to - from;
-  if (isNumber) return length < 16;
+  if (flags === DIGITS) return length < 16;
   if (length >= 16) return true;
   const endsAsNumber = isDigit(bytes[to - 1]); // not empty
-  if (isDigit(bytes[from])) return endsAsNumber || !hasHyphen;
+  if (isDigit(bytes[from])) return endsAsNumber || (flags & HYPHENS) === 0;
   return isLetter(bytes[from] as number) && endsAsNumber && (length > LONGEST_DATE || bytes[to - 3] !== HYPHEN);
 }
 
@@ -157,32 +146,33 @@ export function isSurelyPlainId(bytes: Uint8Array, from: number, to: number): bo
 const LONGEST_WORD = 40;
 
 /** Words in Latin letters and most others; what may be misread in another encoding is asked of the reference. */
-function textLeaf(maxLength: number, { quote }: LeafOptions): Leaf {
-  return (out, at, bytes, from, to, flags) => {
-    if (to - from > maxLength || !isWords(bytes, from, to, flags)) return NOT_PLAIN;
-    if (flags === 0 || (flags & ESCAPED) !== 0) return writeQuoted(out, at, bytes, from, to);
-    return writeEscaped(out, at, bytes, from, to, flags, quote);
+function textLeaf(maxLength: number, { memory, quote }: LeafOptions): Leaf {
+  return (at, from, to, flags) => {
+    if (to - from > maxLength || !isWords(memory, from, to, flags)) return NOT_PLAIN;
+    if ((flags & (DOUBLED | ODD)) === 0 || (flags & ESCAPED) !== 0) return writeQuoted(memory, at, from, to);
+    return writeEscaped(memory.bytes, at, from, to, (flags & DOUBLED) === 0 ? NO_QUOTE : quote);
   };
 }
 
+/** No byte. */
+const NO_QUOTE = -1;
+
 /** As `isWords` of checks/fast. */
-export function isWords(bytes: Uint8Array, from: number, to: number, flags: number): boolean {
+export function isWords(memory: RowMemory, from: number, to: number, flags: number): boolean {
+  const { bytes } = memory;
+  const first = bytes[from] as number; // not empty
   if (
-    (to - from <= LONGEST_WORD || bytes[from] === HASH) &&
-    mayStandForNone(bytes[from]) &&
-    standsForNoText((bytes as Buffer).toString("utf8", from, to))
+    FIRST_OF_NONE[first] === 1 &&
+    (to - from <= LONGEST_WORD || first === HASH) &&
+    standsForNoText(memory.text(from, to))
   )
     return false;
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at] as number; // within its length
-    if (byte === 0x3f || byte === 0x40 || byte === 0x7f) return false; // ? and @
-    if (byte < 0x20 && byte !== 0x0a && byte !== 0x09 && byte !== 0x0d) return false;
-  }
+  if ((flags & ASKING) !== 0) return false;
   return (flags & BEYOND_ASCII) === 0 || isSoundBeyondAscii(bytes, from, to);
 }
 
-const FIRST_OF_NONE: ReadonlySet<number | undefined> = new Set(Buffer.from("#EFNnu(\\["));
-const mayStandForNone = (first: number | undefined): boolean => FIRST_OF_NONE.has(first);
+const FIRST_OF_NONE = new Uint8Array(256);
+for (const byte of Buffer.from("#EFNnu(\\[")) FIRST_OF_NONE[byte] = 1;
 
 /**
  * Whether no character beyond ASCII can be one that is not seen, or UTF-8 that was read in another encoding: that shows in
@@ -218,33 +208,26 @@ const isKnownMark = (bytes: Uint8Array, at: number): boolean => {
   return bytes[at] === 0xe2 && third >= 0x90 && third <= 0xa7;
 };
 
-const SHORT_ESCAPES: ReadonlyMap<number, number> = new Map([
-  [0x0a, 0x6e],
-  [0x0d, 0x72],
-  [0x09, 0x74],
-  [QUOTE, QUOTE],
-  [BACKSLASH, BACKSLASH],
-]);
+/** What stands behind a backslash for a byte; 0 where it stands for itself. */
+const SHORT_ESCAPES = new Uint8Array(256);
+SHORT_ESCAPES[0x0a] = 0x6e;
+SHORT_ESCAPES[0x0d] = 0x72;
+SHORT_ESCAPES[0x09] = 0x74;
+SHORT_ESCAPES[QUOTE] = QUOTE;
+SHORT_ESCAPES[BACKSLASH] = BACKSLASH;
 
-function writeEscaped(
-  out: Uint8Array,
-  start: number,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  flags: number,
-  quote: number,
-): number {
+/** @param quote - one of two that stand side by side is left out. */
+function writeEscaped(bytes: Uint8Array, start: number, from: number, to: number, quote: number): number {
   let at = start;
-  out[at++] = QUOTE;
+  bytes[at++] = QUOTE;
   for (let next = from; next < to; next += 1) {
     const byte = bytes[next] as number; // within its length
-    const letter = byte < 0x5d ? SHORT_ESCAPES.get(byte) : undefined;
-    if (letter !== undefined) out[at++] = BACKSLASH;
-    out[at++] = letter ?? byte;
-    if (byte === quote && (flags & DOUBLED) !== 0) next += 1;
+    const letter = SHORT_ESCAPES[byte] as number; // a byte
+    if (letter !== 0) bytes[at++] = BACKSLASH;
+    bytes[at++] = letter === 0 ? byte : letter;
+    if (byte === quote) next += 1;
   }
-  out[at] = QUOTE;
+  bytes[at] = QUOTE;
   return at + 1;
 }
 
@@ -253,45 +236,45 @@ const IN_PATH = new Uint8Array(256);
 for (const byte of Buffer.from("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./?&=+~:,;!$'()*"))
   IN_PATH[byte] = 1;
 
+const MOST_HOST_BYTES = 1024;
+
 /** The host by an expression, once for all URLs that begin so. */
-function urlLeaf(maxLength: number): Leaf {
-  let host = Buffer.alloc(0);
-  return (out, at, bytes, from, to, flags) => {
-    if (flags !== 0 || to - from > maxLength) return NOT_PLAIN;
-    let path = beginsWith(bytes, from, to, host) ? from + host.length : 0;
-    if (path === 0) {
+function urlLeaf(maxLength: number, { memory }: LeafOptions): Leaf {
+  const { bytes } = memory;
+  const host = memory.allot(MOST_HOST_BYTES);
+  let hostBytes = 0;
+  return (at, from, to, flags) => {
+    if ((flags & STRANGE) !== 0 || to - from > maxLength) return NOT_PLAIN;
+    let path = from + hostBytes;
+    if (hostBytes === 0 || path > to || !memory.isSame(from, host, hostBytes)) {
       path = from;
       for (let slashes = 0; path < to && slashes < 3; path += 1) {
         if (bytes[path] === 0x2f) slashes += 1;
         else if (bytes[path] === 0x3f) slashes = 3;
       }
-      if (!PLAIN_HOST.test(textOf(bytes, from, path))) return NOT_PLAIN;
-      host = Buffer.from(bytes.subarray(from, path));
+      if (path - from > MOST_HOST_BYTES || !PLAIN_HOST.test(memory.ascii(from, path))) return NOT_PLAIN;
+      hostBytes = path - from;
+      memory.copy(host, from, hostBytes);
     }
     for (; path < to; path += 1) if (IN_PATH[bytes[path] as number] === 0) return NOT_PLAIN; // within its length
-    return writeQuoted(out, at, bytes, from, to);
+    return writeQuoted(memory, at, from, to);
   };
 }
 
-function beginsWith(bytes: Uint8Array, from: number, to: number, start: Uint8Array): boolean {
-  if (start.length === 0 || to - from < start.length) return false;
-  for (let at = 0; at < start.length; at += 1) if (bytes[from + at] !== start[at]) return false;
-  return true;
-}
-
-function currencyLeaf(): Leaf {
+function currencyLeaf(_maxLength: number, { memory }: LeafOptions): Leaf {
+  const { bytes } = memory;
   /** By its three letters as one number; the codes are few. */
   const plain = new Map<number, boolean>();
-  return (out, at, bytes, from, to, flags) => {
-    if (flags !== 0 || to - from !== 3) return NOT_PLAIN;
+  return (at, from, to, flags) => {
+    if ((flags & STRANGE) !== 0 || to - from !== 3) return NOT_PLAIN;
     const key = ((bytes[from] as number) << 16) | ((bytes[from + 1] as number) << 8) | (bytes[from + 2] as number); // three bytes, as looked at
     let isPlain = plain.get(key);
     if (isPlain === undefined) {
-      const code = textOf(bytes, from, to);
+      const code = memory.ascii(from, to);
       isPlain = isCurrency(code) && !isWithdrawnCurrency(code);
       plain.set(key, isPlain);
     }
-    return isPlain ? writeQuoted(out, at, bytes, from, to) : NOT_PLAIN;
+    return isPlain ? writeQuoted(memory, at, from, to) : NOT_PLAIN;
   };
 }
 
@@ -302,12 +285,13 @@ export function likelyTimes(name: FieldName, now: number): { readonly earliest: 
     : { earliest: Math.max(EARLIEST_ORDER, now - FARTHEST_EVENT), latest: now + FARTHEST_EVENT };
 }
 
-function timeLeaf(_maxLength: number, { now }: LeafOptions, name: FieldName): Leaf {
+function timeLeaf(_maxLength: number, { memory, now }: LeafOptions, name: FieldName): Leaf {
   const { earliest, latest } = likelyTimes(name, now);
-  return (out, at, bytes, from, to, flags) => {
-    if (flags !== 0 || to - from > 11 || bytes[from] === 0x30) return NOT_PLAIN;
+  const { bytes } = memory;
+  return (at, from, to, flags) => {
+    if ((flags & STRANGE) !== 0 || to - from > 11 || bytes[from] === 0x30) return NOT_PLAIN;
     const time = digitsAt(bytes, from, to);
-    return time >= earliest && time <= latest ? copyBytes(out, at, bytes, from, to) : NOT_PLAIN;
+    return time >= earliest && time <= latest ? memory.copy(at, from, to - from) : NOT_PLAIN;
   };
 }
 
@@ -322,15 +306,17 @@ export function digitsAt(bytes: Uint8Array, from: number, to: number): number {
   return value;
 }
 
-function priceLeaf(maxLength: number): Leaf {
-  return (out, at, bytes, from, to, flags) => {
-    if (flags !== 0 || to - from > maxLength || !isDigit(bytes[from]) || !isDigit(bytes[to - 1])) return NOT_PLAIN;
+function priceLeaf(maxLength: number, { memory }: LeafOptions): Leaf {
+  const { bytes } = memory;
+  return (at, from, to, flags) => {
+    if ((flags & STRANGE) !== 0 || to - from > maxLength || !isDigit(bytes[from]) || !isDigit(bytes[to - 1]))
+      return NOT_PLAIN;
     let points = 0;
     for (let next = from; next < to; next += 1) {
       const byte = bytes[next] as number; // within its length
       if (byte === 0x2e) points += 1;
       else if (!isDigit(byte)) return NOT_PLAIN;
     }
-    return points <= 1 ? writeQuoted(out, at, bytes, from, to) : NOT_PLAIN;
+    return points <= 1 ? writeQuoted(memory, at, from, to) : NOT_PLAIN;
   };
 }

@@ -5,9 +5,10 @@ import { fieldSpec } from "../../actions/fields.ts";
 import type { PlainColumns } from "../../mapping/create-mapper.ts";
 import { ISO_CLOCK, secondsBy } from "../../mapping/plain-source.ts";
 import type { AttributesLeaf } from "./attributes.ts";
-import { leafOf, textOf } from "./leaves.ts";
+import { leafOf } from "./leaves.ts";
 import { type ActionParts, compileAction, type PlainAction, type RowOutcome, type RowProgram } from "./program.ts";
-import { type Table, type ValueWriter, writeCell, writeTime } from "./values.ts";
+import type { Table } from "./table.ts";
+import { type ValueWriter, writeCell, writeTime } from "./values.ts";
 
 export interface NamedRowsOptions extends Pick<ActionParts, "severityOf" | "isTimeNeeded"> {
   readonly columns: PlainColumns;
@@ -48,7 +49,10 @@ function compileNamed(action: ActionName, options: NamedRowsOptions): PlainActio
     return { name: field, write };
   });
   const refused = columns.fixed === undefined ? read.refused.map(({ index }) => index) : [];
-  return compileAction({ action, fields, refused, attributesContent: attributes, severityOf, isTimeNeeded });
+  return compileAction({
+    ...{ memory: table.memory, action, fields, refused },
+    ...{ attributesContent: attributes, severityOf, isTimeNeeded },
+  });
 }
 
 class NamedRows implements RowProgram {
@@ -68,20 +72,20 @@ class NamedRows implements RowProgram {
   }
 
   /** The action of the row, if its cell names the one that all rows have, or one of those that may be plain. */
-  outcomeOf(bytes: Buffer): RowOutcome | undefined {
+  outcomeOf(): RowOutcome | undefined {
     const column = this.#columnOfAction;
     if (column === -1) return this.#outcome;
-    const { from, to } = this.#options.table.cells;
-    const start = from[column] ?? 0;
-    const end = to[column] ?? 0;
+    const { memory, cells } = this.#options.table;
+    const start = cells.from[column] ?? 0;
+    const end = cells.to[column] ?? 0;
     const isFixed = this.#options.columns.fixed !== undefined;
     if (isFixed && start === end) return this.#outcome;
-    if (isSame(bytes, start, end, this.#actionName)) return this.#outcome;
-    const named = this.#outcomes.get(textOf(bytes, start, end));
+    if (isSame(memory.bytes, start, end, this.#actionName)) return this.#outcome;
+    const named = this.#outcomes.get(memory.ascii(start, end));
     if (isFixed && named !== this.#outcome) return undefined;
     if (named === undefined) return undefined;
     this.#outcome = named;
-    this.#actionName = Uint8Array.prototype.slice.call(bytes, start, end);
+    this.#actionName = Uint8Array.prototype.slice.call(memory.bytes, start, end);
     return named;
   }
 }

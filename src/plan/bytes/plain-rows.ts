@@ -10,18 +10,23 @@ import type { Mapper, PlainAmount } from "../../mapping/mapper.ts";
 import type { PlainSource } from "../../mapping/plain-source.ts";
 import { isAmount } from "../../mapping/totals.ts";
 import { isTotalsWord, mayBeginTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
-import type { CandidateWriter } from "../candidates/candidate-writer.ts";
+import type { PlainWriter } from "../candidates/candidate-writer.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
+import { unlessFull } from "../candidates/row-memory.ts";
 import { createAttributesLeaf } from "./attributes.ts";
 import { type Cells, createCells, DOUBLED } from "./cells.ts";
 import { createDeclaredRows } from "./declared-rows.ts";
 import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
+import { NOT_PLAIN } from "./leaves.ts";
 import { createNamedRows } from "./named-rows.ts";
 import type { PlainAction, RowOutcome, RowProgram } from "./program.ts";
-import type { Table } from "./values.ts";
+import { scratchIn, type Table } from "./table.ts";
+import { RangeWindow } from "./window.ts";
 
 export interface PlainRows {
-  /** Behind the row that was taken, and the physical line there. */
+  /** Takes the rows of a range from now on. */
+  begin(range: Buffer): void;
+  /** Behind the row that was taken, in the range, and the physical line there. */
   readonly next: number;
   readonly nextLine: number;
   /** It was nothing but a line end: no row. */
@@ -33,10 +38,10 @@ export interface PlainRows {
   /** Its cells. */
   readonly cells: () => readonly string[];
   /**
-   * Takes the row at `at`, which begins on `line`, as candidates of the writer. False where it is not plain; then nothing
-   * has happened.
+   * Takes the row at `at` of the range, which begins on `line`, as candidates of the writer. False where it is not plain; then
+   * nothing has happened.
    */
-  take(bytes: Buffer, at: number, line: number, row: number): boolean;
+  take(at: number, line: number, row: number): boolean;
 }
 
 export interface PlainRowsOptions {
@@ -52,33 +57,40 @@ export interface PlainRowsOptions {
   /** The events that rows name for actions which carry none are noted, by the reference. */
   readonly notesEvents: boolean;
   readonly severityOf: (rule: string) => Severity;
-  readonly writer: CandidateWriter;
+  readonly writer: PlainWriter;
   readonly publicValues: PublicValuesSeen;
   readonly mapper: Pick<Mapper, "seeAmount" | "seeItem" | "seePlain" | "hasGiven">;
 }
 
 /** Undefined where no row can be plain. */
-export function createPlainRows(options: PlainRowsOptions): PlainRows | undefined {
-  const { reading, now, quote, delimiter } = options;
+export const createPlainRows = (options: PlainRowsOptions): PlainRows | undefined =>
+  unlessFull(() => plainRowsBy(options));
+
+function plainRowsBy(options: PlainRowsOptions): PlainRows | undefined {
+  const { reading, now, quote, delimiter, writer } = options;
+  const { memory } = writer;
   const { header, clearWord } = "source" in reading ? reading.source : reading.columns;
+  const window = new RangeWindow(memory);
   const table: Table = {
-    cells: createCells(header.length, codeOf(delimiter), codeOf(quote)),
-    leafOptions: { quote: codeOf(quote), now, clearWord },
+    ...scratchIn(memory),
+    cells: createCells(memory, header.length, codeOf(delimiter), codeOf(quote)),
+    leafOptions: { memory, quote: codeOf(quote), now, clearWord },
     stripsGuards: "source" in reading && reading.source.stripsGuards,
   };
   const program = programOf(options, table);
-  return program === undefined ? undefined : new TableRows(options, header, table, program);
+  return program === undefined ? undefined : new TableRows(options, header, window, table, program);
 }
 
 function programOf(options: PlainRowsOptions, table: Table): RowProgram | undefined {
-  const { reading, notesEvents, severityOf, publicValues, mapper } = options;
+  const { reading, notesEvents, severityOf, publicValues, mapper, writer } = options;
   if ("columns" in reading) {
-    const attributes = createAttributesLeaf((trait) => publicValues.wantsTrait(trait));
+    const attributes = createAttributesLeaf(table.memory, (trait) => publicValues.wantsTrait(trait));
     return createNamedRows({ columns: reading.columns, table, attributes, notesEvents, severityOf });
   }
   return createDeclaredRows({
     source: reading.source,
     table,
+    writer,
     publicValues,
     notesEvents,
     severityOf,
@@ -89,7 +101,6 @@ function programOf(options: PlainRowsOptions, table: Table): RowProgram | undefi
 
 const codeOf = (character: string): number => (character === "" ? -1 : character.charCodeAt(0));
 
-const NO_BYTES = Buffer.alloc(0);
 const NO_FINDINGS: readonly Finding[] = [];
 
 class TableRows implements PlainRows {
@@ -97,36 +108,51 @@ class TableRows implements PlainRows {
   findings: readonly Finding[] = NO_FINDINGS;
   readonly cells = (): readonly string[] => this.#textsAgain();
   readonly #options: PlainRowsOptions;
-  readonly #table: Table;
+  readonly #window: RangeWindow;
   readonly #cells: Cells;
   readonly #program: RowProgram;
-  readonly #looksLikeHeader: (bytes: Uint8Array, cells: Cells) => boolean;
+  readonly #looksLikeHeader: (cells: Cells) => boolean;
   /** Those of the row in hand, as many as its outcome has actions. */
   readonly #drafts: ActionDraft[] = [];
   readonly #candidate: MutableCandidate;
-  /** Where the row stands that was taken last. */
-  readonly #last: { bytes: Buffer; at: number; line: number; outcome: RowOutcome | undefined } = {
-    bytes: NO_BYTES,
+  /** The row that was taken last, in the range. */
+  readonly #last: { at: number; line: number; outcome: RowOutcome | undefined } = {
     at: 0,
     line: 0,
     outcome: undefined,
   };
-  readonly #filled: Uint8Array;
+  readonly #filled: Int32Array;
   readonly #amount: { -readonly [K in keyof PlainAmount]: PlainAmount[K] };
 
-  constructor(options: PlainRowsOptions, header: readonly string[], table: Table, program: RowProgram) {
+  constructor(
+    options: PlainRowsOptions,
+    header: readonly string[],
+    window: RangeWindow,
+    { memory, cells }: Table,
+    program: RowProgram,
+  ) {
     this.#options = options;
-    this.#table = table;
-    this.#cells = table.cells;
+    this.#window = window;
+    this.#cells = cells;
     this.#program = program;
-    this.#looksLikeHeader = compileHeaderLook(header);
+    this.#looksLikeHeader = compileHeaderLook(memory.bytes, header);
     this.#candidate = newCandidate(options.input);
-    this.#filled = new Uint8Array(header.length);
-    this.#amount = { line: 0, amount: 0, filled: this.#filled, read: () => this.#readAgain() };
+    this.#filled = new Int32Array(Math.ceil(header.length / 32));
+    this.#amount = {
+      line: 0,
+      amount: 0,
+      cells: header.length,
+      filled: this.#filled,
+      read: () => this.#readAgain(),
+    };
+  }
+
+  begin(range: Buffer): void {
+    this.#window.begin(range);
   }
 
   get next(): number {
-    return this.#cells.next;
+    return this.#cells.next - this.#window.shift;
   }
 
   get nextLine(): number {
@@ -137,47 +163,61 @@ class TableRows implements PlainRows {
     return this.#cells.isBlank;
   }
 
-  take(bytes: Buffer, at: number, line: number, row: number): boolean {
+  take(at: number, line: number, row: number): boolean {
     const cells = this.#cells;
-    if (!cells.scan(bytes, at, line)) return false;
+    const window = this.#window;
+    const start = window.placeOf(at);
+    if (!cells.scan(start, window.end, line)) return false;
     this.skipped = undefined;
     this.findings = NO_FINDINGS;
     if (cells.isBlank) return true;
-    const outcome = this.#program.outcomeOf(bytes);
-    if (outcome === undefined || this.#looksLikeHeader(bytes, cells) || this.#mayBeTotals(bytes)) return false;
-    const { actions } = outcome;
-    for (let number = 0; number < actions.length; number += 1)
-      if (!this.#draftAt(number).write(actions[number] as PlainAction, bytes, cells.next - at)) return false; // within its length
+    const outcome = this.#program.outcomeOf();
+    if (outcome === undefined || this.#looksLikeHeader(cells) || this.#mayBeTotals()) return false;
+    if (!this.#write(outcome, cells.next - start)) return false;
     this.skipped = outcome.skipped;
-    this.#last.outcome = outcome;
-    this.#last.bytes = bytes;
-    this.#last.at = at;
-    this.#last.line = line;
-    this.#add(outcome, bytes, line, row);
+    const last = this.#last;
+    last.outcome = outcome;
+    last.at = at;
+    last.line = line;
+    this.#add(outcome, line, row);
+    return true;
+  }
+
+  /** Whether all actions of the row are plain, whose lines are written one behind the other. */
+  #write({ actions }: RowOutcome, rowBytes: number): boolean {
+    let end = this.#options.writer.roomForLines();
+    for (let number = 0; number < actions.length; number += 1) {
+      end = this.#draftAt(number).write(actions[number] as PlainAction, end, rowBytes); // within its length
+      if (end === NOT_PLAIN) return false;
+    }
     return true;
   }
 
   #draftAt(number: number): ActionDraft {
     let draft = this.#drafts[number];
     if (draft === undefined) {
-      draft = new ActionDraft(this.#table, this.#options.publicValues);
+      const { writer, publicValues } = this.#options;
+      draft = new ActionDraft(this.#cells, writer, publicValues);
       this.#drafts[number] = draft;
     }
     return draft;
   }
 
   /** A row may call itself a sum in its first filled cell, or be empty. */
-  #mayBeTotals(bytes: Buffer): boolean {
+  #mayBeTotals(): boolean {
+    const { memory } = this.#options.writer;
+    const { bytes } = memory;
     const { from, to } = this.#cells;
     let cell = 0;
     while (cell < from.length && from[cell] === to[cell]) cell += 1;
     if (cell === from.length) return true;
-    const [start, end] = [from[cell] as number, to[cell] as number]; // within their length
+    const start = from[cell] as number; // within their length
+    const end = to[cell] as number;
     if (!mayBeginTotalsWord(bytes[start] as number) || !mayBeTotalsWord(bytes, start, end)) return false;
-    return isTotalsWord(bytes.toString("utf8", start, end)) || (bytes[start] as number) <= BLANK;
+    return isTotalsWord(memory.text(start, end)) || (bytes[start] as number) <= BLANK;
   }
 
-  #add(outcome: RowOutcome, bytes: Buffer, line: number, row: number): void {
+  #add(outcome: RowOutcome, line: number, row: number): void {
     const { writer, mapper } = this.#options;
     const candidate = this.#candidate;
     const amount = this.#amount;
@@ -195,36 +235,60 @@ class TableRows implements PlainRows {
       if (!draft.isTimed && untimed.length > 0)
         this.findings = this.findings.length === 0 ? untimed : [...this.findings, ...untimed];
     }
-    const { from, to } = this.#cells;
-    const filled = this.#filled;
-    for (let cell = 0; cell < filled.length; cell += 1)
-      filled[cell] = isFilled(bytes, from[cell] as number, to[cell] as number) ? 1 : 0; // as many
+    this.#noteFilled();
     mapper.seeAmount?.(amount);
     this.#program.note?.(outcome, line, this.cells);
   }
 
+  /** As `isFilled` of totals.ts. */
+  #noteFilled(): void {
+    const { memory } = this.#options.writer;
+    const { bytes } = memory;
+    const { from, to } = this.#cells;
+    const filled = this.#filled;
+    let bits = 0;
+    for (let cell = 0; cell < from.length; cell += 1) {
+      const start = from[cell] as number; // within its length
+      const end = to[cell] as number; // as many
+      if (start < end && ((bytes[start] as number) > BLANK || memory.text(start, end).trim() !== ""))
+        bits |= 1 << (cell & 31);
+      if ((cell & 31) === 31 || cell + 1 === from.length) {
+        filled[cell >> 5] = bits;
+        bits = 0;
+      }
+    }
+  }
+
   /** The price and the cells of the row that was taken last. */
   #readAgain(): { readonly price: string; readonly cells: readonly string[] } {
-    const { outcome, bytes, at } = this.#last;
+    const { outcome, at, line } = this.#last;
     if (outcome === undefined) throw new Error("no row was taken");
     const cells = this.#textsAgain();
+    const start = this.#scanAgain(at, line);
     let price = "";
     for (const [number, action] of outcome.actions.entries()) {
       const draft = this.#draftAt(number);
-      draft.write(action, bytes, this.#cells.next - at);
+      draft.write(action, this.#options.writer.roomForLines(), this.#cells.next - start);
       if (isAmount(draft.price)) price = draft.price;
     }
     return { price, cells };
   }
 
+  /** @returns where the row stands. */
+  #scanAgain(at: number, line: number): number {
+    const start = this.#window.placeOf(at);
+    this.#cells.scan(start, this.#window.end, line);
+    return start;
+  }
+
   /** The cells of the row that was taken last. */
   #textsAgain(): readonly string[] {
-    const { bytes, at, line } = this.#last;
+    const { at, line } = this.#last;
+    this.#scanAgain(at, line);
+    const { writer, quote } = this.#options;
     const { from, to, flags } = this.#cells;
-    this.#cells.scan(bytes, at, line);
-    const quote = this.#options.quote;
     return Array.from(from, (start, cell) => {
-      const text = bytes.toString("utf8", start, to[cell]);
+      const text = writer.memory.text(start, to[cell] as number); // as many
       return ((flags[cell] ?? 0) & DOUBLED) === 0 ? text : text.replaceAll(quote + quote, quote);
     });
   }
@@ -232,17 +296,13 @@ class TableRows implements PlainRows {
 
 const BLANK = 0x20;
 
-/** As `isFilled` of totals.ts. */
-const isFilled = (bytes: Buffer, from: number, to: number): boolean =>
-  from < to && ((bytes[from] as number) > BLANK || bytes.toString("utf8", from, to).trim() !== "");
-
 /** Whether a row may be the header once more (second-header.ts): each cell begins as one of its names may. */
-function compileHeaderLook(header: readonly string[]): (bytes: Uint8Array, cells: Cells) => boolean {
+function compileHeaderLook(bytes: Uint8Array, header: readonly string[]): (cells: Cells) => boolean {
   const mayBegin = new Uint8Array(256).fill(1);
   const beginnings = new Set(header.map((name) => fold(name).charCodeAt(0)));
   for (let byte = 0x2e; byte <= 0x7e; byte += 1)
     if (byte !== 0x5f && !beginnings.has(byte) && !beginnings.has(byte | 0x20)) mayBegin[byte] = 0;
-  return (bytes, { from, to }) => {
+  return ({ from, to }) => {
     for (let cell = 0; cell < from.length; cell += 1) {
       const start = from[cell] as number; // within their length
       if (start !== to[cell] && mayBegin[bytes[start] as number] === 0) return false;

@@ -7,6 +7,7 @@ import { recordOf } from "../../actions/schemas.ts";
 import { judgeItem } from "../../checks/shape.ts";
 import { FACT_FIELDS } from "../candidates/facts.ts";
 import { PUBLIC_TEXTS } from "../candidates/public-values.ts";
+import type { Piece, RowMemory } from "../candidates/row-memory.ts";
 import type { AttributesContent } from "./attributes.ts";
 import { NOT_PLAIN } from "./leaves.ts";
 import type { RowText } from "./texts.ts";
@@ -15,7 +16,7 @@ import type { ValueWriter } from "./values.ts";
 /** The rows of a table as far as they may be plain. */
 export interface RowProgram {
   /** What the row in hand gives, whose values are still to be looked at; undefined where it is not plain. */
-  outcomeOf(bytes: Buffer): RowOutcome | undefined;
+  outcomeOf(): RowOutcome | undefined;
   /** Notes a row of that outcome which was taken. */
   note?(outcome: RowOutcome, line: number, cells: () => readonly string[]): void;
 }
@@ -35,8 +36,8 @@ interface WrittenField {
 
 export interface PlainField extends WrittenField {
   /** `,"name":` of the line and `,"name",` of the content. */
-  readonly key: Uint8Array;
-  readonly contentKey: Uint8Array;
+  readonly key: Piece;
+  readonly contentKey: Piece;
   /** The reference has something to say where it is empty. */
   readonly isNeeded: boolean;
 }
@@ -46,8 +47,8 @@ export interface PlainAction {
   readonly action: ActionName;
   readonly code: number;
   /** The line up to its first field, and the content. */
-  readonly head: Uint8Array;
-  readonly contentHead: Uint8Array;
+  readonly head: Piece;
+  readonly contentHead: Piece;
   /** In the order in which the line has them. */
   readonly fields: readonly PlainField[];
   /** The places of the fields in the order of their names, in which the content has them. */
@@ -72,11 +73,12 @@ export interface PlainAction {
   /** What a source says itself that identifies its rows. */
   readonly key: RowText | undefined;
   /** The identity (`identityText`, `ownKeyText`) up to its id or key. */
-  readonly identityHead: Uint8Array;
-  readonly identityHeadOfNft: Uint8Array;
+  readonly identityHead: Piece;
+  readonly identityHeadOfNft: Piece;
 }
 
 export interface ActionParts {
+  readonly memory: RowMemory;
   readonly action: ActionName;
   readonly fields: readonly WrittenField[];
   readonly refused?: readonly number[];
@@ -95,7 +97,7 @@ const neverPlainValue: ValueWriter = () => NOT_PLAIN;
  * event, which the reference notes.
  */
 export function compileAction(parts: ActionParts): PlainAction | undefined {
-  const { action, refused = [], attributesContent, severityOf } = parts;
+  const { memory, action, refused = [], attributesContent, severityOf } = parts;
   const { required, anyOf, about, effect, code, updates } = actionSpec(action);
   if (effect === "register-event") return undefined;
   const untimed = judgeItem({ action, data: {} }).filter(
@@ -109,8 +111,8 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
     ({ name, write }): PlainField => ({
       name,
       write: acceptedFields(action).includes(name) ? write : neverPlainValue,
-      key: bytesOf(`,"${name}":`),
-      contentKey: bytesOf(`,"${name}",`),
+      key: memory.keep(`,"${name}":`),
+      contentKey: memory.keep(`,"${name}",`),
       isNeeded: needed.includes(name),
     }),
   );
@@ -120,8 +122,8 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
   return {
     action,
     code,
-    head: bytesOf(`{"action":"${action}","data":{`),
-    contentHead: bytesOf(`["${action}"`),
+    head: memory.keep(`{"action":"${action}","data":{`),
+    contentHead: memory.keep(`["${action}"`),
     fields,
     byName: Int32Array.from(
       fields
@@ -140,11 +142,9 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
     updates,
     untimed,
     key: parts.key,
-    identityHead: bytesOf(isKeyed ? `["${action}","key","` : `["${action}","${subject}`),
-    identityHeadOfNft: bytesOf(isKeyed ? `["${action}","key","` : `["${action}","nft:`),
+    identityHead: memory.keep(isKeyed ? `["${action}","key","` : `["${action}","${subject}`),
+    identityHeadOfNft: memory.keep(isKeyed ? `["${action}","key","` : `["${action}","nft:`),
   };
 }
 
 const LOOKED_AT = ["ticketId", "nftId", "price", "orderTime", "startTime", "endTime"] as const;
-
-const bytesOf = (text: string): Uint8Array => Buffer.from(text);

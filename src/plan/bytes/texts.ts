@@ -2,16 +2,18 @@
 
 import { looksMangled } from "../../actions/mangled-ids.ts";
 import { isTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
-import { BEYOND_ASCII, type Cells, DOUBLED, ODD } from "./cells.ts";
-import { ABSENT, copyBytes, isSurelyPlainId, isTrimmed, NOT_PLAIN, textOf } from "./leaves.ts";
+import type { Piece, RowMemory } from "../candidates/row-memory.ts";
+import { BEYOND_ASCII, type Cells, DOUBLED, KINDS } from "./cells.ts";
+import { ABSENT, isSurelyPlainId, isTrimmed, MOST_TEXT_BYTES, NOT_PLAIN } from "./leaves.ts";
+import type { Table } from "./table.ts";
 
 /** Texts and numbers of columns in turn, as a template has them. */
 export type TemplateParts = readonly (string | number)[];
 
 /** How cells are read for a text. */
 export interface TextOptions {
-  /** An exporter's apostrophe before what a spreadsheet would take for a formula is taken off, by the reference. */
-  readonly stripsGuards: boolean;
+  /** Memory of `MOST_TEXT_BYTES` in which the text is put together, and stays until another one is put there. */
+  readonly scratch: number;
   /** A template with an empty column is empty. */
   readonly needsAll: boolean;
   /** It is an id, or even that of a ticket: parts of it are looked at by themselves. */
@@ -20,27 +22,25 @@ export interface TextOptions {
 
 /** A text of the row, trimmed and not empty, once `read` gave `FOUND`; until it is called again. */
 export interface RowText {
-  readonly bytes: Uint8Array;
   readonly from: number;
   readonly to: number;
   /** As those of cells. */
   readonly flags: number;
   /** `FOUND`; or `ABSENT` for an empty text, or `NOT_PLAIN`. */
-  read(bytes: Uint8Array): number;
+  read(): number;
 }
 
 export const FOUND = 0;
 
 const BLANK = 0x20;
 const APOSTROPHE = 0x27;
-/** Longer texts that are put together are left to the reference. */
-const MOST_BYTES = 16 * 1024;
+type TextTable = Pick<Table, "memory" | "cells" | "stripsGuards">;
 
 /** The first of the templates that is not empty. */
-export function createRowText(choices: readonly TemplateParts[], cells: Cells, options: TextOptions): RowText {
+export function createRowText(choices: readonly TemplateParts[], table: TextTable, options: TextOptions): RowText {
   const [only] = choices;
-  if (only !== undefined && choices.length === 1) return new TextOfTemplate(only, cells, options);
-  return new FirstText(choices.map((parts) => new TextOfTemplate(parts, cells, options)));
+  if (only !== undefined && choices.length === 1) return new TextOfTemplate(only, table, options);
+  return new FirstText(choices.map((parts) => new TextOfTemplate(parts, table, options)));
 }
 
 class FirstText implements RowText {
@@ -51,9 +51,9 @@ class FirstText implements RowText {
     this.#choices = choices;
   }
 
-  read(bytes: Uint8Array): number {
+  read(): number {
     for (const choice of this.#choices) {
-      const found = choice.read(bytes);
+      const found = choice.read();
       if (found === ABSENT) continue;
       this.#found = choice;
       return found;
@@ -64,10 +64,6 @@ class FirstText implements RowText {
   get #text(): RowText {
     if (this.#found === undefined) throw new Error("no text was found");
     return this.#found;
-  }
-
-  get bytes(): Uint8Array {
-    return this.#text.bytes;
   }
 
   get from(): number {
@@ -84,35 +80,37 @@ class FirstText implements RowText {
 }
 
 class TextOfTemplate implements RowText {
-  bytes: Uint8Array;
   from = 0;
   to = 0;
   flags = 0;
+  readonly #memory: RowMemory;
   readonly #cells: Cells;
+  readonly #stripsGuards: boolean;
   readonly #options: TextOptions;
-  readonly #parts: readonly (Uint8Array | number)[];
+  readonly #parts: readonly (Piece | number)[];
   readonly #column: number;
   readonly #flagsOfParts: number;
-  readonly #scratch = Buffer.allocUnsafe(MOST_BYTES);
 
-  constructor(parts: TemplateParts, cells: Cells, options: TextOptions) {
+  constructor(parts: TemplateParts, { memory, cells, stripsGuards }: TextTable, options: TextOptions) {
     const [first] = parts;
+    this.#memory = memory;
     this.#cells = cells;
+    this.#stripsGuards = stripsGuards;
     this.#options = options;
     this.#column = parts.length === 1 && typeof first === "number" ? first : -1;
-    this.#parts = parts.map((part) => (typeof part === "number" ? part : Buffer.from(part)));
+    this.#parts = parts.map((part) => (typeof part === "number" ? part : memory.keep(part)));
     this.#flagsOfParts = parts.reduce<number>(
       (flags, part) => (typeof part === "number" ? flags : flags | flagsOf(part)),
       0,
     );
-    this.bytes = this.#scratch;
   }
 
-  read(bytes: Uint8Array): number {
-    return this.#column === -1 ? this.#putTogether(bytes) : this.#readCell(bytes, this.#column);
+  read(): number {
+    return this.#column === -1 ? this.#putTogether() : this.#readCell(this.#column);
   }
 
-  #readCell(bytes: Uint8Array, column: number): number {
+  #readCell(column: number): number {
+    const { bytes } = this.#memory;
     const { from, to, flags } = this.#cells;
     let start = from[column] as number; // a column of the header
     let end = to[column] as number;
@@ -124,28 +122,29 @@ class TextOfTemplate implements RowText {
       if (start === end) return ABSENT;
       if (!isTrimmed(bytes, start, end, flag)) return NOT_PLAIN;
     }
-    if (this.#options.stripsGuards && bytes[start] === APOSTROPHE) return NOT_PLAIN;
-    this.bytes = bytes;
+    if (this.#stripsGuards && bytes[start] === APOSTROPHE) return NOT_PLAIN;
     this.from = start;
     this.to = end;
     this.flags = flag;
     return FOUND;
   }
 
-  #putTogether(bytes: Uint8Array): number {
+  #putTogether(): number {
+    const memory = this.#memory;
+    const { bytes } = memory;
     const { from, to, flags } = this.#cells;
-    const { needsAll, partOf, stripsGuards } = this.#options;
-    const scratch = this.#scratch;
+    const { scratch, needsAll, partOf } = this.#options;
     const parts = this.#parts;
-    let end = 0;
+    const most = scratch + MOST_TEXT_BYTES;
+    let end = scratch;
     let isFilled = false;
     let all = this.#flagsOfParts;
     let hasColumns = false;
     for (let number = 0; number < parts.length; number += 1) {
-      const part = parts[number] as Uint8Array | number; // within its length
+      const part = parts[number] as Piece | number; // within its length
       if (typeof part !== "number") {
-        if (end + part.length > MOST_BYTES) return NOT_PLAIN;
-        end = copyBytes(scratch, end, part, 0, part.length);
+        if (end + part.length > most) return NOT_PLAIN;
+        end = memory.copy(end, part.from, part.length);
         continue;
       }
       hasColumns = true;
@@ -157,20 +156,19 @@ class TextOfTemplate implements RowText {
       }
       const flag = flags[part] as number;
       if ((flag & DOUBLED) !== 0 || !isTrimmed(bytes, start, behind, flag)) return NOT_PLAIN;
-      if (stripsGuards && bytes[start] === APOSTROPHE) return NOT_PLAIN;
-      if (partOf !== undefined && isStrangePart(bytes, start, behind, partOf)) return NOT_PLAIN;
-      if (end + behind - start > MOST_BYTES) return NOT_PLAIN;
+      if (this.#stripsGuards && bytes[start] === APOSTROPHE) return NOT_PLAIN;
+      if (partOf !== undefined && isStrangePart(memory, start, behind, flag, partOf)) return NOT_PLAIN;
+      if (end + behind - start > most) return NOT_PLAIN;
       all |= flag;
       isFilled = true;
-      end = copyBytes(scratch, end, bytes, start, behind);
+      end = memory.copy(end, start, behind - start);
     }
     if (hasColumns && !isFilled) return ABSENT;
-    let start = 0;
-    while (start < end && scratch[start] === BLANK) start += 1;
-    while (end > start && scratch[end - 1] === BLANK) end -= 1;
+    let start = scratch;
+    while (start < end && bytes[start] === BLANK) start += 1;
+    while (end > start && bytes[end - 1] === BLANK) end -= 1;
     if (start === end) return ABSENT;
-    if (!isTrimmed(scratch, start, end, all)) return NOT_PLAIN;
-    this.bytes = scratch;
+    if (!isTrimmed(bytes, start, end, all)) return NOT_PLAIN;
     this.from = start;
     this.to = end;
     this.flags = all;
@@ -183,18 +181,21 @@ const isBlank = (byte: number | undefined): boolean =>
   byte !== undefined && (byte === BLANK || (byte >= 0x09 && byte <= 0x0d));
 
 /** Whether a part of an id may be something else, or call its row a sum. */
-function isStrangePart(bytes: Uint8Array, from: number, to: number, partOf: "ticket" | "other id"): boolean {
-  if (!isSurelyPlainId(bytes, from, to) && looksMangled(textOf(bytes, from, to))) return true;
-  return partOf === "ticket" && mayBeTotalsWord(bytes, from, to) && isTotalsWord(textOf(bytes, from, to));
+function isStrangePart(
+  memory: RowMemory,
+  from: number,
+  to: number,
+  flags: number,
+  partOf: "ticket" | "other id",
+): boolean {
+  const { bytes } = memory;
+  if (!isSurelyPlainId(bytes, from, to, flags) && looksMangled(memory.ascii(from, to))) return true;
+  return partOf === "ticket" && mayBeTotalsWord(bytes, from, to) && isTotalsWord(memory.ascii(from, to));
 }
 
-/** What stands in a text beside plain ASCII, as `Cells` tells it of a cell. */
+/** What stands in a text, as `Cells` tells it of a cell. */
 export function flagsOf(text: string): number {
   let flags = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code > 0x7f) flags |= BEYOND_ASCII;
-    else if (code < BLANK || code === 0x22 || code === 0x5c || code === 0x7f) flags |= ODD;
-  }
+  for (let at = 0; at < text.length; at += 1) flags |= KINDS[text.charCodeAt(at)] ?? BEYOND_ASCII;
   return flags;
 }

@@ -3,8 +3,9 @@
  * zone and the form of the text are, or once for each hour of a day on which the clocks change.
  */
 
+import type { RowMemory } from "../candidates/row-memory.ts";
 import { ByteMap } from "./byte-map.ts";
-import { copyBytes, isDigit } from "./leaves.ts";
+import { isDigit } from "./leaves.ts";
 
 /** What the reference makes of a text: Unix seconds, or something that is not plain. */
 export type SecondsOf = (text: string) => number | undefined;
@@ -27,13 +28,18 @@ const MOST_HOURS = 8192;
 const MOST_BYTES = 100;
 
 /** Gives Unix seconds; NaN where the reference is to be asked. */
-export type ReadClock = (bytes: Uint8Array, from: number, to: number) => number;
+export type ReadClock = (from: number, to: number) => number;
 
-export function createClock({ hasSeconds, cutsFraction, hasHour }: ClockForm, secondsOf: SecondsOf): ReadClock {
+export function createClock(
+  memory: RowMemory,
+  { hasSeconds, cutsFraction, hasHour }: ClockForm,
+  secondsOf: SecondsOf,
+): ReadClock {
+  const { bytes } = memory;
   /** The seconds at which a day or an hour begins; NaN where not all of its seconds follow each other. */
-  const days = new ByteMap<number>(MOST_DAYS);
-  const hours = new ByteMap<number>(MOST_HOURS);
-  const scratch = Buffer.alloc(MOST_BYTES);
+  const days = new ByteMap<number>(bytes, MOST_DAYS);
+  const hours = new ByteMap<number>(bytes, MOST_HOURS);
+  const scratch = memory.allot(MOST_BYTES + 1);
 
   /** @param textAt the text at a time of day, which is that of a day or an hour. */
   function beginOf(textAt: (time: string) => string, last: string, length: number): number {
@@ -46,24 +52,23 @@ export function createClock({ hasSeconds, cutsFraction, hasHour }: ClockForm, se
   /** The begin of the day or hour that the bytes around `cut` and behind `behind` tell. */
   function find(
     known: ByteMap<number>,
-    bytes: Uint8Array,
     [from, cut, behind, to]: readonly [from: number, cut: number, behind: number, to: number],
     last: string,
     length: number,
   ): number {
-    const prefixEnd = copyBytes(scratch, 0, bytes, from, cut);
+    const prefixEnd = memory.copy(scratch, from, cut - from);
     // No byte of a text that is printed, and one for each form of a time of day.
-    scratch[prefixEnd] = last.length;
-    const end = copyBytes(scratch, prefixEnd + 1, bytes, behind, to);
-    const before = known.get(scratch, 0, end);
+    bytes[prefixEnd] = last.length;
+    const end = memory.copy(prefixEnd + 1, behind, to - behind);
+    const before = known.get(scratch, end);
     if (before !== undefined) return before;
-    const [prefix, suffix] = [scratch.toString("utf8", 0, prefixEnd), scratch.toString("utf8", prefixEnd + 1, end)];
+    const [prefix, suffix] = [memory.text(scratch, prefixEnd), memory.text(prefixEnd + 1, end)];
     const begin = beginOf((time) => prefix + time + suffix, last, length);
-    known.set(scratch, 0, end, begin);
+    known.set(scratch, end, begin);
     return begin;
   }
 
-  return (bytes, from, to) => {
+  return (from, to) => {
     if (to - from > MOST_BYTES) return Number.NaN;
     let minute = from;
     while (minute < to && bytes[minute] !== COLON) minute += 1;
@@ -90,13 +95,11 @@ export function createClock({ hasSeconds, cutsFraction, hasHour }: ClockForm, se
     const hour = hasHour && areTwoDigits(bytes, from, minute - 1) ? twoDigits(bytes, minute - 3) : Number.NaN;
     if (hour < 24) {
       const places = [from, minute - 3, behind, to] as const;
-      const begin = withSeconds
-        ? find(days, bytes, places, "23:59:59", 86_399)
-        : find(days, bytes, places, "23:59", 86_340);
+      const begin = withSeconds ? find(days, places, "23:59:59", 86_399) : find(days, places, "23:59", 86_340);
       if (!Number.isNaN(begin)) return begin + hour * 3600 + ofHour;
     }
     const places = [from, minute, behind, to] as const;
-    return (withSeconds ? find(hours, bytes, places, "59:59", 3599) : find(hours, bytes, places, "59", 3540)) + ofHour;
+    return (withSeconds ? find(hours, places, "59:59", 3599) : find(hours, places, "59", 3540)) + ofHour;
   };
 }
 

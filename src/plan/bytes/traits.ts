@@ -1,7 +1,8 @@
 /** metadataAttributes of which each trait has a value of its own in the row. */
 
-import type { AttributesContent } from "./attributes.ts";
-import { ABSENT, copyBytes, NOT_PLAIN } from "./leaves.ts";
+import type { Area, RowMemory } from "../candidates/row-memory.ts";
+import { type AttributesContent, MOST_CONTENT_BYTES } from "./attributes.ts";
+import { ABSENT, MOST_TEXT_BYTES, NOT_PLAIN } from "./leaves.ts";
 import type { ValueWriter } from "./values.ts";
 
 const [COMMA, OPEN_LIST, CLOSE_LIST, CLOSE] = Buffer.from(",[]}") as unknown as readonly [
@@ -21,58 +22,68 @@ export interface TraitsWriter extends AttributesContent {
   readonly write: ValueWriter;
 }
 
+/** A value, and what stands around it beside the name. */
+const MOST_VALUE_BYTES = 2 * MOST_TEXT_BYTES + 16;
+
+export interface TraitsPlace {
+  readonly memory: RowMemory;
+  /** In which they are written. */
+  readonly lines: Area;
+}
+
 /** @param isNewTrait whether nobody has seen the trait, so that the reference is to be asked. */
-export function createTraitsWriter(traits: readonly Trait[], isNewTrait: (trait: string) => boolean): TraitsWriter {
+export function createTraitsWriter(
+  { memory, lines }: TraitsPlace,
+  traits: readonly Trait[],
+  isNewTrait: (trait: string) => boolean,
+): TraitsWriter {
+  const { bytes } = memory;
   const known = traits.map(({ trait, write }) => ({
     trait,
     write,
     isNew: true,
-    line: Buffer.from(`{"trait_type":${JSON.stringify(trait)},"value":`),
-    content: Buffer.from(`[["trait_type",${JSON.stringify(trait)}],["value",`),
+    line: memory.keep(`{"trait_type":${JSON.stringify(trait)},"value":`),
+    content: memory.keep(`[["trait_type",${JSON.stringify(trait)}],["value",`),
   }));
-  const room = known.reduce((sum, { content }) => sum + content.length + 8, 64);
-  let content = Buffer.allocUnsafe(4096);
+  const contentFrom = memory.allot(MOST_CONTENT_BYTES);
   let contentBytes = 0;
 
-  const write: ValueWriter = (out, start, bytes) => {
+  const write: ValueWriter = (start) => {
     let at = start;
-    let end = 0;
-    out[at++] = OPEN_LIST;
-    content[end++] = OPEN_LIST;
+    let end = contentFrom;
+    bytes[at++] = OPEN_LIST;
+    bytes[end++] = OPEN_LIST;
+    let isFirst = true;
     for (let number = 0; number < known.length; number += 1) {
       const each = known[number] as (typeof known)[number]; // within its length
+      const most = each.content.length + MOST_VALUE_BYTES;
+      if (at + most > lines.to || end + most > contentFrom + MOST_CONTENT_BYTES) return NOT_PLAIN;
       let begun = at;
-      if (end > 1) out[begun++] = COMMA;
-      begun = copyBytes(out, begun, each.line, 0, each.line.length);
-      const written = each.write(out, begun, bytes);
+      if (!isFirst) bytes[begun++] = COMMA;
+      begun = memory.copy(begun, each.line.from, each.line.length);
+      const written = each.write(begun);
       if (written === ABSENT) continue;
       if (written === NOT_PLAIN) return NOT_PLAIN;
       if (each.isNew && isNewTrait(each.trait)) return NOT_PLAIN;
       each.isNew = false;
-      out[written] = CLOSE;
+      bytes[written] = CLOSE;
       at = written + 1;
-      if (content.length < end + room + written - begun) {
-        const larger = Buffer.allocUnsafe(2 * (end + room + written - begun));
-        larger.set(content);
-        content = larger;
-      }
-      if (end > 1) content[end++] = COMMA;
-      end = copyBytes(content, end, each.content, 0, each.content.length);
-      end = copyBytes(content, end, out, begun, written);
-      content[end++] = CLOSE_LIST;
-      content[end++] = CLOSE_LIST;
+      if (!isFirst) bytes[end++] = COMMA;
+      end = memory.copy(end, each.content.from, each.content.length);
+      end = memory.copy(end, begun, written - begun);
+      bytes[end++] = CLOSE_LIST;
+      bytes[end++] = CLOSE_LIST;
+      isFirst = false;
     }
-    if (end === 1) return ABSENT;
-    out[at++] = CLOSE_LIST;
-    content[end++] = CLOSE_LIST;
-    contentBytes = end;
+    if (isFirst) return ABSENT;
+    bytes[at++] = CLOSE_LIST;
+    bytes[end++] = CLOSE_LIST;
+    contentBytes = end - contentFrom;
     return at;
   };
   return {
     write,
-    get content() {
-      return content;
-    },
+    contentFrom,
     get contentBytes() {
       return contentBytes;
     },

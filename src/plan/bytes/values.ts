@@ -2,65 +2,63 @@
 
 import { type FieldName, type FieldValue, fieldSpec } from "../../actions/fields.ts";
 import { type Clock, type PlainTime, type PlainValue, UNCLEAR } from "../../mapping/plain-source.ts";
+import type { RowMemory } from "../candidates/row-memory.ts";
 import { ByteMap } from "./byte-map.ts";
 import { CellKey } from "./cell-key.ts";
-import { type Cells, DOUBLED } from "./cells.ts";
+import { DOUBLED, STRANGE } from "./cells.ts";
 import {
   ABSENT,
   clearWordTest,
-  copyBytes,
   isDigit,
   isTrimmed,
   type Leaf,
-  type LeafOptions,
   likelyTimes,
+  MOST_TEXT_BYTES,
   NOT_PLAIN,
 } from "./leaves.ts";
+import type { Table } from "./table.ts";
 import { createRowText, FOUND, flagsOf, type RowText, type TemplateParts } from "./texts.ts";
 import { createClock, type SecondsOf } from "./times.ts";
 
-/** Writes the value to `out` at `at`: its end, `ABSENT` where the row has none, or `NOT_PLAIN`. */
-export type ValueWriter = (out: Uint8Array, at: number, bytes: Buffer) => number;
-
-/** What all values of a table are written with. */
-export interface Table {
-  readonly cells: Cells;
-  readonly leafOptions: LeafOptions;
-  readonly stripsGuards: boolean;
-}
+/**
+ * Writes the value at `at`: its end, `ABSENT` where the row has none, or `NOT_PLAIN`. It takes at most twice as many bytes as the
+ * row, or as a text that is put together, and two; unless it looks itself at where the lines end.
+ */
+export type ValueWriter = (at: number) => number;
 
 /** The value of a column as it stands. */
-export function writeCell(column: number, leaf: Leaf, { cells }: Table): ValueWriter {
+export function writeCell(column: number, leaf: Leaf, { memory: { bytes }, cells }: Table): ValueWriter {
   const { from, to, flags } = cells;
-  return (out, at, bytes) => {
+  return (at) => {
     const start = from[column] as number; // a column of the header
     const end = to[column] as number;
     if (start === end) return ABSENT;
     const flag = flags[column] as number;
     if (!isTrimmed(bytes, start, end, flag)) return NOT_PLAIN;
-    return leaf(out, at, bytes, start, end, flag);
+    return leaf(at, start, end, flag);
   };
 }
 
 /** The value that a text of the row says. */
 export function writeText(text: RowText, leaf: Leaf): ValueWriter {
-  return (out, at, bytes) => {
-    const found = text.read(bytes);
+  return (at) => {
+    const found = text.read();
     if (found !== FOUND) return found;
-    return leaf(out, at, text.bytes, text.from, text.to, text.flags);
+    return leaf(at, text.from, text.to, text.flags);
   };
 }
 
 /** The same of every row. */
-function writeConstant(json: Uint8Array): ValueWriter {
-  return (out, at) => copyBytes(out, at, json, 0, json.length);
+function writeConstant(memory: RowMemory, json: Uint8Array): ValueWriter {
+  const { from, length } = memory.keep(json);
+  return (at) => memory.copy(at, from, length);
 }
 
 export function rowTextOf(templates: readonly TemplateParts[], field: FieldName, table: Table): RowText {
   const { kind } = fieldSpec(field);
   const isId = kind === "id" || kind === "nftId";
   const partOf = !isId ? undefined : field === "ticketId" || field === "nftId" ? "ticket" : "other id";
-  return createRowText(templates, table.cells, { stripsGuards: table.stripsGuards, needsAll: isId, partOf });
+  return createRowText(templates, table, { scratch: table.scratch, needsAll: isId, partOf });
 }
 
 const POINT = 0x2e;
@@ -68,24 +66,25 @@ const MOST_DIGITS = 40;
 
 /** An amount of digits and at most one decimal mark; of any other text it asks. */
 function writeAmount(text: RowText, mark: "." | ",", leaf: Leaf, ask: ValueWriter, table: Table): ValueWriter {
+  const { bytes } = table.memory;
   const markByte = mark.charCodeAt(0);
-  const mayBeClearWord = clearWordTest(table.leafOptions.clearWord);
-  const scratch = Buffer.alloc(MOST_DIGITS);
-  return (out, at, bytes) => {
-    const found = text.read(bytes);
+  const mayBeClearWord = clearWordTest(table.leafOptions.clearWord, bytes);
+  const scratch = table.memory.allot(MOST_DIGITS);
+  return (at) => {
+    const found = text.read();
     if (found !== FOUND) return found;
-    const { bytes: source, from, to } = text;
+    const { from, to } = text;
     const length = to - from;
-    if (text.flags !== 0 || length > MOST_DIGITS || mayBeClearWord(source, from, to)) return ask(out, at, bytes);
+    if ((text.flags & STRANGE) !== 0 || length > MOST_DIGITS || mayBeClearWord(from, to)) return ask(at);
     let marks = 0;
     for (let next = 0; next < length; next += 1) {
-      const byte = source[from + next] as number; // within its length
+      const byte = bytes[from + next] as number; // within its length
       if (byte === markByte) marks += 1;
-      else if (!isDigit(byte)) return ask(out, at, bytes);
-      scratch[next] = byte === markByte ? POINT : byte;
+      else if (!isDigit(byte)) return ask(at);
+      bytes[scratch + next] = byte === markByte ? POINT : byte;
     }
     // The leaf wants digits on both sides of the point.
-    return marks > 1 ? ask(out, at, bytes) : leaf(out, at, scratch, 0, length, 0);
+    return marks > 1 ? ask(at) : leaf(at, scratch, scratch + length, 0);
   };
 }
 
@@ -93,9 +92,11 @@ function writeAmount(text: RowText, mark: "." | ",", leaf: Leaf, ask: ValueWrite
 export function writeTime(field: FieldName, time: TimeReading, leaf: Leaf, table: Table): ValueWriter {
   const { templates, takesDigits, secondsOf } = time;
   const text = rowTextOf(templates, field, table);
-  const { earliest, latest } = likelyTimes(field, table.leafOptions.now);
-  const mayBeClearWord = clearWordTest(table.leafOptions.clearWord);
-  const clock = time.clock === undefined ? undefined : createClock(time.clock, secondsOf);
+  const { memory, leafOptions } = table;
+  const { bytes } = memory;
+  const { earliest, latest } = likelyTimes(field, leafOptions.now);
+  const mayBeClearWord = clearWordTest(leafOptions.clearWord, bytes);
+  const clock = time.clock === undefined ? undefined : createClock(memory, time.clock, secondsOf);
   const known = new Map<string, number>();
   const ask = (asked: string): number => {
     let seconds = known.get(asked);
@@ -106,15 +107,15 @@ export function writeTime(field: FieldName, time: TimeReading, leaf: Leaf, table
     }
     return seconds;
   };
-  return (out, at, bytes) => {
-    const found = text.read(bytes);
+  return (at) => {
+    const found = text.read();
     if (found !== FOUND) return found;
-    const { bytes: source, from, to, flags } = text;
-    if ((flags & DOUBLED) !== 0 || mayBeClearWord(source, from, to)) return NOT_PLAIN;
-    if (takesDigits && areDigits(source, from, to)) return leaf(out, at, source, from, to, flags);
-    let seconds = clock === undefined || flags !== 0 ? Number.NaN : clock(source, from, to);
-    if (Number.isNaN(seconds)) seconds = ask((source as Buffer).toString("utf8", from, to));
-    return seconds >= earliest && seconds <= latest ? writeDigits(out, at, seconds) : NOT_PLAIN;
+    const { from, to, flags } = text;
+    if ((flags & DOUBLED) !== 0 || mayBeClearWord(from, to)) return NOT_PLAIN;
+    if (takesDigits && areDigits(bytes, from, to)) return leaf(at, from, to, flags);
+    let seconds = clock === undefined || (flags & STRANGE) !== 0 ? Number.NaN : clock(from, to);
+    if (Number.isNaN(seconds)) seconds = ask(memory.text(from, to));
+    return seconds >= earliest && seconds <= latest ? writeDigits(bytes, at, seconds) : NOT_PLAIN;
   };
 }
 
@@ -136,13 +137,13 @@ function areDigits(bytes: Uint8Array, from: number, to: number): boolean {
 const HALF_OF_DIGITS = 100_000;
 
 /** The digits of Unix seconds from 2001 to 2286, which are ten. */
-function writeDigits(out: Uint8Array, at: number, seconds: number): number {
+function writeDigits(bytes: Uint8Array, at: number, seconds: number): number {
   if (!(seconds >= 1e9 && seconds < 1e10)) return NOT_PLAIN;
   let high = (seconds / HALF_OF_DIGITS) | 0;
   let low = (seconds - high * HALF_OF_DIGITS) | 0;
   for (let digit = 4; digit >= 0; digit -= 1) {
-    out[at + digit] = 0x30 + (high % 10);
-    out[at + 5 + digit] = 0x30 + (low % 10);
+    bytes[at + digit] = 0x30 + (high % 10);
+    bytes[at + 5 + digit] = 0x30 + (low % 10);
     high = (high / 10) | 0;
     low = (low / 10) | 0;
   }
@@ -162,29 +163,32 @@ const NO_JSON = Buffer.alloc(0);
 
 /** Asks the reference, once for the same cells as long as they are kept. */
 function writeAsked({ columns, ask }: Pick<PlainValue, "columns" | "ask">, leaf: Leaf, table: Table): ValueWriter {
-  const answers = new ByteMap<Answer>(MOST_ANSWERS);
+  const { memory } = table;
+  const answers = new ByteMap<Answer>(memory.bytes, MOST_ANSWERS);
   const key = new CellKey(columns, table);
-  return (out, at, bytes) => {
-    const end = key.write(bytes);
-    let answer = end === -1 ? UNPLAIN : answers.get(key.bytes, 0, end);
+  return (at) => {
+    const end = key.write();
+    let answer = end === -1 ? UNPLAIN : answers.get(key.from, end);
     if (answer === undefined) {
-      answer = answerBy(ask(key.texts(bytes)), leaf);
-      answers.set(key.bytes, 0, end, answer);
+      answer = answerBy(ask(key.texts()), leaf, table);
+      answers.set(key.from, end, answer);
     }
-    if (answer.status !== undefined) return answer.status;
-    return copyBytes(out, at, answer.json, 0, answer.json.length);
+    return answer.status ?? memory.put(at, answer.json);
   };
 }
 
-function answerBy(value: FieldValue | undefined | typeof UNCLEAR, leaf: Leaf): Answer {
+function answerBy(
+  value: FieldValue | undefined | typeof UNCLEAR,
+  leaf: Leaf,
+  { memory, answers: { text: from, json } }: Table,
+): Answer {
   if (value === undefined) return { json: NO_JSON, status: ABSENT };
   const text = value === UNCLEAR ? undefined : textOfValue(value);
   if (text === undefined || text.trim() !== text || text === "") return UNPLAIN;
-  const bytes = Buffer.from(text);
-  const json = Buffer.alloc(bytes.length * 2 + 2);
-  const end = leaf(json, 0, bytes, 0, bytes.length, flagsOf(text));
-  if (end === NOT_PLAIN) return UNPLAIN;
-  return { json: json.subarray(0, end), status: undefined };
+  if (text.length * 3 > MOST_TEXT_BYTES) return UNPLAIN;
+  const to = from + memory.bytes.write(text, from, "utf8");
+  const end = leaf(json, from, to, flagsOf(text));
+  return end === NOT_PLAIN ? UNPLAIN : { json: Buffer.from(memory.bytes.subarray(json, end)), status: undefined };
 }
 
 const UNPLAIN: Answer = { json: NO_JSON, status: NOT_PLAIN };
@@ -202,8 +206,8 @@ function textOfValue(value: FieldValue): string | undefined {
 export function writeValue(value: PlainValue, leaf: Leaf, table: Table): ValueWriter {
   const { field, columns, recipe } = value;
   if (columns.length === 0) {
-    const { json, status } = answerBy(value.ask([]), leaf);
-    return status === undefined ? writeConstant(json) : () => status;
+    const { json, status } = answerBy(value.ask([]), leaf, table);
+    return status === undefined ? writeConstant(table.memory, json) : () => status;
   }
   const ask = writeAsked(value, leaf, table);
   switch (recipe.kind) {

@@ -3,8 +3,9 @@
 import type { Action } from "../../actions/actions.ts";
 import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeOrigin, writePlainOrigin } from "../files/index-file.ts";
-import { createDigests, type Digests } from "./digests.ts";
+import { createDigests, DIGESTS_BYTES, type Digests } from "./digests.ts";
 import { type CandidateBytes, FACTS_BYTES, type PlainFacts, writeFacts, writePlainFacts, writeSizes } from "./facts.ts";
+import { Area, RowMemory } from "./row-memory.ts";
 
 /** Where an action comes from. */
 interface Origin {
@@ -15,61 +16,130 @@ interface Origin {
   readonly nth: number;
 }
 
-/** A candidate as bytes. The writer copies them, so one object may be all candidates in turn. */
-export interface PlainCandidate extends PlainFacts {
-  readonly input: number;
-  readonly line: number;
-  readonly row: number;
-  /** See `IndexRecord`. */
-  readonly nth: number;
+/** A candidate that stands in the writer's memory. One object may be all candidates in turn. */
+export interface PlainCandidate extends PlainFacts, Origin {
   /** A key of the source, which is the same for all actions of the row, says which deed it is. */
   readonly keyed: boolean;
   /** Of its action. */
   readonly code: number;
-  /** It begins with the line of the candidate, `textBytes` with its newline. */
-  readonly text: Buffer;
-  readonly textBytes: number;
-  /** Where the texts of its identity and its content stand in the writer's `messages`. */
+  /** Where its line ends, newline included, which begins at the end of the writer's `lines`. */
+  readonly lineTo: number;
+  /** Where the texts of its identity and its content stand. */
   readonly identityFrom: number;
   readonly identityTo: number;
   readonly contentFrom: number;
   readonly contentTo: number;
 }
 
-/** Collects candidates as the bytes of their files, in buffers that are used again. */
+/** Collects candidates as the bytes of their files, in memory that is used again. */
 export interface CandidateWriter {
   /** @param key of the source itself, which says which deed it is. */
   add(action: Action, origin: Origin, key: string | undefined): void;
-  /** Memory for the texts of a plain candidate's identity and content. */
-  readonly messages: Buffer;
-  /** Where they may be written, with room for `size` bytes, at most `MOST_MESSAGE_BYTES` (digests.ts). */
-  roomForMessages(size: number): number;
-  /** Adds an action that was written already. */
-  addPlain(candidate: PlainCandidate): void;
   readonly count: number;
   /** Gives everything and begins anew. */
   take(): CandidateBytes;
 }
 
+/** The same for rows that are plain, which are written where the candidates stand. */
+export interface PlainWriter extends CandidateWriter {
+  readonly memory: RowMemory;
+  /** Behind its end the line of the next plain candidate is written. */
+  readonly lines: Area;
+  /** Where the lines of a row may be written, with half of the area for them. */
+  roomForLines(): number;
+  /** Where the texts of an identity and a content may be written, with room for `size` bytes, at most `MOST_MESSAGE_BYTES` (digests.ts). */
+  roomForMessages(size: number): number;
+  /** Adds an action that was written there. */
+  addPlain(candidate: PlainCandidate): void;
+}
+
+/** Bytes of what candidates are written into: what comes of a range, and of a few rows. */
+const FOR_RANGES = { lines: 1024 * 1024, index: 256 * 1024, facts: 256 * 1024, texts: 256 * 1024 };
+const FOR_ROWS = { lines: 128 * 1024, index: 32 * 1024, facts: 32 * 1024, texts: 32 * 1024 };
+/** What the rows of a file stand in, and what is written of them again and again. */
+const FOR_READING = 4 * 1024 * 1024;
+/** The areas begin on borders of blocks. */
+const BETWEEN = 4 * 64;
+
+const sizeOf = ({ lines, index, facts, texts }: typeof FOR_ROWS): number => lines + index + facts + texts + BETWEEN;
+
 /**
  * @param keeps - `take` gives memory of its own, which can be handed to another thread; else it gives what is written
  *   over by the next candidates.
  */
-export function createCandidateWriter(keeps: boolean): CandidateWriter {
-  const lines = growing(256 * 1024, keeps);
-  const index = growing(64 * 1024, keeps);
-  const facts = growing(64 * 1024, keeps);
-  const texts = growing(64 * 1024, keeps);
+export const createCandidateWriter = (keeps: boolean): CandidateWriter =>
+  new MemoryWriter(new RowMemory(sizeOf(FOR_ROWS), false), FOR_ROWS, keeps);
+
+/** The same for a file whose rows may be plain. */
+export const createPlainWriter = (keeps: boolean): PlainWriter =>
+  new MemoryWriter(new RowMemory(sizeOf(FOR_RANGES) + DIGESTS_BYTES + FOR_READING, keeps), FOR_RANGES, keeps);
+
+class MemoryWriter implements PlainWriter {
+  readonly memory: RowMemory;
+  readonly lines: Area;
+  count = 0;
+  readonly #keeps: boolean;
+  readonly #index: Area;
+  readonly #facts: Area;
+  readonly #texts: Area;
   /** Made for the first plain candidate: most files have none. */
-  let made: Digests | undefined;
-  const digests = (): Digests => {
-    made ??= createDigests(keeps);
-    return made;
-  };
-  let count = 0;
+  #made: Digests | undefined;
   /** Identities of the row's actions that have a key. */
-  const ofRow = { row: 0, identities: new Set<string>() };
-  const isFurther = (row: number, identity: string): boolean => {
+  readonly #ofRow = { row: 0, identities: new Set<string>() };
+
+  constructor(memory: RowMemory, { lines, index, facts, texts }: typeof FOR_ROWS, keeps: boolean) {
+    this.memory = memory;
+    this.#keeps = keeps;
+    this.lines = new Area(memory, lines);
+    this.#index = new Area(memory, index);
+    this.#facts = new Area(memory, facts);
+    this.#texts = new Area(memory, texts);
+  }
+
+  get #digests(): Digests {
+    this.#made ??= createDigests(this.memory);
+    return this.#made;
+  }
+
+  #recordAt(): number {
+    if (this.#index.to - this.#index.end < RECORD_BYTES) {
+      this.#made?.flush();
+      this.#index.moveOut();
+    }
+    return this.#index.reserve(RECORD_BYTES);
+  }
+
+  #factsAt(): number {
+    if (this.#facts.to - this.#facts.end < FACTS_BYTES) this.#facts.moveOut();
+    return this.#facts.reserve(FACTS_BYTES);
+  }
+
+  add(action: Action, { input, line, row, nth }: Origin, key: string | undefined): void {
+    const { bytes, view } = this.memory;
+    const recordAt = this.#recordAt();
+    const keyed = key !== undefined;
+    const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
+    writeOrigin(bytes, recordAt, {
+      input,
+      line,
+      row,
+      nth,
+      action: action.action,
+      untimed: action.data.orderTime == null,
+      keyed,
+      further: keyed && nth > 0 && this.#isFurther(row, identity),
+    });
+    bytes.write(identity, recordAt + IDENTITY, DIGEST_BYTES, "hex");
+    const { json, content } = textsOf(action);
+    bytes.write(digestHex(content), recordAt + CONTENT, CONTENT_BYTES, "hex");
+    const factsAt = this.#factsAt();
+    const textBytes = this.#texts.add(writeFacts(bytes, factsAt, action));
+    writeSizes(view, factsAt, this.lines.add(`${json}\n`), textBytes);
+    this.count += 1;
+  }
+
+  #isFurther(row: number, identity: string): boolean {
+    const ofRow = this.#ofRow;
     if (ofRow.row !== row) {
       ofRow.row = row;
       ofRow.identities.clear();
@@ -77,103 +147,59 @@ export function createCandidateWriter(keeps: boolean): CandidateWriter {
     const isKnown = ofRow.identities.has(identity);
     ofRow.identities.add(identity);
     return isKnown;
-  };
-  return {
-    add(action, { input, line, row, nth }, key) {
-      const recordAt = index.reserve(RECORD_BYTES);
-      const buffer = index.buffer();
-      const keyed = key !== undefined;
-      const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
-      writeOrigin(buffer, recordAt, {
-        input,
-        line,
-        row,
-        nth,
-        action: action.action,
-        untimed: action.data.orderTime == null,
-        keyed,
-        further: keyed && nth > 0 && isFurther(row, identity),
-      });
-      buffer.write(identity, recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES, DIGEST_BYTES, "hex");
-      const { json, content } = textsOf(action);
-      buffer.write(digestHex(content), recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, "hex");
-      const factsAt = facts.reserve(FACTS_BYTES);
-      const textBytes = texts.text(writeFacts(facts.buffer(), factsAt, action));
-      writeSizes(facts.buffer(), factsAt, lines.text(`${json}\n`), textBytes);
-      count += 1;
-    },
-    addPlain(candidate) {
-      const recordAt = index.reserve(RECORD_BYTES);
-      const buffer = index.buffer();
-      const isUntimed = candidate.time === undefined;
-      // Another action of its kind has the same key.
-      writePlainOrigin(buffer, recordAt, candidate, isUntimed, candidate.keyed && candidate.nth > 1);
-      const { identityFrom, identityTo, contentFrom, contentTo } = candidate;
-      const identityAt = recordAt + RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES;
-      digests().add(identityFrom, identityTo, identityAt, DIGEST_BYTES, buffer);
-      digests().add(contentFrom, contentTo, recordAt + RECORD_BYTES - CONTENT_BYTES, CONTENT_BYTES, buffer);
-      const factsAt = facts.reserve(FACTS_BYTES);
-      const textBytes = writePlainFacts(facts.buffer(), factsAt, candidate, texts.few);
-      writeSizes(facts.buffer(), factsAt, lines.bytes(candidate.text, 0, candidate.textBytes), textBytes);
-      count += 1;
-    },
-    get messages() {
-      return digests().memory;
-    },
-    roomForMessages: (size) => digests().room(size, index.buffer()),
-    get count() {
-      return count;
-    },
-    take() {
-      made?.flush(index.buffer());
-      count = 0;
-      ofRow.row = 0;
-      return { lines: lines.take(), index: index.take(), facts: facts.take(), texts: texts.take() };
-    },
-  };
+  }
+
+  roomForLines(): number {
+    const { lines } = this;
+    if (lines.to - lines.end < (lines.to - lines.from) / 2) lines.moveOut();
+    return lines.end;
+  }
+
+  roomForMessages(size: number): number {
+    return this.#digests.room(size);
+  }
+
+  addPlain(candidate: PlainCandidate): void {
+    const { memory, lines } = this;
+    const texts = this.#texts;
+    const { lineTo, identityFrom, identityTo, contentFrom, contentTo } = candidate;
+    const lineBytes = lineTo - lines.end;
+    const recordAt = this.#recordAt();
+    // Another action of its kind has the same key.
+    writePlainOrigin(
+      memory.view,
+      recordAt,
+      candidate,
+      candidate.time === undefined,
+      candidate.keyed && candidate.nth > 1,
+    );
+    const digests = this.#digests;
+    digests.add(identityFrom, identityTo, recordAt + IDENTITY, DIGEST_BYTES);
+    digests.add(contentFrom, contentTo, recordAt + CONTENT, CONTENT_BYTES);
+    const factsAt = this.#factsAt();
+    // Its texts stand in its line.
+    if (texts.to - texts.end < lineBytes) texts.moveOut();
+    const textsFrom = texts.end;
+    texts.end = writePlainFacts(memory, factsAt, candidate, textsFrom);
+    writeSizes(memory.view, factsAt, lineBytes, texts.end - textsFrom);
+    lines.end = lineTo;
+    this.count += 1;
+  }
+
+  take(): CandidateBytes {
+    this.#made?.flush();
+    this.count = 0;
+    this.#ofRow.row = 0;
+    const keeps = this.#keeps;
+    return {
+      lines: this.lines.take(keeps),
+      index: this.#index.take(keeps),
+      facts: this.#facts.take(keeps),
+      texts: this.#texts.take(keeps),
+    };
+  }
 }
 
-function growing(first: number, keeps: boolean) {
-  let bytes = Buffer.allocUnsafe(first);
-  let used = 0;
-  const need = (size: number): void => {
-    if (used + size <= bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(bytes.length * 2, used + size));
-    bytes.copy(larger, 0, 0, used);
-    bytes = larger;
-  };
-  return {
-    buffer: () => bytes,
-    /** Makes room for so many bytes; where they begin. */
-    reserve(size: number): number {
-      need(size);
-      used += size;
-      return used - size;
-    },
-    text(text: string): number {
-      // A UTF-16 code unit takes three bytes of UTF-8 at the most.
-      need(text.length * 3);
-      const size = bytes.write(text, used, "utf8");
-      used += size;
-      return size;
-    },
-    bytes(from: Buffer, start: number, end: number): number {
-      need(end - start);
-      from.copy(bytes, used, start, end);
-      used += end - start;
-      return end - start;
-    },
-    /** The same of a few bytes, for which it costs more to ask Node. */
-    few(from: Buffer, start: number, end: number): number {
-      need(end - start);
-      for (let at = start; at < end; at += 1, used += 1) bytes[used] = from[at] as number; // within its length
-      return end - start;
-    },
-    take(): Buffer {
-      const taken = keeps ? Buffer.allocUnsafeSlow(used) : bytes.subarray(0, used);
-      if (keeps) bytes.copy(taken, 0, 0, used);
-      used = 0;
-      return taken;
-    },
-  };
-}
+/** Where the digests stand in a record. */
+const IDENTITY = RECORD_BYTES - CONTENT_BYTES - DIGEST_BYTES;
+const CONTENT = RECORD_BYTES - CONTENT_BYTES;

@@ -1,62 +1,55 @@
 /** Digests of plain candidates: as bytes into their records, several at once where the machine can. */
 
 import { hash } from "node:crypto";
-import {
-  blocksOf,
-  createLanes,
-  FIRST_FREE,
-  GIVEN_BYTES,
-  LANES,
-  type Lanes,
-  pad,
-  paddedBytes,
-} from "../../actions/sha256/lanes.ts";
+import { blocksOf, GIVEN_BYTES, LANES, type Lanes, pad, paddedBytes } from "../../actions/sha256/lanes.ts";
+import type { RowMemory } from "./row-memory.ts";
 
-/** Takes messages; what their digests go into is given with each call, since it may have moved to larger memory. */
+/** Takes messages of a memory whose digests go into it. */
 export interface Digests {
-  /** Memory in which messages are written. */
-  readonly memory: Buffer;
   /** Where the next messages may be written, with room for `size` bytes; at most `MOST_MESSAGE_BYTES`. */
-  room(size: number, into: Buffer): number;
+  room(size: number): number;
   /** The first `size` bytes of the digest of the message at `from` go to `target`, now or by `flush`. */
-  add(from: number, to: number, target: number, size: number, into: Buffer): void;
-  flush(into: Buffer): void;
+  add(from: number, to: number, target: number, size: number): void;
+  flush(): void;
 }
 
 /** What is written between `room` and the last `add` that follows. */
 export const MOST_MESSAGE_BYTES = 512 * 1024;
 
-/** @param isMany - so many that several at once are worth their preparation. */
-export function createDigests(isMany: boolean): Digests {
-  const lanes = isMany ? createLanes(MEMORY_BYTES) : undefined;
-  return lanes === undefined ? new OneByOne() : new Gathered(lanes);
+/** Messages of so many blocks are hashed beside each other; of longer ones the call is a small part. */
+const MOST_BLOCKS = 24;
+const WAITING_BYTES = MOST_MESSAGE_BYTES + 256 * 1024;
+
+/** What `createDigests` allots. */
+export const DIGESTS_BYTES = WAITING_BYTES + LANES * GIVEN_BYTES;
+
+export function createDigests(memory: RowMemory): Digests {
+  return memory.lanes === undefined ? new OneByOne(memory) : new Gathered(memory, memory.lanes);
 }
 
 class OneByOne implements Digests {
-  memory = Buffer.allocUnsafe(16 * 1024);
-  #next = 0;
+  readonly #memory: RowMemory;
+  readonly #messages: number;
 
-  room(size: number): number {
-    if (this.memory.length < size) this.memory = Buffer.allocUnsafe(2 * size);
-    this.#next = 0;
-    return this.#next;
+  constructor(memory: RowMemory) {
+    this.#memory = memory;
+    this.#messages = memory.allot(MOST_MESSAGE_BYTES);
   }
 
-  add(from: number, to: number, target: number, size: number, into: Buffer): void {
-    writeDigest(this.memory, from, to, target, size, into);
+  room(_size: number): number {
+    return this.#messages;
+  }
+
+  add(from: number, to: number, target: number, size: number): void {
+    writeDigest(this.#memory.bytes, from, to, target, size);
   }
 
   flush(): void {}
 }
 
-function writeDigest(memory: Buffer, from: number, to: number, target: number, size: number, into: Buffer): void {
-  into.write(hash("sha256", memory.subarray(from, to), "latin1"), target, size, "latin1");
+function writeDigest(bytes: Buffer, from: number, to: number, target: number, size: number): void {
+  bytes.write(hash("sha256", bytes.subarray(from, to), "latin1"), target, size, "latin1");
 }
-
-/** Messages of so many blocks are hashed beside each other; of longer ones the call is a small part. */
-const MOST_BLOCKS = 24;
-const MEMORY_BYTES = FIRST_FREE + LANES * GIVEN_BYTES + MOST_MESSAGE_BYTES + 256 * 1024;
-const FIRST_MESSAGE = FIRST_FREE + LANES * GIVEN_BYTES;
 
 /** Messages of as many blocks that wait for others. */
 interface Waiting {
@@ -67,14 +60,19 @@ interface Waiting {
 }
 
 class Gathered implements Digests {
-  readonly memory: Buffer;
+  readonly #memory: RowMemory;
   readonly #lanes: Lanes;
   readonly #byBlocks: readonly Waiting[];
-  #next = FIRST_MESSAGE;
+  readonly #given: number;
+  readonly #messages: number;
+  #next: number;
 
-  constructor(lanes: Lanes) {
+  constructor(memory: RowMemory, lanes: Lanes) {
+    this.#memory = memory;
     this.#lanes = lanes;
-    this.memory = lanes.memory;
+    this.#given = memory.allot(LANES * GIVEN_BYTES);
+    this.#messages = memory.allot(WAITING_BYTES);
+    this.#next = this.#messages;
     this.#byBlocks = Array.from({ length: MOST_BLOCKS + 1 }, () => ({
       count: 0,
       at: new Int32Array(LANES),
@@ -83,47 +81,46 @@ class Gathered implements Digests {
     }));
   }
 
-  room(size: number, into: Buffer): number {
-    if (this.#next + size > this.memory.length) this.flush(into);
+  room(size: number): number {
+    if (this.#next + size > this.#messages + WAITING_BYTES) this.flush();
     return this.#next;
   }
 
-  add(from: number, to: number, target: number, size: number, into: Buffer): void {
+  add(from: number, to: number, target: number, size: number): void {
     const length = to - from;
-    const waiting = this.#byBlocks[blocksOf(length)];
-    if (waiting === undefined) {
-      writeDigest(this.memory, from, to, target, size, into);
+    const blocks = blocksOf(length);
+    if (blocks > MOST_BLOCKS) {
+      writeDigest(this.#memory.bytes, from, to, target, size);
       return;
     }
-    pad(this.memory, from, length);
+    const waiting = this.#byBlocks[blocks] as Waiting; // within its length
+    pad(this.#memory, from, length);
     this.#next = Math.max(this.#next, from + paddedBytes(length));
-    waiting.at[waiting.count] = from;
-    waiting.target[waiting.count] = target;
-    waiting.size[waiting.count] = size;
-    waiting.count += 1;
-    if (waiting.count === LANES) this.#digest(waiting, blocksOf(length), into);
+    const { count } = waiting;
+    waiting.at[count] = from;
+    waiting.target[count] = target;
+    waiting.size[count] = size;
+    waiting.count = count + 1;
+    if (waiting.count === LANES) this.#digest(waiting, blocks);
   }
 
-  flush(into: Buffer): void {
+  flush(): void {
     for (let blocks = 1; blocks <= MOST_BLOCKS; blocks += 1) {
       const waiting = this.#byBlocks[blocks] as Waiting; // within its length
       if (waiting.count === 0) continue;
       // The other lanes say the same, and nobody looks.
       waiting.at.fill(waiting.at[0] as number, waiting.count);
-      this.#digest(waiting, blocks, into);
+      this.#digest(waiting, blocks);
     }
-    this.#next = FIRST_MESSAGE;
+    this.#next = this.#messages;
   }
 
-  #digest(waiting: Waiting, blocks: number, into: Buffer): void {
-    const { memory } = this;
-    this.#lanes.digest(waiting.at, blocks, FIRST_FREE);
-    for (let lane = 0; lane < waiting.count; lane += 1) {
-      const from = FIRST_FREE + lane * GIVEN_BYTES;
-      const target = waiting.target[lane] as number; // as many lanes
-      const size = waiting.size[lane] as number;
-      for (let byte = 0; byte < size; byte += 1) into[target + byte] = memory[from + byte] as number; // within their lengths
-    }
+  #digest(waiting: Waiting, blocks: number): void {
+    const { at, target, size, count } = waiting;
+    const memory = this.#memory;
+    this.#lanes.digest(at, blocks, this.#given);
+    for (let lane = 0; lane < count; lane += 1)
+      memory.copy(target[lane] as number, this.#given + lane * GIVEN_BYTES, size[lane] as number); // as many lanes
     waiting.count = 0;
   }
 }

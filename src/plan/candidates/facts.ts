@@ -9,6 +9,7 @@ import type { Action, ActionData, ActionName } from "../../actions/actions.ts";
 import { U64_MAX } from "../../actions/formats.ts";
 import { parseJson } from "../../actions/json.ts";
 import { RECORD_BYTES, readOrigin } from "../files/index-file.ts";
+import type { RowMemory } from "./row-memory.ts";
 
 /** Layout: bytes of the line and of the texts, marks, the texts' lengths (UTF-16 units), each u32; orderTime u64. */
 export const FACTS_BYTES = 4 * 8 + 8;
@@ -56,9 +57,8 @@ export function writeFacts(buffer: Buffer, at: number, { data }: Action): string
   return texts;
 }
 
-/** What a plain candidate says: texts of ASCII as places in bytes; -1 where there is none. */
+/** What a plain candidate says: texts of ASCII as places in a memory; -1 where there is none. */
 export interface PlainFacts {
-  readonly source: Buffer;
   /** One for each of `FACT_FIELDS`. */
   readonly factFrom: Int32Array;
   readonly factTo: Int32Array;
@@ -67,24 +67,25 @@ export interface PlainFacts {
   readonly time: number | undefined;
 }
 
-/** The same for a plain candidate, whose texts are copied by `copy`. */
+/** The same for a plain candidate, whose texts are copied to `textAt`; gives their end. */
 export function writePlainFacts(
-  buffer: Buffer,
+  memory: RowMemory,
   at: number,
-  { source, factFrom, factTo, byNft, time }: PlainFacts,
-  copy: (bytes: Buffer, from: number, to: number) => number,
+  { factFrom, factTo, byNft, time }: PlainFacts,
+  textAt: number,
 ): number {
-  let textBytes = 0;
+  const { view } = memory;
+  let end = textAt;
   for (let number = 0; number < factFrom.length; number += 1) {
     const from = factFrom[number] as number; // within its length
-    const to = factTo[number] as number; // as many
-    buffer.writeUInt32LE(from === -1 ? ABSENT : to - from, at + LENGTHS + 4 * number);
-    if (from !== -1) textBytes += copy(source, from, to);
+    const length = from === -1 ? ABSENT : (factTo[number] as number) - from; // as many
+    view.setUint32(at + LENGTHS + 4 * number, length, true);
+    if (from !== -1) end = memory.copy(end, from, length);
   }
-  buffer.writeUInt32LE((time ?? 0) % 0x1_0000_0000, at + TIME);
-  buffer.writeUInt32LE(Math.floor((time ?? 0) / 0x1_0000_0000), at + TIME + 4);
-  buffer.writeUInt32LE((byNft ? BY_NFT : 0) | (time === undefined ? 0 : TIMED), at + 8);
-  return textBytes;
+  view.setUint32(at + TIME, (time ?? 0) % 0x1_0000_0000, true);
+  view.setUint32(at + TIME + 4, Math.floor((time ?? 0) / 0x1_0000_0000), true);
+  view.setUint32(at + 8, (byNft ? BY_NFT : 0) | (time === undefined ? 0 : TIMED), true);
+  return end;
 }
 
 /**
@@ -110,9 +111,9 @@ export function isTime(value: unknown): value is number | bigint {
     : typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-export function writeSizes(buffer: Buffer, at: number, lineBytes: number, textBytes: number): void {
-  buffer.writeUInt32LE(lineBytes, at);
-  buffer.writeUInt32LE(textBytes, at + 4);
+export function writeSizes(view: DataView, at: number, lineBytes: number, textBytes: number): void {
+  view.setUint32(at, lineBytes, true);
+  view.setUint32(at + 4, textBytes, true);
 }
 
 /** Bytes of the action's line, the newline included. */

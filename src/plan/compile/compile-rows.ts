@@ -13,7 +13,7 @@ import type { RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { endOfRow, type Range } from "../../readers/ranges.ts";
 import type { PlainRows } from "../bytes/plain-rows.ts";
-import { type CandidateWriter, createCandidateWriter } from "../candidates/candidate-writer.ts";
+import { type CandidateWriter, createCandidateWriter, createPlainWriter } from "../candidates/candidate-writer.ts";
 import type { OrderKey } from "../candidates/facts.ts";
 import { type PublicValuesSeen, seePublicValues } from "../candidates/public-values.ts";
 import { findingsOfMapped, reasonOf, reportFindings } from "../findings/findings-of-row.ts";
@@ -65,13 +65,11 @@ export interface RowCompilerOptions {
 
 export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
   const { ranged } = options;
-  const writer = createCandidateWriter(options.keepsBatches);
   const publicValues = seePublicValues();
   const ofFile: OfFile = {
-    writer,
+    ...writing(options, publicValues),
     publicValues,
     digester: createRowDigester(options.header, options.readAs),
-    plain: plainRowsOf({ ...options, writer, publicValues }),
   };
   /** Items of a JSON array are identified by their number in the file. */
   let rowsBefore = 0;
@@ -91,6 +89,16 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       return batch.end();
     },
   };
+}
+
+/** The writer of a file's candidates, and its fast path where it has one. */
+function writing(options: RowCompilerOptions, publicValues: PublicValuesSeen): Pick<OfFile, "writer" | "plain"> {
+  if (options.settings !== undefined && options.ranged !== undefined) {
+    const writer = createPlainWriter(options.keepsBatches);
+    const plain = plainRowsOf({ ...options, writer, publicValues });
+    if (plain !== undefined) return { writer, plain };
+  }
+  return { writer: createCandidateWriter(options.keepsBatches), plain: undefined };
 }
 
 /** What is used for all batches of a file. */
@@ -155,11 +163,12 @@ class CompiledRows {
 
   /** Plain rows one by one, any other by the reference in its place. */
   addRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range, plain: PlainRows): void {
+    plain.begin(bytes);
     let line = lineEnds + 1;
     let taken = 0;
     let left = 0;
     for (let at = 0; at < bytes.length; ) {
-      if (plain.take(bytes, at, line, this.#row + 1)) {
+      if (plain.take(at, line, this.#row + 1)) {
         if (ranged.format === "ndjson") this.#firstLines.other ??= line;
         if (!plain.isBlank) this.#addPlain(plain, line);
         taken += 1;
@@ -314,6 +323,8 @@ class CompiledRows {
 
   end(): Batch {
     const { writer, publicValues } = this.#ofFile;
+    // Asked before the candidates are taken: it may write the last row again.
+    const seen = this.#options.mapper.takeSeen?.();
     return {
       rows: this.#row,
       skipped: this.#skipped,
@@ -330,7 +341,7 @@ class CompiledRows {
       candidates: writer.count,
       bytes: writer.take(),
       problems: { kept: this.#log.kept, tallies: this.#log.tallies },
-      seen: this.#options.mapper.takeSeen?.(),
+      seen,
       publicValues: publicValues.take(),
       isUnreadable: this.#isUnreadable,
     };

@@ -48,28 +48,29 @@ export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): v
   buffer.writeUInt32LE(origin.input, at);
   buffer.writeUInt32LE(origin.line, at + 4);
   buffer.writeUInt32LE(origin.row, at + 8);
-  const marks = (origin.untimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0) | (origin.further ? FURTHER : 0);
-  writeMarks(buffer, at, origin.nth, actionSpec(origin.action).code | marks);
+  const marks = marksOf(origin.untimed, origin.keyed, origin.further);
+  buffer.writeUInt32LE(withNth(actionSpec(origin.action).code | marks, origin.nth), at + 12);
 }
 
-function writeMarks(buffer: Buffer, at: number, nth: number, codeAndMarks: number): void {
-  const kept = nth > MOST_NTH ? 0 : nth;
-  buffer.writeUInt32LE(((kept << NTH_SHIFT) | codeAndMarks) >>> 0, at + 12);
-}
+const marksOf = (isUntimed: boolean, isKeyed: boolean, isFurther: boolean): number =>
+  (isUntimed ? UNTIMED : 0) | (isKeyed ? KEYED : 0) | (isFurther ? FURTHER : 0);
+
+const withNth = (codeAndMarks: number, nth: number): number =>
+  (((nth > MOST_NTH ? 0 : nth) << NTH_SHIFT) | codeAndMarks) >>> 0;
 
 /** The same with the code of an action in place of its name. */
 export function writePlainOrigin(
-  buffer: Buffer,
+  view: DataView,
   at: number,
   origin: Omit<RecordOrigin, "action" | "untimed" | "further"> & { readonly code: number },
   isUntimed: boolean,
   isFurther: boolean,
 ): void {
-  buffer.writeUInt32LE(origin.input, at);
-  buffer.writeUInt32LE(origin.line, at + 4);
-  buffer.writeUInt32LE(origin.row, at + 8);
-  const marks = (isUntimed ? UNTIMED : 0) | (origin.keyed ? KEYED : 0) | (isFurther ? FURTHER : 0);
-  writeMarks(buffer, at, origin.nth, origin.code | marks);
+  view.setUint32(at, origin.input, true);
+  view.setUint32(at + 4, origin.line, true);
+  view.setUint32(at + 8, origin.row, true);
+  const marks = marksOf(isUntimed, origin.keyed, isFurther);
+  view.setUint32(at + 12, withNth(origin.code | marks, origin.nth), true);
 }
 
 /** The action of a record and all that is marked of it, as a number: the same for two that differ in none of it. */

@@ -20,20 +20,21 @@ function made(): Lanes {
 }
 
 /** Halves of the digests of messages of as many blocks. */
-function digestsOf({ memory, digest }: Lanes, messages: readonly Uint8Array[]): readonly string[] {
+function digestsOf(lanes: Lanes, messages: readonly Uint8Array[]): readonly string[] {
+  const { bytes, digest } = lanes;
   const [{ length } = []] = messages;
   let next = FIRST_FREE + LANES * GIVEN_BYTES;
   const places = messages.map((message) => {
     const at = next;
-    memory.set(message, at);
-    pad(memory, at, message.length);
+    bytes.set(message, at);
+    pad(lanes, at, message.length);
     next += paddedBytes(message.length);
     return at;
   });
-  memory.fill(0xff, next, next + 64);
+  bytes.fill(0xff, next, next + 64);
   digest(places, paddedBytes(length ?? 0) / 64, FIRST_FREE);
   return messages.map((_, lane) =>
-    memory.toString("hex", FIRST_FREE + lane * GIVEN_BYTES, FIRST_FREE + (lane + 1) * GIVEN_BYTES),
+    bytes.toString("hex", FIRST_FREE + lane * GIVEN_BYTES, FIRST_FREE + (lane + 1) * GIVEN_BYTES),
   );
 }
 

@@ -98,6 +98,43 @@ describe("rows of every real export are plain", () => {
   });
 });
 
+test("a tab between quotes of a table with tabs is written as JSON writes it", () => {
+  const { asked, batches } = compileBoth({
+    ...table([...SALE, "name"], "E1\tT-1\tu1\t5\t1790000000\tA", 'E1\tT-2\tu1\t5\t1790000000\t"Row\tA"'),
+    delimiter: "\t",
+  });
+  expect(asked).toBe(1);
+  expect(batches[0]?.bytes.lines.toString()).toContain('"name":"Row\\tA"');
+});
+
+test("rows and ranges of any size come to the same both ways", () => {
+  const sizes = [1, 20, 200, 2000, 20_000, 60_000, 70_000, 130_000, 300_000, 600_000];
+  const rows = Array.from({ length: 4000 }, (_, n) => {
+    const note = n % 400 === 7 ? "x".repeat(sizes[Math.floor(n / 400)] ?? 0) : "";
+    return `E1,T-${100_000 + n},u1,5,1790000000,${"Süd ".repeat((n % 3) * 5).trim()},${note}\n`;
+  });
+  const { asked, batches } = compileBoth({ header: [...SALE, "name", "note"], text: rows.join("") });
+  expect(batches.map(({ candidates }) => candidates)).toEqual([4000, 4000]);
+  // The first with a name, and those that are too long to stand whole in the memory.
+  expect(asked).toBeLessThan(20);
+});
+
+test("what comes of a row may be much more than the row", () => {
+  const title = "Loge – Süd ".repeat(700).trim();
+  const attributes = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`Seat ${n}`, "{Title}"]));
+  const sold = { eventId: "gala", ticketId: "{Order}", userId: "u-{Order}", price: "5.00", orderTime: "{Paid}" };
+  const config = { actions: [{ soldTicket: { fields: { ...sold, metadataAttributes: attributes } } }] };
+  const header = ["Order", "Title", "Paid"];
+  const rows = Array.from(
+    { length: 60 },
+    (_, n) => `A-${1000 + n},${n % 2 === 0 ? title : "Rang"},2026-09-01T10:05:30Z\n`,
+  );
+  const source = { name: "shop", config: sourceSchema.parse(config) };
+  const { asked, batches } = compileBoth({ header, text: rows.join(""), settings: { fileName: "shop.csv", source } });
+  expect(batches.map(({ candidates }) => candidates)).toEqual([60, 60]);
+  expect(asked).toBeLessThanOrEqual(9);
+});
+
 const cell = {
   id: [
     "E1",
@@ -154,6 +191,8 @@ const cell = {
     '"two\nlines"',
     '"a, ""b"""',
     "a\tb",
+    '"a\tb"',
+    '"a;b"',
     "a\\b",
     "\\clear",
     "\u00a0x",
