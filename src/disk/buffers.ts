@@ -5,8 +5,9 @@
  * and not what it holds, so it would keep hundreds of them before it collects any.
  */
 export function free({ buffer, byteLength }: Uint8Array): void {
-  // A small Buffer is a part of one that Node shares out; an empty one may have been given back before.
-  if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+  // A small Buffer is a part of one that Node shares out; an empty one may have been given back before. What zlib fills has a
+  // byte more (block.ts).
+  if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength <= byteLength + 1) buffer.transfer(0);
 }
 
 /** The same memory as a Buffer. */

@@ -3,6 +3,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
+import { asBuffer } from "../disk/buffers.ts";
 
 /** Actions a block at the most: so much is decompressed to read one of them. */
 export const BLOCK_ACTIONS = 512;
@@ -48,7 +49,30 @@ export const COMPRESSION: Readonly<Record<number, number>> = {
 export const compressLines = (lines: Uint8Array): Buffer =>
   zstdCompressSync(lines, { pledgedSrcSize: lines.length, params: COMPRESSION });
 
-export const decompressLines = (compressed: Uint8Array): Buffer => zstdDecompressSync(compressed);
+/** In memory of its own, of which all is used but a byte: zlib takes as much again where the first is full. */
+export function decompressLines(compressed: Uint8Array): Buffer {
+  const bytes = lengthOfLines(compressed);
+  return zstdDecompressSync(compressed, bytes === undefined ? {} : { chunkSize: Math.max(bytes + 1, LEAST_CHUNK) });
+}
+
+/** What zlib takes. */
+const LEAST_CHUNK = 64;
+
+/** What a frame says of the length of its content (RFC 8878, 3.1.1.1), where it is as long as lines usually are. */
+function lengthOfLines(frame: Uint8Array): number | undefined {
+  const descriptor = frame[4] ?? 0;
+  if (frame.length < LONGEST_HEADER || (descriptor & DICTIONARY) !== 0) return undefined;
+  const header = asBuffer(frame);
+  const from = (descriptor & NO_WINDOW) === 0 ? 6 : 5;
+  if (descriptor >> 6 === 1) return header.readUInt16LE(from) + 256;
+  return descriptor >> 6 === 2 ? Math.min(header.readUInt32LE(from), MOST_AT_ONCE) : undefined;
+}
+
+const [DICTIONARY, NO_WINDOW] = [0x03, 0x20];
+/** Without a dictionary, in bytes. */
+const LONGEST_HEADER = 14;
+/** A length that is not true must not cost all memory. */
+const MOST_AT_ONCE = 2 ** 26;
 
 /** By source, the line of its first action and the distance of each further one: `[["sales.csv",[2,1,1]]]`. */
 export function encodeOrigins(count: number, sourceAt: (at: number) => string, lineAt: (at: number) => number): string {

@@ -1,87 +1,178 @@
 /** Deeds that are about to be written, in key order: a random insert a row costs six times an append. */
 
 import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
+import { inKeyOrder } from "./key-order.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** What is said of an accepted sale. */
-interface SaleFacts {
-  readonly eventNo: number | undefined;
-  readonly holder: string | undefined;
+/** What is said of a deed beside what identifies it. */
+export interface DeedFacts {
+  readonly seq: number;
+  readonly isTaken: boolean;
+  /** Of an accepted sale; 0 for none. */
+  readonly eventNo: number;
 }
 
-/** Deeds per statement: a call costs as much as the work itself. */
-const ROWS = 40;
-const PUT_ONE = `INSERT OR IGNORE INTO deeds (run_no, taken, seq, event_no, holder, identity, content)
-  VALUES (?, ?, ?, ?, ?, ?, ?)`;
-const PUT_MANY = `${PUT_ONE}${", (?, ?, ?, ?, ?, ?, ?)".repeat(ROWS - 1)}`;
+/** A part of some bytes. */
+export interface Piece {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly end: number;
+}
 
-/** More than a batch can hold; with 32 bits of an identity a number holds it exactly. */
-const PLACES = 2 ** 20;
+/** Words of a record: the digests, then these; behind them the buyer's id, in UTF-8. */
+const DIGEST_WORDS = DEED_BYTES / 4;
+const [SEQ, EVENT, TAKEN, HOLDER_BYTES, HEAD_WORDS] = [0, 1, 2, 3, 4].map((at) => DIGEST_WORDS + at) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+]; // five of five
+/** Stands for no buyer's id at all. */
+const NONE = 0xffff_ffff;
 
-/** Columns of numbers and one of bytes, since as many objects would keep the garbage collector busy. */
+/** Of most records. There is more room when they need it. */
+const USUAL_WORDS = HEAD_WORDS + 4;
+
+/** One memory of records, since as many objects would keep the garbage collector busy, and columns the processor's caches. */
 export class DeedBatch {
-  readonly #digests: Buffer;
-  readonly #seqs: Float64Array;
-  readonly #taken: Uint8Array;
-  /** 0 for none. */
-  readonly #events: Float64Array;
-  #holders: (string | undefined)[] = [];
+  #words: Uint32Array;
+  #bytes: Buffer;
+  /** In words. */
+  readonly #starts: Uint32Array;
+  #size = 0;
+  #end = 0;
+  #areAllTaken = true;
 
-  /** @param capacity in deeds, at most a million. */
+  /** @param capacity in deeds. */
   constructor(capacity: number) {
-    this.#digests = Buffer.allocUnsafeSlow(capacity * DEED_BYTES);
-    this.#seqs = new Float64Array(capacity);
-    this.#taken = new Uint8Array(capacity);
-    this.#events = new Float64Array(capacity);
+    this.#words = new Uint32Array(capacity * USUAL_WORDS);
+    this.#bytes = Buffer.from(this.#words.buffer);
+    this.#starts = new Uint32Array(capacity);
   }
 
   get size(): number {
-    return this.#holders.length;
+    return this.#size;
   }
 
-  /** @param digest identity and content. */
-  add(seq: number, digest: Uint8Array, isTaken: boolean, sale: SaleFacts | undefined): void {
-    const at = this.#holders.length;
-    this.#digests.set(digest, at * DEED_BYTES);
-    this.#seqs[at] = seq;
-    this.#taken[at] = isTaken ? 1 : 0;
-    this.#events[at] = sale?.eventNo ?? 0;
-    this.#holders.push(sale?.holder);
+  /**
+   * @param digests identity and content, at the beginning of this piece.
+   * @param holder the buyer's id, of an accepted sale.
+   */
+  add({ seq, isTaken, eventNo }: DeedFacts, digests: Uint8Array, digestsFrom: number, holder: Piece | undefined): void {
+    const holderBytes = holder === undefined ? 0 : holder.end - holder.from;
+    const start = this.#makeRoom(HEAD_WORDS + Math.ceil(holderBytes / 4));
+    const [words, bytes] = [this.#words, this.#bytes];
+    for (let at = 0; at < DEED_BYTES; at += 1) bytes[start * 4 + at] = digests[digestsFrom + at] ?? 0;
+    words[start + SEQ] = seq;
+    words[start + EVENT] = eventNo;
+    words[start + TAKEN] = isTaken ? 1 : 0;
+    words[start + HOLDER_BYTES] = holder === undefined ? NONE : holderBytes;
+    if (holder !== undefined)
+      for (let at = 0; at < holderBytes; at += 1)
+        bytes[(start + HEAD_WORDS) * 4 + at] = holder.bytes[holder.from + at] ?? 0;
+    this.#areAllTaken &&= isTaken;
+  }
+
+  /** Where the next record begins. */
+  #makeRoom(words: number): number {
+    const start = this.#end;
+    if (start + words > this.#words.length) {
+      const larger = new Uint32Array(2 * this.#words.length + words);
+      larger.set(this.#words);
+      this.#words = larger;
+      this.#bytes = Buffer.from(larger.buffer);
+    }
+    this.#starts[this.#size] = start;
+    this.#size += 1;
+    this.#end = start + words;
+    return start;
   }
 
   /** Part of a transaction. The batch is empty after it. */
   write(ledger: Ledger, runNo: number): void {
     const order = this.#inKeyOrder();
-    const many = order.length - (order.length % ROWS);
-    for (let from = 0; from < many; from += ROWS)
-      ledger.run(PUT_MANY, ...order.subarray(from, from + ROWS).reduce(this.#appendTo(runNo), []));
-    for (const at of order.subarray(many)) ledger.run(PUT_ONE, ...this.#appendTo(runNo)([], at));
-    this.#holders = [];
-  }
-
-  #appendTo(runNo: number): (values: Value[], at: number) => Value[] {
-    return (values, at) => {
-      const start = at * DEED_BYTES;
-      const middle = start + IDENTITY_BYTES;
-      values.push(
-        runNo,
-        this.#taken[at] ?? 0,
-        this.#seqs[at] ?? 0,
-        this.#events[at] || null,
-        this.#holders[at] ?? null,
-        this.#digests.subarray(start, middle),
-        this.#digests.subarray(middle, middle + CONTENT_BYTES),
+    const isTaken = (at: number): boolean => this.#words[(this.#starts[at] ?? 0) + TAKEN] === 1;
+    if (this.#areAllTaken) this.#write(ledger, [runNo, 1], order);
+    else {
+      this.#write(ledger, [runNo, 1], order.filter(isTaken));
+      this.#write(
+        ledger,
+        [runNo, 0],
+        order.filter((at) => !isTaken(at)),
       );
-      return values;
-    };
+    }
+    this.#size = 0;
+    this.#end = 0;
+    this.#areAllTaken = true;
   }
 
-  /** Places by the first bits of their identities, which is as good for the table's pages as by all of them. */
+  /** @param ofAll the number of the run, and whether they were taken. */
+  #write(ledger: Ledger, ofAll: readonly [number, number], places: Uint32Array): void {
+    const many = places.length - (places.length % ROWS);
+    this.#put(ledger, ofAll, ROWS, places.subarray(0, many));
+    this.#put(ledger, ofAll, 1, places.subarray(many));
+  }
+
+  /** @param rows of a statement. */
+  #put(ledger: Ledger, ofAll: readonly [number, number], rows: number, places: Uint32Array): void {
+    const sql = putRows(rows);
+    const { digests, values } = statementOf(rows, ofAll);
+    const [words, starts] = [this.#words, this.#starts];
+    for (let from = 0; from < places.length; from += rows) {
+      for (let row = 0; row < rows; row += 1) {
+        const start = starts[places[from + row] ?? 0] ?? 0;
+        for (let word = 0; word < DIGEST_WORDS; word += 1)
+          digests[row * DIGEST_WORDS + word] = words[start + word] ?? 0;
+        const value = ofAll.length + row * COLUMNS;
+        values[value] = words[start + SEQ] ?? 0;
+        values[value + 1] = words[start + EVENT] || null;
+        values[value + 2] = this.#holderAt(start);
+      }
+      ledger.run(sql, ...values);
+    }
+  }
+
+  /** @param start of the record. */
+  #holderAt(start: number): string | null {
+    const bytes = this.#words[start + HOLDER_BYTES] ?? NONE;
+    if (bytes === NONE) return null;
+    const from = (start + HEAD_WORDS) * 4;
+    return this.#bytes.toString("utf8", from, from + bytes);
+  }
+
   #inKeyOrder(): Uint32Array {
-    const keys = new Float64Array(this.#holders.length);
-    for (let at = 0; at < keys.length; at += 1) keys[at] = this.#digests.readUInt32BE(at * DEED_BYTES) * PLACES + at;
-    return Uint32Array.from(keys.sort(), (key) => key % PLACES);
+    const keys = new Uint32Array(this.#size);
+    for (let at = 0; at < keys.length; at += 1) keys[at] = this.#bytes.readUInt32BE((this.#starts[at] ?? 0) * 4);
+    return inKeyOrder(keys);
   }
 }
 
-type Value = number | string | Uint8Array | null;
+/** Deeds per statement: a call costs as much as the work itself. */
+const ROWS = 50;
+const COLUMNS = 5;
+
+/** Without a function, which would have SQLite keep each page as it was before the statement. */
+const putRows = (rows: number): string => `INSERT OR IGNORE INTO deeds
+  (run_no, taken, seq, event_no, holder, identity, content)
+  SELECT ?, ?, column1, column2, column3, column4, column5
+  FROM (VALUES ${Array(rows)
+    .fill(`(${Array(COLUMNS).fill("?").join(", ")})`)
+    .join(", ")})`;
+
+interface Statement {
+  /** Of each row: what the values that are its identity and content look at. */
+  readonly digests: Uint32Array;
+  readonly values: (number | string | Uint8Array | null)[];
+}
+
+function statementOf(rows: number, ofAll: readonly [number, number]): Statement {
+  const digests = new Uint32Array(rows * DIGEST_WORDS);
+  const bytes = new Uint8Array(digests.buffer);
+  const values: Statement["values"] = [...ofAll];
+  for (let row = 0; row < rows; row += 1) {
+    const [from, middle] = [row * DEED_BYTES, row * DEED_BYTES + IDENTITY_BYTES];
+    values.push(0, null, null, bytes.subarray(from, middle), bytes.subarray(middle, middle + CONTENT_BYTES));
+  }
+  return { digests, values };
+}

@@ -3,11 +3,12 @@
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { isNumber } from "../actions/zero-ids.ts";
-import { free } from "../disk/buffers.ts";
+import { asBuffer, free } from "../disk/buffers.ts";
 import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
 import { type Block, blocksWithin, insertOutcomes, isTaken, type NewOutcome } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
-import { DeedBatch } from "./deed-batch.ts";
+import { DeedBatch, type Piece } from "./deed-batch.ts";
+import { EventNumbers } from "./event-numbers.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
@@ -42,7 +43,7 @@ function mergeRun(ledger: Ledger, runNo: number): void {
     // Before the deeds are written, which then take its place in the file.
     ledger.run("DELETE FROM unmerged WHERE run_no = ? AND first = ?", runNo, Number(first));
     for (const block of blocksWithin(ledger, runNo, Number(first), Number(first) + 1))
-      merging.take(block, Buffer.from(deeds as Uint8Array)); // a BLOB NOT NULL column
+      merging.take(block, deeds as Uint8Array); // a BLOB NOT NULL column
   }
   merging.end();
   mergeMended(ledger, runNo);
@@ -104,8 +105,8 @@ interface Effective {
   readonly given: GivenFields;
 }
 
-/** Actions that are merged at a time: bounds memory, not meaning. */
-const SLICE = 2 ** 16;
+/** Deeds that are written at a time, and what is kept of effects: bounds memory, not meaning. */
+const [MOST_DEEDS, MOST_EFFECTS] = [2 ** 20, 2 ** 16];
 
 /** The merge of one run. */
 class Merging {
@@ -113,8 +114,10 @@ class Merging {
   readonly #runNo: number;
   readonly #isFormer: boolean;
   readonly #keys: ReturnType<typeof keysOfRun>;
-  readonly #eventNumbers = new Map<string, number>();
+  readonly #events: EventNumbers;
   readonly #deeds: DeedBatch;
+  /** Those that were noted. */
+  readonly #zeroLengths = new Set<number>();
   #effects: Effective[] = [];
   /** A ticket that is not among the deeds alone is looked for in the table of tickets only where there is one. */
   #hasTickets: boolean;
@@ -123,70 +126,78 @@ class Merging {
   constructor(ledger: Ledger, runNo: number, actions: number) {
     this.#ledger = ledger;
     this.#runNo = runNo;
-    this.#deeds = new DeedBatch(Math.min(actions, SLICE));
+    this.#events = new EventNumbers(ledger);
+    this.#deeds = new DeedBatch(Math.min(actions, MOST_DEEDS));
     this.#isFormer = runNo <= Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
     this.#keys = keysOfRun(ledger, runNo);
     this.#hasTickets = ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
   }
 
-  /** @param deeds identity and content of each action of the block. */
-  take(block: Block, deeds: Buffer): void {
-    if (this.#deeds.size + block.count > SLICE) this.end();
+  /** @param digests identity and content of each action of the block. */
+  take(block: Block, digests: Uint8Array): void {
+    if (this.#deeds.size + block.count > MOST_DEEDS || this.#effects.length + block.count > MOST_EFFECTS) this.end();
     const exceptions = exceptionsOf(this.#ledger, block);
     const mayBePlain = this.#keys.size === 0 && !this.#isFormer;
     for (let at = 0; at < block.count; at += 1) {
       const exception = exceptions.get(block.first + at);
       if (exception?.status === SENT_ELSEWHERE) continue;
-      const digest = deeds.subarray(at * DEED_BYTES, (at + 1) * DEED_BYTES);
-      const isIt = isTaken(exception?.outcome ?? block.outcome);
-      const sale = isIt && mayBePlain ? plainSale(block.lines, block.startOf(at)) : undefined;
-      if (sale === undefined) this.#takeAny(block, at, digest, exception?.outcome ?? block.outcome);
-      else this.#takeSale(block.first + at, digest, sale);
+      const outcome = exception?.outcome ?? block.outcome;
+      const sale = mayBePlain && isTaken(outcome) ? plainSale(block.lines, block.startOf(at)) : undefined;
+      if (sale === undefined)
+        this.#takeAny(block, at, digests.subarray(at * DEED_BYTES, (at + 1) * DEED_BYTES), outcome);
+      else this.#takeSale(block, at, digests, sale);
     }
     free(block.lines);
   }
 
   /** A sale whose ids are plain text: most actions are. */
-  #takeSale(seq: number, digest: Buffer, { eventId, ticketId, userId }: PlainSale): void {
-    this.#deeds.add(seq, digest, true, { eventNo: this.#eventNumber(eventId), holder: userId });
-    if (ticketId.charCodeAt(0) === ZERO && isNumber(ticketId)) noteZeroLength(this.#ledger, ticketId.length);
+  #takeSale({ first, lines }: Block, at: number, digests: Uint8Array, { event, ticket, user }: PlainSale): void {
+    const seq = first + at;
+    const eventNo = this.#events.at(lines, event.from, event.end);
+    const holder = { bytes: lines, from: user.from, end: user.end };
+    this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DEED_BYTES, holder);
+    if (!this.#hasTickets && lines[ticket.from] !== ZERO) return;
+    const textOf = ({ from, end }: PlainSale["event"]): string => lines.toString("latin1", from, end);
+    const ticketId = textOf(ticket);
+    this.#noteZeros(ticketId);
     if (!this.#hasTickets) return;
-    const given = { eventId, ticketId, userId, nftId: undefined, currency: undefined };
+    const given = { eventId: textOf(event), ticketId, userId: textOf(user), nftId: undefined, currency: undefined };
     this.#effects.push({ seq, action: "soldTicket", given });
   }
 
-  #takeAny(block: Block, at: number, planned: Buffer, outcome: Outcome): void {
+  #takeAny(block: Block, at: number, planned: Uint8Array, outcome: Outcome): void {
     const [seq, isIt] = [block.first + at, isTaken(outcome)];
     const { action, data } = block.sentAt(at);
     const given = fieldsOf(data);
     const isSale = isIt && actionSpec(action).effect === "sell-ticket";
-    const eventNo = isSale && given.eventId !== undefined ? this.#eventNumber(given.eventId) : undefined;
-    const sale = isSale ? { eventNo, holder: given.userId } : undefined;
-    const digest = this.#isFormer ? presentDigest(action, data, planned) : planned;
-    this.#deeds.add(seq, digest, isIt, sale);
+    const eventNo = isSale && given.eventId !== undefined ? this.#events.of(given.eventId) : undefined;
+    const holder = isSale ? given.userId : undefined;
+    const digest = this.#isFormer ? presentDigest(action, data, planned) : asBuffer(planned);
+    this.#deeds.add(
+      { seq, isTaken: isIt, eventNo: eventNo ?? 0 },
+      digest,
+      0,
+      holder === undefined ? undefined : wholeOf(holder),
+    );
     const by = this.#keys.get(block.originAt(at).source);
     if (by !== undefined || this.#isFormer) {
-      const deed = { runNo: this.#runNo, seq, ...partsOf(digest), isTaken: isIt, eventNo, holder: sale?.holder };
+      const deed = { runNo: this.#runNo, seq, ...partsOf(digest), isTaken: isIt, eventNo, holder };
       noteKeyedDeed(this.#ledger, deed, { action, data: parseJson(data) as object }, by); // written by the planner
     }
     if (by !== undefined && outcome !== "not sent") noteKeySource(this.#ledger, action, by);
     if (!isIt) return;
     if (given.ticketId !== undefined) {
-      if (given.ticketId.startsWith("0") && isNumber(given.ticketId))
-        noteZeroLength(this.#ledger, given.ticketId.length);
+      this.#noteZeros(given.ticketId);
       noteUnicodeId(this.#ledger, given.ticketId);
     }
     if (!isSale) this.#hasTickets ||= actionSpec(action).about === "ticket";
     if (!isSale || this.#hasTickets) this.#effects.push({ seq, action, given });
   }
 
-  #eventNumber(eventId: string): number {
-    const known = this.#eventNumbers.get(eventId);
-    if (known !== undefined) return known;
-    this.#ledger.run("INSERT OR IGNORE INTO event_numbers (event_id) VALUES (?)", eventId);
-    const number = Number(this.#ledger.get("SELECT event_no FROM event_numbers WHERE event_id = ?", eventId)?.event_no);
-    this.#eventNumbers.set(eventId, number);
-    return number;
+  #noteZeros(ticketId: string): void {
+    if (!ticketId.startsWith("0") || this.#zeroLengths.has(ticketId.length) || !isNumber(ticketId)) return;
+    noteZeroLength(this.#ledger, ticketId.length);
+    this.#zeroLengths.add(ticketId.length);
   }
 
   /** Writes what was taken so far. */
@@ -199,14 +210,19 @@ class Merging {
   }
 }
 
+function wholeOf(text: string): Piece {
+  const bytes = Buffer.from(text);
+  return { bytes, from: 0, end: bytes.length };
+}
+
 const partsOf = (digest: Buffer) => ({
   identity: digest.subarray(0, IDENTITY_BYTES),
   content: digest.subarray(IDENTITY_BYTES),
 });
 
 /** The same deed with the identity that it has now. */
-function presentDigest(action: ActionName, data: string, digest: Buffer): Buffer {
-  const { identity, content } = partsOf(digest);
+function presentDigest(action: ActionName, data: string, digest: Uint8Array): Buffer {
+  const { identity, content } = partsOf(asBuffer(digest));
   const present = presentIdentity({ action, data: parseJson(data) as object }, identity.toString("hex")); // written by the planner
   return Buffer.concat([Buffer.from(present, "hex"), content]);
 }

@@ -1,12 +1,17 @@
-/** Sales as the planner writes them, read from their bytes: most actions are such, and no text is made of the rest of their line. */
+/** Sales as the planner writes them, read from their bytes: most actions are such, and no text is made of their line. */
 
 import { isAt } from "../disk/buffers.ts";
 
-/** A sale whose ids are plain text. */
+/** Where the ids of a sale stand that are plain text. */
 export interface PlainSale {
-  readonly eventId: string;
-  readonly ticketId: string;
-  readonly userId: string;
+  readonly event: Place;
+  readonly ticket: Place;
+  readonly user: Place;
+}
+
+interface Place {
+  readonly from: number;
+  readonly end: number;
 }
 
 const [BEFORE_EVENT, BEFORE_TICKET, BEFORE_USER] = [
@@ -18,30 +23,21 @@ const [BEFORE_EVENT, BEFORE_TICKET, BEFORE_USER] = [
 /** @returns undefined for anything but a sale whose ids are of ASCII without an escape, which the reference has to read. */
 export function plainSale(lines: Buffer, from: number): PlainSale | undefined {
   if (!isAt(lines, from, BEFORE_EVENT)) return undefined;
-  const eventAt = from + BEFORE_EVENT.length;
-  const eventEnd = plainEnd(lines, eventAt);
-  if (!isAt(lines, eventEnd, BEFORE_TICKET)) return undefined;
-  const ticketAt = eventEnd + BEFORE_TICKET.length;
-  const ticketEnd = plainEnd(lines, ticketAt);
-  if (!isAt(lines, ticketEnd, BEFORE_USER)) return undefined;
-  const userAt = ticketEnd + BEFORE_USER.length;
-  const userEnd = plainEnd(lines, userAt);
-  if (lines[userEnd] !== QUOTE) return undefined;
-  // Texts of their own: a part of a longer one would keep that in memory.
-  return {
-    eventId: lines.toString("latin1", eventAt, eventEnd),
-    ticketId: lines.toString("latin1", ticketAt, ticketEnd),
-    userId: lines.toString("latin1", userAt, userEnd),
-  };
+  const event = plainAt(lines, from + BEFORE_EVENT.length);
+  if (!isAt(lines, event.end, BEFORE_TICKET)) return undefined;
+  const ticket = plainAt(lines, event.end + BEFORE_TICKET.length);
+  if (!isAt(lines, ticket.end, BEFORE_USER)) return undefined;
+  const user = plainAt(lines, ticket.end + BEFORE_USER.length);
+  return lines[user.end] === QUOTE ? { event, ticket, user } : undefined;
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Where the first byte stands that is not plain. */
-function plainEnd(lines: Uint8Array, from: number): number {
-  for (let at = from; ; at += 1) {
-    const byte = lines[at];
-    if (byte === undefined || byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === BACKSLASH) return at;
+/** From a place to the first byte that is not plain. */
+function plainAt(lines: Uint8Array, from: number): Place {
+  for (let end = from; ; end += 1) {
+    const byte = lines[end];
+    if (byte === undefined || byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === BACKSLASH) return { from, end };
   }
 }

@@ -1,0 +1,32 @@
+/** The order in which deeds are written and asked: that of the table's pages. */
+
+/** So many pages have neighbours of their own even in a table of fifty million. */
+const BITS = 20;
+
+/**
+ * Places of keys in the order of their first bits, which is as good for the pages of a table as the order of all bits, where
+ * keys are evenly spread, as digests are.
+ *
+ * @param keys the first 32 bits of each.
+ */
+export function inKeyOrder(keys: Uint32Array): Uint32Array {
+  const shift = 32 - BITS;
+  const ends = new Uint32Array(2 ** BITS);
+  for (let at = 0; at < keys.length; at += 1) count(ends, (keys[at] ?? 0) >>> shift, 1);
+  let before = 0;
+  for (let bits = 0; bits < ends.length; bits += 1) {
+    const here = ends[bits] ?? 0;
+    ends[bits] = before;
+    before += here;
+  }
+  const places = new Uint32Array(keys.length);
+  for (let at = 0; at < keys.length; at += 1) places[count(ends, (keys[at] ?? 0) >>> shift, 1)] = at;
+  return places;
+}
+
+/** @returns what it was before. */
+function count(counts: Uint32Array, at: number, more: number): number {
+  const before = counts[at] ?? 0;
+  counts[at] = before + more;
+  return before;
+}

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
+import { changeChunk } from "../../../src/ledger/chunks.ts";
+import { mergeOutcomes } from "../../../src/ledger/merge.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
+import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
+
+const AT = "2026-11-21T03:00:00.000Z";
+
+const id = fc.oneof(
+  fc.constantFrom("E-1", "E-2", "", "0", "007", "Ann", "café", "東京", 'a"b', "a\\b", "tab\t", "x".repeat(300)),
+  fc.string({ minLength: 1, maxLength: 60 }),
+);
+const sent = fc.record({
+  action: fc.constantFrom("soldTicket", "soldTicket", "soldTicket", "resoldTicket", "newEvent"),
+  data: fc.record({ eventId: id, ticketId: id, userId: fc.option(id, { nil: undefined }) }),
+  identity: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+  outcome: fc.constantFrom("accepted", "accepted", "accepted", "rejected"),
+});
+type Sent = NonNullable<ReturnType<typeof sent.generate>["value"]>;
+
+const contentOf = (at: number): Buffer => Buffer.from([at >> 8, at, 0, 1, 2, 3, 254, 255]);
+
+const toOutcome = ({ action, data, identity, outcome }: Sent, at: number): NewOutcome => ({
+  seq: at + 1,
+  chunk: 1,
+  source: "sales.csv",
+  line: at + 2,
+  action,
+  data: JSON.stringify(data),
+  outcome: outcome as NewOutcome["outcome"],
+  status: outcome === "accepted" ? "success" : "error",
+  at: AT,
+  identity,
+  content: contentOf(at),
+});
+
+/** The deed of each, as the table of deeds is to hold it. */
+function told({ action, data, identity, outcome }: Sent, at: number) {
+  const isSale = outcome === "accepted" && action === "soldTicket";
+  return {
+    identity: Buffer.from(identity).toString("hex"),
+    seq: at + 1,
+    content: contentOf(at).toString("hex"),
+    taken: outcome === "accepted" ? 1 : 0,
+    event_id: isSale ? data.eventId : null,
+    holder: isSale ? (data.userId ?? null) : null,
+  };
+}
+
+function merged(outcomes: readonly NewOutcome[]) {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-merge-"));
+  try {
+    using ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined });
+    const chunks = [{ lane: 0, first: 1, count: outcomes.length, offset: 0, length: 0 }];
+    const { runNo } = enterRun(ledger, { run: "r", manifest: "{}", output: undefined, chunks, at: AT });
+    ledger.transaction(() => {
+      for (const chunk of chunksOf(ledger, runNo)) {
+        insertOutcomes(ledger, runNo, outcomes);
+        changeChunk(ledger, "foundSettled", chunk, chunk);
+      }
+    });
+    mergeOutcomes(ledger);
+    return ledger.all(
+      `SELECT lower(hex(identity)) AS identity, seq, lower(hex(content)) AS content, taken, event_id, holder
+       FROM deeds LEFT JOIN event_numbers USING (event_no) ORDER BY seq`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test("each action becomes a deed with what it says of a sale, whatever bytes its ids have", () => {
+  fc.assert(
+    fc.property(fc.array(sent, { minLength: 1, maxLength: 130 }), (rows) => {
+      expect(merged(rows.map(toOutcome))).toEqual(rows.map(told));
+    }),
+    { numRuns: 40 },
+  );
+}, 120_000);
