@@ -28,7 +28,7 @@ import type { HeldFor } from "./decide/held-rows.ts";
 import type { Selection } from "./decide/selection.ts";
 import type { WaitingRows } from "./decide/waiting-rows.ts";
 import { copyRanges, createFile } from "./files/append-file.ts";
-import { cutChunks } from "./files/cut-chunks.ts";
+import { ChunkCuts, cutChunks } from "./files/cut-chunks.ts";
 import { RECORD_BYTES, readOrigin } from "./files/index-file.ts";
 import { type Copies, copyInputs } from "./files/input-copies.ts";
 import { type Manifest, manifestOf, type Order, type RowCounts, type RunOptions } from "./files/manifest.ts";
@@ -192,12 +192,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, result.rows.read);
   if (!bearable) return { ...result, manifest: undefined };
   const assignment = await writeActions(options, compiled, selection, groups);
-  const chunks = await cutChunks(
-    planFiles(directory),
-    options.environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
-    options.environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
-    assignment?.lanes.map(({ actions }) => actions) ?? [],
-  );
+  const perLane = assignment?.lanes.map(({ actions }) => actions) ?? [];
+  const chunks = selection.chunks ?? (await cutChunks(planFiles(directory), chunkLimits(options), perLane));
   const placeOf = createRowPlaces(selection.lastAccepted, {
     kept: selection.kept,
     lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
@@ -357,12 +353,23 @@ function allowedRows(allowance: Allowance, read: number): number {
   return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
 }
 
+const chunkLimits = ({ environment }: PlanOptions) => ({
+  size: environment?.chunkSize ?? MAX_ACTIONS_PER_REQUEST,
+  bytes: environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
+});
+
 /** Undefined where nothing can be decided before the whole input is known. */
 function earlyPassFor(options: PlanOptions): EarlyPass | undefined {
   const { order, ledger, pending } = options;
   if (!IS_FAST_PATH_ON || order === "time" || hasDeedsOr(ledger, pending) || pending.deeds.size > 0) return undefined;
   const severityOf = severityIn(options.severities);
-  return new EarlyPass({ ...options, severityOf, crossChecks: (laterEvents) => acrossFor(options, laterEvents) });
+  return new EarlyPass({
+    ...options,
+    severityOf,
+    crossChecks: (laterEvents) => acrossFor(options, laterEvents),
+    // Of several lanes it is decided later which action goes where.
+    cuts: options.lanes > 1 ? undefined : new ChunkCuts(chunkLimits(options), []),
+  });
 }
 
 function acrossFor(options: PlanOptions, laterEvents: Pick<ReadonlySet<string>, "has">): CrossActionChecks {

@@ -1,7 +1,7 @@
 /** The actions of a plan, written to a file. */
 
 import { createReadStream, createWriteStream } from "node:fs";
-import { copyFile } from "node:fs/promises";
+import { copyFile, link } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { displayPath } from "../actions/text.ts";
@@ -13,7 +13,7 @@ import type { RunContext } from "./context.ts";
 /**
  * Writes actions as NDJSON that is itself valid input.
  *
- * @param actions the file that holds them.
+ * @param actions the file that holds them, which is removed and not changed afterwards.
  * @param inputs files that must not be overwritten.
  * @returns the path that was written.
  * @throws Failure `usage` for one of the inputs, `storage` for what can't be written.
@@ -33,8 +33,17 @@ export async function writeActions(
   await makeWayFor(target);
   // Copying puts a file in the place of the target, or nothing: a device or a pipe is written to.
   const written = (await isPlainFile(target))
-    ? copyFile(actions, target)
+    ? putFile(actions, target)
     : pipeline(createReadStream(actions), createWriteStream(target));
   await written.catch((cause: unknown) => Promise.reject(storageFailure(target, cause)));
   return target;
+}
+
+/** A second name takes no time; there is none where a file stands already, on another file system, and on some at all. */
+async function putFile(from: string, target: string): Promise<void> {
+  try {
+    await link(from, target);
+  } catch {
+    await copyFile(from, target);
+  }
 }

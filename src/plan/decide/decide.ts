@@ -127,7 +127,7 @@ async function selectByFiles(options: SelectOptions): Promise<Selection> {
       isCut: compiled.isCut,
     });
     const openOfInvalid = await openBeside(verdicts.closed, blockedRows);
-    return { ...selection, lastAccepted, openOfInvalid, newestFirst: verdicts.newestFirst };
+    return { ...selection, lastAccepted, openOfInvalid, newestFirst: verdicts.newestFirst, chunks: undefined };
   }
 }
 

@@ -6,10 +6,12 @@
 
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { BlockedRow, CandidateLines } from "../candidates/candidates.ts";
+import { FACTS_BYTES, lineBytesAt } from "../candidates/facts.ts";
 import type { InvalidRow, InvalidRows } from "../candidates/rows-not-sent.ts";
 import type { Batch } from "../compile/batch.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { EarlyDecisions } from "../compile/joined-batches.ts";
+import type { ChunkCuts } from "../files/cut-chunks.ts";
 import { marksAt, RECORD_BYTES, readOrigin } from "../files/index-file.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { repeatsMatter } from "../identity/judge-digests.ts";
@@ -24,6 +26,8 @@ export interface EarlyPassOptions extends Omit<PassOptions, "compiled" | "invali
   /** Checks that know nothing of this input yet, and ask whether it registers an event anywhere. */
   readonly crossChecks: (laterEvents: Pick<ReadonlySet<string>, "has">) => CrossActionChecks;
   readonly problems: ProblemLog;
+  /** Takes the candidates as what is sent, as long as all are. */
+  readonly cuts: ChunkCuts | undefined;
 }
 
 /** Rows that turn out to be invalid are kept in memory up to so many. */
@@ -51,6 +55,8 @@ export class EarlyPass implements EarlyDecisions {
   readonly #askedFor = new Set<string>();
   /** Undefined once it is given up. */
   #pass: OnePass | undefined;
+  /** Undefined once some candidate is not sent. */
+  #cuts: ChunkCuts | undefined;
   #candidates = 0;
   #lineBytes = 0;
 
@@ -58,6 +64,7 @@ export class EarlyPass implements EarlyDecisions {
     this.#options = options;
     this.#isSentOnce = isSentOnce(options.severityOf);
     this.#log = options.problems.fork();
+    this.#cuts = options.cuts;
     const laterEvents = {
       has: (event: string): boolean => {
         this.#askedFor.add(event);
@@ -99,6 +106,13 @@ export class EarlyPass implements EarlyDecisions {
     this.#candidates += count;
     this.#lineBytes += bytes.lines.length;
     if (this.#found.length > MOST_FOUND) this.#giveUp();
+    if (this.#found.length > 0) this.#cuts = undefined;
+    this.#cuts?.take({
+      count,
+      lines: bytes.lines,
+      records,
+      sizeOf: (number) => lineBytesAt(facts, number * FACTS_BYTES),
+    });
   }
 
   /** What was decided; undefined where nothing could be. */
@@ -112,6 +126,7 @@ export class EarlyPass implements EarlyDecisions {
       lastAccepted: NOTHING_ACCEPTED,
       openOfInvalid: new Map(),
       newestFirst: ALL_NEW.newestFirst,
+      chunks: this.#cuts?.end(),
     };
     return selection;
   }
@@ -136,6 +151,7 @@ export class EarlyPass implements EarlyDecisions {
 
   #giveUp(): void {
     this.#pass = undefined;
+    this.#cuts = undefined;
     this.#found.length = 0;
     this.#blocked.length = 0;
   }

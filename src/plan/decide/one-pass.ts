@@ -83,7 +83,7 @@ interface RowFates {
 type NextBlocked = () => Promise<BlockedRow | undefined>;
 
 /** What a pass comes to. */
-export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst">;
+export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst" | "chunks">;
 
 export class OnePass {
   readonly #options: PassOptions;

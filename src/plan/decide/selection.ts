@@ -4,6 +4,7 @@ import { type ActionName, registersEvent } from "../../actions/actions.ts";
 import type { Severity, SourceLine } from "../../actions/problem.ts";
 import type { Candidate, KeptRange } from "../candidates/candidates.ts";
 import type { Compiled } from "../compile/compile.ts";
+import type { Manifest } from "../files/manifest.ts";
 import type { ChangedAction } from "../findings/changed-actions.ts";
 import type { Verdict } from "../identity/verdicts.ts";
 import type { LastAccepted } from "../rejects/find-row-places.ts";
@@ -48,6 +49,8 @@ export interface Selection {
   readonly lastAccepted: LastAccepted;
   /** The inputs, by number, that go from the latest time to the earliest. */
   readonly newestFirst: ReadonlySet<number>;
+  /** The first chunks of the plan, where they were cut already. */
+  readonly chunks: Manifest["chunks"] | undefined;
   /** Mended rows of which nothing is open except what is sent now. */
   readonly mends: Compiled["mends"];
 }
@@ -136,7 +139,7 @@ export class SelectionTally {
     if (this.#changed.shown.length < CHANGED_SHOWN) this.#changed.shown.push(describe());
   }
 
-  get selected(): Omit<Selection, "heldFor" | "mends" | "openOfInvalid" | "lastAccepted" | "newestFirst"> {
+  get selected(): Omit<Selection, "heldFor" | "mends" | "openOfInvalid" | "lastAccepted" | "newestFirst" | "chunks"> {
     return {
       ...this.#counts,
       kept: this.#kept,

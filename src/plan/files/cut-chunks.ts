@@ -4,87 +4,151 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { RECORD_BYTES } from "./index-file.ts";
 import type { Manifest } from "./manifest.ts";
-import { type planFiles, sha256 } from "./plan.ts";
+import type { planFiles } from "./plan.ts";
+
+interface ChunkLimits {
+  /** Actions in a chunk, at the most. */
+  readonly size: number;
+  /** Bytes of the request that sends it. */
+  readonly bytes: number;
+}
+
+/** Some lines of the plan and their records, one after the other. */
+interface PlanLines {
+  readonly count: number;
+  readonly lines: Buffer;
+  readonly records: Buffer;
+  /** Bytes of a line with its newline, by its number among these. */
+  readonly sizeOf: (number: number) => number;
+}
+
+/** The initial chunks while they are cut: as many actions as fit the size and the bytes, in order. One action that is too large stands alone. */
+export class ChunkCuts {
+  readonly #limits: ChunkLimits;
+  readonly #perLane: readonly number[];
+  readonly #chunks: Manifest["chunks"] = [];
+  #digests = newDigests();
+  #count = 0;
+  #length = 0;
+  #first = 1;
+  #offset = 0;
+  #lane = 0;
+  #lastOfLane: number;
+
+  /** @param perLane how many actions each lane has; one lane where it is empty. */
+  constructor(limits: ChunkLimits, perLane: readonly number[]) {
+    this.#limits = limits;
+    this.#perLane = perLane;
+    this.#lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
+  }
+
+  take({ count, lines, records, sizeOf }: PlanLines): void {
+    const { size, bytes } = this.#limits;
+    /** What was not digested yet: from these on. */
+    let [line, record] = [0, 0];
+    let lineEnd = 0;
+    const digestUntil = (lineTo: number, recordTo: number): void => {
+      this.#digests.lines.update(lines.subarray(line, lineTo));
+      this.#digests.records.update(records.subarray(record, recordTo));
+      [line, record] = [lineTo, recordTo];
+    };
+    for (let number = 0; number < count; number += 1) {
+      const lineBytes = sizeOf(number);
+      // The request body is one byte longer than the chunk: its opening bracket.
+      if (this.#count >= size || (this.#count > 0 && this.#length + lineBytes + 1 > bytes)) {
+        digestUntil(lineEnd, number * RECORD_BYTES);
+        this.#cut();
+      }
+      this.#count += 1;
+      this.#length += lineBytes;
+      lineEnd += lineBytes;
+      if (this.#first + this.#count > this.#lastOfLane) {
+        digestUntil(lineEnd, (number + 1) * RECORD_BYTES);
+        this.#cut();
+      }
+    }
+    digestUntil(lineEnd, count * RECORD_BYTES);
+  }
+
+  /** All of them, when all lines were taken. */
+  end(): Manifest["chunks"] {
+    this.#cut();
+    return this.#chunks;
+  }
+
+  #cut(): void {
+    if (this.#count === 0) return;
+    this.#chunks.push({
+      lane: this.#lane,
+      first: this.#first,
+      count: this.#count,
+      offset: this.#offset,
+      length: this.#length,
+      sha256: this.#digests.lines.digest("hex"),
+      indexSha256: this.#digests.records.digest("hex"),
+    });
+    this.#digests = newDigests();
+    this.#first += this.#count;
+    this.#offset += this.#length;
+    this.#count = 0;
+    this.#length = 0;
+    if (this.#first > this.#lastOfLane) {
+      this.#lane += 1;
+      this.#lastOfLane += this.#perLane[this.#lane] ?? Number.POSITIVE_INFINITY;
+    }
+  }
+}
+
+const newDigests = () => ({ lines: createHash("sha256"), records: createHash("sha256") });
 
 /**
- * The initial chunks: as many actions as fit the size and the bytes, in order. One action that is too large stands alone.
+ * The initial chunks of a plan that is on disk.
  *
  * @param perLane how many actions each lane has; one lane where it is empty.
  */
 export async function cutChunks(
   paths: Pick<ReturnType<typeof planFiles>, "actions" | "index">,
-  chunkSize: number,
-  maxBytes: number,
+  limits: ChunkLimits,
   perLane: readonly number[],
 ): Promise<Manifest["chunks"]> {
   await using index = await open(paths.index, "r");
   await using actions = await open(paths.actions, "r");
-  const chunks: Manifest["chunks"] = [];
-  let digest = createHash("sha256");
-  let count = 0;
-  let length = 0;
-  let first = 1;
-  let offset = 0;
-  let lane = 0;
-  let lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
-  const cut = async (): Promise<void> => {
-    if (count === 0) return;
-    const indexSha256 = await digestOfNext(index, count * RECORD_BYTES);
-    chunks.push({ lane, first, count, offset, length, sha256: digest.digest("hex"), indexSha256 });
-    digest = createHash("sha256");
-    first += count;
-    offset += length;
-    count = 0;
-    length = 0;
-    if (first > lastOfLane) {
-      lane += 1;
-      lastOfLane += perLane[lane] ?? Number.POSITIVE_INFINITY;
-    }
-  };
+  const cuts = new ChunkCuts(limits, perLane);
   let bytes = Buffer.allocUnsafe(Math.min(BLOCK, (await actions.stat()).size + 1));
   let filled = 0;
   for (;;) {
     const { bytesRead } = await actions.read(bytes, filled, bytes.length - filled, null);
     if (bytesRead === 0) break;
     filled += bytesRead;
-    /** Up to here all belongs to earlier chunks, or to the digest of this one. */
-    let taken = 0;
+    const sizes: number[] = [];
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1 && end < filled; end = bytes.indexOf(NEWLINE, start)) {
-      const line = end + 1 - start;
-      // The request body is one byte longer than the chunk: its opening bracket.
-      if (count >= chunkSize || (count > 0 && length + line + 1 > maxBytes)) {
-        digest.update(bytes.subarray(taken, start));
-        taken = start;
-        await cut();
-      }
-      count += 1;
-      length += line;
+      sizes.push(end + 1 - start);
       start = end + 1;
-      if (first + count > lastOfLane) {
-        digest.update(bytes.subarray(taken, start));
-        taken = start;
-        await cut();
-      }
     }
-    digest.update(bytes.subarray(taken, start));
+    const records = await readNext(index, sizes.length * RECORD_BYTES);
+    cuts.take({
+      count: sizes.length,
+      lines: bytes.subarray(0, start),
+      records,
+      sizeOf: (number) => sizes[number] as number, // as many
+    });
     bytes.copyWithin(0, start, filled);
     filled -= start;
     if (filled === bytes.length) bytes = Buffer.concat([bytes], 2 * bytes.length);
   }
   if (filled > 0) throw new Error(`${paths.actions} does not end with a newline`);
-  await cut();
-  return chunks;
+  return cuts.end();
 }
 
-async function digestOfNext(file: FileHandle, length: number): Promise<string> {
+async function readNext(file: FileHandle, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
   for (let at = 0; at < length; ) {
     const { bytesRead } = await file.read(bytes, at, length - at, null);
     if (bytesRead === 0) throw new Error("the plan's index is shorter than its actions");
     at += bytesRead;
   }
-  return sha256(bytes);
+  return bytes;
 }
 
 const BLOCK = 1024 * 1024;

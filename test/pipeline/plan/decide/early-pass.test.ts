@@ -71,6 +71,7 @@ it("decides the same early and late, whatever the files hold", async () => {
 
 it.each<[string, readonly string[], boolean]>([
   ["sales of one event", [event("E"), sale("T1"), sale("T2")], true],
+  ["more sales than a chunk holds", Array.from({ length: 11_000 }, (_, at) => sale(`T${at}`)), true],
   ["a ticket that is sold twice", [event("E"), sale("T1"), sale("T1"), sale("T2")], true],
   ["an event that is registered behind its sales", [sale("T1"), event("E"), sale("T2")], false],
   ["another deed than sales", [event("E"), sale("T1"), SCAN], false],

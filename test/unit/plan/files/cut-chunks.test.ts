@@ -29,7 +29,11 @@ function write({ lines }: Asked): ReturnType<typeof planFiles> {
 }
 
 const cut = async (asked: Asked) =>
-  cutChunks(write(asked), asked.chunkSize, asked.maxBytes ?? Number.POSITIVE_INFINITY, asked.perLane ?? []);
+  cutChunks(
+    write(asked),
+    { size: asked.chunkSize, bytes: asked.maxBytes ?? Number.POSITIVE_INFINITY },
+    asked.perLane ?? [],
+  );
 
 /** With all lines in memory, one after the other. */
 function expected({ lines, chunkSize, maxBytes = Number.POSITIVE_INFINITY, perLane = [] }: Asked) {
@@ -108,6 +112,8 @@ describe("chunks of a plan", () => {
     expect(await cut({ lines: [], chunkSize: 5 })).toEqual([]);
     const paths = write({ lines: ["a"], chunkSize: 5 });
     writeFileSync(paths.actions, "a\nb");
-    await expect(cutChunks(paths, 5, Number.POSITIVE_INFINITY, [])).rejects.toThrow("does not end with a newline");
+    await expect(cutChunks(paths, { size: 5, bytes: Number.POSITIVE_INFINITY }, [])).rejects.toThrow(
+      "does not end with a newline",
+    );
   });
 });
