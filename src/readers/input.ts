@@ -9,8 +9,9 @@ import type { InputFile, InputFormat } from "./input-file.ts";
 import { InputText } from "./input-text.ts";
 import { shownName } from "./names.ts";
 import { ndjsonParser } from "./ndjson.ts";
-import { createRangeCutter, type Range, type RangeCutter, type RangeMemory } from "./ranges.ts";
+import { createRangeCutter, type Range, type RangeCutter } from "./ranges.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
+import type { SpareMemory } from "./spare-memory.ts";
 import type { AsUtf8 } from "./utf8-watch.ts";
 
 const ROWS_PER_BATCH = 1000;
@@ -207,7 +208,7 @@ export class Input implements AsyncDisposable {
    *
    * @param memory for the ranges.
    */
-  async *parts(rangeBytes: () => number, memory: RangeMemory): AsyncGenerator<Part, void> {
+  async *parts(rangeBytes: () => number, memory: SpareMemory): AsyncGenerator<Part, void> {
     const how = this.ranged;
     const start = this.#hasEnded || how === undefined ? undefined : this.#parser.leave?.();
     if (start !== undefined && how !== undefined) {

@@ -2,6 +2,7 @@
 
 import { createByteCounts } from "./fast/byte-counts.ts";
 import { EMPTY, MAX_ROW_BYTES, type RangeStart } from "./row-parser.ts";
+import { SpareMemory } from "./spare-memory.ts";
 
 /** Some whole rows. */
 export interface Range {
@@ -19,21 +20,6 @@ const LF = 10;
 /** Where a row is longer than a range, so much more is looked at before it is asked again whether it has ended. */
 const LEAST_TAKEN_BYTES = 1024;
 
-/** Memory of ranges of which nobody looks at anything any more, for those that come: new memory costs more than to fill it. */
-export class RangeMemory {
-  readonly #spare: ArrayBuffer[] = [];
-
-  /** Memory of its own, so that it can be handed to another thread. */
-  take(size: number): Buffer {
-    const spare = this.#spare.pop();
-    return spare !== undefined && spare.byteLength >= size ? Buffer.from(spare) : Buffer.allocUnsafeSlow(size);
-  }
-
-  giveBack(memory: ArrayBuffer): void {
-    this.#spare.push(memory);
-  }
-}
-
 /**
  * Cuts a text by counting its quotes: where all of them stand where they belong, a line feed after an even number of them
  * ends a row. Where they don't, the reader finds the fault in its range, and nothing after it is read.
@@ -43,7 +29,7 @@ export class RangeMemory {
 export function createRangeCutter(
   { rest, lineEnds, quote }: RangeStart,
   rangeBytes: () => number,
-  spare: RangeMemory = new RangeMemory(),
+  spare: SpareMemory = new SpareMemory(),
 ) {
   const counts = createByteCounts(quote);
   let memory: Buffer = EMPTY;

@@ -2,7 +2,7 @@
 
 import type { RowMemory } from "../candidates/row-memory.ts";
 
-const WINDOW_BYTES = 512 * 1024;
+const WINDOW_BYTES = 640 * 1024;
 /** Rows of so many bytes are whole in the memory; of longer ones the reference reads. */
 const WHOLE_BYTES = 64 * 1024;
 

@@ -2,6 +2,7 @@
 
 import type { Action } from "../../actions/actions.ts";
 import { DIGEST_BYTES, digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
+import type { SpareMemory } from "../../readers/spare-memory.ts";
 import { CONTENT_BYTES, RECORD_BYTES, writeOrigin, writePlainOrigin } from "../files/index-file.ts";
 import { createDigests, DIGESTS_BYTES, type Digests } from "./digests.ts";
 import { type CandidateBytes, FACTS_BYTES, type PlainFacts, writeFacts, writePlainFacts, writeSizes } from "./facts.ts";
@@ -54,7 +55,7 @@ export interface PlainWriter extends CandidateWriter {
 }
 
 /** Bytes of what candidates are written into: what comes of a range, and of a few rows. */
-const FOR_RANGES = { lines: 1024 * 1024, index: 256 * 1024, facts: 256 * 1024, texts: 256 * 1024 };
+const FOR_RANGES = { lines: 2 * 1024 * 1024, index: 256 * 1024, facts: 256 * 1024, texts: 256 * 1024 };
 const FOR_ROWS = { lines: 128 * 1024, index: 32 * 1024, facts: 32 * 1024, texts: 32 * 1024 };
 /** What the rows of a file stand in, and what is written of them again and again. */
 const FOR_READING = 4 * 1024 * 1024;
@@ -64,21 +65,23 @@ const BETWEEN = 4 * 64;
 const sizeOf = ({ lines, index, facts, texts }: typeof FOR_ROWS): number => lines + index + facts + texts + BETWEEN;
 
 /**
- * @param keeps - `take` gives memory of its own, which can be handed to another thread; else it gives what is written
- *   over by the next candidates.
+ * @param keeps - from where `take` has memory of its own for all that it gives, which can be handed to another thread; without
+ *   it, it gives what is written over by the next candidates.
  */
-export const createCandidateWriter = (keeps: boolean): CandidateWriter =>
+export const createCandidateWriter = (keeps?: SpareMemory): CandidateWriter =>
   new MemoryWriter(new RowMemory(sizeOf(FOR_ROWS), false), FOR_ROWS, keeps);
 
 /** The same for a file whose rows may be plain. */
-export const createPlainWriter = (keeps: boolean): PlainWriter =>
-  new MemoryWriter(new RowMemory(sizeOf(FOR_RANGES) + DIGESTS_BYTES + FOR_READING, keeps), FOR_RANGES, keeps);
+export const createPlainWriter = (keeps?: SpareMemory): PlainWriter => {
+  const memory = new RowMemory(sizeOf(FOR_RANGES) + DIGESTS_BYTES + FOR_READING, keeps !== undefined);
+  return new MemoryWriter(memory, FOR_RANGES, keeps);
+};
 
 class MemoryWriter implements PlainWriter {
   readonly memory: RowMemory;
   readonly lines: Area;
   count = 0;
-  readonly #keeps: boolean;
+  readonly #keeps: SpareMemory | undefined;
   readonly #index: Area;
   readonly #facts: Area;
   readonly #texts: Area;
@@ -87,7 +90,7 @@ class MemoryWriter implements PlainWriter {
   /** Identities of the row's actions that have a key. */
   readonly #ofRow = { row: 0, identities: new Set<string>() };
 
-  constructor(memory: RowMemory, { lines, index, facts, texts }: typeof FOR_ROWS, keeps: boolean) {
+  constructor(memory: RowMemory, { lines, index, facts, texts }: typeof FOR_ROWS, keeps: SpareMemory | undefined) {
     this.memory = memory;
     this.#keeps = keeps;
     this.lines = new Area(memory, lines);
@@ -190,14 +193,33 @@ class MemoryWriter implements PlainWriter {
     this.#made?.flush();
     this.count = 0;
     this.#ofRow.row = 0;
-    const keeps = this.#keeps;
-    return {
-      lines: this.lines.take(keeps),
-      index: this.#index.take(keeps),
-      facts: this.#facts.take(keeps),
-      texts: this.#texts.take(keeps),
-    };
+    const areas = { lines: this.lines, index: this.#index, facts: this.#facts, texts: this.#texts };
+    const taken = this.#keeps === undefined ? viewsOf(areas) : copiesOf(areas, this.#keeps);
+    for (const area of Object.values(areas)) area.clear();
+    return taken;
   }
+}
+
+type Areas = Readonly<Record<keyof CandidateBytes, Area>>;
+
+const viewsOf = ({ lines, index, facts, texts }: Areas): CandidateBytes => ({
+  lines: lines.view(),
+  index: index.view(),
+  facts: facts.view(),
+  texts: texts.view(),
+});
+
+/** All in one memory. */
+function copiesOf(areas: Areas, keeps: SpareMemory): CandidateBytes {
+  const memory = keeps.take(Object.values(areas).reduce((sum, { size }) => sum + size, 0));
+  let end = 0;
+  const copyOf = (area: Area): Buffer => {
+    const from = end;
+    end = area.copyTo(memory, from);
+    return memory.subarray(from, end);
+  };
+  const { lines, index, facts, texts } = areas;
+  return { lines: copyOf(lines), index: copyOf(index), facts: copyOf(facts), texts: copyOf(texts) };
 }
 
 /** Where the digests stand in a record. */

@@ -140,16 +140,26 @@ export class Area {
     return size;
   }
 
-  /** Gives all, and begins anew. @param keeps - as memory of its own; else it is written over by what follows. */
-  take(keeps: boolean): Buffer {
+  /** Bytes of all, what was moved out included. */
+  get size(): number {
+    return this.#moved.reduce((sum, { length }) => sum + length, this.end - this.from);
+  }
+
+  /** Copies all to `to` at `at`; gives the end. */
+  copyTo(to: Buffer, at: number): number {
+    let end = at;
+    for (const part of this.#moved) end += part.copy(to, end);
+    return end + this.#bytes.copy(to, end, this.from, this.end);
+  }
+
+  /** All, which is written over by what follows. */
+  view(): Buffer {
     const own = this.#bytes.subarray(this.from, this.end);
-    const moved = this.#moved;
-    this.end = this.from;
-    if (!keeps && moved.length === 0) return own;
+    return this.#moved.length === 0 ? own : Buffer.concat([...this.#moved, own]);
+  }
+
+  clear(): void {
     this.#moved = [];
-    const taken = Buffer.allocUnsafeSlow(moved.reduce((sum, { length }) => sum + length, own.length));
-    let filled = 0;
-    for (const part of [...moved, own]) filled += part.copy(taken, filled);
-    return taken;
+    this.end = this.from;
   }
 }

@@ -12,6 +12,7 @@ import { countLineEnds } from "../../readers/csv-rows.ts";
 import type { RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { endOfRow, type Range } from "../../readers/ranges.ts";
+import type { SpareMemory } from "../../readers/spare-memory.ts";
 import type { PlainRows } from "../bytes/plain-rows.ts";
 import { type CandidateWriter, createCandidateWriter, createPlainWriter } from "../candidates/candidate-writer.ts";
 import type { OrderKey } from "../candidates/facts.ts";
@@ -59,8 +60,8 @@ export interface RowCompilerOptions {
   /** How the mapper was made, for the fast path; undefined where that is off. */
   readonly settings: MapperOptions | undefined;
   readonly marks: RowMarks;
-  /** Whether a batch stays as it is when the next is compiled. */
-  readonly keepsBatches: boolean;
+  /** Where a batch has memory of its own, so that it stays as it is when the next is compiled. */
+  readonly keeps: SpareMemory | undefined;
 }
 
 export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
@@ -94,11 +95,11 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
 /** The writer of a file's candidates, and its fast path where it has one. */
 function writing(options: RowCompilerOptions, publicValues: PublicValuesSeen): Pick<OfFile, "writer" | "plain"> {
   if (options.settings !== undefined && options.ranged !== undefined) {
-    const writer = createPlainWriter(options.keepsBatches);
+    const writer = createPlainWriter(options.keeps);
     const plain = plainRowsOf({ ...options, writer, publicValues });
     if (plain !== undefined) return { writer, plain };
   }
-  return { writer: createCandidateWriter(options.keepsBatches), plain: undefined };
+  return { writer: createCandidateWriter(options.keeps), plain: undefined };
 }
 
 /** What is used for all batches of a file. */

@@ -13,8 +13,8 @@ import type { Row } from "../../mapping/row.ts";
 import { findingsOfContent } from "../../readers/content.ts";
 import type { Input } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import { RangeMemory } from "../../readers/ranges.ts";
 import { keepRejectsApart } from "../../readers/rejects.ts";
+import { SpareMemory } from "../../readers/spare-memory.ts";
 import { type CandidateFiles, createCandidates, endCandidates, syncCandidates } from "../candidates/candidates.ts";
 import { joinPublicValues, type PublicValues } from "../candidates/public-values.ts";
 import { reportFindings } from "../findings/findings-of-row.ts";
@@ -194,7 +194,7 @@ class CompiledInputs {
     const { limit, now, severityOf, rowEvents, rejectedRows, problems } = this.#options;
     const { mapper, settings, readAs, rules } = made;
     const notesEvents = rowEvents !== undefined;
-    const compilerOf = (keepsBatches: boolean): RowCompiler =>
+    const compilerOf = (keeps?: SpareMemory): RowCompiler =>
       createRowCompiler({
         file,
         input: number,
@@ -208,7 +208,7 @@ class CompiledInputs {
         ranged: input.ranged,
         settings: IS_FAST_PATH_ON ? settings : undefined,
         marks: this.#marks,
-        keepsBatches,
+        keeps,
       });
     const job = { file, input, inputNumber: number, mapper, settings, now, readAs, notesEvents, compilerOf, problems };
     const inWorkers =
@@ -216,7 +216,7 @@ class CompiledInputs {
         ? await this.#workers.compile({ ...job, mended: rejectedRows.mended })
         : undefined;
     if (inWorkers !== undefined) return inWorkers;
-    const compiler = compilerOf(false);
+    const compiler = compilerOf();
     const isWhole = limit === Number.POSITIVE_INFINITY && input.storedBytes >= RANGES_FROM_BYTES;
     return isWhole && compiler.hasFastPath ? this.#inRanges(input, compiler) : this.#inThisThread(input, compiler);
   }
@@ -225,7 +225,7 @@ class CompiledInputs {
   async *#inRanges(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
     const { problems } = this.#options;
     const portion = createPortion(RANGE_BYTES);
-    const memory = new RangeMemory();
+    const memory = new SpareMemory();
     for await (const part of input.parts(() => portion.size, memory)) {
       const batch =
         part.kind === "rows"

@@ -7,7 +7,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
-import { asBuffer, free } from "../../disk/buffers.ts";
+import { asBuffer } from "../../disk/buffers.ts";
 import { errorCode } from "../../failure.ts";
 import { type MapperOptions, readsRowsAlone } from "../../mapping/create-mapper.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
@@ -16,7 +16,8 @@ import type { Mapper } from "../../mapping/mapper.ts";
 import type { Row } from "../../mapping/row.ts";
 import type { Input, RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import { type Range, RangeMemory } from "../../readers/ranges.ts";
+import type { Range } from "../../readers/ranges.ts";
+import { SpareMemory } from "../../readers/spare-memory.ts";
 import type { CandidateBytes } from "../candidates/facts.ts";
 import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
 import type { Batch } from "./batch.ts";
@@ -74,7 +75,7 @@ interface Job {
   readonly readAs: string;
   readonly mended: ReadonlySet<string>;
   readonly notesEvents: boolean;
-  readonly compilerOf: (keepsBatches: boolean) => RowCompiler;
+  readonly compilerOf: (keeps: SpareMemory) => RowCompiler;
   readonly problems: ProblemLog;
 }
 
@@ -103,6 +104,8 @@ interface RangeTask extends Range {
   readonly input: number;
   readonly range: number;
   readonly capacity: LogCapacity;
+  /** For what comes of it, or of a later one. */
+  readonly memory: ArrayBuffer | undefined;
 }
 
 export type Task = FileTask | RangeTask;
@@ -136,7 +139,8 @@ export function createWorkers(
 
   async function* compileInRanges(job: Job, task: FileTask, handles: readonly WorkerHandle[]): AsyncGenerator<Batch> {
     const { input, compilerOf, problems } = job;
-    const compiler = compilerOf(true);
+    const ofBatches = new SpareMemory();
+    const compiler = compilerOf(ofBatches);
     const compileHere = (rows: readonly Row[]): Batch => compiler.compile(rows, problems.fork());
     for (const handle of handles) handle.tell(task);
     /** What comes next, each to be called when all before it was joined. */
@@ -144,9 +148,9 @@ export function createWorkers(
     const { bytes: rangeBytes, perStretch } = RANGES[compiler.hasFastPath ? "plain" : "rows"];
     const portion = createPortion(options.rangeBytes ?? rangeBytes);
     const most = handles.length * STRETCHES_PER_WORKER * perStretch;
-    const memory = new RangeMemory();
+    const ofRanges = new SpareMemory();
     let failure: { readonly cause: unknown } | undefined;
-    const parts = input.parts(() => portion.size, memory);
+    const parts = input.parts(() => portion.size, ofRanges);
     for (;;) {
       const part = await parts.next().catch((cause: unknown) => {
         failure = { cause };
@@ -158,14 +162,13 @@ export function createWorkers(
       } else {
         const { bytes, lineEnds, isLast } = part.value;
         const taken = bytes.length;
-        const handle = handles[Math.floor(ranges / perStretch) % handles.length];
-        if (handle === undefined) throw new Error("there are no workers");
+        const handle = handles[Math.floor(ranges / perStretch) % handles.length] as WorkerHandle; // there are some
         const range = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
-        const answer = handle.compile({ ...range, bytes, lineEnds, isLast });
+        const answer = handle.compile({ ...range, bytes, lineEnds, isLast, memory: ofBatches.give() });
         waiting.push(async () => {
           const given = await answer;
-          const batch = agreed(given, { lineEnds, isLast }, job, compiler);
-          memory.giveBack(given.text.buffer as ArrayBuffer); // transferred
+          const batch = agreed(given, { lineEnds, isLast }, job, compiler, ofBatches);
+          ofRanges.giveBack(given.text.buffer as ArrayBuffer); // transferred
           portion.note(taken, batch.bytes);
           return batch;
         });
@@ -175,7 +178,7 @@ export function createWorkers(
         const batch = await waiting.shift()?.();
         if (batch === undefined) break;
         yield batch;
-        freeBatch(batch);
+        giveBack(batch, ofBatches);
         if (batch.isUnreadable) return await parts.return().then(() => input.drain());
       }
     }
@@ -183,7 +186,7 @@ export function createWorkers(
     for (const next of waiting) {
       const batch = await next();
       yield batch;
-      freeBatch(batch);
+      giveBack(batch, ofBatches);
       if (batch.isUnreadable) return await input.drain();
     }
     if (failure !== undefined) throw failure.cause;
@@ -226,10 +229,11 @@ function agreed(
   range: Omit<Range, "bytes">,
   { mapper, problems }: Job,
   compiler: RowCompiler,
+  ofBatches: SpareMemory,
 ): Batch {
   const isAgreed = !batch.isUnsure && (batch.seen === undefined || mapper.agrees?.(batch.seen) !== false);
   if (!mayDiffer || isAgreed) return batch;
-  freeBatch(batch);
+  giveBack(batch, ofBatches);
   return compiler.compileRange({ ...range, bytes: asBuffer(text) }, problems.fork());
 }
 
@@ -294,7 +298,8 @@ function handleOf(worker: Worker): WorkerHandle {
       if (broken !== undefined) answer.reject(broken.cause);
       else {
         open.set(task.range, answer);
-        worker.postMessage(task, [task.bytes.buffer as ArrayBuffer]); // its alone
+        const { bytes, memory } = task;
+        worker.postMessage(task, [bytes.buffer as ArrayBuffer, ...(memory === undefined ? [] : [memory])]); // its alone
       }
       return answer.promise;
     },
@@ -311,6 +316,6 @@ function asBuffers({ lines, index, facts, texts }: CandidateBytes): CandidateByt
 }
 
 /** Gives back the memory of a batch, which was its alone. */
-function freeBatch({ bytes: { lines, index, facts, texts } }: Batch): void {
-  for (const each of [lines, index, facts, texts]) free(each);
+function giveBack({ bytes }: Batch, spare: SpareMemory): void {
+  spare.giveBack(bytes.lines.buffer as ArrayBuffer); // as `CandidateWriter` takes it
 }

@@ -5,13 +5,15 @@ import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import { severityIn } from "../../checks/severity.ts";
 import { asBuffer } from "../../disk/buffers.ts";
 import { createMapper } from "../../mapping/create-mapper.ts";
-import type { CandidateBytes } from "../candidates/facts.ts";
+import { SpareMemory } from "../../readers/spare-memory.ts";
 import { createProblemLog } from "../findings/problem-log.ts";
 import { createRowMarks } from "../rejects/mended-rows.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
 import type { Answer, FileTask, Task } from "./parallel.ts";
 
 const files = new Map<number, RowCompiler>();
+/** Of batches that were joined. */
+const spare = new SpareMemory();
 
 function openFile({ file, input, ranged, mapper, severities, now, notesEvents, readAs, mended }: FileTask): void {
   files.clear(); // one after the other
@@ -31,7 +33,7 @@ function openFile({ file, input, ranged, mapper, severities, now, notesEvents, r
       ranged,
       settings: IS_FAST_PATH_ON ? mapper : undefined,
       marks: createRowMarks(mended, "some"),
-      keepsBatches: true,
+      keeps: spare,
     }),
   );
 }
@@ -43,15 +45,12 @@ parentPort?.on("message", (task: Task) => {
   }
   const open = files.get(task.input);
   if (open === undefined) throw new Error("the worker was not told of the file");
-  const { range, bytes, capacity } = task;
+  const { range, bytes, capacity, memory } = task;
+  if (memory !== undefined) spare.giveBack(memory);
   const log = createProblemLog(capacity.cap, capacity.keeps);
   const batch = open.compileRange({ ...task, bytes: asBuffer(bytes) }, log);
   const mayDiffer = batch.isUnsure || (batch.seen?.events?.length ?? 0) > 0;
   const answer: Answer = { range, batch, text: bytes, mayDiffer };
-  parentPort?.postMessage(answer, [...memoryOf(batch.bytes), bytes.buffer as ArrayBuffer]); // as it came
+  // Both have memory of their own.
+  parentPort?.postMessage(answer, [batch.bytes.lines.buffer as ArrayBuffer, bytes.buffer as ArrayBuffer]);
 });
-
-function memoryOf({ lines, index, facts, texts }: CandidateBytes): ArrayBuffer[] {
-  // Each was taken from its buffer into memory of its own.
-  return [lines, index, facts, texts].map(({ buffer }) => buffer as ArrayBuffer);
-}

@@ -11,7 +11,7 @@ import { createRowDigester } from "../../../../src/mapping/row-digest.ts";
 import type { SourceAction, SourceConfig } from "../../../../src/mapping/source.ts";
 import { openInput, rangeParser } from "../../../../src/readers/input.ts";
 import { resolveInputs } from "../../../../src/readers/inputs.ts";
-import { RangeMemory } from "../../../../src/readers/ranges.ts";
+import { SpareMemory } from "../../../../src/readers/spare-memory.ts";
 import { openFolder, planned } from "../../../support/planned.ts";
 import { codePoint } from "../../../support/texts.ts";
 
@@ -35,7 +35,7 @@ async function rowsInRanges(path: string, rangeBytes: number): Promise<readonly 
   const how = input.ranged;
   const rows: Row[] = [];
   let hasStopped = false;
-  const memory = new RangeMemory();
+  const memory = new SpareMemory();
   for await (const part of input.parts(() => rangeBytes, memory)) {
     if (part.kind === "rows") rows.push(...part.rows);
     else {

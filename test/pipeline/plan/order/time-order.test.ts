@@ -107,7 +107,7 @@ describe("a shuffled file", () => {
       fc.asyncProperty(shuffled, async ([history, shuffle]) => {
         await removeCandidates(folder);
         using order = createTimeOrder(folder);
-        const writer = createCandidateWriter(false);
+        const writer = createCandidateWriter();
         for (const [at, action] of shuffle.entries())
           writer.add(action, { input: 0, line: at + 1, row: at + 1, nth: 0 }, undefined);
         for (const [at, candidate] of toWhole(writer.take()).entries())

@@ -9,6 +9,7 @@ import { createRowCompiler } from "../../../../src/plan/compile/compile-rows.ts"
 import { createProblemLog } from "../../../../src/plan/findings/problem-log.ts";
 import { createRowMarks } from "../../../../src/plan/rejects/mended-rows.ts";
 import type { RangeFormat } from "../../../../src/readers/input.ts";
+import { SpareMemory } from "../../../../src/readers/spare-memory.ts";
 
 /** In Unix seconds. */
 const NOW = 1_800_000_000;
@@ -39,7 +40,7 @@ export function compileBothWays({ text, made, ranged, notesEvents = false, sever
       ranged,
       settings: isFast ? made : undefined,
       marks: createRowMarks(new Set(), "some"),
-      keepsBatches: true,
+      keeps: new SpareMemory(),
     });
     return { compiler, map };
   };
