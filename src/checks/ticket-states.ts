@@ -32,6 +32,7 @@ const STATUS_MASK = 0b111;
 const HELD = 0b1000;
 const SOLD_HERE = 0b10000;
 const SOURCE_SHIFT = 5;
+const SOLD = TICKET_STATUSES.indexOf("sold");
 
 /** Records stand in pages, so that growing never copies them and at most one page is not yet used. */
 const PAGE_BITS = 15;
@@ -59,6 +60,8 @@ export class TicketStates {
   readonly #pages: Uint32Array[] = [];
   readonly #sources: string[] = [];
   readonly #sourceNumbers = new Map<string, number>();
+  /** Mostly the next one is the same. */
+  #lastSource: { readonly source: string | undefined; readonly number: number } = { source: undefined, number: -1 };
   readonly #hash = new Uint32Array(4);
   readonly #seed = randomBytes(4).readInt32LE();
   #slots = new Uint32Array(FIRST_SLOTS);
@@ -76,10 +79,11 @@ export class TicketStates {
     const found = this.#seekHash();
     if (found >= 0) return false;
     const ticket = this.#addAt(-found - 1);
-    this.setStatus(ticket, "sold");
-    this.setSoldHere(ticket);
-    this.setPlace(ticket, sale);
-    this.setEvent(ticket, event);
+    const page = this.#page(ticket);
+    const at = (ticket & PAGE_MASK) * WORDS;
+    page[at + EVENT] = event + 1;
+    page[at + LINE] = sale.line;
+    page[at + FLAGS] = SOLD | SOLD_HERE | (this.#numberOf(sale.source) << SOURCE_SHIFT);
     if (sale.userFrom !== -1) {
       hash128Ascii(sale.bytes, sale.userFrom, sale.userTo, SEEDS.holder ^ this.#seed, this.#hash);
       this.#writeHolder(ticket);
@@ -165,14 +169,19 @@ export class TicketStates {
   }
 
   setPlace(ticket: number, { source, line }: SourceLine): void {
-    let number = this.#sourceNumbers.get(source);
-    if (number === undefined) {
-      number = this.#sources.push(source) - 1;
-      this.#sourceNumbers.set(source, number);
-    }
+    const number = this.#numberOf(source);
     const marks = (1 << SOURCE_SHIFT) - 1;
     this.#write(ticket, FLAGS, (this.#read(ticket, FLAGS) & marks) | (number << SOURCE_SHIFT));
     this.#write(ticket, LINE, line);
+  }
+
+  #numberOf(source: string): number {
+    const last = this.#lastSource;
+    if (last.source === source) return last.number;
+    const number = this.#sourceNumbers.get(source) ?? this.#sources.push(source) - 1;
+    this.#sourceNumbers.set(source, number);
+    this.#lastSource = { source, number };
+    return number;
   }
 
   #page(ticket: number): Uint32Array {

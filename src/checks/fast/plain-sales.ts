@@ -79,7 +79,10 @@ export class PlainSales {
     let hash = 0;
     for (let at = from; at < to; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0; // within its length
     const alike = this.#byHash.get(hash);
-    if (alike !== undefined) for (const { id, event } of alike) if (isSame(bytes, from, to, id)) return event;
+    for (let number = 0; alike !== undefined && number < alike.length; number += 1) {
+      const known = alike[number] as KnownEvent; // within its length
+      if (isSame(bytes, from, to, known.id)) return known.event;
+    }
     const eventId = bytes.toString("latin1", from, to);
     const event = this.#events.find(eventId);
     if (event === undefined || this.#zeros.isHeld(eventId)) return undefined;

@@ -155,13 +155,13 @@ export class OnePass {
           this.#together = [];
         }
       }
-      const place = { number, textAt, start };
       const mayBePlain =
         IS_FAST_PATH_ON &&
         this.#together.length === 0 &&
         !this.#isBesideBlocked(block.first + number) &&
         isSurelyAlone(block, number);
-      if (!(mayBePlain && this.#plain.take(block, place))) this.#together.push(candidateAt(block, place));
+      if (!(mayBePlain && this.#plain.take(block, number, textAt, start)))
+        this.#together.push(candidateAt(block, { number, textAt, start }));
       textAt += textBytesAt(block.facts, number * FACTS_BYTES);
       start += lineBytesAt(block.facts, number * FACTS_BYTES);
     }
@@ -334,7 +334,7 @@ export class OnePass {
     }
     if (fate === "new" || fate === "held") {
       this.#fates.bring(candidate);
-      this.#tally.keep(candidate);
+      this.#tally.keep(candidate.start, candidate.length, candidate.seq, candidate.action, candidate.input);
       return;
     }
     this.#tally.leave(candidate, fate, verdicts.of(candidate));

@@ -3,7 +3,7 @@
 import { type ActionName, actionsThat } from "../../actions/actions.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { PlainSale } from "../../checks/fast/plain-sales.ts";
-import type { BlockPlace, CandidateBlock } from "../candidates/candidates.ts";
+import type { CandidateBlock } from "../candidates/candidates.ts";
 import { FACT_FIELDS, FACTS_BYTES, findAsciiTexts, lineBytesAt } from "../candidates/facts.ts";
 import { inputAt, lineAt, plainActionAt, RECORD_BYTES, rowAt } from "../files/index-file.ts";
 import type { Bits } from "./bits.ts";
@@ -25,13 +25,19 @@ export class PlainCandidates {
   readonly #options: PlainCandidatesOptions;
   readonly #from = new Int32Array(FACT_FIELDS.length);
   readonly #to = new Int32Array(FACT_FIELDS.length);
+  /** Each sale in turn: an object for each of a million would have to be collected. */
+  readonly #sale: { -readonly [Key in keyof PlainSale]: PlainSale[Key] };
 
   constructor(options: PlainCandidatesOptions) {
     this.#options = options;
+    this.#sale = {
+      ...{ action: "soldTicket", source: "", line: 0, bytes: Buffer.alloc(0) },
+      ...{ eventFrom: -1, eventTo: 0, ticketFrom: -1, ticketTo: 0, userFrom: -1, userTo: 0, priceFrom: -1, priceTo: 0 },
+    };
   }
 
   /** Decides about a candidate, beside which no other one of its row stands. False where there may be more to say; then nothing has happened. */
-  take(block: CandidateBlock, { number, textAt, start }: BlockPlace): boolean {
+  take(block: CandidateBlock, number: number, textAt: number, start: number): boolean {
     const { compiled, fates, tally, found, countedOn } = this.#options;
     const { records, facts } = block;
     const at = number * RECORD_BYTES;
@@ -47,8 +53,8 @@ export class PlainCandidates {
     if (fate === "sent") tally.leave({ action, input }, fate, fate);
     else {
       const source = compiled.inputs[input]?.name;
-      if (source === undefined || !this.#sell(action, block, { number, textAt, start }, source)) return false;
-      tally.keep({ start, length: lineBytesAt(facts, factsAt), seq, action, input });
+      if (source === undefined || !this.#sell(action, block, number, textAt, source)) return false;
+      tally.keep(start, lineBytesAt(facts, factsAt), seq, action, input);
     }
     countedOn.set(row);
     return true;
@@ -57,25 +63,25 @@ export class PlainCandidates {
   #sell(
     action: ActionName,
     { records, facts, texts }: CandidateBlock,
-    { number, textAt }: BlockPlace,
+    number: number,
+    textAt: number,
     source: string,
   ): boolean {
     const [from, to] = [this.#from, this.#to];
     if (!findAsciiTexts(facts, number * FACTS_BYTES, textAt, from, to)) return false;
-    const sale: PlainSale = {
-      action,
-      source,
-      line: lineAt(records, number * RECORD_BYTES),
-      bytes: texts,
-      eventFrom: from[EVENT] as number, // as many as there are fields, as all below
-      eventTo: to[EVENT] as number,
-      ticketFrom: from[TICKET] as number,
-      ticketTo: to[TICKET] as number,
-      userFrom: from[USER] as number,
-      userTo: to[USER] as number,
-      priceFrom: from[PRICE] as number,
-      priceTo: to[PRICE] as number,
-    };
+    const sale = this.#sale;
+    sale.action = action;
+    sale.source = source;
+    sale.line = lineAt(records, number * RECORD_BYTES);
+    sale.bytes = texts;
+    sale.eventFrom = from[EVENT] as number; // as many as there are fields, as all below
+    sale.eventTo = to[EVENT] as number;
+    sale.ticketFrom = from[TICKET] as number;
+    sale.ticketTo = to[TICKET] as number;
+    sale.userFrom = from[USER] as number;
+    sale.userTo = to[USER] as number;
+    sale.priceFrom = from[PRICE] as number;
+    sale.priceTo = to[PRICE] as number;
     return this.#options.crossChecks.plainSale(sale);
   }
 }

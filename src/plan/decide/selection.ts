@@ -89,6 +89,8 @@ export class SelectionTally {
   readonly #plannedByAction: Record<string, number> = {};
   readonly #kinds: readonly { readonly sent: Set<ActionName>; readonly known: Set<ActionName> }[];
   readonly #changed: { count: number; readonly shown: ChangedAction[] } = { count: 0, shown: [] };
+  /** Mostly the next one is of the same kind. */
+  readonly #lastSent: { action: ActionName | undefined; input: number } = { action: undefined, input: -1 };
   readonly #counts = {
     fresh: 0,
     alreadySent: 0,
@@ -108,16 +110,23 @@ export class SelectionTally {
   }
 
   /** Adds one that is sent. */
-  keep({ start, length, seq, action, input }: Pick<Candidate, "start" | "length" | "seq" | "action" | "input">): void {
+  keep(start: number, length: number, seq: number, action: ActionName, input: number): void {
     this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
     this.#plannedByAction[action] = (this.#plannedByAction[action] ?? 0) + 1;
-    this.#kinds[input]?.sent.add(action);
+    this.#noteSent(action, input);
     const last = this.#kept.at(-1);
     if (last !== undefined && last.end === start) {
       last.end = start + length;
       last.count += 1;
     } else this.#kept.push({ start, end: start + length, first: seq, count: 1 });
     this.#counts.fresh += 1;
+  }
+
+  #noteSent(action: ActionName, input: number): void {
+    if (this.#lastSent.action === action && this.#lastSent.input === input) return;
+    this.#lastSent.action = action;
+    this.#lastSent.input = input;
+    this.#kinds[input]?.sent.add(action);
   }
 
   /** Counts one that is not sent. */
