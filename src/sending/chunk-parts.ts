@@ -8,7 +8,7 @@ import { addChunks, type ChunkRecord, nextChunkNumber, shortestSplit } from "../
 import type { ChunkState } from "../ledger/states.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { type Fate, type ItemFacts, stretchesOf } from "./chunk-outcomes.ts";
-import { outcomesOf, projectUnwritten, type RecordContext } from "./record-answer.ts";
+import { outcomesOf, projectStored, type RecordContext } from "./record-answer.ts";
 
 /**
  * The chunk as stretches of actions in one state each. The first keeps the chunk's number, the others have the next free
@@ -155,5 +155,6 @@ export async function rejectTooLarge(context: RecordContext, chunk: ChunkRecord,
     });
     insertOutcomes(ledger, runNo, rows);
   });
-  await projectUnwritten(context);
+  // Not those of other chunks: their lanes write them when it is their turn.
+  await projectStored(context, chunk.chunk);
 }

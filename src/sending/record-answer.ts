@@ -93,11 +93,14 @@ async function project(
 
 /** Writes the promises of chunks that had outcomes when the process died before their lines were noted. */
 export async function projectUnwritten(context: ProjectContext): Promise<void> {
+  for (const chunk of unprojectedChunks(context.ledger, context.runNo)) await projectStored(context, chunk);
+}
+
+/** Writes the promises of a chunk as the ledger has its outcomes. */
+export async function projectStored(context: ProjectContext, chunk: number): Promise<void> {
   const { ledger, runNo, promises } = context;
-  for (const chunk of unprojectedChunks(ledger, runNo)) {
-    const { label, format, safeCsv } = promises.style;
-    await project(context, chunk, promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv));
-  }
+  const { label, format, safeCsv } = promises.style;
+  await project(context, chunk, promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv));
 }
 
 /** An answer that was stored when the process died, read again. */

@@ -11,6 +11,7 @@ import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { Plan } from "../../../src/plan/files/plan.ts";
 import { openChunkLog } from "../../../src/sending/chunk-log.ts";
 import { decideChunk } from "../../../src/sending/chunk-outcomes.ts";
+import { rejectTooLarge } from "../../../src/sending/chunk-parts.ts";
 import { packChunk } from "../../../src/sending/pack-chunk.ts";
 
 const compressor = openBlockCompressor();
@@ -54,11 +55,16 @@ async function begin() {
     },
     [Symbol.asyncDispose]: async () => undefined,
   };
-  // The names of its inputs are all that is asked of a plan.
-  const plan = { manifest: { inputs: [{ name: "events.csv" }] } } as unknown as Plan;
+  const facts = () => ({
+    actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
+    index: Buffer.alloc(RECORD_BYTES, 1),
+  });
+  // All that is asked of a plan.
+  const plan = { manifest: { inputs: [{ name: "events.csv" }] }, chunk: async () => facts() } as unknown as Plan;
   const told: number[] = [];
+  const context = { ledger, plan, runNo, promises };
   const log = openChunkLog(
-    { ledger, plan, runNo, promises },
+    context,
     0,
     (work) => work(),
     ({ chunk }) => {
@@ -70,14 +76,9 @@ async function begin() {
     const chunk = log.next();
     if (chunk === undefined) throw new Error("nothing is planned");
     expect(log.intend(chunk)).toBe(1);
-    const facts = {
-      chunk,
-      actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
-      index: Buffer.alloc(RECORD_BYTES, 1),
-      inputs: [],
-    };
+    const ofChunk = { chunk, ...facts(), inputs: [] };
     const items = [{ outcome: "accepted", status: "success", actionPromise: `p-${chunk.chunk}` }] as const;
-    const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
+    const decided = decideChunk(ofChunk, items, AT, await packChunk(ofChunk, compressor));
     log.conclude(chunk, { event: "answer", decided, status: 200, at: AT });
   };
   const fill = (): void => {
@@ -89,7 +90,7 @@ async function begin() {
     others = promise;
     return resolve;
   };
-  return { ledger, runNo, log, onDisk, written, told, send, fill, hold };
+  return { ledger, runNo, context, log, onDisk, written, told, send, fill, hold };
 }
 
 it("what became of a chunk is on disk with the next intent, before its promises, and both before it is told", async () => {
@@ -161,6 +162,20 @@ it.each([
   ).toEqual(["half an answer"]);
   await log.record();
   expect(written).toEqual([]);
+});
+
+it("an action that is too large writes its own line only, while those of other chunks wait for their turn", async () => {
+  const { context, log, written, send } = await begin();
+  await send();
+  const tooLarge = log.next();
+  if (tooLarge === undefined) throw new Error("nothing is planned");
+  log.intend(tooLarge);
+  await rejectTooLarge(context, tooLarge, AT);
+  await log.record();
+  expect(written.map(({ lines }) => JSON.parse(lines)).map(({ chunk, status }) => [chunk, status])).toEqual([
+    [2, "too-large"],
+    [1, "success"],
+  ]);
 });
 
 it("promises that can't be written leave the outcomes in the ledger, for the next command to write", async () => {
