@@ -121,16 +121,16 @@ function packUuids(promises: Promises): Buffer | undefined {
   return packed;
 }
 
-/** Four bits of a digit in lower case; 255 for any other character. */
-const NIBBLES = Uint8Array.from({ length: 128 }, (_, code) => {
+const NO_DIGIT = 0x100;
+/** Four bits of a digit in lower case. */
+const NIBBLES = Uint16Array.from({ length: 256 }, (_, code) => {
   const digit = "0123456789abcdef".indexOf(String.fromCharCode(code));
-  return digit === -1 ? 255 : digit;
+  return digit === -1 ? NO_DIGIT : digit;
 });
 const HYPHEN = 0x2d;
 export const UUID_LENGTH = 36;
-const HYPHENS = [8, 13, 18, 23];
-/** Where the digits of a UUID stand. */
-const DIGITS = Array.from({ length: UUID_LENGTH }, (_, at) => at).filter((at) => !HYPHENS.includes(at));
+/** Before which of its bytes a UUID has a hyphen. */
+const BEHIND_HYPHEN = Uint8Array.from({ length: UUID_BYTES }, (_, byte) => ([4, 6, 8, 10].includes(byte) ? 1 : 0));
 
 const text = Buffer.alloc(UUID_LENGTH);
 
@@ -143,14 +143,18 @@ export function packUuid(promise: string, packed: Uint8Array, to: number): boole
 
 /** Packs a UUID that stands in bytes, if it is one in lower case, and not the one of zeros, which would read as none. */
 export function packUuidAt(bytes: Uint8Array, from: number, packed: Uint8Array, to: number): boolean {
-  for (const at of HYPHENS) if (bytes[from + at] !== HYPHEN) return false;
+  let at = from;
   let any = 0;
-  for (let digit = 0; digit < DIGITS.length; digit += 2) {
-    const high = NIBBLES[bytes[from + (DIGITS[digit] ?? 0)] ?? 0] ?? 255;
-    const low = NIBBLES[bytes[from + (DIGITS[digit + 1] ?? 0)] ?? 0] ?? 255;
-    if ((high | low) > 15) return false;
-    any |= high | low;
-    packed[to + digit / 2] = (high << 4) | low;
+  for (let byte = 0; byte < UUID_BYTES; byte += 1, at += 2) {
+    if (BEHIND_HYPHEN[byte] === 1) {
+      if (bytes[at] !== HYPHEN) return false;
+      at += 1;
+    }
+    // What stands behind the end of the bytes is no digit either.
+    const both = ((NIBBLES[bytes[at] ?? 0] as number) << 4) | (NIBBLES[bytes[at + 1] ?? 0] as number);
+    if (both >= NO_DIGIT) return false;
+    any |= both;
+    packed[to + byte] = both;
   }
   return any !== 0;
 }

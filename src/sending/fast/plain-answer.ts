@@ -48,9 +48,15 @@ const ID_FIELDS = Object.keys(ID_PLACES) as readonly IdField[]; // the keys of a
 /** The item of an action of one kind: pieces that are always the same, and what stands between them. */
 interface ItemForm {
   /** One more than the holes. */
-  readonly pieces: readonly Buffer[];
+  readonly pieces: readonly Piece[];
   /** `promise`, or the place of an id. */
   readonly holes: readonly (number | "promise")[];
+}
+
+/** Bytes, and as many of them as fill words as such: they are compared four at a time. */
+interface Piece {
+  readonly bytes: Buffer;
+  readonly words: Int32Array;
 }
 
 interface AnswerForm {
@@ -183,8 +189,12 @@ function itemForm(text: string, actions: ChunkActions, at: number, promise: stri
   }
   holes.sort((one, other) => one.start - other.start);
   const ends = [0, ...holes.map(({ end }) => end)];
-  const pieces = ends.map((end, number) => Buffer.from(text.slice(end, holes[number]?.start), "latin1"));
+  const pieces = ends.map((end, number) => toPiece(Buffer.from(text.slice(end, holes[number]?.start), "latin1")));
   return { pieces, holes: holes.map(({ is }) => is) };
+}
+
+function toPiece(bytes: Buffer): Piece {
+  return { bytes, words: Int32Array.from({ length: bytes.length >> 2 }, (_, at) => bytes.readInt32LE(4 * at)) };
 }
 
 // ---- reading ----
@@ -194,6 +204,7 @@ function readByForm(form: AnswerForm, body: Buffer, actions: ChunkActions): Plai
   const { count } = actions;
   const starts = new Int32Array(count);
   const promises = Buffer.allocUnsafe(count * UUID_BYTES);
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   let at = isAt(body, 0, head) ? head.length : -1;
   let kind = -1;
   let item: ItemForm | undefined;
@@ -203,7 +214,7 @@ function readByForm(form: AnswerForm, body: Buffer, actions: ChunkActions): Plai
     if (next !== kind) item = items.get(next);
     kind = next;
     if (item === undefined || at === -1) return undefined;
-    at = readItem(item, body, at, actions, number, starts, promises);
+    at = readItem(item, body, view, at, actions, number, starts, promises);
   }
   const isWhole = at !== -1 && isAt(body, at, tail) && at + tail.length === body.length;
   return isWhole ? { body, starts, promises } : undefined;
@@ -213,6 +224,7 @@ function readByForm(form: AnswerForm, body: Buffer, actions: ChunkActions): Plai
 function readItem(
   { pieces, holes }: ItemForm,
   body: Buffer,
+  view: DataView,
   from: number,
   { body: sent, places }: ChunkActions,
   number: number,
@@ -222,8 +234,8 @@ function readItem(
   let at = from;
   for (let part = 0; part < pieces.length; part += 1) {
     const piece = pieces[part];
-    if (piece === undefined || !isAt(body, at, piece)) return -1;
-    at += piece.length;
+    if (piece === undefined || !isPieceAt(view, at, piece)) return -1;
+    at += piece.bytes.length;
     const hole = holes[part];
     if (hole === undefined) continue;
     if (hole === "promise") {
@@ -237,4 +249,13 @@ function readItem(
     for (let byte = start; byte < end; byte += 1, at += 1) if (body[at] !== sent[byte]) return -1;
   }
   return at;
+}
+
+function isPieceAt(view: DataView, from: number, { bytes, words }: Piece): boolean {
+  if (from + bytes.length > view.byteLength) return false;
+  let at = from;
+  for (let word = 0; word < words.length; word += 1, at += 4) if (view.getInt32(at, true) !== words[word]) return false;
+  for (let byte = at - from; byte < bytes.length; byte += 1, at += 1)
+    if (view.getUint8(at) !== bytes[byte]) return false;
+  return true;
 }
