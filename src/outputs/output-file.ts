@@ -334,22 +334,24 @@ export class OutputFile implements AsyncDisposable {
     const isTouched = this.#writtenAt !== undefined && now.mtimeNs !== this.#writtenAt;
     if (isTouched && (await changedSegment(this.#ledger, path)) !== undefined) throw new OutputChanged(path);
     const start = this.#length;
+    // The bytes may be given back before it is recorded.
+    const { length } = bytes;
     let written = 0;
     try {
-      while (written < bytes.length) written += (await file.write(bytes, written, bytes.length - written)).bytesWritten;
+      while (written < length) written += (await file.write(bytes, written, length - written)).bytesWritten;
       await file.sync();
     } catch (cause) {
       // Half a line is worse than none; what is in the ledger comes back with the next run.
       if ((await file.stat()).size === start + written) await file.truncate(start).catch(() => undefined);
       throw storageFailure(path, cause);
     }
-    this.#length += bytes.length;
+    this.#length += length;
     const { mtimeNs } = await file.stat({ bigint: true });
     this.#writtenAt = mtimeNs;
     const sha256 = hash("sha256", bytes);
     return {
       record(target) {
-        noteAppended(target, path, { start, length: bytes.length, sha256, mtimeNs: String(mtimeNs) });
+        noteAppended(target, path, { start, length, sha256, mtimeNs: String(mtimeNs) });
       },
     };
   }

@@ -7,7 +7,8 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { type AttemptEnd, endAnswered, endAttempt, keepDoubtedAnswer, markSending } from "../ledger/attempts.ts";
 import { type ChunkRecord, nextPlannedChunk } from "../ledger/runs.ts";
 import { type DecidedChunk, storeDecided } from "./chunk-outcomes.ts";
-import { projectDecided, type RecordContext } from "./record-answer.ts";
+import type { PromiseLog } from "./promise-log.ts";
+import type { RecordContext } from "./record-answer.ts";
 
 export type ChunkLog = ReturnType<typeof openChunkLog>;
 
@@ -28,23 +29,22 @@ interface DecidingAnswer {
 }
 
 /**
- * @param inTurn does one thing after the other, across all lanes.
+ * @param promises of all lanes.
  * @param onRecorded is told of each chunk whose outcomes and promises are on disk.
  */
 export function openChunkLog(
-  context: RecordContext,
+  { ledger, runNo }: Pick<RecordContext, "ledger" | "runNo">,
   lane: number,
-  inTurn: (work: () => Promise<void>) => Promise<void>,
+  promises: PromiseLog,
   onRecorded: (decided: DecidedChunk) => void,
 ) {
-  const { ledger, runNo } = context;
   let unstored: DecidingAnswer | undefined;
   let unwritten: DecidedChunk[] = [];
   let writing: Promise<void> = Promise.resolve();
   /** Carries out a change that stores the answer too. */
   const storing = <T>(change: () => T): T => {
     const answer = unstored;
-    const result = ledger.transaction(() => {
+    const result = promises.commit(() => {
       if (answer !== undefined) {
         storeDecided(ledger, answer.decided);
         endAnswered(ledger, answer.decided.chunk, answer);
@@ -59,9 +59,19 @@ export function openChunkLog(
   const write = async (before: Promise<void>, chunks: readonly DecidedChunk[]): Promise<void> => {
     await before.catch(() => undefined); // told to whom it was recorded for
     for (const decided of chunks) {
-      await inTurn(() => projectDecided(context, decided));
+      await promises.write(decided);
       onRecorded(decided);
     }
+  };
+  /** Stores an answer that no intent has stored, at once: whoever is writing now may take long. */
+  const store = (): void => {
+    if (unstored !== undefined) storing(() => undefined);
+  };
+  const writeAll = async (): Promise<void> => {
+    store();
+    writing = write(writing, unwritten);
+    unwritten = [];
+    await writing;
   };
   return {
     /** The lane's next planned chunk; undefined when nothing of it is left to send. */
@@ -87,24 +97,21 @@ export function openChunkLog(
         return;
       }
       const { doubted } = conclusion;
-      ledger.transaction(() => {
+      promises.commit(() => {
         endAttempt(ledger, chunk, conclusion);
         if (doubted !== undefined && doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
       });
     },
-    /** Stores an answer that no intent has stored, at once: whoever is writing now may take long. */
-    store: (): void => {
-      if (unstored !== undefined) storing(() => undefined);
-    },
+    store,
     /**
      * Stores an answer that no intent has stored, and writes what is not among the promises yet. After this resolves, all of
-     * it is on disk.
+     * it is on disk; the next commit of any lane notes it.
      */
+    write: writeAll,
+    /** The same, and notes it at once. */
     record: async (): Promise<void> => {
-      if (unstored !== undefined) storing(() => undefined);
-      writing = write(writing, unwritten);
-      unwritten = [];
-      await writing;
+      await writeAll();
+      promises.note();
     },
   };
 }

@@ -5,6 +5,7 @@ import { openBlockCompressor } from "../ledger/block-compressor.ts";
 import { chunksOf } from "../ledger/runs.ts";
 import type { ServiceClient } from "./client.ts";
 import { plainAnswers } from "./fast/plain-answer.ts";
+import { openPromiseLog } from "./promise-log.ts";
 import { promisesOfRun } from "./run-promises.ts";
 import { type Common, type LaneEnd, type SendContext, type Stop, sendLane } from "./send.ts";
 
@@ -32,7 +33,7 @@ export async function sendLanes(
     notBefore: 0,
     halt: halt.signal,
     lanes: lanes.length,
-    inTurn: oneAfterTheOther(),
+    promiseLog: openPromiseLog(context),
   };
   const run = async (number: number): Promise<LaneEnd> => {
     try {
@@ -64,15 +65,6 @@ const GRAVEST_FIRST: readonly Stop["kind"][] = [
   "stopped",
   "finished",
 ];
-
-function oneAfterTheOther(): Common["inTurn"] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const done = last.then(work);
-    last = done.catch(() => undefined);
-    return done;
-  };
-}
 
 function diskFull(context: SendContext): Failure {
   const doubts = describeDoubts(context);

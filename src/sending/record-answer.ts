@@ -16,14 +16,7 @@ import { sentActions } from "../plan/files/chunk-actions.ts";
 import type { IndexRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { type ItemOutcome, readExchange } from "./answer.ts";
-import {
-  type ChunkFacts,
-  type DecidedChunk,
-  decideChunk,
-  type ItemFacts,
-  storeDecided,
-  toOutcomes,
-} from "./chunk-outcomes.ts";
+import { type ChunkFacts, decideChunk, type ItemFacts, storeDecided, toOutcomes } from "./chunk-outcomes.ts";
 import { packChunk } from "./pack-chunk.ts";
 import { promisesOfRun } from "./run-promises.ts";
 
@@ -66,28 +59,28 @@ export async function outcomesOf(
   return toOutcomes(await chunkFacts(plan, chunk), itemOf, at);
 }
 
-/**
- * Writes the promises of a chunk that is settled. After it resolves every line is on disk. If the process dies in between, the
- * ledger knows that the lines are missing (`projectUnwritten`).
- */
-export async function projectDecided(context: ProjectContext, { chunk, lines, release }: DecidedChunk): Promise<void> {
-  await project(context, chunk.chunk, lines(context.promises.style));
-  release();
-}
-
 type ProjectContext = Omit<RecordContext, "plan">;
 
-async function project(
+/**
+ * Writes lines of a chunk to the promises. After it resolves they are on disk; what it returns is part of the transaction that
+ * notes it.
+ */
+export async function appendLines(
   { ledger, promises, runNo }: ProjectContext,
   chunk: number,
   lines: string | Uint8Array,
-): Promise<void> {
+): Promise<() => void> {
   const record = await promises.write(lines);
   crashPoint("projected");
-  ledger.transaction(() => {
+  return () => {
     record(ledger);
     changeChunk(ledger, "project", { runNo, chunk });
-  });
+  };
+}
+
+async function project(context: ProjectContext, chunk: number, lines: string | Uint8Array): Promise<void> {
+  const note = await appendLines(context, chunk, lines);
+  context.ledger.transaction(note);
   crashPoint("recorded");
 }
 
@@ -151,7 +144,8 @@ export async function recover(context: RecordContext): Promise<void> {
       storeDecided(ledger, decided);
       changeChunk(ledger, "record", chunk);
     });
-    await projectDecided(context, decided);
+    await project(context, chunk.chunk, decided.lines(context.promises.style));
+    decided.release();
   }
   const at = new Date().toISOString();
   for (const chunk of chunksOf(ledger, runNo, "sending")) {

@@ -17,6 +17,7 @@ import type { ServiceClient } from "./client.ts";
 import type { PlainAnswer, PlainAnswers } from "./fast/plain-answer.ts";
 import { type PackedPart, packChunk } from "./pack-chunk.ts";
 import { pause } from "./pause.ts";
+import type { PromiseLog } from "./promise-log.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { chunkFacts, type RecordContext } from "./record-answer.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
@@ -106,8 +107,7 @@ export interface Common {
   readonly halt: AbortSignal;
   /** How many there are. */
   readonly lanes: number;
-  /** Does one thing after the other: no two chunks become outcomes, or are written to the promises, at a time. */
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly promiseLog: PromiseLog;
 }
 
 export interface Lane {
@@ -141,7 +141,7 @@ interface Sender {
  */
 export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
   const { common, number } = lane;
-  const log = openChunkLog(context, number, common.inTurn, ({ chunk, tallies }) =>
+  const log = openChunkLog(context, number, common.promiseLog, ({ chunk, tallies }) =>
     context.progress.decided(chunk, countTallies(tallies)),
   );
   const wake = AbortSignal.any([context.stop, common.halt]);
@@ -246,7 +246,7 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
 function record(log: ChunkLog): Recording {
   const recording: Recording = {
     isUnderWay: true,
-    failed: log.record().then(
+    failed: log.write().then(
       () => undefined,
       (cause: unknown) => ({ cause }),
     ),
@@ -348,7 +348,7 @@ async function noteUndecided(
   reading: Undecided,
 ): Promise<void> {
   if (reading.kind === "too large" && chunk.count === 1) {
-    await common.inTurn(() => rejectTooLarge(context, chunk, at));
+    await common.promiseLog.inTurn(() => rejectTooLarge(context, chunk, at));
     common.rejected += 1;
     context.progress.decided(chunk, { accepted: 0, rejected: 1 });
     return;

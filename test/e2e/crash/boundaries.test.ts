@@ -39,7 +39,8 @@ const BOUNDARIES: readonly Boundary[] = [
   { point: "answered", at: (time) => row(time - 1, "sending"), next: () => 6 },
   { point: "settled", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "projected", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
-  { point: "recorded", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
+  // What was written is noted with the intent after the next.
+  { point: "recorded", at: (time) => whileNextFlies(time + 1), next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "rejects written", at: () => row(CHUNKS), next: () => 0 },
   { point: "merged", at: () => row(CHUNKS), next: () => 0 },
   { point: "ended", at: () => row(CHUNKS), next: () => 0 },

@@ -13,6 +13,7 @@ import { openChunkLog } from "../../../src/sending/chunk-log.ts";
 import { decideChunk } from "../../../src/sending/chunk-outcomes.ts";
 import { rejectTooLarge } from "../../../src/sending/chunk-parts.ts";
 import { packChunk } from "../../../src/sending/pack-chunk.ts";
+import { openPromiseLog } from "../../../src/sending/promise-log.ts";
 
 const compressor = openBlockCompressor();
 afterAll(() => compressor[Symbol.dispose]());
@@ -63,14 +64,9 @@ async function begin() {
   const plan = { manifest: { inputs: [{ name: "events.csv" }] }, chunk: async () => facts() } as unknown as Plan;
   const told: number[] = [];
   const context = { ledger, plan, runNo, promises };
-  const log = openChunkLog(
-    context,
-    0,
-    (work) => work(),
-    ({ chunk }) => {
-      told.push(chunk.chunk);
-    },
-  );
+  const log = openChunkLog(context, 0, openPromiseLog(context), ({ chunk }) => {
+    told.push(chunk.chunk);
+  });
   /** Sends the lane's next chunk; the service accepts it. */
   const send = async (): Promise<void> => {
     const chunk = log.next();
@@ -106,6 +102,28 @@ it("what became of a chunk is on disk with the next intent, before its promises,
     ["settled, projected", "settled", "planned"],
   ]);
   expect(told).toEqual([1, 2]);
+});
+
+it("what was written is noted with the next intent, and before anything else is written", async () => {
+  const { log, onDisk, written, send } = await begin();
+  await send();
+  log.store();
+  await log.write();
+  expect(onDisk()).toEqual(["settled", "planned", "planned"]);
+  await send();
+  expect(onDisk()).toEqual(["settled, projected", "sending", "planned"]);
+  log.store();
+  await log.write();
+  await send();
+  log.store();
+  await log.write();
+  expect(written.map(({ found }) => found)).toEqual([
+    ["settled", "planned", "planned"],
+    ["settled, projected", "settled", "planned"],
+    ["settled, projected", "settled, projected", "settled"],
+  ]);
+  await log.record();
+  expect(onDisk()).toEqual(["settled, projected", "settled, projected", "settled, projected"]);
 });
 
 it("what is the last of a lane is stored before it is recorded", async () => {

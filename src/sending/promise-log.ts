@@ -1,0 +1,60 @@
+/** The promises as the lanes of a run write them: chunk after chunk, each of them noted in the ledger with what is committed next. */
+
+import { crashPoint } from "../disk/crash-points.ts";
+import type { DecidedChunk } from "./chunk-outcomes.ts";
+import { appendLines, type RecordContext } from "./record-answer.ts";
+
+export interface PromiseLog {
+  /**
+   * Does one thing after the other, across all lanes: no two chunks become outcomes, or are written to the promises, at a
+   * time. All that was written is noted before.
+   */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Writes the promises of a chunk that is settled, in turn. After it resolves every line is on disk. If the process dies
+   * before that is noted, the ledger knows that the lines are missing (`projectUnwritten`).
+   */
+  write(decided: DecidedChunk): Promise<void>;
+  /** Commits a change of the ledger, and with it what was written. */
+  commit<T>(change: () => T): T;
+  /** Notes what was written, unless a commit has done that. */
+  note(): void;
+}
+
+export function openPromiseLog(context: Omit<RecordContext, "plan">): PromiseLog {
+  const { ledger, promises } = context;
+  let last: Promise<unknown> = Promise.resolve();
+  /** Part of a transaction. Never of more than one append: a torn file is told by the lines of one. */
+  let unnoted: (() => void) | undefined;
+  const commit = <T>(change: () => T): T => {
+    const written = unnoted;
+    const result = ledger.transaction(() => {
+      written?.();
+      return change();
+    });
+    unnoted = undefined;
+    if (written !== undefined) crashPoint("recorded");
+    return result;
+  };
+  const note = (): void => {
+    if (unnoted !== undefined) commit(() => undefined);
+  };
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(() => {
+      note();
+      return work();
+    });
+    last = done.catch(() => undefined);
+    return done;
+  };
+  return {
+    inTurn,
+    write: (decided) =>
+      inTurn(async () => {
+        unnoted = await appendLines(context, decided.chunk.chunk, decided.lines(promises.style));
+        decided.release();
+      }),
+    commit,
+    note,
+  };
+}
