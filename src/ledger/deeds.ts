@@ -2,6 +2,7 @@
 
 import { actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
+import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { outcomeAt, sentAt } from "./outcomes.ts";
@@ -64,11 +65,15 @@ export function hasRepeats(ledger: Ledger, identity: Buffer): boolean {
   return Number(ledger.get(sql, identity)?.repeats) === 1;
 }
 
-/** A deed with its content, as the plan's index holds them. */
-export interface IndexedDeed {
-  readonly identity: Buffer;
-  readonly content: Buffer;
+/** Deeds that are asked for together. */
+export interface AskedDeeds {
+  /** Identity and content of each. */
+  readonly digests: Uint32Array;
+  /** Which of them are asked for, best in key order. */
+  readonly places: Uint32Array;
 }
+
+const DEED_WORDS = DEED_BYTES / 4;
 
 /** Deeds per statement: a call costs as much as a lookup. */
 const ASKED = 64;
@@ -87,14 +92,24 @@ function askedTogether(sql: string): AskedTogether {
 
 function askTogether(
   ledger: Ledger,
-  deeds: readonly IndexedDeed[],
+  { digests, places }: AskedDeeds,
   { many, one }: AskedTogether,
-  take: (at: number, row: SqlRow) => void,
+  take: (place: number, row: SqlRow) => void,
 ): void {
-  for (let from = 0; from < deeds.length; ) {
-    const asked = deeds.length - from < ASKED ? 1 : ASKED;
-    const values = deeds.slice(from, from + asked).flatMap(({ identity, content }) => [identity, content]);
-    for (const row of ledger.all(asked === 1 ? one : many, ...values)) take(from + Number(row.at), row);
+  // What the statement's values look at.
+  const words = new Uint32Array(ASKED * DEED_WORDS);
+  const values = Array.from({ length: ASKED }, (_, at) => [
+    new Uint8Array(words.buffer, at * DEED_BYTES, IDENTITY_BYTES),
+    new Uint8Array(words.buffer, at * DEED_BYTES + IDENTITY_BYTES, CONTENT_BYTES),
+  ]).flat();
+  for (let from = 0; from < places.length; ) {
+    const asked = places.length - from < ASKED ? 1 : ASKED;
+    for (let at = 0; at < asked; at += 1) {
+      const deed = (places[from + at] ?? 0) * DEED_WORDS;
+      for (let word = 0; word < DEED_WORDS; word += 1) words[at * DEED_WORDS + word] = digests[deed + word] ?? 0;
+    }
+    const rows = asked === 1 ? ledger.all(one, ...values.slice(0, 2)) : ledger.all(many, ...values);
+    for (const row of rows) take(places[from + Number(row.at)] ?? 0, row);
     from += asked;
   }
 }
@@ -102,13 +117,12 @@ function askTogether(
 const SAME_DEED = "SELECT 1 FROM deeds WHERE identity = column1 AND content = column2 AND taken = 1";
 const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) WHERE NOT EXISTS (${SAME_DEED})`);
 
-/** Which of the deeds the service has accepted with just this content: 1 for each that it has. */
-export function areAccepted(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint8Array {
-  const accepted = new Uint8Array(deeds.length).fill(1);
-  askTogether(ledger, deeds, NOT_ACCEPTED, (at) => {
-    accepted[at] = 0;
+/** Which of the deeds the service has accepted with just this content: `how` is 1 at the place of each that it has, else 0. */
+export function tellAccepted(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {
+  for (const place of asked.places) how[place] = 1;
+  askTogether(ledger, asked, NOT_ACCEPTED, (place) => {
+    how[place] = 0;
   });
-  return accepted;
 }
 
 /** 1 for one that is accepted, 2 more for one whose identity has several accepted ones; nothing for one accepted alone. */
@@ -118,12 +132,11 @@ const HOW_ACCEPTED = askedTogether(`SELECT column3 AS at, how FROM (
   ) AS how FROM (VALUES)) WHERE how <> 1`);
 
 /** The same, and 3 for each that has others of its identity beside it. */
-export function areAcceptedBesideOthers(ledger: Ledger, deeds: readonly IndexedDeed[]): Uint8Array {
-  const accepted = new Uint8Array(deeds.length).fill(1);
-  askTogether(ledger, deeds, HOW_ACCEPTED, (at, { how }) => {
-    accepted[at] = Number(how) === 3 ? 3 : 0;
+export function tellAcceptedBesideOthers(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {
+  for (const place of asked.places) how[place] = 1;
+  askTogether(ledger, asked, HOW_ACCEPTED, (place, row) => {
+    how[place] = Number(row.how) === 3 ? 3 : 0;
   });
-  return accepted;
 }
 
 /** Whether this ledger has any deed at all; if not, nothing need be looked up. */

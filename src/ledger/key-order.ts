@@ -1,7 +1,7 @@
 /** The order in which deeds are written and asked: that of the table's pages. */
 
-/** So many pages have neighbours of their own even in a table of fifty million. */
-const BITS = 20;
+/** The most that are looked at: among so many, neighbours stand on one page even in a table of fifty million. */
+const MOST_BITS = 20;
 
 /**
  * Places of keys in the order of their first bits, which is as good for the pages of a table as the order of all bits, where
@@ -10,13 +10,14 @@ const BITS = 20;
  * @param keys the first 32 bits of each.
  */
 export function inKeyOrder(keys: Uint32Array): Uint32Array {
-  const shift = 32 - BITS;
-  const ends = new Uint32Array(2 ** BITS);
+  const bits = Math.min(MOST_BITS, 34 - Math.clz32(keys.length));
+  const shift = 32 - bits;
+  const ends = new Uint32Array(2 ** bits);
   for (let at = 0; at < keys.length; at += 1) count(ends, (keys[at] ?? 0) >>> shift, 1);
   let before = 0;
-  for (let bits = 0; bits < ends.length; bits += 1) {
-    const here = ends[bits] ?? 0;
-    ends[bits] = before;
+  for (let first = 0; first < ends.length; first += 1) {
+    const here = ends[first] ?? 0;
+    ends[first] = before;
     before += here;
   }
   const places = new Uint32Array(keys.length);

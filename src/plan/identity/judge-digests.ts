@@ -5,21 +5,15 @@
 
 import { open } from "node:fs/promises";
 import { type ActionName, actionSpec, type IdentityRule, registers } from "../../actions/actions.ts";
-import {
-  acceptedDeeds,
-  areAccepted,
-  areAcceptedBesideOthers,
-  hasRepeats,
-  type IndexedDeed,
-} from "../../ledger/deeds.ts";
+import { acceptedDeeds, hasRepeats } from "../../ledger/deeds.ts";
 import { keySources } from "../../ledger/keyed-deeds.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
 import { candidateFiles } from "../candidates/candidates.ts";
 import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import type { DeedsBeside } from "./accepted-under-other-keys.ts";
 import type { BlockedHistories } from "./blocked-deeds.ts";
 import { comesWithRows, type MatchOptions } from "./deed-group.ts";
 import { lastCounts, replaces } from "./history-of-candidate.ts";
+import { readAndAsk } from "./how-accepted.ts";
 import { createProbableSet } from "./probable-set.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 
@@ -33,20 +27,11 @@ export async function judgeByDigests(
   const { directory, candidates, ledger } = options;
   const judge = new DigestJudge(options, blockedRows, beside, found);
   await using index = await open(candidateFiles(directory).index, "r");
-  const block = Buffer.allocUnsafe(RECORD_BYTES * 8192);
-  for (let seq = 0; seq < candidates; ) {
-    const { bytesRead } = await index.read(block, 0, block.length, seq * RECORD_BYTES);
-    if (bytesRead === 0) throw new Error("the candidates' index is shorter than it should be");
-    const records = block.subarray(0, bytesRead);
-    const origins = Array.from({ length: bytesRead / RECORD_BYTES }, (_, number) =>
-      readOrigin(records, number * RECORD_BYTES),
-    );
-    const accepted = ledger === undefined ? undefined : howAccepted(ledger, records, origins);
-    for (const [number, origin] of origins.entries()) {
-      judge.take(seq, origin, records, number * RECORD_BYTES, accepted?.[number]);
-      seq += 1;
+  for await (const { first, records, count, how } of readAndAsk(ledger, index, candidates))
+    for (let number = 0; number < count; number += 1) {
+      const at = number * RECORD_BYTES;
+      judge.take(first + number, readOrigin(records, at), records, at, how?.[number]);
     }
-  }
   return judge.doubtful.union(judge.lacking());
 }
 
@@ -60,32 +45,6 @@ export function repeatsMatter(
 ): boolean {
   return keyed || !registers(action) || options.isSentOnce(action) || comesWithRows({ action, input }, options);
 }
-
-/** Of each: 1 where it was accepted, 3 where it was, with others of a history without times. */
-function howAccepted(ledger: Ledger, records: Buffer, origins: readonly RecordOrigin[]): Uint8Array {
-  const how = new Uint8Array(origins.length);
-  const ask = (numbers: readonly number[], areThey: typeof areAccepted): void => {
-    const deeds = numbers.map((number) => deedAt(records, number * RECORD_BYTES));
-    for (const [at, is] of areThey(ledger, deeds).entries()) how[numbers[at] ?? 0] = is;
-  };
-  const { alone = [], beside = [] } = Object.groupBy(origins.keys(), (number) =>
-    mayStandBesideOthers(origins[number]) ? "beside" : "alone",
-  );
-  ask(alone, areAccepted);
-  ask(beside, areAcceptedBesideOthers);
-  return how;
-}
-
-/** Neither a time nor a key tells it from other deeds of its ticket or event. */
-function mayStandBesideOthers(origin: RecordOrigin | undefined): boolean {
-  if (origin === undefined || origin.keyed || !origin.untimed) return false;
-  return lastCounts(origin.action) || actionSpec(origin.action).identity === "history";
-}
-
-const deedAt = (records: Buffer, at: number): IndexedDeed => ({
-  identity: identityAt(records, at),
-  content: contentAt(records, at),
-});
 
 /** A candidate as its record in the index has it. */
 interface Indexed extends Pick<RecordOrigin, "action" | "keyed" | "further" | "untimed" | "row" | "input"> {
@@ -139,7 +98,7 @@ class DigestJudge {
     return new Set(lacking.map(([identity]) => Buffer.from(identity, "latin1").toString("hex")));
   }
 
-  /** Each candidate once, in their order: those that repeat an earlier one are told from it. `how`: see `howAccepted`. */
+  /** Each candidate once, in their order: those that repeat an earlier one are told from it. `how`: see `ReadRecords`. */
   take(seq: number, origin: RecordOrigin, block: Buffer, at: number, how: number | undefined): void {
     const candidate = this.#read(seq, origin, block, at, how);
     this.#noteKinds(candidate);

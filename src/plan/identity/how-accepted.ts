@@ -1,0 +1,103 @@
+/** What the ledger says of very many candidates, asked in key order: a page of its table is looked at once for all of them. */
+
+import type { FileHandle } from "node:fs/promises";
+import { actionSpec } from "../../actions/actions.ts";
+import { type AskedDeeds, tellAccepted, tellAcceptedBesideOthers } from "../../ledger/deeds.ts";
+import { inKeyOrder } from "../../ledger/key-order.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { marksAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
+import { lastCounts } from "./history-of-candidate.ts";
+
+/** Candidates that are asked for at a time: some 32 MiB. */
+const ASKED_AT_ONCE = 2 ** 20;
+
+/** Records that are read at a time. */
+const READ_AT_ONCE = 8192;
+
+/** Where a record's digests begin, and how long they are, in bytes. */
+const [DIGESTS_FROM, DIGEST_WORDS] = [16, (RECORD_BYTES - 16) / 4];
+
+/** Records of candidates, in their order. */
+export interface ReadRecords {
+  /** Number of the first candidate. */
+  readonly first: number;
+  /** Used again for the next ones. */
+  readonly records: Buffer;
+  readonly count: number;
+  /** Of each: 1 where it was accepted, 3 where it was, with others of a history without times. */
+  readonly how: Uint8Array | undefined;
+}
+
+/** All records of an index, with what the ledger says of them. */
+export async function* readAndAsk(
+  ledger: Ledger | undefined,
+  index: FileHandle,
+  candidates: number,
+): AsyncGenerator<ReadRecords> {
+  for (let from = 0; from < candidates; from += ASKED_AT_ONCE) {
+    const end = Math.min(candidates, from + ASKED_AT_ONCE);
+    const how = ledger === undefined ? undefined : await howAccepted(ledger, index, from, end);
+    for await (const { first, records, count } of readRecords(index, from, end))
+      yield { first, records, count, how: how?.subarray(first - from, first - from + count) };
+  }
+}
+
+async function* readRecords(index: FileHandle, from: number, end: number): AsyncGenerator<Omit<ReadRecords, "how">> {
+  const block = Buffer.allocUnsafe(RECORD_BYTES * Math.min(READ_AT_ONCE, end - from));
+  for (let first = from; first < end; ) {
+    const most = Math.min(block.length, (end - first) * RECORD_BYTES);
+    const { bytesRead } = await index.read(block, 0, most, first * RECORD_BYTES);
+    const count = Math.floor(bytesRead / RECORD_BYTES);
+    if (count === 0) throw new Error("the candidates' index is shorter than it should be");
+    yield { first, records: block.subarray(0, count * RECORD_BYTES), count };
+    first += count;
+  }
+}
+
+async function howAccepted(ledger: Ledger, index: FileHandle, from: number, end: number): Promise<Uint8Array> {
+  const digests = new Uint32Array((end - from) * DIGEST_WORDS);
+  const bytes = Buffer.from(digests.buffer);
+  const [keys, areBeside] = [new Uint32Array(end - from), new Uint8Array(end - from)];
+  const isBeside = besideOthersByMarks();
+  let hasBeside = false;
+  for await (const { first, records, count } of readRecords(index, from, end)) {
+    for (let number = 0; number < count; number += 1) {
+      const [at, place] = [number * RECORD_BYTES, first - from + number];
+      records.copy(bytes, place * DIGEST_WORDS * 4, at + DIGESTS_FROM, at + RECORD_BYTES);
+      keys[place] = records.readUInt32BE(at + DIGESTS_FROM);
+      if (!isBeside(records, at)) continue;
+      areBeside[place] = 1;
+      hasBeside = true;
+    }
+  }
+  return ask(ledger, { digests, places: inKeyOrder(keys) }, hasBeside ? areBeside : undefined);
+}
+
+function ask(ledger: Ledger, { digests, places }: AskedDeeds, areBeside: Uint8Array | undefined): Uint8Array {
+  const how = new Uint8Array(places.length);
+  if (areBeside === undefined) tellAccepted(ledger, { digests, places }, how);
+  else {
+    tellAccepted(ledger, { digests, places: places.filter((place) => areBeside[place] === 0) }, how);
+    tellAcceptedBesideOthers(ledger, { digests, places: places.filter((place) => areBeside[place] === 1) }, how);
+  }
+  return how;
+}
+
+/** Whether a record may stand beside others, which its marks tell: few kinds of marks stand in an index. */
+function besideOthersByMarks(): (records: Buffer, at: number) => boolean {
+  const known = new Map<number, boolean>();
+  return (records, at) => {
+    const marks = marksAt(records, at);
+    let may = known.get(marks);
+    if (may === undefined) {
+      may = mayStandBesideOthers(readOrigin(records, at));
+      known.set(marks, may);
+    }
+    return may;
+  };
+}
+
+/** Neither a time nor a key tells it from other deeds of its ticket or event. */
+function mayStandBesideOthers({ action, keyed, untimed }: RecordOrigin): boolean {
+  return !keyed && untimed && (lastCounts(action) || actionSpec(action).identity === "history");
+}
