@@ -239,7 +239,7 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   const exchange = await flying;
   crashPoint("answered");
   const at = new Date().toISOString();
-  const reading = readPlain(exchange, actions, common) ?? readWhole(exchange, actions, environment, common);
+  const reading = (await readPlain(exchange, actions, common)) ?? readWhole(exchange, actions, environment, common);
   return { facts, exchange, reading, at, packed: await packing, recording };
 }
 
@@ -257,11 +257,18 @@ function record(log: ChunkLog): Recording {
   return recording;
 }
 
-/** An answer like those before it, which the reference need not read. */
-function readPlain(exchange: Exchange, actions: ChunkActions, { plain, promises }: Common): PlainReading | undefined {
+/** An answer like those before it, which the reference need not read. Each step takes a turn: other lanes wait for this thread. */
+async function readPlain(
+  exchange: Exchange,
+  actions: ChunkActions,
+  { plain, promises }: Common,
+): Promise<PlainReading | undefined> {
   if (exchange.kind !== "answer" || !isBelieved(exchange)) return undefined;
   const answer = plain.read(exchange.body, actions);
-  if (answer === undefined || !promises.addNew(answer.promises)) return undefined;
+  if (answer === undefined) return undefined;
+  await turn();
+  if (!promises.addNew(answer.promises)) return undefined;
+  await turn();
   return { kind: "plain", answer };
 }
 

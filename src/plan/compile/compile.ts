@@ -194,6 +194,7 @@ class CompiledInputs {
     const { limit, now, severityOf, rowEvents, rejectedRows, problems } = this.#options;
     const { mapper, settings, readAs, rules } = made;
     const notesEvents = rowEvents !== undefined;
+    const isWhole = limit === Number.POSITIVE_INFINITY && input.storedBytes >= RANGES_FROM_BYTES;
     const compilerOf = (keeps?: SpareMemory): RowCompiler =>
       createRowCompiler({
         file,
@@ -206,7 +207,8 @@ class CompiledInputs {
         rules,
         header: input.header,
         ranged: input.ranged,
-        settings: IS_FAST_PATH_ON ? settings : undefined,
+        // Its memory is large, and not worth it for a few rows.
+        settings: IS_FAST_PATH_ON && isWhole ? settings : undefined,
         marks: this.#marks,
         keeps,
       });
@@ -217,8 +219,7 @@ class CompiledInputs {
         : undefined;
     if (inWorkers !== undefined) return inWorkers;
     const compiler = compilerOf();
-    const isWhole = limit === Number.POSITIVE_INFINITY && input.storedBytes >= RANGES_FROM_BYTES;
-    return isWhole && compiler.hasFastPath ? this.#inRanges(input, compiler) : this.#inThisThread(input, compiler);
+    return compiler.hasFastPath ? this.#inRanges(input, compiler) : this.#inThisThread(input, compiler);
   }
 
   /** A file of some size whose rows have a fast path. */
