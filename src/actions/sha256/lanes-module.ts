@@ -1,47 +1,25 @@
-/** The WebAssembly module of lanes.ts, written here instruction by instruction, so that nothing but this file has to be read. */
+/** The WebAssembly module of lanes.ts. */
 
-type Code = readonly number[];
-
-/** Numbers as WebAssembly has them (LEB128). */
-function unsigned(value: number): Code {
-  const bytes: number[] = [];
-  for (let rest = value; ; ) {
-    const byte = rest & 0x7f;
-    rest >>>= 7;
-    bytes.push(rest === 0 ? byte : byte | 0x80);
-    if (rest === 0) return bytes;
-  }
-}
-
-function signed(value: number): Code {
-  const bytes: number[] = [];
-  for (let rest = value | 0; ; ) {
-    const byte = rest & 0x7f;
-    rest >>= 7;
-    const isLast = (rest === 0 && (byte & 0x40) === 0) || (rest === -1 && (byte & 0x40) !== 0);
-    bytes.push(isLast ? byte : byte | 0x80);
-    if (isLast) return bytes;
-  }
-}
-
-const list = (items: readonly Code[]): Code => [...unsigned(items.length), ...items.flat()];
-const section = (id: number, body: Code): Code => [id, ...unsigned(body.length), ...body];
-const name = (text: string): Code => [...unsigned(text.length), ...Buffer.from(text)];
-
-const I32 = 0x7f;
-const V128 = 0x7b;
-const END = 0x0b;
-const get = (local: number): Code => [0x20, ...unsigned(local)];
-const set = (local: number): Code => [0x21, ...unsigned(local)];
-const tee = (local: number): Code => [0x22, ...unsigned(local)];
-const constant = (value: number): Code => [0x41, ...signed(value)];
-const I32_ADD: Code = [0x6a];
-const I32_SUB: Code = [0x6b];
-const LOOP: Code = [0x03, 0x40];
-const AGAIN_IF: Code = [0x0d, 0];
+import {
+  AGAIN_IF,
+  type Code,
+  constant,
+  END,
+  get,
+  I32_ADD,
+  I32_SUB,
+  LOOP,
+  list,
+  load,
+  moduleOf,
+  set,
+  tee,
+  unsigned,
+  V128,
+  wide,
+} from "../wasm.ts";
 
 /** Instructions of four words at once. */
-const wide = (operation: number): Code => [0xfd, ...unsigned(operation)];
 const ADD = wide(0xae);
 const XOR = wide(0x51);
 const AND = wide(0x4e);
@@ -50,7 +28,6 @@ const SELECT = wide(0x52);
 const SHIFT_LEFT = wide(0xab);
 const SHIFT_RIGHT = wide(0xad);
 const ALL_LANES = wide(0x11);
-const load = (offset: number): Code => [...wide(0x00), 0, ...unsigned(offset)];
 const loadIntoAllLanes = (offset: number): Code => [...wide(0x09), 2, ...unsigned(offset)];
 const store = (offset: number): Code => [...wide(0x0b), 0, ...unsigned(offset)];
 const shuffle = (one: Code, other: Code, bytes: Code): Code => [...one, ...other, ...wide(0x0d), ...bytes];
@@ -187,18 +164,9 @@ function body(): Code {
 }
 
 /** `digest(message, message, message, message, blocks, out)`; its memory begins with the constants of the rounds. */
-export function lanesModule(): Uint8Array<ArrayBuffer> {
+export function lanesModule(): Uint8Array {
   const constants = primes(ROUNDS).map((prime) => fractionOfRoot(prime, 3n));
-  const code = body();
-  return Uint8Array.from([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, list([[0x60, ...list(Array.from({ length: PARAMETERS }, () => [I32])), 0]])),
-    ...section(2, list([[...name("own"), ...name("memory"), 0x02, 0, 1]])),
-    ...section(3, list([[0]])),
-    ...section(7, list([[...name("digest"), 0, 0]])),
-    ...section(10, list([[...unsigned(code.length), ...code]])),
-    ...section(11, list([[0, ...constant(0), END, ...list(constants.flatMap(bytesOf))]])),
-  ]);
+  return moduleOf("digest", PARAMETERS, body(), constants.flatMap(bytesOf).flat());
 }
 
 const bytesOf = (word: number): readonly Code[] => [

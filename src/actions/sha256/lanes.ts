@@ -4,6 +4,7 @@
  */
 
 import { hash } from "node:crypto";
+import { compileModule, instantiate } from "../wasm.ts";
 import { lanesModule } from "./lanes-module.ts";
 
 export const LANES = 4;
@@ -13,7 +14,6 @@ export const GIVEN_BYTES = 16;
 export const FIRST_FREE = 256;
 
 const BLOCK_BYTES = 64;
-const PAGE_BYTES = 64 * 1024;
 
 export interface Lanes {
   readonly bytes: Buffer;
@@ -25,16 +25,6 @@ export interface Lanes {
    */
   digest(at: ArrayLike<number>, blocks: number, out: number): void;
 }
-
-/** What is used of it; the language's own types don't have it. */
-declare const WebAssembly: {
-  readonly Memory: new (size: {
-    readonly initial: number;
-    readonly maximum: number;
-  }) => { readonly buffer: ArrayBuffer };
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
-};
 
 /** Blocks of a message with its padding. */
 export const blocksOf = (length: number): number => ((length + 8) >>> 6) + 1;
@@ -64,16 +54,13 @@ let module: object | undefined;
 
 /** Undefined where this machine or this Node has no such instructions, or they don't give what Node's own gives. */
 export function createLanes(bytes: number): Lanes | undefined {
-  const pages = Math.ceil(bytes / PAGE_BYTES);
   try {
-    module ??= new WebAssembly.Module(lanesModule());
-    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-    const { exports } = new WebAssembly.Instance(module, { own: { memory } });
-    const digest = exports.digest as (...numbers: readonly number[]) => void; // as its module has it
+    module ??= compileModule(lanesModule());
+    const { memory, run } = instantiate(module, "digest", bytes);
     const lanes: Lanes = {
-      bytes: Buffer.from(memory.buffer),
-      view: new DataView(memory.buffer),
-      digest: (at, blocks, out) => digest(at[0] ?? 0, at[1] ?? 0, at[2] ?? 0, at[3] ?? 0, blocks, out),
+      bytes: Buffer.from(memory),
+      view: new DataView(memory),
+      digest: (at, blocks, out) => run(at[0] ?? 0, at[1] ?? 0, at[2] ?? 0, at[3] ?? 0, blocks, out),
     };
     return isAsNode(lanes) ? lanes : undefined;
   } catch {

@@ -4,6 +4,26 @@
  */
 
 import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
+import {
+  AGAIN_IF,
+  type Code,
+  compileModule,
+  constant,
+  END,
+  get,
+  I32,
+  I32_ADD,
+  I32_SUB,
+  instantiate,
+  LOOP,
+  list,
+  load,
+  moduleOf,
+  set,
+  tee,
+  V128,
+  wide,
+} from "../../actions/wasm.ts";
 
 /** Looks at bytes; what it found in them is told until it looks at others. */
 export interface ByteCounts {
@@ -40,21 +60,11 @@ class SingleCounts implements ByteCounts {
   }
 }
 
-/** What is used of it; the language's own types don't have it. */
-declare const WebAssembly: {
-  readonly Memory: new (size: {
-    readonly initial: number;
-    readonly maximum: number;
-  }) => { readonly buffer: ArrayBuffer };
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
-};
-
 const WIDTH = 16;
-const PAGE_BYTES = 64 * 1024;
+const MEMORY_BYTES = 64 * 1024;
 /** Bytes are counted where they were copied to, behind what is found; so few stay in the nearest cache. */
 const FIRST_BYTE = WIDTH;
-const MOST_BYTES = PAGE_BYTES - FIRST_BYTE;
+const MOST_BYTES = MEMORY_BYTES - FIRST_BYTE;
 
 /** No byte of UTF-8. */
 const NO_BYTE = 0xff;
@@ -62,11 +72,8 @@ const NO_BYTE = 0xff;
 /** Undefined where this machine or this Node has no such instructions. */
 function wideCounts(quote: number): ByteCounts | undefined {
   try {
-    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1 });
-    const module = new WebAssembly.Module(countsModule());
-    const { exports } = new WebAssembly.Instance(module, { own: { memory } });
-    const run = exports.count as (blocks: number, quote: number) => void; // as its module has it
-    return new WideCounts(memory.buffer, (blocks) => run(blocks, quote === -1 ? NO_BYTE : quote));
+    const { memory, run } = instantiate(compileModule(countsModule()), "count", MEMORY_BYTES);
+    return new WideCounts(memory, (blocks) => run(blocks, quote === -1 ? NO_BYTE : quote));
   } catch {
     return undefined;
   }
@@ -101,36 +108,16 @@ class WideCounts implements ByteCounts {
   }
 }
 
-type Code = readonly number[];
-
-const I32 = 0x7f;
-const V128 = 0x7b;
-const END = 0x0b;
-const LOOP: Code = [0x03, 0x40];
-const AGAIN_IF: Code = [0x0d, 0];
-const ADD = 0x6a;
-const SUBTRACT = 0x6b;
 const COUNT_BITS = 0x69;
-const get = (local: number): Code => [0x20, local];
-const set = (local: number): Code => [0x21, local];
-const tee = (local: number): Code => [0x22, local];
-/** Below 64. */
-const constant = (value: number): Code => [0x41, value];
-const LOAD: Code = [0xfd, 0x00, 0, 0];
-const IN_ALL_PLACES: Code = [0xfd, 0x0f];
-const IS_EQUAL: Code = [0xfd, 0x23];
-const TO_BITS: Code = [0xfd, 0x64];
-
-/** Everything in it is shorter than 128 bytes, so that each length is a byte. */
-const section = (id: number, body: Code): Code => [id, body.length, ...body];
-const list = (items: readonly Code[]): Code => [items.length, ...items.flat()];
-const name = (text: string): Code => [text.length, ...Buffer.from(text)];
+const IN_ALL_PLACES = wide(0x0f);
+const IS_EQUAL = wide(0x23);
+const TO_BITS = wide(0x64);
 
 const [BLOCKS, QUOTE, AT, QUOTES, LINE_FEEDS, BLOCK, ALL_QUOTES, ALL_LINE_FEEDS] = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 
 /** Adds how many bytes of the block are those of `all`. */
 const addTo = (sum: number, all: number): Code => [
-  ...[...get(sum), ...get(BLOCK), ...get(all), ...IS_EQUAL, ...TO_BITS, COUNT_BITS, ADD],
+  ...[...get(sum), ...get(BLOCK), ...get(all), ...IS_EQUAL, ...TO_BITS, COUNT_BITS, ...I32_ADD],
   ...set(sum),
 ];
 
@@ -147,21 +134,14 @@ function countsModule(): Uint8Array {
     ...[...constant(LF), ...IN_ALL_PLACES, ...set(ALL_LINE_FEEDS)],
     ...[...constant(FIRST_BYTE), ...set(AT)],
     ...LOOP,
-    ...[...get(AT), ...LOAD, ...set(BLOCK)],
+    ...[...get(AT), ...load(0), ...set(BLOCK)],
     ...addTo(QUOTES, ALL_QUOTES),
     ...addTo(LINE_FEEDS, ALL_LINE_FEEDS),
-    ...[...get(AT), ...constant(WIDTH), ADD, ...set(AT)],
-    ...[...get(BLOCKS), ...constant(1), SUBTRACT, ...tee(BLOCKS), ...AGAIN_IF, END],
+    ...[...get(AT), ...constant(WIDTH), ...I32_ADD, ...set(AT)],
+    ...[...get(BLOCKS), ...constant(1), ...I32_SUB, ...tee(BLOCKS), ...AGAIN_IF, END],
     ...storeAt(0, QUOTES),
     ...storeAt(4, LINE_FEEDS),
     END,
   ];
-  return Uint8Array.from([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, list([[0x60, ...list([[I32], [I32]]), 0]])),
-    ...section(2, list([[...name("own"), ...name("memory"), 0x02, 0, 1]])),
-    ...section(3, list([[0]])),
-    ...section(7, list([[...name("count"), 0, 0]])),
-    ...section(10, list([[body.length, ...body]])),
-  ]);
+  return moduleOf("count", 2, body);
 }
