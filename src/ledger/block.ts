@@ -49,28 +49,37 @@ export const COMPRESSION: Readonly<Record<number, number>> = {
 export const compressLines = (lines: Uint8Array): Buffer =>
   zstdCompressSync(lines, { pledgedSrcSize: lines.length, params: COMPRESSION });
 
-/** In memory of its own, of which all is used but a byte: zlib takes as much again where the first is full. */
+/**
+ * In memory of its own, of which all is used but a byte: zlib takes as much again where the first is full.
+ *
+ * @throws where the frame is not whole, of which Node 22 says nothing.
+ */
 export function decompressLines(compressed: Uint8Array): Buffer {
-  const bytes = lengthOfLines(compressed);
-  return zstdDecompressSync(compressed, bytes === undefined ? {} : { chunkSize: Math.max(bytes + 1, LEAST_CHUNK) });
+  const bytes = lengthOfLines(asBuffer(compressed));
+  if (bytes === undefined) return zstdDecompressSync(compressed);
+  const lines = zstdDecompressSync(compressed, {
+    chunkSize: Math.min(Math.max(bytes + 1, LEAST_CHUNK), MOST_AT_ONCE),
+  });
+  if (lines.length !== bytes) throw new Error(`compressed lines of ${bytes} bytes end after ${lines.length}`);
+  return lines;
 }
 
 /** What zlib takes. */
 const LEAST_CHUNK = 64;
 
 /** What a frame says of the length of its content (RFC 8878, 3.1.1.1), where it is as long as lines usually are. */
-function lengthOfLines(frame: Uint8Array): number | undefined {
-  const descriptor = frame[4] ?? 0;
-  if (frame.length < LONGEST_HEADER || (descriptor & DICTIONARY) !== 0) return undefined;
-  const header = asBuffer(frame);
-  const from = (descriptor & NO_WINDOW) === 0 ? 6 : 5;
-  if (descriptor >> 6 === 1) return header.readUInt16LE(from) + 256;
-  return descriptor >> 6 === 2 ? Math.min(header.readUInt32LE(from), MOST_AT_ONCE) : undefined;
+function lengthOfLines(frame: Buffer): number | undefined {
+  const descriptor = frame.readUInt8(4);
+  if ((descriptor & DICTIONARY) !== 0) return undefined;
+  const oneSegment = (descriptor & ONE_SEGMENT) !== 0;
+  const from = oneSegment ? 5 : 6;
+  const form = descriptor >> 6;
+  if (form === 0) return oneSegment ? frame.readUInt8(from) : undefined;
+  if (form === 1) return frame.readUInt16LE(from) + 256;
+  return form === 2 ? frame.readUInt32LE(from) : undefined;
 }
 
-const [DICTIONARY, NO_WINDOW] = [0x03, 0x20];
-/** Without a dictionary, in bytes. */
-const LONGEST_HEADER = 14;
+const [DICTIONARY, ONE_SEGMENT] = [0x03, 0x20];
 /** A length that is not true must not cost all memory. */
 const MOST_AT_ONCE = 2 ** 26;
 
