@@ -64,10 +64,7 @@ export function moduleOf(called: string, parameters: number, body: Code, data: C
 
 /** What is used of it; the language's own types don't have it. */
 declare const WebAssembly: {
-  readonly Memory: new (size: {
-    readonly initial: number;
-    readonly maximum: number;
-  }) => { readonly buffer: ArrayBuffer };
+  readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => WideMemory;
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
 };
@@ -77,14 +74,23 @@ const PAGE_BYTES = 64 * 1024;
 /** Throws where this machine or this Node has no such instructions. */
 export const compileModule = (module: Uint8Array): object => new WebAssembly.Module(module);
 
-/** @param size of the memory, in bytes at least. */
+/** Memory of modules, whose size stays as it is. */
+export interface WideMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+/** @param size in bytes, at least. */
+export function createWideMemory(size: number): WideMemory {
+  const pages = Math.ceil(size / PAGE_BYTES);
+  return new WebAssembly.Memory({ initial: pages, maximum: pages });
+}
+
+/** The module's function. */
 export function instantiate(
   module: object,
   called: string,
-  size: number,
-): { readonly memory: ArrayBuffer; readonly run: (...numbers: readonly number[]) => void } {
-  const pages = Math.ceil(size / PAGE_BYTES);
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+  memory: WideMemory,
+): (...numbers: readonly number[]) => void {
   const { exports } = new WebAssembly.Instance(module, { own: { memory } });
-  return { memory: memory.buffer, run: exports[called] as (...numbers: readonly number[]) => void }; // as `moduleOf` has it
+  return exports[called] as (...numbers: readonly number[]) => void; // as `moduleOf` has it
 }

@@ -4,7 +4,7 @@
  */
 
 import { hash } from "node:crypto";
-import { compileModule, instantiate } from "../wasm.ts";
+import { compileModule, createWideMemory, instantiate, type WideMemory } from "../wasm.ts";
 import { lanesModule } from "./lanes-module.ts";
 
 export const LANES = 4;
@@ -16,6 +16,7 @@ export const FIRST_FREE = 256;
 const BLOCK_BYTES = 64;
 
 export interface Lanes {
+  readonly memory: WideMemory;
   readonly bytes: Buffer;
   /** Of the same memory. */
   readonly view: DataView;
@@ -56,10 +57,12 @@ let module: object | undefined;
 export function createLanes(bytes: number): Lanes | undefined {
   try {
     module ??= compileModule(lanesModule());
-    const { memory, run } = instantiate(module, "digest", bytes);
+    const memory = createWideMemory(bytes);
+    const run = instantiate(module, "digest", memory);
     const lanes: Lanes = {
-      bytes: Buffer.from(memory),
-      view: new DataView(memory),
+      memory,
+      bytes: Buffer.from(memory.buffer),
+      view: new DataView(memory.buffer),
       digest: (at, blocks, out) => run(at[0] ?? 0, at[1] ?? 0, at[2] ?? 0, at[3] ?? 0, blocks, out),
     };
     return isAsNode(lanes) ? lanes : undefined;

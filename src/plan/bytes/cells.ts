@@ -2,6 +2,7 @@
 
 import { MAX_ROW_BYTES } from "../../readers/row-parser.ts";
 import type { RowMemory } from "../candidates/row-memory.ts";
+import { createWideCells } from "./wide-cells.ts";
 
 /** What stands in a cell; the first four are what is beside printed ASCII. */
 export const BEYOND_ASCII = 1;
@@ -68,7 +69,7 @@ export interface Cells {
 
 /** @param quote -1 where the file has none. */
 export function createCells(memory: RowMemory, columns: number, delimiter: number, quote: number): Cells {
-  return new ScannedCells(memory, columns, delimiter, quote);
+  return createWideCells(memory, columns, delimiter, quote) ?? new ScannedCells(memory, columns, delimiter, quote);
 }
 
 class ScannedCells implements Cells {

@@ -9,6 +9,7 @@ import {
   type Code,
   compileModule,
   constant,
+  createWideMemory,
   END,
   get,
   I32,
@@ -72,8 +73,9 @@ const NO_BYTE = 0xff;
 /** Undefined where this machine or this Node has no such instructions. */
 function wideCounts(quote: number): ByteCounts | undefined {
   try {
-    const { memory, run } = instantiate(compileModule(countsModule()), "count", MEMORY_BYTES);
-    return new WideCounts(memory, (blocks) => run(blocks, quote === -1 ? NO_BYTE : quote));
+    const memory = createWideMemory(MEMORY_BYTES);
+    const run = instantiate(compileModule(countsModule()), "count", memory);
+    return new WideCounts(memory.buffer, (blocks) => run(blocks, quote === -1 ? NO_BYTE : quote));
   } catch {
     return undefined;
   }
