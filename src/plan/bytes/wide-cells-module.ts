@@ -27,7 +27,7 @@ export const TABLES = 8;
 
 /** What `scan` finds of a row. */
 export const NOT_WHOLE = 0;
-export const WHOLE = 1;
+const WHOLE = 1;
 export const BLANK = 2;
 
 /** Places behind `out`: what was found, behind the line end, and line ends in the row; the tables; sixteen bytes of ones before as many zeros. */
