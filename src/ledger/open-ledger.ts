@@ -11,6 +11,7 @@ import { pathToFileURL } from "node:url";
 import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
+import { DURABLE } from "./durable.ts";
 import { type Ledger, readMeta, rebind, runListPath, writeMeta } from "./ledger.ts";
 import { LEDGER_VERSION, migrate, STOOD_IN_FOR, standIn } from "./schema.ts";
 
@@ -114,7 +115,7 @@ function open({ path, boundTo, readOnly = false, onPacking = () => undefined }: 
     if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined)
       throw damaged(path, "it is the database of another program");
     // Only now, since the first of them changes the file.
-    if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; ${SAFETY}`);
+    if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; ${SETTINGS}`);
     if (!isNew) checkIntegrity(database, path);
     const ledger = wrap(database, path);
     const beforeReading = readOnly ? standIn(database, ledger, version) : undefined;
@@ -128,9 +129,11 @@ function open({ path, boundTo, readOnly = false, onPacking = () => undefined }: 
   }
 }
 
-/** Each connection's own settings: after a commit its change is on disk. */
-const SAFETY =
-  "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -8000;";
+/** Pages of the log, 64 MiB, from which on a commit does a checkpoint. While a run is sent, they come before (checkpointer.ts). */
+const MOST_PAGES_IN_LOG = 16_000;
+
+/** Each connection's own settings. */
+const SETTINGS = `${DURABLE} PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = ${MOST_PAGES_IN_LOG}; PRAGMA cache_size = -8000;`;
 
 /** How long to wait for another writer. */
 const LOCKED_MS = 60_000;

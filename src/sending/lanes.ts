@@ -2,6 +2,7 @@
 
 import { Failure } from "../failure.ts";
 import { openBlockCompressor } from "../ledger/block-compressor.ts";
+import { openCheckpointer } from "../ledger/checkpointer.ts";
 import { chunksOf } from "../ledger/runs.ts";
 import type { ServiceClient } from "./client.ts";
 import { plainAnswers } from "./fast/plain-answer.ts";
@@ -23,6 +24,7 @@ export async function sendLanes(
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
   using compressor = openBlockCompressor();
+  await using checkpointer = openCheckpointer(context.ledger);
   const common: Common = {
     rejected: 0,
     answers: 0,
@@ -33,7 +35,7 @@ export async function sendLanes(
     notBefore: 0,
     halt: halt.signal,
     lanes: lanes.length,
-    promiseLog: openPromiseLog(context),
+    promiseLog: openPromiseLog(context, checkpointer),
   };
   const run = async (number: number): Promise<LaneEnd> => {
     try {

@@ -1,6 +1,8 @@
 /** The promises as the lanes of a run write them: chunk after chunk, each of them noted in the ledger with what is committed next. */
 
 import { crashPoint } from "../disk/crash-points.ts";
+import type { NewBlock } from "../ledger/blocks.ts";
+import type { Checkpointer } from "../ledger/checkpointer.ts";
 import type { DecidedChunk } from "./chunk-outcomes.ts";
 import { appendLines, type RecordContext } from "./record-answer.ts";
 
@@ -21,7 +23,8 @@ export interface PromiseLog {
   note(): void;
 }
 
-export function openPromiseLog(context: Omit<RecordContext, "plan">): PromiseLog {
+/** @param checkpointer is told of what was stored, once its lines are on disk too. */
+export function openPromiseLog(context: Omit<RecordContext, "plan">, checkpointer: Checkpointer): PromiseLog {
   const { ledger, promises } = context;
   let last: Promise<unknown> = Promise.resolve();
   /** Part of a transaction. Never of more than one append: a torn file is told by the lines of one. */
@@ -52,9 +55,16 @@ export function openPromiseLog(context: Omit<RecordContext, "plan">): PromiseLog
     write: (decided) =>
       inTurn(async () => {
         unnoted = await appendLines(context, decided.chunk.chunk, decided.lines(promises.style));
+        checkpointer.grew(bytesOf(decided.blocks));
         decided.release();
       }),
     commit,
     note,
   };
 }
+
+/** What a commit of them writes at least. */
+const bytesOf = (blocks: readonly NewBlock[]): number =>
+  blocks.reduce((sum, { promises, origins, actions, deeds }) => {
+    return sum + (promises?.length ?? 0) + origins.length + actions.length + deeds.length;
+  }, 0);

@@ -5,12 +5,10 @@
  * worker gave something else than the rows before it allow, such as an event that was given in another range.
  */
 
-import { getCompileCacheDir } from "node:module";
-import { dirname } from "node:path";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
 import { asBuffer } from "../../disk/buffers.ts";
-import { errorCode } from "../../failure.ts";
+import { startWorker } from "../../disk/start-worker.ts";
 import { type MapperOptions, readsRowsAlone } from "../../mapping/create-mapper.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
@@ -252,28 +250,11 @@ interface WorkerHandle {
 function startWorkers(count: number): readonly WorkerHandle[] {
   const handles: WorkerHandle[] = [];
   while (handles.length < count) {
-    const worker = startWorker();
+    const worker = startWorker(import.meta.url, "worker", { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB });
     if (worker === undefined) break;
     handles.push(handleOf(worker));
   }
   return handles;
-}
-
-/** Undefined where there may be no more threads. */
-function startWorker(): Worker | undefined {
-  // The build makes .js of .ts.
-  const path = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
-  const cache = getCompileCacheDir();
-  try {
-    return new Worker(new URL(path, import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-      // It would read and compile all modules anew: a cache is each thread's own.
-      ...(cache !== undefined && { env: { ...process.env, NODE_COMPILE_CACHE: dirname(cache) } }),
-    });
-  } catch (cause) {
-    if (errorCode(cause) === "ERR_WORKER_INIT_FAILED") return undefined;
-    throw cause;
-  }
 }
 
 function handleOf(worker: Worker): WorkerHandle {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { openBlockCompressor } from "../../../src/ledger/block-compressor.ts";
+import { openCheckpointer } from "../../../src/ledger/checkpointer.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import type { PromiseSink } from "../../../src/outputs/promise-sink.ts";
@@ -64,7 +65,7 @@ async function begin() {
   const plan = { manifest: { inputs: [{ name: "events.csv" }] }, chunk: async () => facts() } as unknown as Plan;
   const told: number[] = [];
   const context = { ledger, plan, runNo, promises };
-  const log = openChunkLog(context, 0, openPromiseLog(context), ({ chunk }) => {
+  const log = openChunkLog(context, 0, openPromiseLog(context, openCheckpointer(ledger)), ({ chunk }) => {
     told.push(chunk.chunk);
   });
   /** Sends the lane's next chunk; the service accepts it. */
