@@ -239,7 +239,9 @@ async function fly({ context, lane: { client, common }, log }: Sender, facts: Ch
   const exchange = await flying;
   crashPoint("answered");
   const at = new Date().toISOString();
-  const reading = (await readPlain(exchange, actions, common)) ?? readWhole(exchange, actions, environment, common);
+  const reading =
+    (await readPlain(exchange, actions, common)) ??
+    readExchange(exchange, sentActions(actions), environment.retryStatuses, common.promises);
   return { facts, exchange, reading, at, packed: await packing, recording };
 }
 
@@ -257,7 +259,7 @@ function record(log: ChunkLog): Recording {
   return recording;
 }
 
-/** An answer like those before it, which the reference need not read. Each step takes a turn: other lanes wait for this thread. */
+/** An answer in words that the reference has read, which need not read all of it. Each step takes a turn: other lanes wait for this thread. */
 async function readPlain(
   exchange: Exchange,
   actions: ChunkActions,
@@ -270,18 +272,6 @@ async function readPlain(
   if (!promises.addNew(answer.promises)) return undefined;
   await turn();
   return { kind: "plain", answer };
-}
-
-function readWhole(
-  exchange: Exchange,
-  actions: ChunkActions,
-  { retryStatuses }: ServiceHabits,
-  { plain, promises }: Common,
-): Reading {
-  const reading = readExchange(exchange, sentActions(actions), retryStatuses, promises);
-  if (exchange.kind === "answer" && reading.kind === "decided" && reading.hasStatus)
-    plain.learn(exchange.body, actions, reading.items);
-  return reading;
 }
 
 interface PlainReading {

@@ -16,6 +16,9 @@ export interface ChunkActions {
   lines(from: number, to: number): Buffer;
 }
 
+/** What is asked of actions by those who compare them with an answer. */
+export type ActionsSent = Omit<ChunkActions, "lines">;
+
 /** What an answer must echo of an action. */
 export interface SentAction {
   readonly action: ActionName;
@@ -221,9 +224,20 @@ function isNameAt(body: Uint8Array, at: number, kind: number): boolean {
 }
 
 /** What the answer to a chunk must echo. */
-export function sentActions(chunk: ChunkActions): readonly SentAction[] {
+export function sentActions(chunk: ActionsSent): readonly SentAction[] {
   return Array.from({ length: chunk.count }, (_, at) => {
     const { action, eventId, ticketId, nftId } = chunk.read(at);
     return { action, data: { eventId, ticketId, nftId } };
   });
+}
+
+/** Some of them, by their places. */
+export function selectActions({ body, places, read }: ActionsSent, chosen: readonly number[]): ActionsSent {
+  const ofChosen = chosen.flatMap((at) => [...places.subarray(at * PLACES, (at + 1) * PLACES)]);
+  return {
+    body,
+    count: chosen.length,
+    places: Int32Array.from(ofChosen),
+    read: (at) => read(chosen[at] ?? Number.NaN),
+  };
 }

@@ -137,10 +137,7 @@ describe("an answer in the words of one before", () => {
         async (first, second, written) => {
           const answers = plainAnswers();
           const [taught, facts] = [factsOf(first), factsOf(second)];
-          const teaching = Buffer.from(answerTo(first, written));
-          const read = readExchange(exchangeOf(teaching), sentActions(taught.actions), [], createRunPromises());
-          if (read.kind !== "decided") return;
-          answers.learn(teaching, taught.actions, read.items);
+          answers.read(Buffer.from(answerTo(first, written)), taught.actions);
           const body = Buffer.from(answerTo(second, written));
           const reference = readExchange(exchangeOf(body), sentActions(facts.actions), [], createRunPromises());
           const answer = answers.read(body, facts.actions);
@@ -171,13 +168,12 @@ describe("an answer in the words of one before", () => {
         hand,
         fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
         fc.constantFrom(0x20, 0x22, 0x2c, 0x30, 0x41, 0x5c, 0x61, 0x7d, 0xc3),
-        (actions, written, places, byte) => {
+        fc.boolean(),
+        (actions, written, places, byte, isTaught) => {
           const answers = plainAnswers();
           const { actions: sent } = factsOf(actions);
           const body = Buffer.from(answerTo(actions, written));
-          const read = readExchange(exchangeOf(body), sentActions(sent), [], createRunPromises());
-          if (read.kind !== "decided") return;
-          answers.learn(body, sent, read.items);
+          if (isTaught) answers.read(body, sent);
           const damaged = damage(body, places, byte);
           const answer = answers.read(damaged, sent);
           if (answer === undefined) return;
@@ -196,5 +192,53 @@ describe("an answer in the words of one before", () => {
       { numRuns: RUNS * 5 },
     );
     expect(asked, "damaged answers that were plain all the same").toBeGreaterThan(0);
+  });
+
+  it("is plain from the first on: of thousands of items the reference reads a few", () => {
+    const sales = Array.from({ length: 3000 }, (_, at): Sent => {
+      const name = at % 1000 === 7 ? "newEvent" : "soldTicket";
+      return { action: name, data: { eventId: `E-${at}`, ...(name === "soldTicket" && { ticketId: `T-${at}` }) } };
+    });
+    const written = { spaced: false, promiseFirst: true, extra: {}, withStatus: true, tail: { request: 1 } } as const;
+    const body = Buffer.from(answerTo(sales, written));
+    const answer = plainAnswers().read(body, factsOf(sales).actions);
+    expect(answer?.starts).toHaveLength(sales.length);
+  });
+
+  it.each([
+    ["ends within a text", '{"status":"success","data":[{"status":"suc'],
+    ["ends within an item", '{"status":"success","data":[{"status":"success"'],
+    ["ends within a backslash", '{"status":"success","data":[{"status":"\\'],
+    ["is empty", ""],
+    ["is no object", "[]"],
+    ["has no list", '{"status":"success","data":"[{}]"}'],
+    ["closes what is not open", '{"status":"success","data":[}]]}'],
+  ])("is left to the reference where it %s", (_, text) => {
+    const { actions } = factsOf([{ action: "newEvent", data: { eventId: "E-1" } }]);
+    expect(plainAnswers().read(Buffer.from(text), actions)).toBeUndefined();
+  });
+
+  it("is left to the reference where one of the items is of another kind, about something else or not accepted", () => {
+    const sales = Array.from({ length: 50 }, (_, at): Sent => {
+      return { action: "soldTicket", data: { eventId: "E", ticketId: `T-${at}` } };
+    });
+    const written = { spaced: false, promiseFirst: false, extra: {}, withStatus: true, tail: {} };
+    const body = answerTo(sales, written);
+    const { actions } = factsOf(sales);
+    for (const at of [0, 3, 30, 49]) {
+      const others = [
+        body.replace(new RegExp(`"ticketId":"T-${at}"`), '"ticketId":"T-x"'),
+        body.replace(
+          new RegExp(`(.*)"status":"success"(,"action":"soldTicket","eventId":"E","ticketId":"T-${at}")`),
+          '$1"status":"failed"$2',
+        ),
+        body.replace(new RegExp(`"ticketId":"T-${at}",`), `"ticketId":"T-${at}","error":"no",`),
+      ];
+      for (const other of others) {
+        expect(other).not.toBe(body);
+        expect(plainAnswers().read(Buffer.from(other), actions)).toBeUndefined();
+      }
+    }
+    expect(plainAnswers().read(Buffer.from(body), actions)).toBeDefined();
   });
 });
