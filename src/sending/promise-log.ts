@@ -5,6 +5,7 @@ import type { NewBlock } from "../ledger/blocks.ts";
 import type { Checkpointer } from "../ledger/checkpointer.ts";
 import type { DecidedChunk } from "./chunk-outcomes.ts";
 import { appendLines, type RecordContext } from "./record-answer.ts";
+import { turn } from "./turns.ts";
 
 export interface PromiseLog {
   /**
@@ -54,6 +55,7 @@ export function openPromiseLog(context: Omit<RecordContext, "plan">, checkpointe
     inTurn,
     write: (decided) =>
       inTurn(async () => {
+        await turn();
         unnoted = await appendLines(context, decided.chunk.chunk, decided.lines(promises.style));
         checkpointer.grew(bytesOf(decided.blocks));
         decided.release();

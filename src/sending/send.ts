@@ -1,6 +1,5 @@
 /** Sending a lane: for each chunk write the intent, send, record the answer, report. */
 
-import { setImmediate as turn } from "node:timers/promises";
 import { cleanText } from "../actions/text.ts";
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -22,6 +21,7 @@ import { isProxyAsking } from "./proxy.ts";
 import { chunkFacts, type RecordContext } from "./record-answer.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
+import { turn } from "./turns.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
 export type Stop =
@@ -266,6 +266,7 @@ async function readPlain(
   { plain, promises }: Common,
 ): Promise<PlainReading | undefined> {
   if (exchange.kind !== "answer" || !isBelieved(exchange)) return undefined;
+  await turn();
   const answer = plain.read(exchange.body, actions);
   if (answer === undefined) return undefined;
   await turn();
