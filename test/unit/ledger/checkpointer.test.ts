@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { openCheckpointer } from "../../../src/ledger/checkpointer.ts";
 import { type Ledger, readMeta, writeMeta } from "../../../src/ledger/ledger.ts";
@@ -86,4 +88,44 @@ test("where no checkpoint can be done, sending goes on without", async () => {
     checkpointer.grew(BYTES);
   }
   expect(readMeta(ledger, "two")).toHaveLength(BYTES);
+});
+
+/** Commits number after number, each told once it is on disk, with checkpoints all the while. */
+const COMMITTING = `
+import { writeSync } from "node:fs";
+const [path, source] = process.argv.slice(-2);
+const { openLedger } = await import(source + "open-ledger.ts");
+const { openCheckpointer } = await import(source + "checkpointer.ts");
+const { writeMeta } = await import(source + "ledger.ts");
+const ledger = openLedger({ path, boundTo: undefined });
+const checkpointer = openCheckpointer(ledger, 1);
+for (let number = 1; ; number += 1) {
+  ledger.transaction(() => writeMeta(ledger, "n " + number, "x".repeat(20_000)));
+  writeSync(1, number + "\\n");
+  checkpointer.grew(1);
+  await new Promise(setImmediate);
+}`;
+
+test.each([1, 20, 90, 250])("a kill after %i commits loses none, whatever is being moved", async (most) => {
+  const { path } = opened();
+  const source = pathToFileURL(join(import.meta.dirname, "../../../src/ledger/")).href;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", COMMITTING, path, source], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let told = 0;
+  let rest = "";
+  for await (const part of child.stdout.setEncoding("utf8")) {
+    const lines = `${rest}${part}`.split("\n");
+    rest = lines.pop() ?? "";
+    told = Number(lines.at(-1) ?? told);
+    if (told >= most) child.kill("SIGKILL");
+  }
+  expect(child.signalCode ?? (await new Promise((resolve) => child.on("exit", (_, signal) => resolve(signal))))).toBe(
+    "SIGKILL",
+  );
+  using after = openLedger({ path, boundTo: undefined });
+  expect(after.get("PRAGMA integrity_check")?.integrity_check).toBe("ok");
+  const kept = Number(after.get("SELECT count(*) AS n FROM meta WHERE key GLOB 'n *'")?.n);
+  expect(kept).toBeGreaterThanOrEqual(told);
+  expect(kept).toBeLessThanOrEqual(told + 1);
 });
