@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Cells, createCells, DIGITS, DOUBLED, LETTERS, MARKS, ODD } from "../../../../src/plan/bytes/cells.ts";
+import { type Cells, DIGITS, DOUBLED, LETTERS, MARKS, ODD } from "../../../../src/plan/bytes/cells.ts";
+import { createCells } from "../../../../src/plan/bytes/find-cells.ts";
 import { RowMemory } from "../../../../src/plan/candidates/row-memory.ts";
 import { MAX_ROW_BYTES } from "../../../../src/readers/row-parser.ts";
 
