@@ -8,7 +8,7 @@ import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName 
 import { issuesOf, telling } from "../actions/formats.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
 import { about, type Finding } from "../actions/problem.ts";
-import { recordOf } from "../actions/schemas.ts";
+import { FIELD_SCHEMAS, recordOf } from "../actions/schemas.ts";
 import { cleanText, utcText } from "../actions/text.ts";
 import { NONE, validateItem } from "../actions/validate.ts";
 import { damageIn, wordWithLostLetter } from "./damage.ts";
@@ -36,6 +36,12 @@ export function judgeItem(item: unknown, now?: number): readonly Finding[] {
   if (issues.length === 0) return wrong;
   const likely = issues.map((issue) => (issue as z.core.$ZodIssueCustom).params as unknown as Finding); // by `telling`
   return [...wrong, ...likely.sort((one, other) => placeOf(one) - placeOf(other))];
+}
+
+/** Whether the reference finds nothing in a value of the field, whichever action has it. */
+export function isSoundValue(field: FieldName, value: unknown, now: number): boolean {
+  if (issuesOf(FIELD_SCHEMAS[field], value).length > 0) return false;
+  return (LIKELY[fieldSpec(field).kind]?.(field, value, now) ?? NONE).length === 0;
 }
 
 /** Kinds of fields that name somebody or something, so that every character counts. */

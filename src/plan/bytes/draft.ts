@@ -35,6 +35,7 @@ export const newCandidate = (input: number): MutableCandidate => ({
 
 const LF = 10;
 const QUOTE = 0x22;
+const [CAPITAL_A, CAPITAL_Z] = [0x41, 0x5a];
 const POINT = 0x2e;
 const CLOSE = 0x7d;
 const CLOSE_LIST = 0x5d;
@@ -134,7 +135,7 @@ export class ActionDraft {
 
   #isTotals(place: number): boolean {
     const [start, end] = this.#textAt(place);
-    return mayBeTotalsWord(this.#memory.bytes, start, end) && isTotalsWord(this.#memory.ascii(start, end));
+    return mayBeTotalsWord(this.#memory.bytes, start, end) && isTotalsWord(this.#memory.text(start, end));
   }
 
   #has(place: number): boolean {
@@ -212,12 +213,15 @@ export class ActionDraft {
       const place = byName[number] as number; // within its length
       const valueFrom = this.#valueFrom[place] as number; // as many
       if (valueFrom === -1) continue;
-      const { contentKey } = fields[place] as PlainField; // its place
+      const { contentKey, name } = fields[place] as PlainField; // its place
       at = memory.copy(at, contentKey.from, contentKey.length);
+      const begun = at;
       at =
         place === attributes
           ? memory.copy(at, attributesContent.contentFrom, attributesContent.contentBytes)
           : memory.copy(at, valueFrom, (this.#valueTo[place] as number) - valueFrom);
+      // The case of an address is a checksum, not a part of it.
+      if (name === "to") lowerCase(memory.bytes, begun, at);
     }
     memory.bytes[at] = CLOSE_LIST;
     return at + 1;
@@ -252,6 +256,13 @@ const MOST_KEY_BYTES = 255;
 /** Whether the key that a source makes of the row, if it does, is plain ASCII. */
 const hasPlainKey = ({ key }: PlainAction): boolean =>
   key === undefined || (key.read() === FOUND && (key.flags & STRANGE) === 0 && key.to - key.from <= MOST_KEY_BYTES);
+
+function lowerCase(bytes: Uint8Array, from: number, to: number): void {
+  for (let at = from; at < to; at += 1) {
+    const byte = bytes[at] as number; // within the memory
+    if (byte >= CAPITAL_A && byte <= CAPITAL_Z) bytes[at] = byte | 0x20;
+  }
+}
 
 function areEmpty(columns: Int32Array, { from, to }: Cells): boolean {
   for (let at = 0; at < columns.length; at += 1) {

@@ -12,12 +12,12 @@ import { unlessFull } from "../candidates/row-memory.ts";
 import { type AttributesLeaf, createAttributesLeaf } from "./attributes.ts";
 import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
 import { JsonCells, type JsonKey, LIST, NOTHING, NUMBER, TEXT, UNUSED } from "./json-cells.ts";
-import { leafOf, NOT_PLAIN } from "./leaves.ts";
+import { askingLeafOf, NOT_PLAIN } from "./leaves.ts";
 import { createNamedRows } from "./named-rows.ts";
 import type { PlainRows, PlainRowsOptions } from "./plain-rows.ts";
 import { compileAction, type PlainAction, type RowProgram } from "./program.ts";
 import { scratchIn, type Table } from "./table.ts";
-import { writeCell } from "./values.ts";
+import { writeExact } from "./values.ts";
 import { RangeWindow } from "./window.ts";
 
 export interface JsonRowsOptions
@@ -136,6 +136,9 @@ class JsonRows implements PlainRows {
     return true;
   }
 
+  /** Their keys may stand twice, and their numbers be written in any way. */
+  cellsOfOther(): undefined {}
+
   /** Whether it gives a field that no object has given before, which the reference notes. */
   #showsFields(draft: ActionDraft): boolean {
     const { action } = draft;
@@ -197,7 +200,7 @@ class JsonRows implements PlainRows {
     const compiled = compileAction({
       memory: table.memory,
       action,
-      fields: names.map((name, column) => ({ name, write: writeCell(column, this.#leafOf(name, table), table) })),
+      fields: names.map((name, column) => ({ name, write: writeExact(column, this.#leafOf(name, table), table) })),
       attributesContent: this.#attributes,
       severityOf: this.#options.severityOf,
       isTimeNeeded: true,
@@ -219,7 +222,7 @@ class JsonRows implements PlainRows {
   }
 
   #leafOf(name: FieldName, { leafOptions }: Table) {
-    return fieldSpec(name).kind === "metadata" ? this.#attributes.write : leafOf(name, leafOptions);
+    return fieldSpec(name).kind === "metadata" ? this.#attributes.write : askingLeafOf(name, leafOptions);
   }
 
   #tableOf(cells: JsonCells): Table & { readonly cells: JsonCells } {

@@ -1,13 +1,17 @@
 /**
  * Leaves: each writes the value of one plain cell as JSON, byte by byte. What a leaf does not know to be plain it leaves to the
  * reference, so that its language is a part of what the reference (`judgeItem`) finds nothing in. A leaf never finds anything.
+ * Where cells are values as they stand, the reference is asked of the one value, and not of its row.
  */
 
 import { isCurrency, isWithdrawnCurrency } from "../../actions/currencies.ts";
 import { type FieldKind, type FieldName, fieldSpec } from "../../actions/fields.ts";
+import { stringifyJson } from "../../actions/json.ts";
 import { LONGEST_DATE, looksMangled, standsForNoText } from "../../actions/mangled-ids.ts";
 import { EARLIEST_ORDER, FARTHEST_EVENT, LATEST_ORDER_AHEAD } from "../../checks/far-times.ts";
+import { isSoundValue } from "../../checks/shape.ts";
 import type { RowMemory } from "../candidates/row-memory.ts";
+import { ByteMap } from "./byte-map.ts";
 import { ASKING, BEYOND_ASCII, DIGITS, DOUBLED, ESCAPED, HYPHENS, LETTERS, ODD, STRANGE } from "./cells.ts";
 
 export const NOT_PLAIN = -1;
@@ -41,6 +45,47 @@ export function leafOf(name: FieldName, options: LeafOptions): Leaf {
   if (name === "callbackUrl") return neverPlain; // whether the service can reach it is told by the reference
   const leaf = LEAVES[kind]?.(maxLength, options, name);
   return leaf === undefined ? neverPlain : besideClearWord(leaf, options);
+}
+
+/** Of these a value is its text, whatever that is. */
+const ASKED: ReadonlySet<FieldKind> = new Set<FieldKind>(["id", "nftId", "text", "url", "wallet"]);
+const MOST_ASKED = 512;
+const NOTHING_SOUND = Buffer.alloc(0);
+
+/** The leaf of a field whose cells are values as they stand: of what it does not know, it asks. */
+export function askingLeafOf(name: FieldName, options: LeafOptions): Leaf {
+  const leaf = leafOf(name, options);
+  const { kind } = fieldSpec(name);
+  if (leaf === neverPlain || !ASKED.has(kind)) return leaf;
+  const { memory } = options;
+  const known = new ByteMap<Uint8Array>(memory.bytes, MOST_ASKED);
+  return (at, from, to, flags) => {
+    const end = leaf(at, from, to, flags);
+    if (end !== NOT_PLAIN || (flags & ESCAPED) !== 0 || to - from > MOST_TEXT_BYTES) return end;
+    let json = known.get(from, to);
+    if (json === undefined) {
+      json = soundJson(name, textOf(from, to, flags, options), options);
+      known.set(from, to, json);
+    }
+    return json.length === 0 || json.length > 2 * (to - from) + 2 ? NOT_PLAIN : memory.put(at, json);
+  };
+}
+
+function textOf(from: number, to: number, flags: number, { memory, quote }: LeafOptions): string {
+  const text = memory.text(from, to);
+  if ((flags & DOUBLED) === 0) return text;
+  const mark = String.fromCharCode(quote);
+  return text.replaceAll(mark + mark, mark);
+}
+
+/** The value as JSON; empty where the reference is to judge its row. */
+function soundJson(name: FieldName, text: string, { clearWord, now }: LeafOptions): Uint8Array {
+  if (text === clearWord || !isSoundValue(name, text, now)) return NOTHING_SOUND;
+  const json = stringifyJson(text);
+  const { kind } = fieldSpec(name);
+  // What names something is looked at again, as it stands in the line.
+  const isAsItStands = json.length === text.length + 2;
+  return (kind === "id" || kind === "nftId") && !isAsItStands ? NOTHING_SOUND : Buffer.from(json);
 }
 
 /** The reference judges every value. */
@@ -103,6 +148,10 @@ export const isDigit = (byte: number | undefined): boolean => byte !== undefined
 const isLetter = (byte: number): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
 const BLANK = 0x20;
+
+/** Blanks, tabs and line ends. */
+export const isBlank = (byte: number | undefined): boolean =>
+  byte !== undefined && (byte === BLANK || (byte >= 0x09 && byte <= 0x0d));
 
 /** Whether no blank stands at an end of what is not empty. Beyond ASCII, what may be one is left to the reference. */
 export function isTrimmed(bytes: Uint8Array, from: number, to: number, flags: number): boolean {

@@ -5,7 +5,7 @@ import { fieldSpec } from "../../actions/fields.ts";
 import type { PlainColumns } from "../../mapping/create-mapper.ts";
 import { ISO_CLOCK, secondsBy } from "../../mapping/plain-source.ts";
 import type { AttributesLeaf } from "./attributes.ts";
-import { leafOf } from "./leaves.ts";
+import { askingLeafOf } from "./leaves.ts";
 import { type ActionParts, compileAction, type PlainAction, type RowOutcome, type RowProgram } from "./program.ts";
 import type { Table } from "./table.ts";
 import { type ValueWriter, writeCell, writeTime } from "./values.ts";
@@ -43,7 +43,7 @@ function compileNamed(action: ActionName, options: NamedRowsOptions): PlainActio
   if (read === undefined) return undefined;
   const fields = read.used.map(({ field, index, coerce }) => {
     const { kind } = fieldSpec(field);
-    const leaf = kind === "metadata" ? attributes.write : leafOf(field, table.leafOptions);
+    const leaf = kind === "metadata" ? attributes.write : askingLeafOf(field, table.leafOptions);
     const time = { templates: [[index]], takesDigits: true, clock: ISO_CLOCK, secondsOf: secondsBy(coerce) };
     const write: ValueWriter = kind === "u64" ? writeTime(field, time, leaf, table) : writeCell(index, leaf, table);
     return { name: field, write };

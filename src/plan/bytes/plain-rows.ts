@@ -43,6 +43,11 @@ export interface PlainRows {
    * nothing has happened.
    */
   take(at: number, line: number, row: number): boolean;
+  /**
+   * The cells of the row that was not taken, which ends at `next`; undefined where the reference is to tell what they are, and
+   * where the row ends.
+   */
+  cellsOfOther(): readonly string[] | undefined;
 }
 
 export interface PlainRowsOptions {
@@ -122,6 +127,8 @@ class TableRows implements PlainRows {
     line: 0,
     outcome: undefined,
   };
+  /** Nothing but the values of the row that was not taken is left to judge. */
+  #areCellsPlain = false;
   readonly #filled: Int32Array;
   readonly #amount: { -readonly [K in keyof PlainAmount]: PlainAmount[K] };
 
@@ -168,12 +175,15 @@ class TableRows implements PlainRows {
     const cells = this.#cells;
     const window = this.#window;
     const start = window.placeOf(at);
+    this.#areCellsPlain = false;
     if (!cells.scan(start, window.end, line)) return false;
     this.skipped = undefined;
     this.findings = NO_FINDINGS;
     if (cells.isBlank) return true;
+    if (this.#looksLikeHeader(cells)) return false;
+    this.#areCellsPlain = true;
     const outcome = this.#program.outcomeOf();
-    if (outcome === undefined || this.#looksLikeHeader(cells) || this.#mayBeTotals()) return false;
+    if (outcome === undefined || this.#mayBeTotals()) return false;
     if (!this.#write(outcome, cells.next - start)) return false;
     this.skipped = outcome.skipped;
     const last = this.#last;
@@ -182,6 +192,10 @@ class TableRows implements PlainRows {
     last.line = line;
     this.#add(outcome, line, row);
     return true;
+  }
+
+  cellsOfOther(): readonly string[] | undefined {
+    return this.#areCellsPlain ? this.#texts() : undefined;
   }
 
   /** Whether all actions of the row are plain, whose lines are written one behind the other. */
@@ -286,6 +300,11 @@ class TableRows implements PlainRows {
   #textsAgain(): readonly string[] {
     const { at, line } = this.#last;
     this.#scanAgain(at, line);
+    return this.#texts();
+  }
+
+  /** The cells of the row that was scanned last. */
+  #texts(): readonly string[] {
     const { writer, quote } = this.#options;
     const { from, to, flags } = this.#cells;
     return Array.from(from, (start, cell) => {

@@ -4,7 +4,7 @@ import { looksMangled } from "../../actions/mangled-ids.ts";
 import { isTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
 import type { Piece, RowMemory } from "../candidates/row-memory.ts";
 import { BEYOND_ASCII, type Cells, DOUBLED, KINDS } from "./cells.ts";
-import { ABSENT, isSurelyPlainId, isTrimmed, MOST_TEXT_BYTES, NOT_PLAIN } from "./leaves.ts";
+import { ABSENT, isBlank, isSurelyPlainId, isTrimmed, MOST_TEXT_BYTES, NOT_PLAIN } from "./leaves.ts";
 import type { Table } from "./table.ts";
 
 /** Texts and numbers of columns in turn, as a template has them. */
@@ -175,10 +175,6 @@ class TextOfTemplate implements RowText {
     return FOUND;
   }
 }
-
-/** Blanks, tabs and line ends. */
-const isBlank = (byte: number | undefined): boolean =>
-  byte !== undefined && (byte === BLANK || (byte >= 0x09 && byte <= 0x0d));
 
 /** Whether a part of an id may be something else, or call its row a sum. */
 function isStrangePart(

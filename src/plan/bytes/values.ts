@@ -5,10 +5,11 @@ import { type Clock, type PlainTime, type PlainValue, UNCLEAR } from "../../mapp
 import type { RowMemory } from "../candidates/row-memory.ts";
 import { ByteMap } from "./byte-map.ts";
 import { CellKey } from "./cell-key.ts";
-import { DOUBLED, STRANGE } from "./cells.ts";
+import { DOUBLED, ESCAPED, STRANGE } from "./cells.ts";
 import {
   ABSENT,
   clearWordTest,
+  isBlank,
   isDigit,
   isTrimmed,
   type Leaf,
@@ -26,16 +27,37 @@ import { createClock, type SecondsOf } from "./times.ts";
  */
 export type ValueWriter = (at: number) => number;
 
-/** The value of a column as it stands. */
-export function writeCell(column: number, leaf: Leaf, { memory: { bytes }, cells }: Table): ValueWriter {
+/** The value of a column as it stands, without blanks around it. */
+export function writeCell(column: number, leaf: Leaf, table: Table): ValueWriter {
+  const { cells, memory } = table;
+  const { from, to, flags } = cells;
+  const { bytes } = memory;
+  return (at) => {
+    let start = from[column] as number; // a column of the header
+    let end = to[column] as number;
+    if (start === end) return ABSENT;
+    const flag = flags[column] as number;
+    if (!isTrimmed(bytes, start, end, flag)) {
+      // Behind a backslash may be another blank.
+      if ((flag & ESCAPED) !== 0) return NOT_PLAIN;
+      while (start < end && isBlank(bytes[start])) start += 1;
+      while (end > start && isBlank(bytes[end - 1])) end -= 1;
+      if (start === end) return ABSENT;
+      if (!isTrimmed(bytes, start, end, flag)) return NOT_PLAIN;
+    }
+    return leaf(at, start, end, flag);
+  };
+}
+
+/** The same of an item, which is taken as it is. */
+export function writeExact(column: number, leaf: Leaf, { memory: { bytes }, cells }: Table): ValueWriter {
   const { from, to, flags } = cells;
   return (at) => {
     const start = from[column] as number; // a column of the header
     const end = to[column] as number;
     if (start === end) return ABSENT;
     const flag = flags[column] as number;
-    if (!isTrimmed(bytes, start, end, flag)) return NOT_PLAIN;
-    return leaf(at, start, end, flag);
+    return isTrimmed(bytes, start, end, flag) ? leaf(at, start, end, flag) : NOT_PLAIN;
   };
 }
 

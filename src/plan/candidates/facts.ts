@@ -57,7 +57,7 @@ export function writeFacts(buffer: Buffer, at: number, { data }: Action): string
   return texts;
 }
 
-/** What a plain candidate says: texts of ASCII as places in a memory; -1 where there is none. */
+/** What a plain candidate says: texts as places in a memory; -1 where there is none. */
 export interface PlainFacts {
   /** One for each of `FACT_FIELDS`. */
   readonly factFrom: Int32Array;
@@ -78,14 +78,31 @@ export function writePlainFacts(
   let end = textAt;
   for (let number = 0; number < factFrom.length; number += 1) {
     const from = factFrom[number] as number; // within its length
-    const length = from === -1 ? ABSENT : (factTo[number] as number) - from; // as many
-    view.setUint32(at + LENGTHS + 4 * number, length, true);
-    if (from !== -1) end = memory.copy(end, from, length);
+    const length = from === -1 ? 0 : (factTo[number] as number) - from; // as many
+    const units = from === -1 ? ABSENT : unitsOf(memory, from, length);
+    view.setUint32(at + LENGTHS + 4 * number, units, true);
+    end = memory.copy(end, from, length);
   }
   view.setUint32(at + TIME, (time ?? 0) % 0x1_0000_0000, true);
   view.setUint32(at + TIME + 4, Math.floor((time ?? 0) / 0x1_0000_0000), true);
   view.setUint32(at + 8, (byNft ? BY_NFT : 0) | (time === undefined ? 0 : TIMED), true);
   return end;
+}
+
+const BEYOND_ASCII = 0x8080_8080;
+
+/** How long a text is in UTF-16: most are ASCII. */
+function unitsOf({ bytes, view }: RowMemory, from: number, length: number): number {
+  const to = from + length;
+  let at = from;
+  while (at + 4 <= to && (view.getInt32(at) & BEYOND_ASCII) === 0) at += 4;
+  let units = at - from;
+  for (; at < to; at += 1) {
+    const byte = bytes[at] as number; // within the memory
+    // One for each character, and another one where it takes four bytes.
+    if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1;
+  }
+  return units;
 }
 
 /**

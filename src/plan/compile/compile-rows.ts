@@ -178,6 +178,15 @@ class CompiledRows {
         continue;
       }
       left += 1;
+      const cells = plain.cellsOfOther();
+      if (cells !== undefined) {
+        // The row may make the mapper look at the one before once more.
+        const { next, nextLine } = plain;
+        this.add({ kind: "cells", line, cells });
+        at = next;
+        line = nextLine;
+        continue;
+      }
       const isOdd = left + taken >= ROWS_TRIED && left > taken;
       const end = isOdd ? bytes.length : endOfRow(bytes, at, quoteOf(ranged));
       const part = { bytes: bytes.subarray(at, end), lineEnds: line - 1, isLast: isLast && end === bytes.length };

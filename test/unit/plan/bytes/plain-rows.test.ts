@@ -98,6 +98,43 @@ describe("rows of every real export are plain", () => {
   });
 });
 
+test("values that the fast path does not know itself are asked of the reference, and their rows stay plain", () => {
+  const header = [...SALE, "name", "imageUrl", "to"];
+  const wallet = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  const { asked, batches } = compileBoth(
+    table(
+      header,
+      "E1,T-1,u1,5,1790000000,Gala,,",
+      "E1,T-2,  u1 , 5,1790000000 ,Gala,,",
+      "Fête-1,Ж-🎟-3,gäst-1,5,2026-09-01T20:00:00+02:00,Gala,http://müller.example/ä.png,",
+      `E1,T-4,u1,5,1790000000,"Was ist ""los""?",https://a.example/x%20y,${wallet}`,
+    ),
+  );
+  expect(asked).toBe(1);
+  expect(batches[0]?.candidates).toBe(4);
+});
+
+test("of a row that is not plain the cells are given, however the row before ends", () => {
+  const { asked, batches } = compileBoth(
+    table(
+      [...SALE, "note"],
+      'E1,T-1,u1,5,1790000000,"a\nb"',
+      'E1,T-2,u1,"5,00",1790000000,"say ""x"""',
+      "E1,,u1,5,1790000000,",
+    ),
+  );
+  expect(asked).toBe(4);
+  expect(batches[0]?.invalid.map(({ line }) => line)).toEqual([4, 5]);
+});
+
+test("what is wrong with a value of many is told of each row", () => {
+  const wrong = "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  const { batches } = compileBoth(
+    table([...SALE, "to"], ...[1, 2, 3].map((n) => `E1,T-${n},u1,5,1790000000,${wrong}`)),
+  );
+  expect(batches.map(({ invalid }) => invalid.length)).toEqual([3, 3]);
+});
+
 test("a tab between quotes of a table with tabs is written as JSON writes it", () => {
   const { asked, batches } = compileBoth({
     ...table([...SALE, "name"], "E1\tT-1\tu1\t5\t1790000000\tA", 'E1\tT-2\tu1\t5\t1790000000\t"Row\tA"'),
