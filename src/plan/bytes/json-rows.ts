@@ -15,7 +15,7 @@ import { JsonCells, type JsonKey, LIST, NOTHING, NUMBER, TEXT, UNUSED } from "./
 import { askingLeafOf, NOT_PLAIN } from "./leaves.ts";
 import { createNamedRows } from "./named-rows.ts";
 import type { PlainRows, PlainRowsOptions } from "./plain-rows.ts";
-import { compileAction, type PlainAction, type RowProgram } from "./program.ts";
+import { compileAction, type PlainAction, type PlainField, type RowProgram } from "./program.ts";
 import { scratchIn, type Table } from "./table.ts";
 import { writeExact } from "./values.ts";
 import { RangeWindow } from "./window.ts";
@@ -63,8 +63,8 @@ class JsonRows implements PlainRows {
   readonly #learnt = new Set<string>();
   readonly #candidate: MutableCandidate;
   readonly #amount: { -readonly [K in keyof PlainAmount]: PlainAmount[K] };
-  /** By action, the fields that an object has shown to be used. */
-  readonly #seen = new Map<PlainAction, Uint8Array>();
+  /** By action, the places of the fields that no object has shown to be used. */
+  readonly #unseen = new Map<PlainAction, number[]>();
   /** The row that was taken last. */
   readonly #last: { at: number; line: number; form: Form | undefined } = {
     at: 0,
@@ -90,22 +90,24 @@ class JsonRows implements PlainRows {
     const window = this.#window;
     const start = window.placeOf(at);
     if (this.#options.writer.memory.bytes[start] !== OPEN) return false;
+    /** The form that the row is most like, of those that it is not of. */
+    let like: JsonCells | undefined;
     for (let number = 0; number < this.#forms.length; number += 1) {
       const form = this.#forms[number] as Form; // within its length
-      if (form.cells.scan(start, window.end, line)) {
-        if (number > 0) this.#tryFirst(number, form);
+      const { cells } = form;
+      const isFound =
+        like === undefined ? cells.scan(start, window.end, line) : cells.scanAfter(like, start, window.end, line);
+      if (isFound) {
+        // The rows that follow are likely of the same form.
+        this.#forms[number] = this.#forms[0] as Form;
+        this.#forms[0] = form;
         return this.#takeAs(form, at, line, row);
       }
-      if (form.cells.isOfForm) return false;
+      if (cells.isOfForm) return false;
+      if (like === undefined || cells.taken > like.taken) like = cells;
     }
     this.#learn(start, line);
     return false;
-  }
-
-  /** The rows that follow are likely of the same form. */
-  #tryFirst(number: number, form: Form): void {
-    this.#forms.splice(number, 1);
-    this.#forms.unshift(form);
   }
 
   #takeAs(form: Form, at: number, line: number, row: number): boolean {
@@ -142,15 +144,16 @@ class JsonRows implements PlainRows {
   /** Whether it gives a field that no object has given before, which the reference notes. */
   #showsFields(draft: ActionDraft): boolean {
     const { action } = draft;
-    let seen = this.#seen.get(action);
-    if (seen === undefined) {
-      seen = new Uint8Array(action.fields.length);
-      this.#seen.set(action, seen);
+    let unseen = this.#unseen.get(action);
+    if (unseen === undefined) {
+      unseen = [...action.fields.keys()];
+      this.#unseen.set(action, unseen);
     }
-    for (const [place, { name }] of action.fields.entries()) {
-      if (seen[place] === 1 || !draft.gives(place)) continue;
-      if (this.#options.publicValues.wantsField(name)) return true;
-      seen[place] = 1;
+    for (let number = unseen.length - 1; number >= 0; number -= 1) {
+      const place = unseen[number] as number; // within its length
+      if (!draft.gives(place)) continue;
+      if (this.#options.publicValues.wantsField((action.fields[place] as PlainField).name)) return true;
+      unseen.splice(number, 1);
     }
     return false;
   }
