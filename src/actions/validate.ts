@@ -41,6 +41,13 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
     });
 }
 
+/** The same of one field's value in an action's data, for a field that the action takes and a value that is not null. */
+export function validateField(action: ActionName, field: FieldName, data: Members): readonly ActionFinding[] {
+  return issuesOf(FIELD_SCHEMAS[field], data[field]).map((issue) =>
+    dataFinding({ ...issue, path: ["data", field, ...issue.path] }, action, data),
+  );
+}
+
 const ITEM_HINT = 'Write {"action": ..., "data": {...}}.';
 
 type Issue = z.core.$ZodIssue;

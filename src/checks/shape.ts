@@ -1,7 +1,14 @@
 /** What is wrong, or probably wrong, with one action by itself. */
 
 import * as z from "zod";
-import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
+import {
+  ACTION_NAMES,
+  type Action,
+  type ActionName,
+  acceptedFields,
+  actionSpec,
+  isActionName,
+} from "../actions/actions.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
 import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
@@ -10,10 +17,10 @@ import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../act
 import { about, type Finding } from "../actions/problem.ts";
 import { FIELD_SCHEMAS, recordOf } from "../actions/schemas.ts";
 import { cleanText, utcText } from "../actions/text.ts";
-import { NONE, validateItem } from "../actions/validate.ts";
+import { NONE, validateField, validateItem } from "../actions/validate.ts";
 import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
-import { isPlain } from "./fast/plain.ts";
+import { oddFieldsOf } from "./fast/plain.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
 /**
@@ -23,10 +30,27 @@ import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
  * @param now - in Unix seconds; without it no time is compared with today.
  */
 export function checkAction(item: unknown, now?: number): readonly Finding[] {
-  return IS_FAST_PATH_ON && isPlain(item, now) ? NONE : judgeItem(item, now);
+  const odd = IS_FAST_PATH_ON ? oddFieldsOf(item, now) : undefined;
+  if (odd === undefined) return judgeItem(item, now);
+  return odd.length === 0 ? NONE : judgeFields(item as Action, odd, now); // as the fast path knows it
 }
 
-/** The reference: every finding comes from here. */
+/** The reference for an item in which nothing can be wrong but the values of some fields. */
+function judgeFields(
+  { action, data }: Action,
+  fields: readonly FieldName[],
+  now: number | undefined,
+): readonly Finding[] {
+  const members: Data = data;
+  const wrong = fields.flatMap((field) => validateField(action, field, members));
+  const likely = LOOKED_INTO[action]
+    .filter((field) => fields.includes(field))
+    .flatMap((field) => LIKELY[fieldSpec(field).kind]?.(field, members[field], now) ?? NONE);
+  const all = [...wrong, ...inOrder([...likely, ...mistakesOfWhole(action, members)])];
+  return all.length === 0 ? NONE : all;
+}
+
+/** The reference: every finding is one of these. */
 export function judgeItem(item: unknown, now?: number): readonly Finding[] {
   const wrong = validateItem(item);
   if (!isJsonObject(item) || !isJsonObject(item.data)) return wrong;
@@ -35,8 +59,11 @@ export function judgeItem(item: unknown, now?: number): readonly Finding[] {
   const issues = issuesOf(likelySchemas(now)[action], data);
   if (issues.length === 0) return wrong;
   const likely = issues.map((issue) => (issue as z.core.$ZodIssueCustom).params as unknown as Finding); // by `telling`
-  return [...wrong, ...likely.sort((one, other) => placeOf(one) - placeOf(other))];
+  return [...wrong, ...inOrder(likely)];
 }
+
+const inOrder = (likely: readonly Finding[]): readonly Finding[] =>
+  likely.toSorted((one, other) => placeOf(one) - placeOf(other));
 
 /** Whether the reference finds nothing in a value of the field, whichever action has it. */
 export function isSoundValue(field: FieldName, value: unknown, now: number): boolean {
@@ -90,7 +117,7 @@ function likelySchemas(now: number | undefined): LikelySchemas {
 
 /** The schema that tells likely mistakes in an action's data. It takes whatever else is there. */
 function likelySchema(action: ActionName, now: number | undefined): z.ZodType {
-  const shape = recordOf(looksInto(action), (field) =>
+  const shape = recordOf(LOOKED_INTO[action], (field) =>
     z
       .unknown()
       .check(telling((value) => LIKELY[fieldSpec(field).kind]?.(field, value, now) ?? NONE))
@@ -99,7 +126,9 @@ function likelySchema(action: ActionName, now: number | undefined): z.ZodType {
   return z.looseObject(shape).check(telling((data) => mistakesOfWhole(action, data)));
 }
 
-/** The fields of an action in which mistakes are looked for, by kind, names first. Attributes are always among them. */
+/** The fields of each action in which mistakes are looked for, by kind, names first. Attributes are always among them. */
+const LOOKED_INTO = recordOf(ACTION_NAMES, looksInto);
+
 function looksInto(action: ActionName): readonly FieldName[] {
   const kinds = Object.keys(LIKELY);
   const placeOfKind = ({ kind }: FieldSpec): number => (NAMES.includes(kind) ? 0 : kinds.indexOf(kind));

@@ -1,12 +1,13 @@
 /**
- * The fast path: it tells at once that the reference, the schemas, would find nothing in most items. It may be wrong in
- * one direction only: what it does not know it leaves to the reference, and it never says what is wrong.
+ * The fast path: it tells at once that the reference, the schemas, would find nothing in most items, or nothing but in some
+ * values of others. It may be wrong in one direction only: what it does not know it leaves to the reference, and it never
+ * says what is wrong.
  */
 
 import { ACTION_NAMES, acceptedFields, actionSpec } from "../../actions/actions.ts";
 import { isCurrency, isWithdrawnCurrency } from "../../actions/currencies.ts";
 import { isJsonObject } from "../../actions/exact-number.ts";
-import { type FieldKind, type FieldName, type FieldSpec, fieldSpec } from "../../actions/fields.ts";
+import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import { looksMangled, standsForNoText } from "../../actions/mangled-ids.ts";
 import { mayBeDamaged } from "../damage.ts";
 import { EARLIEST_ORDER, FARTHEST_EVENT, LATEST_ORDER_AHEAD } from "../far-times.ts";
@@ -90,25 +91,41 @@ const KNOWN: ReadonlyMap<unknown, Known> = new Map(
   }),
 );
 
+const NONE_ODD: readonly FieldName[] = Object.freeze([]);
+
 /** Whether the reference would find nothing in the item; false says nothing. Without `now` no time is known to be plain. */
-export function isPlain(item: unknown, now: number = Number.NaN): boolean {
-  if (!isJsonObject(item) || Object.keys(item).length !== 2) return false;
+export const isPlain = (item: unknown, now?: number): boolean => oddFieldsOf(item, now) === NONE_ODD;
+
+/**
+ * The fields of an action whose values the reference may find something in, when it finds nothing else in it; undefined
+ * says nothing.
+ */
+export function oddFieldsOf(item: unknown, now: number = Number.NaN): readonly FieldName[] | undefined {
+  if (!isJsonObject(item) || Object.keys(item).length !== 2) return undefined;
   const { action, data } = item;
   const known = KNOWN.get(action);
-  if (known === undefined || !isJsonObject(data)) return false;
+  if (known === undefined || !isJsonObject(data)) return undefined;
   const isGiven = (name: FieldName): boolean => data[name] !== undefined;
-  if (!known.needed.every(isGiven)) return false;
+  if (!known.needed.every(isGiven)) return undefined;
   let given = 0;
+  let odd = NONE_ODD;
   for (const name in data) {
-    if (known.fields.get(name)?.(data[name], now) !== true) return false;
+    const isPlainValue = known.fields.get(name);
+    if (isPlainValue === undefined) return undefined;
+    const value = data[name];
+    if (!isPlainValue(value, now)) {
+      // Whether null may stand there is told by the action.
+      if (value == null || !isFieldName(name)) return undefined;
+      odd = [...odd, name];
+    }
     given += 1;
   }
   const { exclusive, anyOf, updates } = known;
-  return (
+  const isWhole =
     (exclusive.length === 0 || exclusive.filter(isGiven).length === 1) &&
     (anyOf.length === 0 || anyOf.some(isGiven)) &&
     // An update has more than its id, and nothing ends before it starts.
     !(updates && given < 2) &&
-    !(isGiven("startTime") && isGiven("endTime") && Number(data.endTime) < Number(data.startTime))
-  );
+    !(isGiven("startTime") && isGiven("endTime") && Number(data.endTime) < Number(data.startTime));
+  return isWhole ? odd : undefined;
 }

@@ -180,6 +180,14 @@ const filesOf = (folder: string): readonly string[] =>
     .map((name) => join(folder, name));
 
 describe("every finding", () => {
+  it.each(ACTION_NAMES)("is the reference's, whatever one value of a plain %s is", (action) => {
+    for (const name of FIELD_NAMES)
+      for (const value of NOTABLE) {
+        const item = { action, data: { ...BASES[action], [name]: value } };
+        expect(checkAction(item, NOW)).toEqual(judgeItem(item, NOW));
+      }
+  });
+
   it("is the reference's", () => {
     fc.assert(
       fc.property(fc.oneof(changed, mutated), (item) => {
