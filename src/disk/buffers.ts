@@ -4,7 +4,7 @@
  * Gives back memory that nobody looks at any more; only where nothing else shares it. V8 sees how small the object is
  * and not what it holds, so it would keep hundreds of them before it collects any.
  */
-export function free({ buffer, byteLength }: Uint8Array): void {
+export function free({ buffer, byteLength }: ArrayBufferView): void {
   // A small Buffer is a part of one that Node shares out; an empty one may have been given back before. What zlib fills has a
   // byte more (block.ts).
   if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength <= byteLength + 1) buffer.transfer(0);

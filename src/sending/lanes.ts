@@ -25,10 +25,11 @@ export async function sendLanes(
   const halt = new AbortController();
   using compressor = openBlockCompressor();
   await using checkpointer = openCheckpointer(context.ledger);
+  using promises = promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned);
   const common: Common = {
     rejected: 0,
     answers: 0,
-    promises: promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned),
+    promises,
     compressor,
     plain: plainAnswers(),
     toldWithoutStatus: false,

@@ -101,7 +101,8 @@ function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
   const { body, at } = storedAnswer(ledger, chunk);
   const status = chunk.httpStatus ?? 200;
   const exchange = { kind: "answer", status, headers: {}, body, whole: true, early: false } as const;
-  return { reading: readExchange(exchange, sentActions(actions), [], promisesOfRun(ledger, chunk.runNo, 0)), body, at };
+  using promises = promisesOfRun(ledger, chunk.runNo, 0);
+  return { reading: readExchange(exchange, sentActions(actions), [], promises), body, at };
 }
 
 /** What `recover` will make of stored answers, by outcome, for commands that only read. */

@@ -2,11 +2,13 @@
 
 import { randomInt } from "node:crypto";
 import { hash128, hash128Bytes } from "../actions/hash128.ts";
+import { free } from "../disk/buffers.ts";
 import { packUuid, UUID_BYTES } from "../ledger/block.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
 
-export interface RunPromises {
+/** Disposing of it gives its memory back, which the collector would not do before what follows needs as much. */
+export interface RunPromises extends Disposable {
   has(promise: string): boolean;
   add(promise: string): void;
   /**
@@ -57,6 +59,7 @@ export function createRunPromises(expected = 0): RunPromises {
     slots = new Uint32Array(2 * (mask + 1));
     used = 0;
     for (let at = 0; at < old.length; at += 2) if (old[at] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0);
+    free(old);
   };
   const digestPacked = (packed: Uint8Array, at: number): void => {
     hash128Bytes(packed, at, at + UUID_BYTES, ~seed, hash);
@@ -105,6 +108,9 @@ export function createRunPromises(expected = 0): RunPromises {
       makeRoom(1);
       digest(promise);
       put(hash[0] ?? 0, hash[1] ?? 0);
+    },
+    [Symbol.dispose]() {
+      free(slots);
     },
   };
 }

@@ -59,3 +59,14 @@ test("promises that are taken back leave those between which they stood", () => 
   }
   expect(kept.every((promise) => promises.has(promise))).toBe(true);
 });
+
+test("the memory of promises is given back with them", () => {
+  const held = (): number => process.memoryUsage().arrayBuffers;
+  const before = held();
+  {
+    using promises = createRunPromises(1_000_000);
+    expect(held() - before).toBeGreaterThan(8 * 2 ** 20);
+    expect(promises.has("p")).toBe(false);
+  }
+  expect(held() - before).toBeLessThan(2 ** 20);
+});
