@@ -107,6 +107,17 @@ interface Effective {
 
 /** Deeds that are written at a time, and what is kept of effects: bounds memory, not meaning. */
 const [MOST_DEEDS, MOST_EFFECTS] = [2 ** 20, 2 ** 16];
+/** A small ledger has at most so many pages, of deeds and of what was sent, beside so many actions that are new: about two million in all. */
+const SMALL = { pages: 2 ** 15, actions: 2 ** 20 + 2 ** 16 } as const;
+
+/**
+ * How many deeds are written at a time, for 70 bytes of memory each. Each time writes most pages of the table: that costs little
+ * while they are few, and half as many at a time take half of the memory.
+ */
+export function deedsAtATime({ pages, actions }: { readonly pages: number; readonly actions: number }): number {
+  const isSmall = pages <= SMALL.pages && actions <= SMALL.actions;
+  return Math.min(actions, isSmall ? MOST_DEEDS / 2 : MOST_DEEDS);
+}
 
 /** The merge of one run. */
 class Merging {
@@ -116,6 +127,7 @@ class Merging {
   readonly #keys: ReturnType<typeof keysOfRun>;
   readonly #events: EventNumbers;
   readonly #deeds: DeedBatch;
+  readonly #mostDeeds: number;
   /** Those that were noted. */
   readonly #zeroLengths = new Set<number>();
   #effects: Effective[] = [];
@@ -127,7 +139,8 @@ class Merging {
     this.#ledger = ledger;
     this.#runNo = runNo;
     this.#events = new EventNumbers(ledger);
-    this.#deeds = new DeedBatch(Math.min(actions, MOST_DEEDS));
+    this.#mostDeeds = deedsAtATime({ pages: Number(ledger.get("PRAGMA page_count")?.page_count), actions });
+    this.#deeds = new DeedBatch(this.#mostDeeds);
     this.#isFormer = runNo <= Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
     this.#keys = keysOfRun(ledger, runNo);
     this.#hasTickets = ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
@@ -135,7 +148,8 @@ class Merging {
 
   /** @param digests identity and content of each action of the block. */
   take(block: Block, digests: Uint8Array): void {
-    if (this.#deeds.size + block.count > MOST_DEEDS || this.#effects.length + block.count > MOST_EFFECTS) this.end();
+    if (this.#deeds.size + block.count > this.#mostDeeds || this.#effects.length + block.count > MOST_EFFECTS)
+      this.end();
     const exceptions = exceptionsOf(this.#ledger, block);
     const mayBePlain = this.#keys.size === 0 && !this.#isFormer;
     for (let at = 0; at < block.count; at += 1) {

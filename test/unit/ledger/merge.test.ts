@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
-import { mergeOutcomes } from "../../../src/ledger/merge.ts";
+import { deedsAtATime, mergeOutcomes } from "../../../src/ledger/merge.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 
@@ -82,3 +82,13 @@ test("each action becomes a deed with what it says of a sale, whatever bytes its
     { numRuns: 40 },
   );
 }, 120_000);
+
+test.each([
+  { pages: 100, actions: 30, expected: 30 },
+  { pages: 100, actions: 1_000_200, expected: 2 ** 19 },
+  { pages: 20_000, actions: 1_000_200, expected: 2 ** 19 },
+  { pages: 500_000, actions: 1_000_200, expected: 1_000_200 },
+  { pages: 100, actions: 10_000_000, expected: 2 ** 20 },
+])("of $actions actions, $expected are written at a time beside $pages pages", ({ pages, actions, expected }) => {
+  expect(deedsAtATime({ pages, actions })).toBe(expected);
+});
