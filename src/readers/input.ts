@@ -22,7 +22,7 @@ export interface OpenInputOptions extends BytesOptions {
   readonly csv?: CsvOptions | undefined;
 }
 
-type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
+export type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
 
 /** How the ranges of an input are read. Plain data. */
 export type RangeFormat =

@@ -37,6 +37,8 @@ export interface CandidateWriter {
   /** @param key of the source itself, which says which deed it is. */
   add(action: Action, origin: Origin, key: string | undefined): void;
   readonly count: number;
+  /** Of what was added. */
+  readonly lineBytes: number;
   /** Gives everything and begins anew. */
   take(): CandidateBytes;
 }
@@ -97,6 +99,10 @@ class MemoryWriter implements PlainWriter {
     this.#index = new Area(memory, index);
     this.#facts = new Area(memory, facts);
     this.#texts = new Area(memory, texts);
+  }
+
+  get lineBytes(): number {
+    return this.lines.size;
   }
 
   get #digests(): Digests {

@@ -38,6 +38,15 @@ export interface Batch {
   readonly publicValues: PublicValues;
   /** What follows its last row could not be read as rows. */
   readonly isUnreadable: boolean;
+  /** Where its range goes on, when so much came of its rows that the others wait. */
+  readonly rest: RestOfRange | undefined;
+}
+
+export interface RestOfRange {
+  /** Where it begins in the range's bytes. */
+  readonly at: number;
+  /** Line ends in the file before it. */
+  readonly lineEnds: number;
 }
 
 /** A row of the batch that is not sent. */

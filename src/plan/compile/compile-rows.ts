@@ -28,15 +28,15 @@ import {
   NOTHING_OPEN,
 } from "../rejects/findings-of-rejects.ts";
 import type { MendedMark, RowMarks } from "../rejects/mended-rows.ts";
-import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
+import type { Batch, BatchInvalid, BatchMended, RestOfRange } from "./batch.ts";
 import { plainRowsOf, quoteOf, rowsOfRange } from "./range-rows.ts";
 
 export interface RowCompiler {
   /** Rows may be plain: ranges are compiled faster than rows. */
   readonly hasFastPath: boolean;
-  /** Maps and checks the rows. The batch's problems are kept by `log`. */
+  /** Maps and checks the rows, as many as the batch says: once much has come of them the others wait. Its problems are kept by `log`. */
   compile(rows: readonly Row[], log: ProblemLog): Batch;
-  /** The same for a range of the file as text. */
+  /** The same for a range of the file as text; the batch says where the rest of it begins. */
   compileRange(range: Range, log: ProblemLog): Batch;
 }
 
@@ -62,6 +62,8 @@ export interface RowCompilerOptions {
   readonly marks: RowMarks;
   /** Where a batch has memory of its own, so that it stays as it is when the next is compiled. */
   readonly keeps: SpareMemory | undefined;
+  /** Bytes of lines after which a batch ends, with the row that it is at. */
+  readonly mostGiven: number;
 }
 
 export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
@@ -78,14 +80,18 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
     hasFastPath: ofFile.plain !== undefined,
     compile(rows, log) {
       const batch = new CompiledRows(options, ofFile, log, rowsBefore);
-      for (const row of rows) batch.add(row);
-      rowsBefore += rows.length;
-      return batch.end();
+      for (const row of rows) {
+        batch.add(row);
+        if (batch.isFull) break;
+      }
+      const compiled = batch.end();
+      rowsBefore += compiled.rows;
+      return compiled;
     },
     compileRange(range, log) {
       if (ranged === undefined) throw new Error("the file has no ranges");
       const batch = new CompiledRows(options, ofFile, log, rowsBefore);
-      if (ofFile.plain === undefined) for (const row of rowsOfRange(ranged, range)) batch.add(row);
+      if (ofFile.plain === undefined) batch.addRows(ranged, range);
       else batch.addRange(ranged, range, ofFile.plain);
       return batch.end();
     },
@@ -138,6 +144,7 @@ class CompiledRows {
   #skipped = 0;
   #isUnsure = false;
   #isUnreadable = false;
+  #rest: RestOfRange | undefined;
 
   /** @param rowsBefore rows of the file in earlier batches. */
   constructor(options: RowCompilerOptions, ofFile: OfFile, log: ProblemLog, rowsBefore: number) {
@@ -145,6 +152,11 @@ class CompiledRows {
     this.#ofFile = ofFile;
     this.#log = log;
     this.#rowsBefore = rowsBefore;
+  }
+
+  /** So much has come of the rows that there is to be another batch for the others. */
+  get isFull(): boolean {
+    return this.#ofFile.writer.lineBytes >= this.#options.mostGiven;
   }
 
   add(row: Row): void {
@@ -162,6 +174,20 @@ class CompiledRows {
     else this.#addMapped(row, mark, mapper.map(row));
   }
 
+  /** Rows by the reference; `at` is where they begin in the range. */
+  addRows(ranged: RangeFormat, range: Range, at = 0): void {
+    const rows = rowsOfRange(ranged, range);
+    for (const [number, row] of rows.entries()) {
+      this.add(row);
+      const next = rows[number + 1];
+      if (next === undefined || !this.isFull) continue;
+      const from = startOfLine(range, next.line, quoteOf(ranged));
+      if (from === undefined) continue;
+      this.#rest = { at: at + from, lineEnds: next.line - 1 };
+      return;
+    }
+  }
+
   /** Plain rows one by one, any other by the reference in its place. */
   addRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range, plain: PlainRows): void {
     plain.begin(bytes);
@@ -169,6 +195,10 @@ class CompiledRows {
     let taken = 0;
     let left = 0;
     for (let at = 0; at < bytes.length; ) {
+      if (this.isFull) {
+        this.#rest = { at, lineEnds: line - 1 };
+        return;
+      }
       if (plain.take(at, line, this.#row + 1)) {
         if (ranged.format === "ndjson") this.#firstLines.other ??= line;
         if (!plain.isBlank) this.#addPlain(plain, line);
@@ -190,8 +220,8 @@ class CompiledRows {
       const isOdd = left + taken >= ROWS_TRIED && left > taken;
       const end = isOdd ? bytes.length : endOfRow(bytes, at, quoteOf(ranged));
       const part = { bytes: bytes.subarray(at, end), lineEnds: line - 1, isLast: isLast && end === bytes.length };
-      for (const row of rowsOfRange(ranged, part)) this.add(row);
-      if (this.#isUnreadable) return;
+      this.addRows(ranged, part, at);
+      if (this.#isUnreadable || this.#rest !== undefined) return;
       line += countLineEnds(bytes, at, end, false);
       at = end;
     }
@@ -354,8 +384,21 @@ class CompiledRows {
       seen,
       publicValues: publicValues.take(),
       isUnreadable: this.#isUnreadable,
+      rest: this.#rest,
     };
   }
+}
+
+/** Where a row begins that stands on this line; undefined where its quotes tell another story. */
+function startOfLine({ bytes, lineEnds }: Range, line: number, quote: number): number | undefined {
+  let at = 0;
+  let passed = lineEnds + 1;
+  while (passed < line && at < bytes.length) {
+    const end = endOfRow(bytes, at, quote);
+    passed += countLineEnds(bytes, at, end, false);
+    at = end;
+  }
+  return passed === line && at < bytes.length ? at : undefined;
 }
 
 const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));

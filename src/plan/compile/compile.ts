@@ -11,7 +11,7 @@ import type { Understanding } from "../../mapping/mapper.ts";
 import { showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { findingsOfContent } from "../../readers/content.ts";
-import type { Input } from "../../readers/input.ts";
+import type { Input, Part } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { keepRejectsApart } from "../../readers/rejects.ts";
 import { SpareMemory } from "../../readers/spare-memory.ts";
@@ -22,8 +22,15 @@ import { createRowMarks } from "../rejects/mended-rows.ts";
 import type { Batch } from "./batch.ts";
 import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
 import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.ts";
-import { createWorkers, type MadeMapper, type WorkerOptions, type Workers } from "./parallel.ts";
-import { createPortion } from "./portion.ts";
+import {
+  compileAll,
+  compileRest,
+  createWorkers,
+  type MadeMapper,
+  type WorkerOptions,
+  type Workers,
+} from "./parallel.ts";
+import { createPortion, MOST_GIVEN_BYTES, type Portion } from "./portion.ts";
 import { createContentsSeen } from "./same-contents.ts";
 
 /** Size from which a file is worth the fast path: its rows are not read singly then. */
@@ -211,6 +218,7 @@ class CompiledInputs {
         settings: IS_FAST_PATH_ON && isWhole ? settings : undefined,
         marks: this.#marks,
         keeps,
+        mostGiven: this.#options.workers.mostGiven ?? MOST_GIVEN_BYTES,
       });
     const job = { file, input, inputNumber: number, mapper, settings, now, readAs, notesEvents, compilerOf, problems };
     const inWorkers =
@@ -224,20 +232,28 @@ class CompiledInputs {
 
   /** A file of some size whose rows have a fast path. */
   async *#inRanges(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
-    const { problems } = this.#options;
     const portion = createPortion(RANGE_BYTES);
     const memory = new SpareMemory();
     for await (const part of input.parts(() => portion.size, memory)) {
-      const batch =
-        part.kind === "rows"
-          ? compiler.compile(part.rows, problems.fork())
-          : compiler.compileRange(part, problems.fork());
-      if (part.kind === "range") portion.note(part.bytes.length, batch.bytes);
-      yield batch;
+      for (const batch of this.#batchesOfPart(part, compiler, portion)) {
+        yield batch;
+        if (batch.isUnreadable) return await input.drain();
+        await setImmediate();
+      }
       if (part.kind === "range") memory.giveBack(part.bytes.buffer as ArrayBuffer); // its alone
-      if (batch.isUnreadable) return await input.drain();
-      await setImmediate();
     }
+  }
+
+  *#batchesOfPart(part: Part, compiler: RowCompiler, portion: Portion): Generator<Batch> {
+    const { problems } = this.#options;
+    if (part.kind === "rows") {
+      yield* compileAll(compiler, part.rows, problems);
+      return;
+    }
+    const batch = compiler.compileRange(part, problems.fork());
+    portion.note(batch.rest?.at ?? part.bytes.length, batch.bytes);
+    yield batch;
+    yield* compileRest(compiler, part, batch.rest, problems);
   }
 
   /** The way that is always right, against which the others are tested. */
@@ -247,9 +263,9 @@ class CompiledInputs {
       // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
       const taken = this.#withinLimit(rows);
       for (let from = 0, to = 0; from < taken.length; from = to) {
-        to = Math.min(taken.length, from + portion.size);
-        const batch = compiler.compile(taken.slice(from, to), this.#options.problems.fork());
-        portion.note(to - from, batch.bytes);
+        const batch = compiler.compile(taken.slice(from, from + portion.size), this.#options.problems.fork());
+        portion.note(batch.rows, batch.bytes);
+        to = from + batch.rows;
         yield batch;
       }
     }

@@ -20,9 +20,9 @@ import type { Range } from "../../readers/ranges.ts";
 import { SpareMemory } from "../../readers/spare-memory.ts";
 import type { CandidateBytes } from "../candidates/facts.ts";
 import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
-import type { Batch } from "./batch.ts";
+import type { Batch, RestOfRange } from "./batch.ts";
 import type { RowCompiler } from "./compile-rows.ts";
-import { createPortion } from "./portion.ts";
+import { createPortion, MOST_GIVEN_BYTES } from "./portion.ts";
 
 export interface WorkerOptions {
   /** How many; below two, all is done in this thread. */
@@ -31,6 +31,8 @@ export interface WorkerOptions {
   readonly leastBytes?: number;
   /** Size of a range, unless much comes of it (default 512 KiB where rows may be plain, else 128). */
   readonly rangeBytes?: number;
+  /** Of what comes of a range before the rest of it waits, in any thread (default 1.5 MiB of lines). */
+  readonly mostGiven?: number;
 }
 
 const LEAST_BYTES = 16 * 1024 * 1024;
@@ -97,6 +99,7 @@ export interface FileTask {
   readonly readAs: string;
   /** Keys of the rows of which a mended one was accepted. */
   readonly mended: ReadonlySet<string>;
+  readonly mostGiven: number;
 }
 
 interface RangeTask extends Range {
@@ -128,7 +131,7 @@ export function createWorkers(
   severities: ReadonlyMap<string, Severity>,
   signal: AbortSignal,
 ): Workers {
-  const { count, leastBytes = LEAST_BYTES } = options;
+  const { count, leastBytes = LEAST_BYTES, mostGiven = MOST_GIVEN_BYTES } = options;
   let started: readonly WorkerHandle[] | undefined;
   /** Numbered over all files: a worker may still be at ranges of one that was given up. */
   let ranges = 0;
@@ -138,13 +141,12 @@ export function createWorkers(
   signal.addEventListener("abort", giveUp, { once: true });
 
   async function* compileInRanges(job: Job, task: FileTask, handles: readonly WorkerHandle[]): AsyncGenerator<Batch> {
-    const { input, compilerOf, problems } = job;
+    const { input, problems } = job;
     const ofBatches = new SpareMemory();
-    const compiler = compilerOf(ofBatches);
-    const compileHere = (rows: readonly Row[]): Batch => compiler.compile(rows, problems.fork());
+    const compiler = job.compilerOf(ofBatches);
     for (const handle of handles) handle.tell(task);
     /** What comes next, each to be called when all before it was joined. */
-    const waiting: (() => Promise<Batch>)[] = [];
+    const waiting: (() => Iterable<Batch> | AsyncIterable<Batch>)[] = [];
     const { bytes: rangeBytes, perStretch } = RANGES[compiler.hasFastPath ? "plain" : "rows"];
     const portion = createPortion(options.rangeBytes ?? rangeBytes);
     const most = handles.length * STRETCHES_PER_WORKER * perStretch;
@@ -158,37 +160,37 @@ export function createWorkers(
       if (part === undefined || part.done) break;
       if (part.value.kind === "rows") {
         const { rows } = part.value;
-        waiting.push(async () => compileHere(rows));
+        waiting.push(() => compileAll(compiler, rows, problems));
       } else {
         const { bytes, lineEnds, isLast } = part.value;
-        const taken = bytes.length;
         const handle = handles[Math.floor(ranges / perStretch) % handles.length] as WorkerHandle; // there are some
         const range = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
         const answer = handle.compile({ ...range, bytes, lineEnds, isLast, memory: ofBatches.give() });
-        waiting.push(async () => {
-          const given = await answer;
-          const batch = agreed(given, { lineEnds, isLast }, job, compiler, ofBatches);
-          ofRanges.giveBack(given.text.buffer as ArrayBuffer); // transferred
-          portion.note(taken, batch.bytes);
-          return batch;
+        waiting.push(async function* () {
+          const { text, ...given } = await answer;
+          const batch = agreed({ ...given, text }, { lineEnds, isLast }, job, compiler, ofBatches);
+          portion.note(batch.rest?.at ?? text.length, batch.bytes);
+          yield batch;
+          // Here all rows before it are known. What follows is cut into smaller ranges.
+          yield* compileRest(compiler, { bytes: asBuffer(text), isLast }, batch.rest, problems);
+          ofRanges.giveBack(text.buffer as ArrayBuffer); // transferred
         });
         ranges += 1;
       }
-      while (waiting.length >= most) {
-        const batch = await waiting.shift()?.();
-        if (batch === undefined) break;
-        yield batch;
-        giveBack(batch, ofBatches);
-        if (batch.isUnreadable) return await parts.return().then(() => input.drain());
-      }
+      while (waiting.length >= most)
+        for await (const batch of waiting.shift()?.() ?? []) {
+          yield batch;
+          giveBack(batch, ofBatches);
+          if (batch.isUnreadable) return await parts.return().then(() => input.drain());
+        }
     }
     // What stands before the fault comes first: it may be a row behind which nothing is read.
-    for (const next of waiting) {
-      const batch = await next();
-      yield batch;
-      giveBack(batch, ofBatches);
-      if (batch.isUnreadable) return await input.drain();
-    }
+    for (const next of waiting)
+      for await (const batch of next()) {
+        yield batch;
+        giveBack(batch, ofBatches);
+        if (batch.isUnreadable) return await input.drain();
+      }
     if (failure !== undefined) throw failure.cause;
   }
 
@@ -213,6 +215,7 @@ export function createWorkers(
         severities,
         now,
         notesEvents,
+        mostGiven,
       };
       return compileInRanges(job, task, started);
     },
@@ -221,6 +224,31 @@ export function createWorkers(
       for (const handle of started ?? []) await handle.end();
     },
   };
+}
+
+/** All rows, in as many batches as it takes. */
+export function* compileAll(compiler: RowCompiler, rows: readonly Row[], problems: ProblemLog): Generator<Batch> {
+  for (let from = 0; from < rows.length; ) {
+    const batch = compiler.compile(rows.slice(from), problems.fork());
+    from += batch.rows;
+    yield batch;
+  }
+}
+
+/** What a batch left of its range, in as many more as it takes. */
+export function* compileRest(
+  compiler: RowCompiler,
+  { bytes, isLast }: Omit<Range, "lineEnds">,
+  rest: RestOfRange | undefined,
+  problems: ProblemLog,
+): Generator<Batch> {
+  let next = rest;
+  while (next !== undefined) {
+    const { at, lineEnds }: RestOfRange = next;
+    const batch = compiler.compileRange({ bytes: bytes.subarray(at), lineEnds, isLast }, problems.fork());
+    next = batch.rest && { ...batch.rest, at: at + batch.rest.at };
+    yield batch;
+  }
 }
 
 /** The batch of a range; made once more in this thread where a worker gave what the rows before the range don't allow. */

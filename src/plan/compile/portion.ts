@@ -4,6 +4,8 @@ import type { CandidateBytes } from "../candidates/facts.ts";
 
 /** About so much is to come of a portion. It is in memory once or more for each that is in work. */
 const GIVEN_BYTES = 1024 * 1024;
+/** Bytes of lines after which the rest of a portion waits: much more comes of it than was expected. */
+export const MOST_GIVEN_BYTES = 1.5 * GIVEN_BYTES;
 /** Until it is known what comes of the first. */
 const FIRST_SHARE = 8;
 /** Of what came of a portion, so much is expected of the next even where less came of those between. */

@@ -15,7 +15,8 @@ const files = new Map<number, RowCompiler>();
 /** Of batches that were joined. */
 const spare = new SpareMemory();
 
-function openFile({ file, input, ranged, mapper, severities, now, notesEvents, readAs, mended }: FileTask): void {
+function openFile(task: FileTask): void {
+  const { file, input, ranged, mapper, severities, now, notesEvents, readAs, mended, mostGiven } = task;
   files.clear(); // one after the other
   files.set(
     input,
@@ -34,6 +35,7 @@ function openFile({ file, input, ranged, mapper, severities, now, notesEvents, r
       settings: IS_FAST_PATH_ON ? mapper : undefined,
       marks: createRowMarks(mended, "some"),
       keeps: spare,
+      mostGiven,
     }),
   );
 }

@@ -92,7 +92,6 @@ test("where no checkpoint can be done, sending goes on without", async () => {
 
 /** Commits number after number, each told once it is on disk, with checkpoints all the while. */
 const COMMITTING = `
-import { writeSync } from "node:fs";
 const [path, source] = process.argv.slice(-2);
 const { openLedger } = await import(source + "open-ledger.ts");
 const { openCheckpointer } = await import(source + "checkpointer.ts");
@@ -101,9 +100,8 @@ const ledger = openLedger({ path, boundTo: undefined });
 const checkpointer = openCheckpointer(ledger, 1);
 for (let number = 1; ; number += 1) {
   ledger.transaction(() => writeMeta(ledger, "n " + number, "x".repeat(20_000)));
-  writeSync(1, number + "\\n");
   checkpointer.grew(1);
-  await new Promise(setImmediate);
+  await new Promise((told) => process.stdout.write(number + "\\n", told));
 }`;
 
 test.each([1, 20, 90, 250])("a kill after %i commits loses none, whatever is being moved", async (most) => {

@@ -284,12 +284,13 @@ describe("a plan by workers", () => {
     const path = join(folder, "sales.csv");
     const last = kind === "total" ? sum : sum + 0.01;
     writeFileSync(path, `id,state,by,event,currency,start\n${rows.join("")}4000,paid,m,,,${last}\n`);
-    const plan = (count: number, rangeBytes: number) =>
-      planned(folder, [path], { count, leastBytes: 0, rangeBytes }, { actions: [PRICED] });
+    const plan = (count: number, rangeBytes: number, mostGiven = 1_000_000) =>
+      planned(folder, [path], { count, leastBytes: 0, rangeBytes, mostGiven }, { actions: [PRICED] });
     const alone = await plan(0, 0);
     const told = alone.tallies.filter(({ rule }) => rule === "totals-line");
     expect(told.map(({ first }) => first.line)).toEqual(kind === "total" ? [4002] : []);
     for (const rangeBytes of ranges) expect(await plan(3, rangeBytes)).toEqual(alone);
+    for (const count of [0, 3]) expect(await plan(count, 3000, 1000)).toEqual(alone);
   };
   it("tells a last line as a sum wherever the rows before it were read", () => isToldAsSum("total", 3000));
   it("tells a last line as a sum in few ranges too", { tags: ["long"] }, () => isToldAsSum("total", 60_000));
@@ -317,12 +318,18 @@ describe("a plan by workers", () => {
     const path = join(folder, "sales.csv");
     const rows = Array.from({ length: 4000 }, (_, at) => `T${at},paid,${at % 1500 === 0 ? `m${at}` : ""},E,EUR,1\n`);
     writeFileSync(path, `id,state,by,event,currency,start\n${rows.join("")}`);
-    const plan = (count: number) =>
-      planned(folder, [path], { count, leastBytes: 0, rangeBytes: 1000 }, { fillDown: "by", actions: [PRICED] });
+    const plan = (count: number, mostGiven = 1_000_000) =>
+      planned(
+        folder,
+        [path],
+        { count, leastBytes: 0, rangeBytes: 1000, mostGiven },
+        { fillDown: "by", actions: [PRICED] },
+      );
     const alone = await plan(0);
     expect(alone.result.rows).toMatchObject({ read: 4000, mapped: 4000 });
     expect(alone.tallies.map(({ rule }) => rule)).not.toContain("fill-down-empty");
     expect(await plan(3)).toEqual(alone);
+    for (const count of [0, 3]) expect(await plan(count, 500)).toEqual(alone);
   });
 
   it("of rows with a key that give several deeds knows those that tickets:actions leaves out", {
@@ -350,11 +357,13 @@ describe("a plan by workers", () => {
         },
       ],
     };
-    const plan = (count: number) => planned(folder, [path], { count, leastBytes: 0, rangeBytes: 3000 }, source);
+    const plan = (count: number, mostGiven = 1_000_000) =>
+      planned(folder, [path], { count, leastBytes: 0, rangeBytes: 3000, mostGiven }, source);
     const alone = await plan(0);
     expect(alone.tallies.map(({ rule }) => rule)).not.toContain("key-shared");
     expect(alone.result).toMatchObject({ rows: { read: 4000, mapped: 4000 }, actions: { total: 6000 } });
     expect(await plan(3)).toEqual(alone);
+    for (const count of [0, 3]) expect(await plan(count, 400)).toEqual(alone);
   });
 
   it("is byte for byte that of one thread, with all that is said of the rows", { tags: ["long"] }, async () => {
@@ -365,11 +374,12 @@ describe("a plan by workers", () => {
     const setting = fc.tuple(
       fc.array(saleRow, { minLength: 200, maxLength: 600 }),
       fc.integer({ min: 1000, max: 400_000 }),
+      fc.constantFrom(1, 700, 20_000, 2_000_000),
       fc.integer({ min: 2, max: 4 }),
       fc.option(fc.constantFrom('E0,a"b,c,1,2\n', Buffer.of(0xff)), { freq: 4 }),
     );
     await fc.assert(
-      fc.asyncProperty(setting, async ([rows, rangeBytes, count, fault]) => {
+      fc.asyncProperty(setting, async ([rows, rangeBytes, mostGiven, count, fault]) => {
         const more = Array.from(
           { length: 7000 },
           (_, at) => `E${at % 2},N${at},"u, ${at}",${at % 97 === 0 ? "1.505" : "10.00"},${1_768_600_000 + at}\n`,
@@ -383,7 +393,9 @@ describe("a plan by workers", () => {
             Buffer.from(rows.slice(half).join("")),
           ]),
         );
-        const inWorkers = await outcome(() => planned(folder, [events, path], { count, leastBytes: 0, rangeBytes }));
+        const inWorkers = await outcome(() =>
+          planned(folder, [events, path], { count, leastBytes: 0, rangeBytes, mostGiven }),
+        );
         expect(inWorkers).toEqual(await outcome(() => planned(folder, [events, path], { count: 1 })));
       }),
       { numRuns: 8 },

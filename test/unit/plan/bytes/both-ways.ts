@@ -41,6 +41,7 @@ export function compileBothWays({ text, made, ranged, notesEvents = false, sever
       settings: isFast ? made : undefined,
       marks: createRowMarks(new Set(), "some"),
       keeps: new SpareMemory(),
+      mostGiven: Number.POSITIVE_INFINITY,
     });
     return { compiler, map };
   };
