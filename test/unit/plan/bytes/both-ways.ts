@@ -4,7 +4,7 @@ import { expect, vi } from "vitest";
 import type { Severity } from "../../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../../src/checks/severity.ts";
 import { createMapper, type MapperOptions } from "../../../../src/mapping/create-mapper.ts";
-import type { Batch } from "../../../../src/plan/compile/batch.ts";
+import type { Batch, RestOfRange } from "../../../../src/plan/compile/batch.ts";
 import { createRowCompiler } from "../../../../src/plan/compile/compile-rows.ts";
 import { createProblemLog } from "../../../../src/plan/findings/problem-log.ts";
 import { createRowMarks } from "../../../../src/plan/rejects/mended-rows.ts";
@@ -24,7 +24,7 @@ export interface BothWays {
 
 /** Both ways of one text, twice, and how many rows the mapper was asked about. */
 export function compileBothWays({ text, made, ranged, notesEvents = false, severities = {} }: BothWays) {
-  const compilerOf = (isFast: boolean) => {
+  const compilerOf = (isFast: boolean, mostGiven = Number.POSITIVE_INFINITY) => {
     const mapper = createMapper(made);
     const map = vi.spyOn(mapper, "map");
     const compiler = createRowCompiler({
@@ -41,12 +41,25 @@ export function compileBothWays({ text, made, ranged, notesEvents = false, sever
       settings: isFast ? made : undefined,
       marks: createRowMarks(new Set(), "some"),
       keeps: new SpareMemory(),
-      mostGiven: Number.POSITIVE_INFINITY,
+      mostGiven,
     });
     return { compiler, map };
   };
   const bytes = Buffer.from(text);
   const [fast, reference] = [compilerOf(true), compilerOf(false)];
+  /** All lines that come of the text where so many bytes of them end a batch. */
+  const linesInParts = (isFast: boolean, mostGiven: number): Buffer[] => {
+    const { compiler } = compilerOf(isFast, mostGiven);
+    const lines: Buffer[] = [];
+    for (let next: RestOfRange | undefined = { at: 0, lineEnds: 1 }; next !== undefined; ) {
+      const { at, lineEnds }: RestOfRange = next;
+      const range = { bytes: bytes.subarray(at), lineEnds, isLast: true };
+      const batch = compiler.compileRange(range, createProblemLog(100, "all"));
+      lines.push(batch.bytes.lines);
+      next = batch.rest && { ...batch.rest, at: at + batch.rest.at };
+    }
+    return lines;
+  };
   const batches: Batch[] = [];
   // A range ends with a row, and what is known of the file goes on.
   for (const at of [0, 1]) {
@@ -58,5 +71,5 @@ export function compileBothWays({ text, made, ranged, notesEvents = false, sever
     if (one !== undefined) batches.push(one);
     if (one?.isUnreadable || !text.endsWith("\n")) break;
   }
-  return { batches, asked: fast.map.mock.calls.length, rows: reference.map.mock.calls.length };
+  return { batches, linesInParts, asked: fast.map.mock.calls.length, rows: reference.map.mock.calls.length };
 }

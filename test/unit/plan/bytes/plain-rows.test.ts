@@ -641,3 +641,30 @@ test.each([
   // The fast path took some of them.
   expect(asked).toBeLessThan(rows * 0.8);
 });
+
+describe("a range of whose rows much comes", () => {
+  const rows = Array.from({ length: 400 }, (_, at) => {
+    if (at % 50 === 7) return `E1,,u${at},10.00,1768600000`;
+    return at % 90 === 11 ? `E1,"T\n${at}",u,10.00,1768600000` : `E1,T${at},u${at},10.00,${1_768_600_000 + at}`;
+  });
+  const { batches, linesInParts } = compileBoth(table(SALE, ...rows));
+  const all = batches[0]?.bytes.lines ?? Buffer.alloc(0);
+  const longest = Math.max(
+    ...all
+      .toString()
+      .split("\n")
+      .map(({ length }) => length + 1),
+  );
+
+  test.each([
+    [true, 1],
+    [true, 5000],
+    [false, 1],
+    [false, 5000],
+  ])("ends a batch with the row that it is at, and goes on with the next (fast: %s, %i bytes)", (isFast, mostGiven) => {
+    const parts = linesInParts(isFast, mostGiven);
+    expect(Buffer.concat(parts).equals(all)).toBe(true);
+    expect(parts.length).toBeGreaterThan(all.length / (mostGiven + longest) - 1);
+    for (const { length } of parts) expect(length).toBeLessThan(mostGiven + longest);
+  });
+});
