@@ -243,11 +243,14 @@ describe("a plan by workers", () => {
         seqOf: new Map(),
       })),
     );
-    const plan = (count: number) =>
-      planned(folder, [path], { count, leastBytes: 0, rangeBytes: 3000 }, undefined, undefined, undefined, ledger);
+    const plan = (count: number, mostGiven = 1_000_000) => {
+      const workers = { count, leastBytes: 0, rangeBytes: 3000, mostGiven };
+      return planned(folder, [path], workers, undefined, undefined, undefined, ledger);
+    };
     const alone = await plan(0);
     expect(alone.result.rows).toMatchObject({ read: 4000, mended: 6 });
     expect(await plan(3)).toEqual(alone);
+    for (const count of [0, 3]) expect(await plan(count, 1000)).toEqual(alone);
   });
 
   const isRefused = async (first: string, said: string): Promise<void> => {
