@@ -98,6 +98,31 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
   };
 }
 
+/** All rows, in as many batches as it takes. */
+export function* compileAll(compiler: RowCompiler, rows: readonly Row[], problems: ProblemLog): Generator<Batch> {
+  for (let from = 0; from < rows.length; ) {
+    const batch = compiler.compile(rows.slice(from), problems.fork());
+    from += batch.rows;
+    yield batch;
+  }
+}
+
+/** What a batch left of its range, in as many more as it takes. */
+export function* compileRest(
+  compiler: RowCompiler,
+  { bytes, isLast }: Omit<Range, "lineEnds">,
+  rest: RestOfRange | undefined,
+  problems: ProblemLog,
+): Generator<Batch> {
+  let next = rest;
+  while (next !== undefined) {
+    const { at, lineEnds }: RestOfRange = next;
+    const batch = compiler.compileRange({ bytes: bytes.subarray(at), lineEnds, isLast }, problems.fork());
+    next = batch.rest && { ...batch.rest, at: at + batch.rest.at };
+    yield batch;
+  }
+}
+
 /** The writer of a file's candidates, and its fast path where it has one. */
 function writing(options: RowCompilerOptions, publicValues: PublicValuesSeen): Pick<OfFile, "writer" | "plain"> {
   if (options.settings !== undefined && options.ranged !== undefined) {

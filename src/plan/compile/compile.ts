@@ -20,16 +20,9 @@ import { joinPublicValues, type PublicValues } from "../candidates/public-values
 import { reportFindings } from "../findings/findings-of-row.ts";
 import { createRowMarks } from "../rejects/mended-rows.ts";
 import type { Batch } from "./batch.ts";
-import { createRowCompiler, type RowCompiler } from "./compile-rows.ts";
+import { compileAll, compileRest, createRowCompiler, type RowCompiler } from "./compile-rows.ts";
 import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.ts";
-import {
-  compileAll,
-  compileRest,
-  createWorkers,
-  type MadeMapper,
-  type WorkerOptions,
-  type Workers,
-} from "./parallel.ts";
+import { createWorkers, type MadeMapper, type WorkerOptions, type Workers } from "./parallel.ts";
 import { createPortion, MOST_GIVEN_BYTES, type Portion } from "./portion.ts";
 import { createContentsSeen } from "./same-contents.ts";
 

@@ -13,15 +13,14 @@ import { type MapperOptions, readsRowsAlone } from "../../mapping/create-mapper.
 import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Mapper } from "../../mapping/mapper.ts";
-import type { Row } from "../../mapping/row.ts";
 import type { Input, RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import type { Range } from "../../readers/ranges.ts";
 import { SpareMemory } from "../../readers/spare-memory.ts";
 import type { CandidateBytes } from "../candidates/facts.ts";
 import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
-import type { Batch, RestOfRange } from "./batch.ts";
-import type { RowCompiler } from "./compile-rows.ts";
+import type { Batch } from "./batch.ts";
+import { compileAll, compileRest, type RowCompiler } from "./compile-rows.ts";
 import { createPortion, MOST_GIVEN_BYTES } from "./portion.ts";
 
 export interface WorkerOptions {
@@ -224,31 +223,6 @@ export function createWorkers(
       for (const handle of started ?? []) await handle.end();
     },
   };
-}
-
-/** All rows, in as many batches as it takes. */
-export function* compileAll(compiler: RowCompiler, rows: readonly Row[], problems: ProblemLog): Generator<Batch> {
-  for (let from = 0; from < rows.length; ) {
-    const batch = compiler.compile(rows.slice(from), problems.fork());
-    from += batch.rows;
-    yield batch;
-  }
-}
-
-/** What a batch left of its range, in as many more as it takes. */
-export function* compileRest(
-  compiler: RowCompiler,
-  { bytes, isLast }: Omit<Range, "lineEnds">,
-  rest: RestOfRange | undefined,
-  problems: ProblemLog,
-): Generator<Batch> {
-  let next = rest;
-  while (next !== undefined) {
-    const { at, lineEnds }: RestOfRange = next;
-    const batch = compiler.compileRange({ bytes: bytes.subarray(at), lineEnds, isLast }, problems.fork());
-    next = batch.rest && { ...batch.rest, at: at + batch.rest.at };
-    yield batch;
-  }
 }
 
 /** The batch of a range; made once more in this thread where a worker gave what the rows before the range don't allow. */
