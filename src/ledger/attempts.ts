@@ -1,7 +1,7 @@
 /** Each try to send a chunk: its intent, its answer, and what the service said about actions that stay in doubt. */
 
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
-import type { Ledger } from "./ledger.ts";
+import { type Ledger, upsert } from "./ledger.ts";
 import type { ChunkRecord } from "./runs.ts";
 
 /** Part of a transaction: the chunk is about to be sent. Returns the attempt's number, from 1. */
@@ -62,7 +62,7 @@ export function storedAnswer(
 /** Part of a transaction: keeps the last attempt's answer as it came, since it may hold promises that are given only once. */
 export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
   const sql = `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
-    SELECT run_no, chunk, max(attempt), ? FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`;
+    SELECT run_no, chunk, max(attempt), CAST(? AS BLOB) FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`;
   ledger.run(sql, answer, runNo, chunk);
 }
 
@@ -78,9 +78,10 @@ export function keepDoubtedItems(
   runNo: number,
   items: readonly { readonly seq: number; readonly response: string }[],
 ): void {
-  for (const { seq, response } of items)
-    ledger.run("INSERT OR REPLACE INTO doubted_items (run_no, seq, response) VALUES (?, ?, ?)", runNo, seq, response);
+  for (const { seq, response } of items) ledger.run(NOTE_DOUBTED, runNo, seq, response);
 }
+
+const NOTE_DOUBTED = upsert("doubted_items", ["run_no", "seq"], ["response"]);
 
 /** What the service said about the actions of a chunk in doubt, by their place in the plan. */
 export function doubtedItems(

@@ -123,6 +123,20 @@ export function encodePromises(promises: Promises): Buffer | string | null {
   return packUuids(promises) ?? JSON.stringify(promises.map((promise) => promise ?? null));
 }
 
+/** The same where a column holds bytes and nothing else. A text is never as long as so many UUIDs would be. */
+export function promisesAsBytes(promises: Buffer | string | null, count: number): Buffer | null {
+  if (typeof promises !== "string") return promises;
+  const bytes = Buffer.from(promises);
+  return bytes.length === count * UUID_BYTES ? Buffer.from(`${promises} `) : bytes;
+}
+
+/** @param count of the block's actions. */
+function textOfPromises(promises: unknown, count: number): string | undefined {
+  if (typeof promises === "string") return promises;
+  if (!(promises instanceof Uint8Array) || promises.length === count * UUID_BYTES) return undefined;
+  return Buffer.from(promises).toString("utf8");
+}
+
 function packUuids(promises: Promises): Buffer | undefined {
   const packed = Buffer.alloc(promises.length * UUID_BYTES);
   for (const [at, promise] of promises.entries())
@@ -170,8 +184,9 @@ export function packUuidAt(bytes: Uint8Array, from: number, packed: Uint8Array, 
 
 /** @param count of the block's actions. */
 export function decodePromises(promises: unknown, count: number): Promises {
-  if (typeof promises === "string")
-    return (JSON.parse(promises) as readonly (string | null)[]).map((promise) => promise ?? undefined); // written above
+  const text = textOfPromises(promises, count);
+  if (text !== undefined)
+    return (JSON.parse(text) as readonly (string | null)[]).map((promise) => promise ?? undefined); // written above
   if (!(promises instanceof Uint8Array)) return Array<undefined>(count).fill(undefined);
   const packed = Buffer.from(promises.buffer, promises.byteOffset, promises.byteLength);
   return Array.from({ length: count }, (_, at) => {
@@ -182,10 +197,14 @@ export function decodePromises(promises: unknown, count: number): Promises {
   });
 }
 
-/** At which places a promise stands, without reading the others. */
-export function placesOfPromise(promises: unknown, promise: string): readonly number[] {
-  if (typeof promises === "string")
-    return decodePromises(promises, 0).flatMap((each, at) => (each === promise ? [at] : []));
+/**
+ * At which places a promise stands, without reading the others.
+ *
+ * @param count of the block's actions.
+ */
+export function placesOfPromise(promises: unknown, count: number, promise: string): readonly number[] {
+  if (textOfPromises(promises, count) !== undefined)
+    return decodePromises(promises, count).flatMap((each, at) => (each === promise ? [at] : []));
   if (!(promises instanceof Uint8Array) || !UUID.test(promise)) return [];
   const packed = Buffer.from(promises.buffer, promises.byteOffset, promises.byteLength);
   const wanted = Buffer.from(promise.replaceAll("-", ""), "hex");

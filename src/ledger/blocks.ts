@@ -15,6 +15,7 @@ import {
   encodePromises,
   IDENTITY_BYTES,
   type Origin,
+  promisesAsBytes,
   readActionLine,
   type SentAction,
 } from "./block.ts";
@@ -184,7 +185,8 @@ const textOf = (data: string | Uint8Array): string =>
 /** Part of a transaction. */
 export function insertBlock(ledger: Ledger, runNo: number, block: NewBlock): void {
   const { first, count, chunk, outcome, at, promises, origins, actions, deeds, exceptions } = block;
-  ledger.run(INSERT_BLOCK, runNo, first, count, chunk, outcome, at, promises, origins, actions);
+  const given = ledger.kind === "postgres" ? promisesAsBytes(promises, count) : promises;
+  ledger.run(INSERT_BLOCK, runNo, first, count, chunk, outcome, at, given, origins, actions);
   ledger.run("INSERT INTO unmerged (run_no, first, deeds) VALUES (?, ?, ?)", runNo, first, deeds);
   for (const { seq, outcome: other, status, response, identity, content } of exceptions)
     ledger.run(INSERT_EXCEPTION, runNo, seq, other, status, response ?? null, identity, content);
@@ -220,7 +222,7 @@ export function talliesOf(rows: readonly Pick<NewOutcome, "chunk" | "action" | "
 /** Part of a transaction. */
 export function insertTallies(ledger: Ledger, runNo: number, counts: Iterable<Tally>): void {
   const sql = `INSERT INTO tallies (run_no, chunk, action, outcome, actions) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET actions = actions + excluded.actions`;
+    ON CONFLICT (run_no, chunk, action, outcome) DO UPDATE SET actions = tallies.actions + excluded.actions`;
   for (const { chunk, action, outcome, actions } of counts) ledger.run(sql, runNo, chunk, action, outcome, actions);
 }
 

@@ -155,10 +155,11 @@ const COLUMNS = 5;
 /** Without a function, which would have SQLite keep each page as it was before the statement. */
 const putRows = (rows: number): string => `INSERT OR IGNORE INTO deeds
   (run_no, taken, seq, event_no, holder, identity, content)
-  SELECT ?, ?, column1, column2, column3, column4, column5
-  FROM (VALUES ${Array(rows)
-    .fill(`(${Array(COLUMNS).fill("?").join(", ")})`)
-    .join(", ")})`;
+  SELECT CAST(? AS INTEGER), CAST(? AS INTEGER), column1, column2, column3, column4, column5
+  FROM (VALUES ${[TYPED_ROW, ...Array(rows - 1).fill(`(${Array(COLUMNS).fill("?").join(", ")})`)].join(", ")}) AS put`;
+
+/** The first row of values says what they all are. */
+const TYPED_ROW = "(CAST(? AS INTEGER), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BLOB), CAST(? AS BLOB))";
 
 interface Statement {
   /** Of each row: what the values that are its identity and content look at. */

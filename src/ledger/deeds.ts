@@ -78,6 +78,9 @@ const DEED_WORDS = DEED_BYTES / 4;
 /** Deeds per statement: a call costs as much as a lookup. */
 const ASKED = 64;
 
+/** The first row of values says what they all are. */
+const DIGEST = "CAST(? AS BLOB)";
+
 interface AskedTogether {
   readonly many: string;
   readonly one: string;
@@ -86,7 +89,10 @@ interface AskedTogether {
 /** @param sql asks of `column1`, an identity, and `column2`, a content, after `VALUES`; `column3` is the deed's number. */
 function askedTogether(sql: string): AskedTogether {
   const askFor = (deeds: number): string =>
-    sql.replace("VALUES", `VALUES ${Array.from({ length: deeds }, (_, at) => `(?, ?, ${at})`).join(", ")}`);
+    sql.replace(
+      "VALUES",
+      `VALUES ${Array.from({ length: deeds }, (_, at) => (at === 0 ? `(${DIGEST}, ${DIGEST}, 0)` : `(?, ?, ${at})`)).join(", ")}`,
+    );
   return { many: askFor(ASKED), one: askFor(1) };
 }
 
@@ -115,7 +121,7 @@ function askTogether(
 }
 
 const SAME_DEED = "SELECT 1 FROM deeds WHERE identity = column1 AND content = column2 AND taken = 1";
-const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) WHERE NOT EXISTS (${SAME_DEED})`);
+const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) AS asked WHERE NOT EXISTS (${SAME_DEED})`);
 
 /** Which of the deeds the service has accepted with just this content: `how` is 1 at the place of each that it has, else 0. */
 export function tellAccepted(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {
@@ -128,8 +134,9 @@ export function tellAccepted(ledger: Ledger, asked: AskedDeeds, how: Uint8Array)
 /** 1 for one that is accepted, 2 more for one whose identity has several accepted ones; nothing for one accepted alone. */
 const HOW_ACCEPTED = askedTogether(`SELECT column3 AS at, how FROM (
   SELECT column3, (
-    SELECT coalesce(max(content = column2), 0) + 2 * (count(*) > 1) FROM deeds WHERE identity = column1 AND taken = 1
-  ) AS how FROM (VALUES)) WHERE how <> 1`);
+    SELECT coalesce(max(CASE WHEN content = column2 THEN 1 ELSE 0 END), 0) + CASE WHEN count(*) > 1 THEN 2 ELSE 0 END
+    FROM deeds WHERE identity = column1 AND taken = 1
+  ) AS how FROM (VALUES) AS asked) AS told WHERE how <> 1`);
 
 /** The same, and 3 for each that has others of its identity beside it. */
 export function tellAcceptedBesideOthers(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {

@@ -164,6 +164,6 @@ export function unplacedActions(ledger: Ledger, runNo: number): ReadonlySet<numb
 /** Part of a transaction: such actions have a place now, and will be merged again with all their data. */
 export function forgetUnplaced(ledger: Ledger, runNo: number, seqs: readonly number[]): void {
   if (seqs.length === 0) return;
-  const sql = "DELETE FROM deeds WHERE run_no = ? AND seq IN (SELECT value FROM json_each(?))";
+  const sql = "DELETE FROM deeds WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))";
   ledger.run(sql, runNo, JSON.stringify(seqs));
 }

@@ -11,7 +11,7 @@ import { DeedBatch, type Piece } from "./deed-batch.ts";
 import { EventNumbers } from "./event-numbers.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
-import { type Ledger, readMeta } from "./ledger.ts";
+import { type Ledger, readMeta, upsert } from "./ledger.ts";
 import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
 import { type PlainSale, plainSale } from "./plain-sale.ts";
 import { mergeMended } from "./rejected-rows.ts";
@@ -69,7 +69,7 @@ export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly N
   mergeRun(ledger, runNo);
   noteUnplacedTickets(ledger, rows);
   ledger.run(
-    "DELETE FROM exceptions WHERE run_no = ? AND seq IN (SELECT value FROM json_each(?))",
+    "DELETE FROM exceptions WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
     runNo,
     JSON.stringify(seqs),
   );
@@ -139,7 +139,7 @@ class Merging {
     this.#ledger = ledger;
     this.#runNo = runNo;
     this.#events = new EventNumbers(ledger);
-    this.#mostDeeds = deedsAtATime({ pages: Number(ledger.get("PRAGMA page_count")?.page_count), actions });
+    this.#mostDeeds = deedsAtATime({ pages: ledger.pages(), actions });
     this.#deeds = new DeedBatch(this.#mostDeeds);
     this.#isFormer = runNo <= Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
     this.#keys = keysOfRun(ledger, runNo);
@@ -294,7 +294,7 @@ class TicketTable {
   }
 }
 
-const PUT_TICKET = "INSERT OR REPLACE INTO tickets (ticket, event_id, holder, state) VALUES (?, ?, ?, ?)";
+const PUT_TICKET = upsert("tickets", ["ticket"], ["event_id", "holder", "state"]);
 
 function apply(ledger: Ledger, tickets: TicketTable, { seq, action, given }: Effective): void {
   const { effect } = actionSpec(action);
@@ -334,4 +334,4 @@ function apply(ledger: Ledger, tickets: TicketTable, { seq, action, given }: Eff
 }
 
 const CHANGE_EVENT = `INSERT INTO events (event_id, currency) VALUES (?, ?)
-  ON CONFLICT (event_id) DO UPDATE SET currency = coalesce(excluded.currency, currency)`;
+  ON CONFLICT (event_id) DO UPDATE SET currency = coalesce(excluded.currency, events.currency)`;

@@ -3,7 +3,6 @@
  * unsafe place.
  */
 
-import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -11,8 +10,9 @@ import { pathToFileURL } from "node:url";
 import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
+import { bind } from "./bound.ts";
 import { DURABLE } from "./durable.ts";
-import { type Ledger, readMeta, rebind, runListPath, writeMeta } from "./ledger.ts";
+import { type Ledger, runListPath } from "./ledger.ts";
 import { LEDGER_VERSION, migrate, STOOD_IN_FOR, standIn } from "./schema.ts";
 
 /** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and WAL are not safe on them. */
@@ -234,11 +234,15 @@ export function wrap(database: DatabaseSync, path: string, beforeReading?: () =>
     }
   };
   return {
+    kind: "sqlite",
     path,
     run: (sql, ...values) => guarded(() => Number(prepared(sql).run(...values).changes)),
     get: (sql, ...values) => guarded(() => prepared(sql).get(...values)),
     all: (sql, ...values) => guarded(() => prepared(sql).all(...values)),
     iterate: (sql, ...values) => guarded(() => prepared(sql).iterate(...values)),
+    hasTable: (name) =>
+      guarded(() => prepared("SELECT 1 AS one FROM sqlite_schema WHERE name = ?").get(name) !== undefined),
+    pages: () => guarded(() => Number(prepared("PRAGMA page_count").get()?.page_count)),
     get isExhausted() {
       return isExhausted;
     },
@@ -253,6 +257,14 @@ export function wrap(database: DatabaseSync, path: string, beforeReading?: () =>
           return inTransaction(database, change);
         }
       }),
+    async snapshot(look) {
+      guarded(() => database.exec("BEGIN"));
+      try {
+        return await look();
+      } finally {
+        guarded(() => database.exec("ROLLBACK"));
+      }
+    },
     [Symbol.dispose]: () => database.close(),
   };
 }
@@ -277,39 +289,6 @@ function checkIntegrity(database: DatabaseSync, path: string): void {
   if (statSync(path).size > CHECKED_BYTES) return;
   const result = String(database.prepare("PRAGMA quick_check(1)").get()?.quick_check);
   if (result !== "ok") throw damaged(path, result);
-}
-
-function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
-  const bound = readMeta(ledger, "bound_to");
-  if (bound === undefined) {
-    if (readOnly) return;
-    ledger.transaction(() => {
-      writeMeta(ledger, "bound_to", boundTo);
-      writeMeta(ledger, "ledger_id", randomUUID());
-      writeMeta(ledger, "created_at", new Date().toISOString());
-    });
-    return;
-  }
-  if (bound === boundTo) return;
-  // As long as nothing can have reached a service, a mistyped address binds nobody.
-  if (
-    !readOnly &&
-    ledger.get("SELECT 1 AS one FROM attempts WHERE class IS NULL OR class <> 'not sent' LIMIT 1") === undefined &&
-    // Imported runs have outcomes and no attempts.
-    ledger.get("SELECT 1 AS one FROM blocks LIMIT 1") === undefined
-  ) {
-    rebind(ledger, boundTo);
-    return;
-  }
-  throw new Failure(
-    "usage",
-    `The ledger ${ledger.path} belongs to ${bound}, but the environment now names ${boundTo}. Nothing was sent.`,
-    {
-      hint: boundTo.startsWith("sandbox:")
-        ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
-        : "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind",
-    },
-  );
 }
 
 /** @param type of the file system, as `statfs` numbers it. */

@@ -147,7 +147,7 @@ export const withActions = <T extends SqlRow>(ledger: Ledger, rows: readonly T[]
 export const hasOutcome = (ledger: Ledger, runNo: number, seq: number): boolean =>
   ledger.get(HAS_OUTCOME, runNo, seq) !== undefined;
 
-const HAS_OUTCOME = `SELECT 1 AS one FROM (SELECT ? AS run_no, ? AS seq) AS asked
+const HAS_OUTCOME = `SELECT 1 AS one FROM (SELECT CAST(? AS INTEGER) AS run_no, CAST(? AS INTEGER) AS seq) AS asked
   WHERE ${outcomeOf("asked.run_no", "asked.seq")} IS NOT NULL`;
 
 /** The actions of a run that have outcomes, from a number to before another. */

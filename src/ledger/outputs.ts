@@ -1,6 +1,6 @@
 /** The output files that a ledger knows: how much of each is on disk, and what it holds. */
 
-import { type Ledger, readMeta, writeMeta } from "./ledger.ts";
+import { type Ledger, readMeta, upsert, writeMeta } from "./ledger.ts";
 
 export type OutputKind = "promises" | "rejects";
 
@@ -30,10 +30,9 @@ export function adoptOutput(
   output: Readonly<Record<"path" | "mtimeNs" | "sha256", string>> & { readonly length: number },
 ): void {
   const { path, length, mtimeNs, sha256 } = output;
-  const sql = "INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, 'promises', ?, ?)";
   ledger.transaction(() => {
     ledger.run("DELETE FROM output_segments WHERE path = ?", path);
-    ledger.run(sql, path, length, mtimeNs);
+    ledger.run(NOTE_OUTPUT, path, "promises", length, mtimeNs);
     ledger.run("INSERT INTO output_segments (path, start, length, sha256) VALUES (?, 0, ?, ?)", path, length, sha256);
   });
 }
@@ -62,7 +61,7 @@ export const outputsOfLength = (ledger: Ledger, length: number): readonly string
 /** Part of a transaction: the file begins. */
 export function noteFreshOutput(ledger: Ledger, path: string, kind: OutputKind): void {
   ledger.run("DELETE FROM output_segments WHERE path = ?", path);
-  ledger.run("INSERT OR REPLACE INTO outputs (path, kind, length, mtime_ns) VALUES (?, ?, 0, '')", path, kind);
+  ledger.run(NOTE_OUTPUT, path, kind, 0, "");
 }
 
 /** Part of a transaction: the file ends with this segment now. */
@@ -72,30 +71,31 @@ export function noteAppended(
   { start, length, sha256, mtimeNs }: Segment & Pick<KnownOutput, "mtimeNs">,
 ): void {
   ledger.run("UPDATE outputs SET length = ?, mtime_ns = ? WHERE path = ?", start + length, mtimeNs, path);
-  if (length > 0)
-    ledger.run(
-      "INSERT OR REPLACE INTO output_segments (path, start, length, sha256) VALUES (?, ?, ?, ?)",
-      path,
-      start,
-      length,
-      sha256,
-    );
+  if (length > 0) ledger.run(NOTE_SEGMENT, path, start, length, sha256);
 }
+
+const NOTE_OUTPUT = upsert("outputs", ["path"], ["kind", "length", "mtime_ns"]);
+const NOTE_SEGMENT = upsert("output_segments", ["path", "start"], ["length", "sha256"]);
+const NOTE_REPLACING = upsert("replaced_outputs", ["path"], ["length", "sha256"]);
 
 /** A file that was moved is the ledger's where it stands now. */
 export function adoptMoved(ledger: Ledger, path: string, movedFrom: string): void {
   ledger.transaction(() => {
     ledger.run(
-      "INSERT INTO outputs (path, kind, length, mtime_ns) SELECT ?, kind, length, '' FROM outputs WHERE path = ?",
+      "INSERT INTO outputs (path, kind, length, mtime_ns) SELECT CAST(? AS TEXT), kind, length, '' FROM outputs WHERE path = ?",
       path,
       movedFrom,
     );
     ledger.run("UPDATE output_segments SET path = ? WHERE path = ?", path, movedFrom);
     ledger.run("DELETE FROM outputs WHERE path = ?", movedFrom);
     ledger.run("UPDATE runs SET output = ? WHERE output = ?", path, movedFrom);
-    ledger.run("UPDATE OR IGNORE rejects_files SET path = ? WHERE path = ?", path, movedFrom);
+    ledger.run(MOVE_REJECTS, path, movedFrom);
+    ledger.run("DELETE FROM rejects_files WHERE path = ?", movedFrom);
   });
 }
+
+const MOVE_REJECTS = `INSERT OR IGNORE INTO rejects_files (run_no, input, path)
+  SELECT run_no, input, CAST(? AS TEXT) FROM rejects_files WHERE path = ?`;
 
 /** What a file is about to be replaced by. */
 export function replacementOf(ledger: Ledger, path: string): Omit<Segment, "start"> | undefined {
@@ -105,7 +105,7 @@ export function replacementOf(ledger: Ledger, path: string): Omit<Segment, "star
 
 /** Part of a transaction: the file is about to be replaced. */
 export function noteReplacing(ledger: Ledger, path: string, { length, sha256 }: Omit<Segment, "start">): void {
-  ledger.run("INSERT OR REPLACE INTO replaced_outputs (path, length, sha256) VALUES (?, ?, ?)", path, length, sha256);
+  ledger.run(NOTE_REPLACING, path, length, sha256);
 }
 
 /** Part of a transaction: the file is what it was to be replaced by. */

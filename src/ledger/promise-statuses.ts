@@ -41,8 +41,7 @@ export function makeStatusTable(ledger: Ledger): void {
   ledger.transaction(() => ledger.run(TABLE));
 }
 
-const hasStatusTable = (ledger: Ledger): boolean =>
-  ledger.get("SELECT 1 AS one FROM sqlite_schema WHERE name = 'promise_statuses'") !== undefined;
+const hasStatusTable = (ledger: Ledger): boolean => ledger.hasTable("promise_statuses");
 
 /** An action whose promise is not final yet, as far as the ledger knows. */
 export interface OpenPromise {
@@ -106,7 +105,7 @@ export interface NewStatus {
 export function noteStatuses(ledger: Ledger, statuses: readonly NewStatus[], since: string): void {
   if (statuses.length === 0) return;
   const sql = `INSERT INTO promise_statuses (run_no, seq, status, since) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET status = excluded.status, since = excluded.since`;
+    ON CONFLICT (run_no, seq) DO UPDATE SET status = excluded.status, since = excluded.since`;
   ledger.transaction(() => {
     for (const { runNo, seq, status } of statuses) ledger.run(sql, runNo, seq, status, since);
   });

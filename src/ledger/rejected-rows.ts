@@ -240,7 +240,7 @@ const NOTE_MENDING = "INSERT OR IGNORE INTO mendings (run_no, row, seq) VALUES (
 
 const NOTE_CLOSED = "INSERT OR IGNORE INTO mended_actions (row, run_no, action, seq) VALUES (?, ?, ?, ?)";
 const NOTE_LEFT_OUT = `INSERT OR IGNORE INTO mended_actions (row, run_no, action)
-  SELECT row, ?, action FROM row_actions WHERE row = ?`;
+  SELECT row, CAST(? AS INTEGER), action FROM row_actions WHERE row = ?`;
 
 /** Notes, durably, rows of which nothing is left to send, so that there is no run. */
 export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
@@ -255,7 +255,7 @@ export function noteMended(ledger: Ledger, mendings: readonly Mending[]): void {
 export function mergeMended(ledger: Ledger, runNo: number): void {
   ledger.run(
     `INSERT OR IGNORE INTO mended_rows (row)
-     SELECT row FROM mendings WHERE run_no = ? GROUP BY row HAVING min(${IS_TAKEN_MENDING} IS TRUE)`,
+     SELECT row FROM mendings WHERE run_no = ? GROUP BY row HAVING min(CASE WHEN ${IS_TAKEN_MENDING} THEN 1 ELSE 0 END) = 1`,
     runNo,
   );
 }

@@ -9,7 +9,7 @@ import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import type { SentAction } from "./block.ts";
 import { blockOf, outcomeOf, TAKEN } from "./blocks.ts";
-import type { Ledger } from "./ledger.ts";
+import { type Ledger, upsert } from "./ledger.ts";
 import { sentAt, withActions } from "./outcomes.ts";
 
 /** Where the ledger has an action. */
@@ -51,9 +51,11 @@ export type RowNumbers = ReadonlyMap<number, number>;
 
 /** Part of a transaction. */
 export function noteRowNumber(ledger: Ledger, row: string, runNo: number, number: number): void {
-  ledger.run("INSERT OR REPLACE INTO row_numbers (row, run_no, number) VALUES (?, ?, ?)", row, runNo, number);
+  ledger.run(NOTE_NUMBER, row, runNo, number);
   ledger.run(FORGET_BETWEEN, row, row, row, LAST_RUNS);
 }
+
+const NOTE_NUMBER = upsert("row_numbers", ["row", "run_no"], ["number"]);
 
 /** How many of the latest runs are kept: a row may stay bad for a year of nights. */
 const LAST_RUNS = 15;
@@ -111,9 +113,10 @@ const UNDECIDED = 1;
 const BEFORE_BAD = 2;
 
 const NOTE_HISTORY = `INSERT INTO row_histories (row, history, run_no, seq, undecided) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET
-    undecided = iif(${UNDECIDED} IN (undecided, excluded.undecided), ${UNDECIDED}, max(undecided, excluded.undecided)),
-    run_no = coalesce(excluded.run_no, run_no), seq = coalesce(excluded.seq, seq)`;
+  ON CONFLICT (row, history) DO UPDATE SET
+    undecided = CASE WHEN ${UNDECIDED} IN (row_histories.undecided, excluded.undecided) THEN ${UNDECIDED}
+      WHEN excluded.undecided > row_histories.undecided THEN excluded.undecided ELSE row_histories.undecided END,
+    run_no = coalesce(excluded.run_no, row_histories.run_no), seq = coalesce(excluded.seq, row_histories.seq)`;
 
 /**
  * How an accepted deed stands to a deed of a rejected row:

@@ -154,7 +154,7 @@ export const runIdOf = (ledger: Ledger, runNo: number): string =>
 export const countRuns = (ledger: Ledger): number => Number(ledger.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
 
 /** Runs newest first; all of them unless a limit is given. */
-export function listRuns(ledger: Ledger, limit = -1): readonly RunRecord[] {
+export function listRuns(ledger: Ledger, limit = Number.MAX_SAFE_INTEGER): readonly RunRecord[] {
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs ORDER BY run_no DESC LIMIT ?`, limit).map(toRun);
 }
 
@@ -359,7 +359,9 @@ export function noteOutput(ledger: Ledger, runNo: number, path: string): void {
  */
 export function enterImportedRun(ledger: Ledger, run: string, from: string, to: string): RunRecord {
   const sql = `INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) VALUES (?, ?, ?, 'finished', 0, '')
-    ON CONFLICT (run) DO UPDATE SET created_at = min(created_at, excluded.created_at), ended_at = max(ended_at, excluded.ended_at)`;
+    ON CONFLICT (run) DO UPDATE SET 
+      created_at = CASE WHEN excluded.created_at < runs.created_at THEN excluded.created_at ELSE runs.created_at END,
+      ended_at = CASE WHEN excluded.ended_at > runs.ended_at THEN excluded.ended_at ELSE runs.ended_at END`;
   ledger.run(sql, run, from, to);
   const record = findRun(ledger, run);
   if (record === undefined) throw new Error(`run ${run} vanished while it was imported`);
@@ -434,7 +436,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
 const TALLIES = `SELECT outcome, action, sum(actions) AS n FROM tallies WHERE run_no = ?
   GROUP BY outcome, action ORDER BY action`;
 const BY_STATE = "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? GROUP BY state";
-const CHUNKS = `SELECT count(*) AS total, sum(state IN ${sqlList(SETTLED_STATES)}) AS settled
+const CHUNKS = `SELECT count(*) AS total, sum(CASE WHEN state IN ${sqlList(SETTLED_STATES)} THEN 1 ELSE 0 END) AS settled
   FROM chunks WHERE run_no = ? AND state <> 'split'`;
 /** Closed without its plan: their number is known, but not which they are. */
 const UNLISTED = `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'

@@ -115,7 +115,7 @@ export function* withPromise(
     runNo,
   )) {
     const [first, count] = [Number(row.first), Number(row.count)];
-    const places = placesOfPromise(row.promises, promise);
+    const places = placesOfPromise(row.promises, count, promise);
     const found = places.flatMap((at) => outcomeAt(ledger, runNo, first + at) ?? []);
     yield { looked: count, found: found.map((outcome) => ({ runNo, ...outcome })) };
   }

@@ -5,7 +5,7 @@ import type { OtherSpelling, SpelledField } from "../checks/known-spelling.ts";
 import type { KnownIds } from "./known-ids.ts";
 import type { Ledger } from "./ledger.ts";
 
-const DIGITS_ONLY = (id: string): string => `${id} NOT GLOB '*[^0-9]*'`;
+const DIGITS_ONLY = (id: string): string => `ltrim(${id}, '0123456789') = ''`;
 
 /** The lengths of ticketIds that are all digits and begin with a zero. Events are few: theirs are looked up when needed. */
 export const ZERO_LENGTHS = "CREATE TABLE zero_lengths (length INTEGER PRIMARY KEY) STRICT;\n";

@@ -4,7 +4,7 @@ import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import type { Failure } from "../failure.ts";
 import { pastOfChunk } from "../ledger/chunk-past.ts";
-import { readSnapshot, runListPath } from "../ledger/ledger.ts";
+import { runListPath } from "../ledger/ledger.ts";
 import { type OutcomeRow, SUPERSEDED } from "../ledger/outcomes.ts";
 import { readRunList } from "../ledger/run-list.ts";
 import { runNumbers, runOf } from "../ledger/runs.ts";
@@ -57,7 +57,7 @@ export async function find(context: RunContext, { settings, id }: FindSettings):
   const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd);
   if (ledger === undefined) return { problem, hasLedger: false, lookedFor: [], actions: [], similar: [], unread: [] };
   // A run that goes on meanwhile moves actions from one place to the next.
-  return await readSnapshot(ledger, async () => {
+  return await ledger.snapshot(async () => {
     const searched = { ledger, environment, id };
     const decided = decidedAbout(searched);
     const { actions: undecided, unread } = await undecidedAbout(

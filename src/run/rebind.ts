@@ -2,7 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { Failure } from "../failure.ts";
-import { readMeta, rebind as rebindLedger } from "../ledger/ledger.ts";
+import { rebind as rebindLedger } from "../ledger/bound.ts";
+import { readMeta } from "../ledger/ledger.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { RunContext } from "./context.ts";
 import { lockLedger } from "./session.ts";

@@ -1,0 +1,377 @@
+/** Opening a ledger in PostgreSQL: creating its tables, bringing them to this version, and refusing a server that may forget. */
+
+import { Failure } from "../../failure.ts";
+import { bind } from "../bound.ts";
+import type { Ledger, SqlRow } from "../ledger.ts";
+import { type Connection, openConnection, ServerError } from "./connection.ts";
+import { toPostgres } from "./dialect.ts";
+import type { ServerAddress, SqlValue } from "./exchange.ts";
+import { MIGRATIONS, VERSION_TABLE } from "./tables.ts";
+
+export interface PostgresOptions {
+  readonly address: ServerAddress;
+  /** As `openLedger` has it. */
+  readonly boundTo: string | undefined;
+  /** The user's word that a server may be used which does not wait for its disk. */
+  readonly unsafe?: boolean;
+  /** Creates nothing, and brings nothing up to date. */
+  readonly readOnly?: boolean;
+  /** How long a server that can't be reached is waited for, milliseconds (60,000). */
+  readonly patienceMs?: number;
+}
+
+/** A ledger whose session can hold locks, which end with it. */
+export interface PostgresLedger extends Ledger {
+  readonly kind: "postgres";
+  /** Takes a lock for as long as the session lives; false where another session holds it. */
+  readonly tryLock: (name: string) => boolean;
+  readonly unlock: (name: string) => void;
+  /** How often the session was lost and begun again. What was locked before was locked again by then. */
+  readonly sessions: () => number;
+}
+
+/**
+ * @throws Failure `storage` when the server can't be reached or the tables are of a newer version, `usage` when the server may
+ * forget what it has confirmed.
+ */
+export function openPostgres(options: PostgresOptions): PostgresLedger {
+  const { address } = options;
+  const path = shownAddress(address);
+  const connection = openConnection(address);
+  try {
+    const ledger = new Session(connection, path, options);
+    ledger.begin();
+    if (options.unsafe !== true) refuseForgetful(ledger, path);
+    const readOnly = options.readOnly === true;
+    prepareTables(ledger, path, address.schema, readOnly);
+    if (options.boundTo !== undefined) bind(ledger, options.boundTo, readOnly);
+    return ledger;
+  } catch (cause) {
+    connection[Symbol.dispose]();
+    throw cause;
+  }
+}
+
+/** Where it is, without who asks and with which password. */
+export function shownAddress({ url, schema }: Pick<ServerAddress, "url" | "schema">): string {
+  const [, hosts = "", database = ""] = /^[a-z]+:\/\/(?:[^@/]*@)?([^/?]*)\/?([^?]*)/.exec(url) ?? [];
+  return `postgres://${hosts}/${database} (schema ${schema})`;
+}
+
+/** What a statement is asked as, by how it is written. */
+const TRANSLATED = new Map<string, string>();
+
+function translated(sql: string): string {
+  let text = TRANSLATED.get(sql);
+  if (text === undefined) {
+    text = toPostgres(sql);
+    TRANSLATED.set(sql, text);
+  }
+  return text;
+}
+
+/** Rows that are fetched at a time. */
+const PAGE = 1000;
+const PATIENCE_MS = 60_000;
+const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
+
+class Session implements PostgresLedger {
+  readonly kind = "postgres";
+  readonly path: string;
+  readonly isExhausted = false;
+  readonly #connection: Connection;
+  readonly #patienceMs: number;
+  readonly #locks = new Set<string>();
+  #isInTransaction = false;
+  #sessions = 0;
+  #cursors = 0;
+
+  constructor(connection: Connection, path: string, { patienceMs = PATIENCE_MS }: PostgresOptions) {
+    this.#connection = connection;
+    this.#patienceMs = patienceMs;
+    this.path = path;
+  }
+
+  sessions(): number {
+    return this.#sessions;
+  }
+
+  /** Begins a session, and tries for as long as patience lasts. */
+  begin(): void {
+    const deadline = performance.now() + this.#patienceMs;
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+      try {
+        this.#connection.connect();
+        break;
+      } catch (cause) {
+        if (!isPassing(cause) || performance.now() + waitMs > deadline) throw this.#failure(cause);
+        sleep(waitMs);
+      }
+    }
+    this.#sessions += 1;
+    for (const name of this.#locks) this.#lockAgain(name, deadline);
+  }
+
+  /** The server may hold the lock for the session that was lost until it notices. */
+  #lockAgain(name: string, deadline: number): void {
+    while (!this.#tryLock(name)) {
+      if (performance.now() > deadline)
+        throw new Failure(
+          "busy",
+          `The connection to ${this.path} was lost, and meanwhile another process took what this one had locked. Nothing more was sent.`,
+          {
+            hint: "Run the command again: it goes on where this one stopped.",
+          },
+        );
+      sleep(FIRST_WAIT_MS);
+    }
+  }
+
+  run(sql: string, ...values: SqlValue[]): number {
+    if (!this.#isInTransaction) return this.transaction(() => this.#ask(sql, values).changes);
+    return this.#ask(sql, values).changes;
+  }
+
+  get(sql: string, ...values: SqlValue[]): SqlRow | undefined {
+    return this.all(sql, ...values)[0];
+  }
+
+  all(sql: string, ...values: SqlValue[]): SqlRow[] {
+    return this.#read(() => [...this.#ask(sql, values).rows]);
+  }
+
+  /** A cursor that outlives its transaction: the server keeps the rows, and each page is fetched when it is wanted. */
+  *iterate(sql: string, ...values: SqlValue[]): Generator<SqlRow> {
+    this.#cursors += 1;
+    const name = `rows_${this.#cursors}`;
+    const hold = this.#isInTransaction ? "" : " WITH HOLD";
+    this.#read(() => this.#ask(`DECLARE ${name} CURSOR${hold} FOR ${sql}`, values));
+    try {
+      for (;;) {
+        const { rows } = this.#ask(`FETCH ${PAGE} FROM ${name}`, []);
+        yield* rows;
+        if (rows.length < PAGE) return;
+      }
+    } finally {
+      this.#ask(`CLOSE ${name}`, []);
+    }
+  }
+
+  hasTable(name: string): boolean {
+    return (
+      this.get("SELECT 1 AS one FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?", name) !==
+      undefined
+    );
+  }
+
+  pages(): number {
+    const sql =
+      "SELECT coalesce(sum(pg_relation_size(oid)), 0) AS bytes FROM pg_class WHERE relnamespace = current_schema()::regnamespace";
+    return Math.ceil(Number(this.get(sql)?.bytes) / 4096);
+  }
+
+  /**
+   * All or nothing. Where the session is lost before the end, all of it is done again on a new one; where it is lost in the
+   * commit, the server is first asked what became of that.
+   */
+  transaction<T>(change: () => T): T {
+    for (;;) {
+      const done = this.#try(change);
+      if (done !== undefined) return done.result;
+      this.begin();
+    }
+  }
+
+  /** Undefined where the session was lost, and nothing was changed. */
+  #try<T>(change: () => T): { readonly result: T } | undefined {
+    if (this.#isInTransaction) throw new Error("a transaction within another");
+    let id: string | undefined;
+    let result: T;
+    try {
+      const [row] = this.#connection.ask("BEGIN; SELECT pg_current_xact_id()::text AS id", []).rows;
+      id = String(row?.id);
+      this.#isInTransaction = true;
+      result = change();
+    } catch (cause) {
+      this.#isInTransaction = false;
+      if (isLost(cause)) return undefined;
+      this.#rollBack();
+      throw this.#failure(cause);
+    }
+    this.#isInTransaction = false;
+    try {
+      this.#connection.ask("COMMIT", []);
+      return { result };
+    } catch (cause) {
+      if (!isLost(cause)) throw this.#failure(cause);
+    }
+    return this.#wasCommitted(id) ? { result } : undefined;
+  }
+
+  #rollBack(): void {
+    try {
+      this.#connection.ask("ROLLBACK", []);
+    } catch (cause) {
+      // A session that is gone has taken its transaction along.
+      if (!isLost(cause)) throw this.#failure(cause);
+    }
+  }
+
+  /** The connection was lost in the commit: only the server knows what became of it. */
+  #wasCommitted(id: string): boolean {
+    const deadline = performance.now() + this.#patienceMs;
+    for (;;) {
+      this.begin();
+      try {
+        const [row] = this.#connection.ask("SELECT pg_xact_status(CAST($1 AS xid8)) AS status", [id]).rows;
+        if (row?.status === "committed") return true;
+        if (row?.status === "aborted") return false;
+        if (row?.status !== "in progress" || performance.now() > deadline) throw this.#unknownFate(undefined);
+        sleep(FIRST_WAIT_MS);
+      } catch (cause) {
+        if (!isLost(cause)) throw this.#unknownFate(cause);
+      }
+    }
+  }
+
+  #unknownFate(cause: unknown): Failure {
+    if (cause instanceof Failure) return cause;
+    return new Failure(
+      "storage",
+      `The connection to ${this.path} was lost in a commit, and the server can't say what became of it. Nothing more was sent.`,
+      {
+        hint: "If another server took its place, look that it has all that the first one had confirmed. Then run the command again.",
+        cause,
+      },
+    );
+  }
+
+  async snapshot<T>(look: () => Promise<T>): Promise<T> {
+    this.#read(() => this.#connection.ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", []));
+    this.#isInTransaction = true;
+    try {
+      return await look();
+    } finally {
+      this.#isInTransaction = false;
+      this.#rollBack();
+    }
+  }
+
+  tryLock(name: string): boolean {
+    const isHeld = this.#read(() => this.#tryLock(name));
+    if (isHeld) this.#locks.add(name);
+    return isHeld;
+  }
+
+  #tryLock(name: string): boolean {
+    const [row] = this.#connection.ask(
+      "SELECT pg_try_advisory_lock(hashtextextended(current_schema() || ' ' || $1, 0)) AS held",
+      [name],
+    ).rows;
+    return Number(row?.held) === 1;
+  }
+
+  unlock(name: string): void {
+    if (!this.#locks.delete(name)) return;
+    this.#read(() =>
+      this.#connection.ask("SELECT pg_advisory_unlock(hashtextextended(current_schema() || ' ' || $1, 0))", [name]),
+    );
+  }
+
+  /** Part of a transaction: what is written for PostgreSQL alone. */
+  define(sql: string): void {
+    this.#connection.ask(sql, []);
+  }
+
+  #ask(sql: string, values: readonly SqlValue[]): ReturnType<Connection["ask"]> {
+    return this.#connection.ask(translated(sql), values);
+  }
+
+  /** What changes nothing may be asked again on a new session. */
+  #read<T>(ask: () => T): T {
+    for (;;) {
+      try {
+        return ask();
+      } catch (cause) {
+        if (this.#isInTransaction) throw cause;
+        if (!isLost(cause)) throw this.#failure(cause);
+        this.begin();
+      }
+    }
+  }
+
+  #failure(cause: unknown): unknown {
+    if (!(cause instanceof ServerError)) return cause;
+    return new Failure("storage", `${this.path}: ${cause.message}`, {
+      hint: "Look at the database server, then run the same command again.",
+      cause,
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection[Symbol.dispose]();
+  }
+}
+
+const isLost = (cause: unknown): boolean => cause instanceof ServerError && cause.isLost;
+
+/** What a server says that is starting, stopping or full, or a system of one that is not there. */
+const isPassing = (cause: unknown): boolean =>
+  cause instanceof ServerError && (cause.isLost || /^(?:08|53300|57P0)/.test(cause.code ?? ""));
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Settings without which a commit that was confirmed may be lost. */
+const SAFE: Readonly<Record<string, string>> = { fsync: "on", full_page_writes: "on" };
+
+function refuseForgetful(ledger: Ledger, path: string): void {
+  const settings = new Map(
+    ledger
+      .all("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')")
+      .map(({ name, setting }) => [String(name), String(setting)]),
+  );
+  const wrong = Object.entries(SAFE).find(([name, wanted]) => settings.get(name) !== wanted);
+  const [name, setting] =
+    wrong === undefined
+      ? ["synchronous_commit", settings.get("synchronous_commit")]
+      : [wrong[0], settings.get(wrong[0])];
+  if (wrong === undefined && setting !== "off") return;
+  throw new Failure(
+    "usage",
+    `${path} runs with ${name} = ${setting}: after a power cut it may have forgotten what was sent. Nothing was sent.`,
+    {
+      hint: "Have the server set it to on. Only for tests: unsafeLedger: true in the environment",
+    },
+  );
+}
+
+/** Two processes may find that there are no tables yet. */
+const TABLES_LOCK = "tables";
+
+function prepareTables(ledger: Session, path: string, schema: string, readOnly: boolean): void {
+  const version = readVersion(ledger);
+  if (version > MIGRATIONS.length)
+    throw new Failure(
+      "storage",
+      `The ledger ${path} was written by a newer version of tickets (tables of version ${version}; this one knows up to ${MIGRATIONS.length}).`,
+      {
+        hint: "Use that version, or a newer one.",
+      },
+    );
+  if (version === MIGRATIONS.length) return;
+  if (readOnly && version === 0) throw new Failure("storage", `There is no ledger at ${path}.`);
+  ledger.transaction(() => {
+    ledger.get("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", `${schema} ${TABLES_LOCK}`);
+    ledger.define(`CREATE SCHEMA IF NOT EXISTS "${schema.replaceAll('"', '""')}"; ${VERSION_TABLE}`);
+    for (const step of MIGRATIONS.slice(readVersion(ledger))) ledger.define(step);
+    ledger.run("DELETE FROM ledger_version");
+    ledger.run("INSERT INTO ledger_version (version) VALUES (?)", MIGRATIONS.length);
+  });
+}
+
+function readVersion(ledger: Session): number {
+  if (ledger.get("SELECT current_schema() AS name")?.name == null || !ledger.hasTable("ledger_version")) return 0;
+  return Number(ledger.get("SELECT max(version) AS version FROM ledger_version")?.version ?? 0);
+}
