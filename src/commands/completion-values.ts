@@ -66,7 +66,7 @@ const RUNS = {
 async function runsOf(kind: keyof typeof RUNS, context: CompletionContext): Promise<readonly Candidate[]> {
   const { env, envFlag, configFlag, stateDir } = context;
   const config = await configOf(context);
-  using ledger = openLedgerToRead(resolveEnvironment(config, { env, envFlag, configFlag, flags: { stateDir } }));
+  using ledger = await openLedgerToRead(resolveEnvironment(config, { env, envFlag, configFlag, flags: { stateDir } }));
   if (ledger === undefined) return [];
   return RUNS[kind](ledger).map((run) => ({ value: run.run, about: describe(run) }));
 }

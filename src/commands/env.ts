@@ -5,6 +5,7 @@ import { cleanText, count, displayPath, textWidth } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
+import { describeHolder } from "../ledger/lock.ts";
 import type { DiskUse } from "../run/disk-use.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
 import { type ForgetSettings, type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
@@ -62,7 +63,7 @@ function stateOf(ledger: UsedEnvironment["ledger"]) {
       ? null
       : holder === undefined
         ? "held"
-        : `held by process ${holder.pid} since ${holder.since}: ${holder.command}`,
+        : `held by ${describeHolder(holder)} since ${holder.since}: ${holder.command}`,
     lastRun: run === undefined ? null : `${run.run} ${run.state} ${run.endedAt ?? run.createdAt}`,
     disk,
   };

@@ -3,8 +3,9 @@
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { queryCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, masked, quoted } from "../actions/text.ts";
+import { cleanText, count, masked, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { salesOfEvent } from "../ledger/sent-about.ts";
 import { type Found, find as lookFor } from "../run/find.ts";
@@ -68,7 +69,7 @@ const LONGEST_ID = 255;
 
 /** What was looked in, and what the id may have been meant to be. */
 function tellNothing(id: string, environment: Environment, found: Found, { reporter, cwd }: Context): void {
-  const place = displayPath(environment.ledgerPath, cwd);
+  const place = ledgerPlace(environment, cwd);
   if (!found.hasLedger) {
     reporter.info(`Nothing was ever sent to ${environment.name} from here: there is no ledger at ${place}.`);
     return;

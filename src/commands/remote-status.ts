@@ -1,8 +1,9 @@
 /** `tickets status --remote`: asks the service what has become of its promises. It takes no lock. */
 
 import { queryCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, number } from "../actions/text.ts";
+import { cleanText, count, number } from "../actions/text.ts";
 import { describeKeySource, describeOwnCertificate, type Environment } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
 import {
   FAILED_STATUSES,
   FINAL_STATUSES,
@@ -43,7 +44,7 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
   else if (found.promises > 0) tellCounts(found, context);
   if (!hasLedger && problem === undefined)
     reporter.info(
-      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, cwd)}.`,
+      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, cwd)}.`,
     );
   else if (hasLedger && found.promises === 0)
     reporter.info(

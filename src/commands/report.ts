@@ -4,6 +4,7 @@ import { hostname, release } from "node:os";
 import { resumeCommand, settleCommand, validateCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
 import { durationText } from "../outputs/report/figures.ts";
 import type { Block, Command, Count, Message, Part, Report, Section, Table, Tone } from "../outputs/report/report.ts";
@@ -358,10 +359,11 @@ function inputSections(
 
 type Fact = readonly [name: string, value: string];
 
-function environmentFacts({ name, kind, baseUrl, ledgerPath }: Environment, { cwd }: Context): readonly Fact[] {
+function environmentFacts(environment: Environment, { cwd }: Context): readonly Fact[] {
+  const { name, kind, baseUrl } = environment;
   return [
     ["environment", `${name} (${kind === "sandbox" ? "built in: nothing left this machine" : baseUrl})`],
-    ["ledger", displayPath(ledgerPath, cwd)],
+    ["ledger", ledgerPlace(environment, cwd)],
   ];
 }
 

@@ -1,11 +1,11 @@
 /** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them. */
 
-import { existsSync } from "node:fs";
 import { statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { type ImportSettings, importResults as importFile } from "../run/import.ts";
+import { hasLedger } from "../run/ledger-of.ts";
 import { reportPath, writeReport } from "../run/report-file.ts";
 import { noLedger, type ResultsSettings, type UndecidedRun, writeResults } from "../run/results.ts";
 import { unknownRun } from "../run/resume.ts";
@@ -35,7 +35,7 @@ async function reportRun(run: string, path: string, options: ResultsOptions, con
   const { runFigures } = await import("../run/report-figures.ts");
   const { runReport } = await import("./report.ts");
   const { reportPage } = await import("../outputs/report/page.ts");
-  if (!existsSync(environment.ledgerPath)) throw noLedger(environment, cwd);
+  if (!(await hasLedger(environment))) throw noLedger(environment, cwd);
   const figures = await runFigures(environment, run);
   if (figures === undefined) throw unknownRun(run, environment);
   const problem = await writeReport(path, reportPage(runReport(figures, environment, context)));

@@ -5,6 +5,7 @@ import { stringifyJson } from "../actions/json.ts";
 import { andMore, cleanText, count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { NotedEnd } from "../ledger/invocations.ts";
 import type { RunCounts, RunRecord } from "../ledger/runs.ts";
@@ -69,7 +70,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
   else if (hasLedger) tellStatus(status, context);
   if (!hasLedger && problem === undefined)
     reporter.info(
-      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${displayPath(environment.ledgerPath, context.cwd)}.`,
+      `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, context.cwd)}.`,
     );
   if (hasLedger && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
@@ -214,7 +215,7 @@ async function showRun(
     reporter.out(`${JSON.stringify(summary)}\n`);
     return;
   }
-  const { chunks, settlements } = detailsOf(environment, run);
+  const { chunks, settlements } = await detailsOf(environment, run);
   const lines = [
     `run ${run.run} of ${run.createdAt}: ${run.state}${waits(run, counts)}`,
     ...manifest.inputs.map(

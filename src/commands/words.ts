@@ -3,6 +3,8 @@
 import { decideChunkCommand, importCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
+import { describeHolder } from "../ledger/lock.ts";
 import type { NotedSettlement } from "../ledger/settlements.ts";
 import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
 import { proxyOf } from "../sending/proxy.ts";
@@ -24,7 +26,7 @@ const WORDS: Words = {
   "key doubtful": ({ warning }, { reporter }) => reporter.warn(warning),
   "waiting for the lock": ({ holder }, { reporter }) =>
     reporter.info(
-      `Waiting for another run to end${holder === undefined ? "" : ` (process ${holder.pid}, since ${holder.since})`} …`,
+      `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${holder.since})`} …`,
       { event: "lock.waiting" },
     ),
   "ledger brought up to date": ({ actions }, { reporter }) =>
@@ -165,13 +167,13 @@ function describeOpened(
   { environment, neighbours, runs }: OpenedLedger,
   { cwd, env }: Pick<Context, "cwd" | "env">,
 ): string {
-  const { name, ledgerOwner, ledgerPath } = environment;
+  const { name, ledgerOwner } = environment;
   const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
   const known = runs === 0 ? "NEW" : `with ${count(runs, "earlier run")}`;
   const proxy = proxyOf(environment, env);
   return [
     `${name} (${where}${proxy === undefined ? "" : `, through the proxy ${proxy.shown}`})`,
-    `ledger ${ledgerOwner === name ? "" : `of ${ledgerOwner} `}${displayPath(ledgerPath, cwd)} ${known}`,
+    `ledger ${ledgerOwner === name ? "" : `of ${ledgerOwner} `}${ledgerPlace(environment, cwd)} ${known}`,
     // The first key that goes to an address should go there knowingly.
     ...(known === "NEW" && environment.kind === "service"
       ? [`address from ${displayOrigin(environment.origins.baseUrl, cwd)}`]

@@ -336,7 +336,7 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
         `shares its variables (TICKETS_${variablePart(name)}_...) with ${cleanText(twin, 64)}; rename one`,
       );
     if (name !== "sandbox") continue;
-    for (const key of ["baseUrl", "apiKey", "sameServiceAs", "tls"] as const) {
+    for (const key of ["baseUrl", "apiKey", "sameServiceAs", "tls", "ledger", "unsafeLedger"] as const) {
       if (!keysAt(document, path).includes(key)) continue;
       complain([...path, key], SANDBOX_LACKS[key]);
     }
@@ -348,11 +348,15 @@ function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
 }
 
 const NO_ADDRESS = "the sandbox is built in and has neither address nor key; give the environment another name";
+const OWN_LEDGER =
+  "the sandbox keeps its ledger on this machine, as it does its service; give the environment another name";
 const SANDBOX_LACKS = {
   baseUrl: NO_ADDRESS,
   apiKey: NO_ADDRESS,
   sameServiceAs: "the sandbox is a separate service on this machine",
   tls: "the sandbox is reached without TLS; give the environment another name",
+  ledger: OWN_LEDGER,
+  unsafeLedger: OWN_LEDGER,
 };
 
 function ruleProblems(document: ConfigDocument, known: readonly string[] | undefined): readonly ConfigProblem[] {
@@ -452,7 +456,7 @@ function toConfig(
 }
 
 function withPaths(environment: ParsedEnvironment, absolute: (path: string) => string): ParsedEnvironment {
-  const { apiKey, output, stateDir, onEnd, tls } = environment;
+  const { apiKey, output, stateDir, onEnd, tls, ledger } = environment;
   // A program's bare name is looked for in PATH; anything with a slash is a path.
   const command = ([program = "", ...rest]: readonly string[]) => [
     program.includes("/") ? absolute(program) : program,
@@ -466,6 +470,21 @@ function withPaths(environment: ParsedEnvironment, absolute: (path: string) => s
     ...(apiKey?.command === undefined ? {} : { apiKey: { command: command(apiKey.command) } }),
     ...(onEnd === undefined ? {} : { onEnd: command(onEnd) }),
     ...(tls === undefined ? {} : { tls: withTlsPaths(tls, absolute) }),
+    ...(ledger === undefined ? {} : { ledger: withLedgerPaths(ledger, absolute) }),
+  };
+}
+
+function withLedgerPaths(
+  { postgres }: NonNullable<ParsedEnvironment["ledger"]>,
+  absolute: (path: string) => string,
+): NonNullable<ParsedEnvironment["ledger"]> {
+  const { url, tls } = postgres;
+  return {
+    postgres: {
+      ...postgres,
+      ...(url.file !== undefined && { url: { file: absolute(url.file) } }),
+      ...(tls && { tls: withTlsPaths(tls, absolute) }),
+    },
   };
 }
 

@@ -8,6 +8,7 @@ import { Failure } from "../failure.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { type Config, type EnvironmentConfig, originOf } from "./config.ts";
 import { parseDuration } from "./duration.ts";
+import { type LedgerServer, toLedgerServer } from "./ledger-server.ts";
 import { toPath, userStateDirectory } from "./paths.ts";
 import { ENVIRONMENT_NAME, LIMITS, rangeText, variablePart } from "./schema.ts";
 
@@ -65,6 +66,8 @@ export interface Environment {
   readonly accept: readonly string[];
   readonly stateDir: string;
   readonly ledgerPath: string;
+  /** The database that holds the ledger. Absent: the file at `ledgerPath` does. The folder of `ledgerPath` is this machine's state in any case. */
+  readonly ledgerServer?: LedgerServer;
   /** The environment whose ledger it keeps: its own name, or that of `sameServiceAs`. */
   readonly ledgerOwner: string;
   /** All environments that keep this ledger, its owner first. */
@@ -273,6 +276,12 @@ function refuseWrongTwin(config: Config, name: string, baseUrl: string, env: Nod
   const other = config.environments.get(name)?.sameServiceAs;
   if (other === undefined) return;
   const place = originOf(config, ["environments", name, "sameServiceAs"]);
+  if (config.environments.get(name)?.ledger !== undefined)
+    throw new Failure(
+      "usage",
+      `${name} says sameServiceAs: ${other} (${displayOrigin(place ?? "config", config.cwd)}) and names a ledger of its own`,
+      { hint: `The ledger of ${other} is used. Name the database there, and remove it here. Nothing was sent.` },
+    );
   const refuse = (what: string, hint: string): Failure =>
     new Failure(
       "usage",
@@ -312,7 +321,10 @@ type Settings = Omit<Environment, "name" | "kind" | "baseUrl" | "keySource" | "n
 type Declared = Partial<EnvironmentConfig>;
 
 /** The settings that are called otherwise than their keys in the config. */
-const CALLED: Readonly<Partial<Record<keyof Declared, keyof EnvironmentSettings>>> = { timeout: "timeoutMs" };
+const CALLED: Readonly<Partial<Record<keyof Declared, keyof EnvironmentSettings>>> = {
+  timeout: "timeoutMs",
+  ledger: "ledgerServer",
+};
 
 /** Reads the settings of an environment, and notes where each comes from. */
 class SettingReader {
@@ -369,6 +381,7 @@ function resolveSettings(
   const settings = new SettingReader(config, name, choice);
   const { origins, problems } = settings;
   const owner = ledgerOwnerOf(config, name);
+  const ofLedger = owner === name ? settings : new SettingReader(config, owner, choice);
   const values: Settings = {
     chunkSize: settings.overridable("chunkSize", wholeNumberFrom(LIMITS.chunkSize), LIMITS.chunkSize[1]),
     maxChunkBytes: settings.from("maxChunkBytes", DEFAULT_MAX_CHUNK_BYTES),
@@ -388,6 +401,7 @@ function resolveSettings(
     ...optional("tls", tlsOf(settings.from("tls", undefined))),
     ...optional("onEnd", onEndOf(settings.from("onEnd", undefined), config.environments.get(name))),
     accept: settings.from("accept", []),
+    ...optional("ledgerServer", ledgerServerOf(config, owner, ofLedger, choice.env)),
     ...stateOf(config, owner, choice, (origin) => {
       origins.stateDir = origin;
     }),
@@ -397,8 +411,22 @@ function resolveSettings(
       ...[...config.environments.keys()].filter((each) => each !== owner && ledgerOwnerOf(config, each) === owner),
     ],
   };
+  origins.ledgerServer = ofLedger.origins.ledgerServer ?? "default";
   if (problems.length > 0) throw new Failure("usage", problems.join("\n"));
   return { values, origins: origins as Record<keyof EnvironmentSettings, string> }; // every setting above has noted its origin
+}
+
+function ledgerServerOf(
+  config: Config,
+  owner: string,
+  settings: SettingReader,
+  env: NodeJS.ProcessEnv,
+): LedgerServer | undefined {
+  const declared = settings.from("ledger", undefined);
+  const isUnsafe = settings.from("unsafeLedger", false);
+  if (declared === undefined) return undefined;
+  const origin = displayOrigin(settings.origins.ledgerServer ?? "config", config.cwd);
+  return toLedgerServer({ ...declared.postgres, owner, isUnsafe, origin, env });
 }
 
 function tlsOf(tls: Declared["tls"]): TlsSource | undefined {

@@ -140,9 +140,13 @@ export function problemLine({ line, column, path, message, didYouMean }: ConfigP
 
 const KEY_PARTS = ["env", "file", "command"];
 
-/** A path in dots and brackets. Below `apiKey` and `passphrase` only known names are shown: a key written there may have become one. */
+/** Where a secret is named, below an environment. */
+const SECRETS = [["apiKey"], ["tls", "passphrase"], ["ledger", "postgres", "url"]];
+
+/** A path in dots and brackets. Below a secret only known names are shown: a key written there may have become one. */
 function showPath(path: ConfigPath): string {
-  const at = path[2] === "apiKey" ? 3 : path[2] === "tls" && path[3] === "passphrase" ? 4 : undefined;
+  const place = SECRETS.find((steps) => steps.every((step, index) => path[2 + index] === step));
+  const at = place && 2 + place.length;
   const secret = path[0] === "environments" && at !== undefined && !KEY_PARTS.includes(String(path[at] ?? "env"));
   const shown = secret ? path.slice(0, at) : path;
   return shown

@@ -56,6 +56,9 @@ const VARIABLE_NAME = /^[A-Z_][A-Z0-9_]{0,127}$/;
 const NO_LITERAL =
   "is never written into a config, which gets copied and committed. Name where it is: {env: NAME}, {file: PATH} or {command: [...]}";
 
+const NO_LITERAL_URL =
+  "holds a password and is never written into a config, which gets copied and committed. Name where it is: {env: NAME} or {file: PATH}";
+
 const variableName = (secret: string) =>
   z.string({ error: needs("the name of an environment variable") }).regex(VARIABLE_NAME, {
     error: `needs the name of an environment variable (A-Z, 0-9, _), not the ${secret} itself`,
@@ -105,6 +108,56 @@ const tls = z
   .refine(({ cert, ca }) => cert !== undefined || ca !== undefined, {
     error: "names neither a certificate nor authorities",
   });
+
+/** PostgreSQL cuts a longer name off, and keeps what begins with pg_ for itself. */
+export const LEDGER_SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
+
+const ledgerUrl = z
+  .strictObject(
+    { env: variableName("URL").optional(), file: textValue("the path of a file").optional() },
+    {
+      error: ({ input, code }) =>
+        code === "invalid_type" && input != null ? NO_LITERAL_URL : needs("{env: NAME} or {file: PATH}")({ input }),
+    },
+  )
+  .refine((source) => Object.keys(source).length === 1, { error: "needs exactly one of env and file" })
+  .meta({ minProperties: 1, maxProperties: 1 });
+
+const ledgerTls = z
+  .strictObject(
+    { ca: place.optional(), cert: place.optional(), key: place.optional() },
+    { error: needs("a map with ca, cert and key, or all three") },
+  )
+  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), {
+    error: "needs both cert and key, or neither",
+  })
+  .refine(({ cert, ca }) => cert !== undefined || ca !== undefined, {
+    error: "names neither a certificate nor authorities",
+  });
+
+const ledger = z.strictObject(
+  {
+    postgres: z.strictObject(
+      {
+        url: ledgerUrl.describe(
+          "Where the URL of the database is: postgres://USER:PASSWORD@HOST/DATABASE in a variable or a file.",
+        ),
+        schema: z
+          .string({ error: needs("the name of a schema") })
+          .regex(LEDGER_SCHEMA, {
+            error: "needs a name of at most 63 lower-case letters, digits and _, such as tickets_production",
+          })
+          .optional()
+          .describe("Schema of its tables (tickets_ and the environment's name)."),
+        tls: ledgerTls
+          .optional()
+          .describe("Authorities to trust in place of the usual ones (ca), and a client certificate (cert and key)."),
+      },
+      { error: needs("a map with url, schema and tls") },
+    ),
+  },
+  { error: needs("{postgres: {url: {env: NAME}}}") },
+);
 
 /** 5xx and 408 leave a chunk in doubt unless listed; other statuses have a meaning of their own (docs/guarantees.md, What an answer means). */
 const retryStatus = z
@@ -169,6 +222,12 @@ const environmentSchema = z.strictObject(
     onEnd: commandLine
       .optional()
       .describe("Program that is run after each run, with the summary on its standard input."),
+    ledger: ledger
+      .optional()
+      .describe("Keeps the ledger in PostgreSQL, which many machines share (a file of SQLite in stateDir)."),
+    unsafeLedger: yesOrNo()
+      .optional()
+      .describe("The database server may forget what it has confirmed; for tests only (false)."),
     accept: z
       .array(textValue("the id of a rule"), { error: needs("a list of rule ids") })
       .optional()

@@ -53,6 +53,14 @@ export async function trustProblems(
       if (wrong !== undefined) complain([...path, "tls", "passphrase", "env"], wrong);
     }
     for (const part of ["cert", "key", "ca", "passphrase"]) await checkPath([...path, "tls", part, "file"]);
+    const database = [...path, "ledger", "postgres"];
+    const address = valueAt(document, [...database, "url", "env"]);
+    if (typeof address === "string") {
+      const wrong = whyNotVariable(name, address, undefined);
+      if (wrong !== undefined) complain([...database, "url", "env"], wrong);
+    }
+    await checkPath([...database, "url", "file"]);
+    for (const part of ["cert", "key", "ca"]) await checkPath([...database, "tls", part, "file"]);
     await checkPath([...path, "apiKey", "file"]);
     await checkPath([...path, "output"]);
     await checkPath([...path, "stateDir"]);

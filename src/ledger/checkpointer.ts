@@ -49,6 +49,8 @@ export function openCheckpointer(ledger: Ledger, dueBytes = DUE_BYTES): Checkpoi
   return {
     grew(bytes) {
       grown += bytes;
+      // PostgreSQL does its own.
+      if (ledger.kind === "postgres") return;
       // On a full disk, what the reserve made room for is for answers.
       if (grown < dueBytes || isMoving || ledger.isExhausted) return;
       if (ended === undefined) start();

@@ -10,9 +10,22 @@ import { Failure } from "../failure.ts";
 import { refuseNetworkFileSystem, sqliteErrorKind, storageFailure } from "./open-ledger.ts";
 
 const HOLDER = z.object({ pid: z.number(), since: z.string(), command: z.string() });
-export type LockHolder = z.infer<typeof HOLDER>;
+/** `host` where it may be another machine. */
+export type LockHolder = z.infer<typeof HOLDER> & { readonly host?: string };
 
-const POLL_MS = 200;
+/** How often a lock is tried that another process holds. */
+export const POLL_MS = 200;
+
+/** `process 4711 on machine-2` */
+export const describeHolder = ({ pid, host }: LockHolder): string =>
+  `process ${pid}${host === undefined ? "" : ` on ${host}`}`;
+
+export const lockedFailure = (what: string, holder: LockHolder | undefined): Failure =>
+  new Failure(
+    "busy",
+    `Another run holds ${what}${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${holder.since}: ${holder.command})`}. Nothing was sent.`,
+    { hint: "Run the command again later, or let it wait with --wait-lock 10m." },
+  );
 
 /**
  * Takes the lock at `path`, or fails with `busy` naming who holds it. An SQLite file with an exclusive transaction held
@@ -46,13 +59,7 @@ export async function acquireLock(options: {
   try {
     while (!tryLock(database)) {
       const holder = readLockHolder(path);
-      if (performance.now() >= deadline) {
-        throw new Failure(
-          "busy",
-          `Another run holds ${what}${holder === undefined ? "" : ` (process ${holder.pid}, since ${holder.since}: ${holder.command})`}. Nothing was sent.`,
-          { hint: "Run the command again later, or let it wait with --wait-lock 10m." },
-        );
-      }
+      if (performance.now() >= deadline) throw lockedFailure(what, holder);
       if (!told) onWait?.(holder);
       told = true;
       await wait(Math.min(POLL_MS, Math.max(1, deadline - performance.now())), undefined, { signal });

@@ -1,6 +1,6 @@
 /** How much disk an environment takes. */
 
-import { lstatSync, readdirSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Bytes of a file, or of all files below a folder; 0 where there is nothing. Links are not followed. */
@@ -23,6 +23,8 @@ export interface DiskUse {
 export function diskUseOf(ledgerPath: string): DiskUse {
   const use = { ledger: 0, plans: 0, ballast: 0, sandbox: 0, setAside: 0 };
   const folder = dirname(ledgerPath);
+  // With a ledger in PostgreSQL there may be none yet.
+  if (!existsSync(folder)) return use;
   for (const name of readdirSync(folder)) use[partOf(name)] += bytesIn(join(folder, name));
   return use;
 }

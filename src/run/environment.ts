@@ -16,14 +16,14 @@ import { keyPresence } from "../config/key.ts";
 import { readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { describeTls } from "../config/tls.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
+import type { LockHolder } from "../ledger/lock.ts";
 import { lastRun, type RunRecord } from "../ledger/runs.ts";
 import { proxyOf } from "../sending/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { type DiskUse, diskUseOf } from "./disk-use.ts";
 import { lookBeside } from "./former-self.ts";
+import { lockHolderOf } from "./ledger-of.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
-import { lockPath } from "./places.ts";
 import { KNOWN_RULES } from "./rules.ts";
 import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
 
@@ -124,7 +124,7 @@ async function usedOf(environment: Environment, from: string, env: NodeJS.Proces
     apiKey: { source: describeKeySource(keySource), state: await keyPresence(keySource, env), from: origins.apiKey },
     settings,
     ledgerPath,
-    ledger: exists(ledgerPath) ? ledgerStateOf(environment) : undefined,
+    ledger: await ledgerStateOf(environment),
   };
 }
 
@@ -137,13 +137,13 @@ function shownValue(environment: Environment, setting: (typeof SHOWN)[number]): 
   return environment[setting] ?? null;
 }
 
-function ledgerStateOf(environment: Environment): LedgerState {
-  using ledger = openLedgerToRead(environment);
-  const path = lockPath(environment);
-  const isHeld = isLocked(path);
+async function ledgerStateOf(environment: Environment): Promise<LedgerState | undefined> {
+  if (environment.ledgerServer === undefined && !exists(environment.ledgerPath)) return undefined;
+  using ledger = await openLedgerToRead(environment);
+  if (ledger === undefined) return undefined;
   return {
-    lock: { isHeld, holder: isHeld ? readLockHolder(path) : undefined },
-    lastRun: ledger === undefined ? undefined : lastRun(ledger),
+    lock: await lockHolderOf(environment, ledger),
+    lastRun: lastRun(ledger),
     disk: diskUseOf(environment.ledgerPath),
   };
 }

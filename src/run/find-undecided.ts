@@ -3,14 +3,14 @@
 import { Failure } from "../failure.ts";
 import { doubtedItems } from "../ledger/attempts.ts";
 import { pastOfChunk } from "../ledger/chunk-past.ts";
-import { isLocked } from "../ledger/lock.ts";
 import { type ChunkRecord, type RunRecord, undecidedChunks, undecidedRuns } from "../ledger/runs.ts";
 import { digestsOf, fieldNaming } from "../ledger/sent-about.ts";
 import type { IndexRecord } from "../plan/files/index-file.ts";
 import { openPlan, type Plan } from "../plan/files/plan.ts";
 import { actionsOf } from "../sending/record-answer.ts";
 import { type FoundAt, type FoundOutcome, itemOf, placeText, type Searched } from "./found-action.ts";
-import { lockPath, planDirectory } from "./places.ts";
+import { isLockHeld } from "./ledger-of.ts";
+import { planDirectory } from "./places.ts";
 import { labelOf } from "./promises.ts";
 
 export interface Undecided {
@@ -63,7 +63,7 @@ async function undecidedOf(searched: Searched, of: UndecidedChunk): Promise<read
   );
   if (!mayBe) return [];
   const said = doubtedItems(ledger, chunk);
-  const outcome = outcomeOfChunk(searched, chunk);
+  const outcome = await outcomeOfChunk(searched, chunk);
   const past = pastOfChunk(ledger, runNo, chunk.chunk);
   return (await actionsOf(plan, chunk)).flatMap(({ seq, action, record }) => {
     const as = fieldNaming(action, id) ?? (promised.has(placeText({ runNo, seq })) ? "actionPromise" : undefined);
@@ -89,7 +89,7 @@ async function undecidedOf(searched: Searched, of: UndecidedChunk): Promise<read
 const isUnsure = ({ keyed, action }: IndexRecord): boolean =>
   keyed || action === "scannedTicket" || action === "claimedTicket";
 
-function outcomeOfChunk({ environment }: Searched, { state }: ChunkRecord): FoundOutcome {
+async function outcomeOfChunk({ environment, ledger }: Searched, { state }: ChunkRecord): Promise<FoundOutcome> {
   if (state === "planned" || state === "answered" || state === "refused") return state;
-  return state === "sending" && isLocked(lockPath(environment)) ? "in flight" : "in doubt";
+  return state === "sending" && (await isLockHeld(environment, ledger)) ? "in flight" : "in doubt";
 }

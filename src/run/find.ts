@@ -52,7 +52,7 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 export async function find(context: RunContext, { settings, id }: FindSettings): Promise<Found> {
   const { environment } = settings;
   const list = readRunList(runListPath(environment.ledgerPath));
-  using ledger = openLedgerToRead(environment);
+  using ledger = await openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd);
   if (ledger === undefined) return { problem, hasLedger: false, lookedFor: [], actions: [], similar: [], unread: [] };

@@ -9,9 +9,9 @@ import { openRunList, type RunListContent, readRunList, thisMachine } from "../l
 import { openRuns } from "../ledger/runs.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
+import { lockLedger } from "./ledger-of.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsOf, strayPlans } from "./lost-runs.ts";
-import { lockLedger } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { userName } from "./user-name.ts";
 
@@ -54,7 +54,7 @@ export async function forgetLostRuns(context: RunContext, options: ForgetSetting
   using _lock = await lockLedger(context, environment, "tickets env --forget-lost", options.waitLock);
   const path = runListPath(environment.ledgerPath);
   const list = readOrSetAside(path, context);
-  using ledger = openLedgerToRead(environment);
+  using ledger = await openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   if (lost.length === 0 && former.length === 0 && existsSync(path)) return { path, apart: [], lost: undefined };
   const runList = openRunList(path, thisMachine());

@@ -13,10 +13,10 @@ import { Key, peekKey, readKey } from "../config/key.ts";
 import type { Neighbour } from "../config/neighbours.ts";
 import { Failure } from "../failure.ts";
 import { runListPath } from "../ledger/ledger.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
 import { type RunListContent, readRunList } from "../ledger/run-list.ts";
 import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../ledger/siblings.ts";
 import { wasUsedWith } from "../ledger/used-keys.ts";
+import { findLedgerOf } from "./ledger-of.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */
 export interface Beside {
@@ -51,7 +51,7 @@ export async function lookBeside(
   if (names.length === 0) return NOTHING;
   try {
     const list = readRunList(runListPath(environment.ledgerPath));
-    if (hasSent(environment, list)) return NOTHING;
+    if (await hasSent(environment, list)) return NOTHING;
     const found = siblingLedgers(stateDir, names, baseUrl).filter(({ id }) => !list.apart.has(id));
     return found.length === 0 ? NOTHING : judge(environment, found, await keyFor(environment, options), config.cwd);
   } catch (cause) {
@@ -61,11 +61,10 @@ export async function lookBeside(
 }
 
 /** Whether the ledger knows, or once knew, of anything that the service has. Then it is not new. */
-function hasSent({ ledgerPath }: Environment, list: RunListContent): boolean {
+async function hasSent(environment: Environment, list: RunListContent): Promise<boolean> {
   if ([...list.runs.values()].some(({ taken, isForgotten }) => taken > 0 && !isForgotten)) return true;
-  if (!existsSync(ledgerPath)) return false;
-  using ledger = openLedger({ path: ledgerPath, boundTo: undefined, readOnly: true });
-  return actionsOutside(ledger) > 0;
+  using ledger = await findLedgerOf(environment, undefined);
+  return ledger !== undefined && actionsOutside(ledger) > 0;
 }
 
 /**

@@ -1,17 +1,14 @@
 /** Opening a ledger read-only. */
 
-import { existsSync } from "node:fs";
 import type { Environment } from "../config/environment.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
 import type { RunContext } from "./context.ts";
+import { findLedgerOf } from "./ledger-of.ts";
 import { lookForLostRuns, lostRunsFailure } from "./lost-runs.ts";
 
 /** The ledger, read-only; undefined where there is none yet. */
-export function openLedgerToRead(environment: Environment): Ledger | undefined {
-  if (!existsSync(environment.ledgerPath)) return undefined;
-  return openLedger({ path: environment.ledgerPath, boundTo: boundToRead(environment), readOnly: true });
-}
+export const openLedgerToRead = (environment: Environment): Promise<Ledger | undefined> =>
+  findLedgerOf(environment, boundToRead(environment));
 
 /** What the ledger must belong to. Of a sandbox that is not running it is not known. */
 export const boundToRead = ({ kind, baseUrl }: Environment): string | undefined =>
@@ -27,8 +24,8 @@ export async function openLedgerToPlan(
   environment: Environment,
 ): Promise<Ledger | undefined> {
   let ledger: Ledger | undefined;
-  const lost = lookForLostRuns(environment, () => {
-    ledger = openLedgerToRead(environment);
+  const lost = await lookForLostRuns(environment, async () => {
+    ledger = await openLedgerToRead(environment);
     return ledger;
   });
   if (lost.length === 0) return ledger;

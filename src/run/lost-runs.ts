@@ -59,9 +59,12 @@ function toLost({ run, createdAt, actions }: Manifest): LostRun {
  * For commands that only read. They hold no lock, so a run may begin meanwhile: the list is read first, since a run enters
  * the ledger before the list.
  */
-export function lookForLostRuns(environment: Environment, ledger: () => Ledger | undefined): readonly LostRun[] {
+export async function lookForLostRuns(
+  environment: Environment,
+  ledger: () => Promise<Ledger | undefined>,
+): Promise<readonly LostRun[]> {
   const list = readRunList(runListPath(environment.ledgerPath));
-  return lostRunsOf({ environment, boundTo: undefined }, list, ledger());
+  return lostRunsOf({ environment, boundTo: undefined }, list, await ledger());
 }
 
 function ofLedger(

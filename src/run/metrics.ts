@@ -32,7 +32,7 @@ interface LedgerMetrics {
 export async function readMetrics(environment: Environment, last?: SendingEnd): Promise<Metrics> {
   const { name } = environment;
   try {
-    using ledger = openLedgerToRead(environment);
+    using ledger = await openLedgerToRead(environment);
     if (ledger === undefined)
       return { environment: name, last, ledger: { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0 } };
     let doubts = 0;

@@ -5,15 +5,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
 import { readRunList } from "../ledger/run-list.ts";
 import { isFullyWritten, isUndecided, listRuns } from "../ledger/runs.ts";
 import { planFiles } from "../plan/files/plan.ts";
 import type { RunContext } from "./context.ts";
 import { bytesIn } from "./disk-use.ts";
+import { findLedgerOf, lockLedger } from "./ledger-of.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { planDirectory, runsDirectory } from "./places.ts";
-import { lockLedger } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { leftTemporaryFolders } from "./temporary.ts";
 
@@ -45,9 +44,7 @@ export async function prune(
 ): Promise<readonly Removable[]> {
   using _lock = await lockLedger(context, environment, "tickets prune", waitLock);
   const list = readRunList(runListPath(environment.ledgerPath));
-  using ledger = existsSync(environment.ledgerPath)
-    ? openLedger({ path: environment.ledgerPath, boundTo: undefined, readOnly: true })
-    : undefined;
+  using ledger = await findLedgerOf(environment, undefined);
   // The folder of a run that the ledger lacks may be all that is left of it.
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   if (lost.length > 0) throw await lostRunsFailure(lost, environment, context.cwd);

@@ -1,12 +1,10 @@
 /** The same service under a new address. */
 
-import { existsSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import { rebind as rebindLedger } from "../ledger/bound.ts";
 import { readMeta } from "../ledger/ledger.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
 import type { RunContext } from "./context.ts";
-import { lockLedger } from "./session.ts";
+import { hasLedger, openLocked } from "./ledger-of.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RebindSettings {
@@ -24,17 +22,20 @@ export async function rebind(
   context: RunContext,
   { settings: { environment }, waitLock }: RebindSettings,
 ): Promise<string | undefined> {
-  const { name, kind, baseUrl, ledgerPath } = environment;
+  const { name, kind, baseUrl } = environment;
   if (kind === "sandbox")
     throw new Failure("usage", "The sandbox's ledger belongs to its instance; it has no address to change.", {
       hint: "Name the environment whose address has changed.",
     });
-  if (!existsSync(ledgerPath))
+  if (!(await hasLedger(environment)))
     throw new Failure("usage", `There is no ledger of ${name} yet, so nothing to rebind.`, {
       hint: "Send to the new address: the first run binds its ledger to it.",
     });
-  using _lock = await lockLedger(context, environment, "tickets env --rebind", waitLock);
-  using ledger = openLedger({ path: ledgerPath, boundTo: undefined });
+  const opened = await openLocked(context, environment, {
+    ...{ command: "tickets env --rebind", waitMs: waitLock, boundTo: async () => undefined },
+  });
+  using _lock = opened.lock;
+  using ledger = opened.ledger;
   const before = readMeta(ledger, "bound_to");
   rebindLedger(ledger, baseUrl);
   return before;

@@ -1,12 +1,11 @@
 /** What has become of the promises that an environment gave: asks its `statusPath`, and keeps the answers in the ledger. */
 
-import { existsSync } from "node:fs";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
-import { isOutdated, openLedger } from "../ledger/open-ledger.ts";
+import { isOutdated } from "../ledger/open-ledger.ts";
 import { outcomeAt } from "../ledger/outcomes.ts";
 import {
   countPromises,
@@ -26,10 +25,11 @@ import { findRun, listRuns, type RunRecord } from "../ledger/runs.ts";
 import { type AskStop, askStatuses } from "../sending/ask-statuses.ts";
 import { pause } from "../sending/pause.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
+import { hasLedger, lockLedger, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import type { Wait } from "./progress.ts";
 import { unknownRun } from "./resume.ts";
-import { lockLedger, tlsOf } from "./session.ts";
+import { tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RemoteStatusSettings {
@@ -104,7 +104,7 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
   const { settings, run: name } = options;
   const { environment } = settings;
   const statusPath = statusPathOf(environment);
-  if (!existsSync(environment.ledgerPath)) {
+  if (!(await hasLedger(environment))) {
     const lost = lostRunsOf(
       { environment, boundTo: undefined },
       readRunList(runListPath(environment.ledgerPath)),
@@ -197,16 +197,14 @@ export async function openService(
 
 /** Without the lock, so that a run may go on meanwhile, or begin: only a ledger of an earlier version is brought up to date under it. */
 async function openLedgerToNote(context: RunContext, environment: Environment, boundTo: string): Promise<Ledger> {
-  const path = environment.ledgerPath;
-  const open = (): Ledger =>
-    openLedger({
-      path,
+  const open = (): Promise<Ledger> =>
+    openLedgerOf(environment, {
       boundTo,
       onPacking: (actions) => context.progress.happened({ kind: "ledger brought up to date", actions }),
     });
-  if (!isOutdated(path)) return open();
+  if (environment.ledgerServer !== undefined || !isOutdated(environment.ledgerPath)) return open();
   using _lock = await lockLedger(context, environment, "tickets status --remote", 0);
-  return open();
+  return await open();
 }
 
 interface Asking {

@@ -67,7 +67,7 @@ const WORDS_KNOWN = 2000;
 
 /** Undefined where the ledger does not know the run, or there is none. */
 export async function runFigures(environment: Environment, run: string): Promise<RunFigures | undefined> {
-  using ledger = openLedgerToRead(environment);
+  using ledger = await openLedgerToRead(environment);
   const status = ledger && (await runStatus(ledger, run, environment));
   if (ledger === undefined || status === undefined) return undefined;
   const { runNo } = status.run;

@@ -7,6 +7,7 @@ import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
 import { Failure } from "../failure.ts";
 import { runListPath } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
@@ -52,7 +53,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   const { settings, run: name, to, force, safeCsv } = options;
   const { environment } = settings;
   const list = readRunList(runListPath(environment.ledgerPath));
-  using ledger = openLedgerToRead(environment);
+  using ledger = await openLedgerToRead(environment);
   if (ledger === undefined) throw noLedger(environment, cwd);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger).filter(
     ({ run }) => name === undefined || run === name,
@@ -90,8 +91,8 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   return { lines: written, path, undecided, problem };
 }
 
-export const noLedger = ({ name, ledgerPath }: Environment, cwd: string): Failure =>
-  new Failure("usage", `There is no ledger of ${name} at ${displayPath(ledgerPath, cwd)}.`, {
+export const noLedger = (environment: Environment, cwd: string): Failure =>
+  new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
     hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
   });
 

@@ -23,8 +23,8 @@ export interface RunDetails {
   readonly settlements: readonly NotedSettlement[];
 }
 
-export function detailsOf(environment: Environment, { runNo }: RunRecord): RunDetails {
-  using ledger = openLedgerToRead(environment);
+export async function detailsOf(environment: Environment, { runNo }: RunRecord): Promise<RunDetails> {
+  using ledger = await openLedgerToRead(environment);
   if (ledger === undefined) return { chunks: [], settlements: [] };
   return {
     chunks: chunksOf(ledger, runNo).map((chunk) => ({ ...chunk, whole: wholeOf(ledger, chunk) })),
@@ -56,7 +56,7 @@ export async function actionsOfChunk(
   number: number,
 ): Promise<ActionsOfChunk> {
   const directory = planDirectory(environment, run.run);
-  using ledger = openLedgerToRead(environment);
+  using ledger = await openLedgerToRead(environment);
   const chunk = ledger && chunksOf(ledger, run.runNo).find((each) => each.chunk === number);
   if (ledger === undefined || chunk === undefined)
     throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`, {

@@ -1,22 +1,20 @@
 /** What a command that may send works with: the environment, its ledger, and its lock. */
 
-import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.ts";
-import { acquireLock, type LockHolder } from "../ledger/lock.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
 import { type LostRun, openRunList, type RunList, readRunList, thisMachine } from "../ledger/run-list.ts";
 import { countRuns, findRun, listRuns } from "../ledger/runs.ts";
 import { noteKey } from "../ledger/used-keys.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import { planFiles } from "../plan/files/plan.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
+import { openLocked } from "./ledger-of.ts";
 import { lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
-import { lockPath, PLAN_KEPT_MS, runsDirectory } from "./places.ts";
+import { PLAN_KEPT_MS, runsDirectory } from "./places.ts";
 import type { Settings } from "./settings.ts";
 
 /** A session that may send: it holds the environment's lock until it is disposed. */
@@ -68,36 +66,45 @@ export async function openSession(
     await keyOfService();
   const tls = options.sends === true ? await tlsOf(context, environment) : undefined;
   const { command, waitLockMs } = options;
-  const lock = await lockLedger(context, environment, command, waitLockMs, (holder) =>
-    progress.happened({ kind: "waiting for the lock", holder }),
-  );
   let sandbox: BuiltInService | undefined;
-  let ledger: Ledger | undefined;
+  let opened: Awaited<ReturnType<typeof openLocked>> | undefined;
   const close = async (): Promise<void> => {
-    ledger?.[Symbol.dispose]();
+    opened?.ledger[Symbol.dispose]();
     await sandbox?.[Symbol.asyncDispose]();
-    lock[Symbol.dispose]();
+    opened?.lock[Symbol.dispose]();
   };
-  try {
+  const bind = async (): Promise<string> => {
     if (environment.kind === "sandbox") sandbox = await context.openSandbox(environment);
+    return sandbox === undefined ? environment.baseUrl : `sandbox:${sandbox.instanceId}`;
+  };
+  const { mayLackRuns = false } = options;
+  const refuseLost = async (boundTo: string, ledger: Ledger | undefined): Promise<boolean> => {
+    const lost = lostRunsOf({ environment, boundTo }, readRunList(runListPath(environment.ledgerPath)), ledger);
+    if (lost.length > 0 && !mayLackRuns) throw await lostRunsFailure(lost, environment, context.cwd);
+    return lost.length > 0;
+  };
+  let boundTo = "";
+  try {
+    opened = await openLocked(context, environment, {
+      command,
+      waitMs: waitLockMs,
+      onWait: (holder) => progress.happened({ kind: "waiting for the lock", holder }),
+      boundTo: async () => {
+        boundTo = await bind();
+        return boundTo;
+      },
+      // Before a new ledger is created, which the next command would take for one that was there.
+      beforeCreating: async () => {
+        await refuseLost(boundTo, undefined);
+      },
+      onPacking: (actions) => progress.happened({ kind: "ledger brought up to date", actions }),
+    });
     const started = sandbox;
-    const boundTo = started === undefined ? environment.baseUrl : `sandbox:${started.instanceId}`;
-    const { mayLackRuns = false } = options;
-    const list = readRunList(runListPath(environment.ledgerPath));
-    const refuseLost = async (): Promise<boolean> => {
-      const lost = lostRunsOf({ environment, boundTo }, list, ledger);
-      if (lost.length > 0 && !mayLackRuns) throw await lostRunsFailure(lost, environment, context.cwd);
-      return lost.length > 0;
-    };
-    // Before a new ledger is created, which the next command would take for one that was there.
-    if (!existsSync(environment.ledgerPath)) await refuseLost();
-    const onPacking = (actions: number): void => progress.happened({ kind: "ledger brought up to date", actions });
-    ledger = openLedger({ path: environment.ledgerPath, boundTo, onPacking });
-    const opened = ledger;
-    const lacksRuns = await refuseLost();
+    const { ledger } = opened;
+    const lacksRuns = await refuseLost(boundTo, ledger);
     const keyToUse = async (): Promise<Key> => {
       const key = await keyOfService();
-      noteKey(opened, (salt) => key.digest(salt));
+      noteKey(ledger, (salt) => key.digest(salt));
       return key;
     };
     if (given !== undefined) await keyToUse();
@@ -112,7 +119,7 @@ export async function openSession(
       neighbours,
       ledger,
       runList,
-      lost: () => lostRunsOf({ environment, boundTo }, runList.content, opened),
+      lost: () => lostRunsOf({ environment, boundTo }, runList.content, ledger),
       boundTo,
       tls,
       baseUrl: started?.url ?? environment.baseUrl,
@@ -130,18 +137,6 @@ export async function tlsOf({ env, progress }: RunContext, environment: Environm
   if (environment.tls === undefined) return undefined;
   const { readTls } = await import("../config/tls.ts");
   return readTls(environment, env, (warning) => progress.happened({ kind: "key doubtful", warning }));
-}
-
-/** @throws Failure `busy` while another run holds it after `waitMs`. */
-export function lockLedger(
-  { stop }: RunContext,
-  environment: Environment,
-  command: string,
-  waitMs: number,
-  onWait?: (holder: LockHolder | undefined) => void,
-): Promise<Disposable> {
-  const [what, path] = [`the ledger of ${environment.name}`, lockPath(environment)];
-  return acquireLock({ what, path, command, waitMs, signal: stop, ...(onWait && { onWait }) });
 }
 
 /** Key in the ledger's meta table: a list of runs lies beside it. */

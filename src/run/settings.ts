@@ -84,12 +84,12 @@ export async function loadSettings(
  * that ledger would not object. So the ledger in the user's usual place is compared too.
  */
 function refuseMovedAddress(config: Config, environment: Environment, env: NodeJS.ProcessEnv): void {
-  const { kind, baseUrl, ledgerOwner, ledgerPath } = environment;
+  const { kind, baseUrl, ledgerOwner, ledgerPath, ledgerServer } = environment;
   if (kind === "sandbox" || config.found === undefined || config.found.isTrusted) return;
   const usual = userStateDirectory(env);
   if (usual === undefined) return;
   const path = join(usual, ledgerOwner, "ledger.db");
-  if (path === ledgerPath || !existsSync(path)) return;
+  if ((path === ledgerPath && ledgerServer === undefined) || !existsSync(path)) return;
   openLedger({ path, boundTo: baseUrl, readOnly: true })[Symbol.dispose]();
 }
 

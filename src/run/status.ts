@@ -6,7 +6,6 @@ import { EXIT_CODES, type Failure } from "../failure.ts";
 import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
-import { isLocked } from "../ledger/lock.ts";
 import { readRunList } from "../ledger/run-list.ts";
 import {
   chunksOf,
@@ -22,9 +21,10 @@ import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { openPlan } from "../plan/files/plan.ts";
 import { countStored } from "../sending/record-answer.ts";
 import type { RunContext } from "./context.ts";
+import { isLockHeld } from "./ledger-of.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { lockPath, planDirectory } from "./places.ts";
+import { planDirectory } from "./places.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
 
@@ -63,7 +63,7 @@ const RUNS_TOLD = 20;
 export async function status({ cwd }: RunContext, { settings, run: name }: StatusSettings): Promise<Status> {
   const { environment } = settings;
   const list = readRunList(runListPath(environment.ledgerPath));
-  using ledger = openLedgerToRead(environment);
+  using ledger = await openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, cwd);
   if (ledger === undefined)
@@ -126,7 +126,7 @@ export async function countsOf(ledger: Ledger, run: RunRecord, environment: Envi
     accepted: counts.accepted + (stored.get("accepted") ?? 0),
     rejected: counts.rejected + (stored.get("rejected") ?? 0),
     inDoubt: counts.inDoubt - known + (stored.get("in doubt") ?? 0),
-    inFlight: inFlight > 0 && isLocked(lockPath(environment)) ? inFlight : 0,
+    inFlight: inFlight > 0 && (await isLockHeld(environment, ledger)) ? inFlight : 0,
   };
 }
 

@@ -23,8 +23,11 @@ export interface PostgresOptions {
 /** A ledger whose session can hold locks, which end with it. */
 export interface PostgresLedger extends Ledger {
   readonly kind: "postgres";
-  /** Takes a lock for as long as the session lives; false where another session holds it. */
-  readonly tryLock: (name: string) => boolean;
+  /**
+   * Takes a lock for as long as the session lives; false where another session holds it. After a session was lost it is taken
+   * again; then `onAgain` throws where it counts what others may have done meanwhile.
+   */
+  readonly tryLock: (name: string, onAgain?: () => void) => boolean;
   readonly unlock: (name: string) => void;
   /** How often the session was lost and begun again. What was locked before was locked again by then. */
   readonly sessions: () => number;
@@ -35,6 +38,16 @@ export interface PostgresLedger extends Ledger {
  * forget what it has confirmed.
  */
 export function openPostgres(options: PostgresOptions): PostgresLedger {
+  const ledger = open(options);
+  if (ledger === undefined) throw new Failure("storage", `There is no ledger at ${shownAddress(options.address)}.`);
+  return ledger;
+}
+
+/** The same, read-only; undefined where the database holds no such ledger. */
+export const findPostgres = (options: Omit<PostgresOptions, "readOnly">): PostgresLedger | undefined =>
+  open({ ...options, readOnly: true });
+
+function open(options: PostgresOptions): PostgresLedger | undefined {
   const { address } = options;
   const path = shownAddress(address);
   const connection = openConnection(address);
@@ -43,7 +56,10 @@ export function openPostgres(options: PostgresOptions): PostgresLedger {
     ledger.begin();
     if (options.unsafe !== true) refuseForgetful(ledger, path);
     const readOnly = options.readOnly === true;
-    prepareTables(ledger, path, address.schema, readOnly);
+    if (!prepareTables(ledger, path, address.schema, readOnly)) {
+      ledger[Symbol.dispose]();
+      return undefined;
+    }
     if (options.boundTo !== undefined) bind(ledger, options.boundTo, readOnly);
     return ledger;
   } catch (cause) {
@@ -81,7 +97,7 @@ class Session implements PostgresLedger {
   readonly isExhausted = false;
   readonly #connection: Connection;
   readonly #patienceMs: number;
-  readonly #locks = new Set<string>();
+  readonly #locks = new Map<string, (() => void) | undefined>();
   #isInTransaction = false;
   #sessions = 0;
   #cursors = 0;
@@ -109,20 +125,14 @@ class Session implements PostgresLedger {
       }
     }
     this.#sessions += 1;
-    for (const name of this.#locks) this.#lockAgain(name, deadline);
+    for (const name of this.#locks.keys()) this.#lockAgain(name, deadline);
+    for (const onAgain of this.#locks.values()) onAgain?.();
   }
 
   /** The server may hold the lock for the session that was lost until it notices. */
   #lockAgain(name: string, deadline: number): void {
     while (!this.#tryLock(name)) {
-      if (performance.now() > deadline)
-        throw new Failure(
-          "busy",
-          `The connection to ${this.path} was lost, and meanwhile another process took what this one had locked. Nothing more was sent.`,
-          {
-            hint: "Run the command again: it goes on where this one stopped.",
-          },
-        );
+      if (performance.now() > deadline) throw takenMeanwhile(this.path);
       sleep(FIRST_WAIT_MS);
     }
   }
@@ -257,9 +267,9 @@ class Session implements PostgresLedger {
     }
   }
 
-  tryLock(name: string): boolean {
+  tryLock(name: string, onAgain?: () => void): boolean {
     const isHeld = this.#read(() => this.#tryLock(name));
-    if (isHeld) this.#locks.add(name);
+    if (isHeld) this.#locks.set(name, onAgain);
     return isHeld;
   }
 
@@ -309,9 +319,25 @@ class Session implements PostgresLedger {
   }
 
   [Symbol.dispose](): void {
+    // The server notices the end of a session a moment after it, when the next command may have begun.
+    if (this.#locks.size > 0)
+      try {
+        this.#connection.ask("SELECT pg_advisory_unlock_all()", []);
+      } catch {
+        // They end with the session.
+      }
+    this.#locks.clear();
     this.#connection[Symbol.dispose]();
   }
 }
+
+/** What a process has decided by the ledger counts no more. */
+export const takenMeanwhile = (path: string): Failure =>
+  new Failure(
+    "busy",
+    `The connection to ${path} was lost, and meanwhile another process took what this one had locked. Nothing more was sent.`,
+    { hint: "Run the command again: it goes on where this one stopped." },
+  );
 
 const isLost = (cause: unknown): boolean => cause instanceof ServerError && cause.isLost;
 
@@ -350,7 +376,8 @@ function refuseForgetful(ledger: Ledger, path: string): void {
 /** Two processes may find that there are no tables yet. */
 const TABLES_LOCK = "tables";
 
-function prepareTables(ledger: Session, path: string, schema: string, readOnly: boolean): void {
+/** False where there are none, and none are to be made. */
+function prepareTables(ledger: Session, path: string, schema: string, readOnly: boolean): boolean {
   const version = readVersion(ledger);
   if (version > MIGRATIONS.length)
     throw new Failure(
@@ -360,8 +387,8 @@ function prepareTables(ledger: Session, path: string, schema: string, readOnly: 
         hint: "Use that version, or a newer one.",
       },
     );
-  if (version === MIGRATIONS.length) return;
-  if (readOnly && version === 0) throw new Failure("storage", `There is no ledger at ${path}.`);
+  if (version === MIGRATIONS.length) return true;
+  if (readOnly && version === 0) return false;
   ledger.transaction(() => {
     ledger.get("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", `${schema} ${TABLES_LOCK}`);
     ledger.define(`CREATE SCHEMA IF NOT EXISTS "${schema.replaceAll('"', '""')}"; ${VERSION_TABLE}`);
@@ -369,6 +396,7 @@ function prepareTables(ledger: Session, path: string, schema: string, readOnly: 
     ledger.run("DELETE FROM ledger_version");
     ledger.run("INSERT INTO ledger_version (version) VALUES (?)", MIGRATIONS.length);
   });
+  return true;
 }
 
 function readVersion(ledger: Session): number {

@@ -267,8 +267,20 @@ SELECT run, chunk, seq, at, action_promise FROM (
 WHERE action_promise IS NOT NULL;
 `;
 
+/** Who holds what no other may have at the same time, or was the last to. A session's lock says whether they still do (lock.ts). */
+const LOCKS = `
+CREATE TABLE locks (
+  name ${TEXT} PRIMARY KEY,
+  fence bigint NOT NULL,
+  host ${TEXT} NOT NULL,
+  pid bigint NOT NULL,
+  since ${TEXT} NOT NULL,
+  command ${TEXT} NOT NULL
+);
+`;
+
 /** What brings the tables from version n to n + 1, at place n. */
-export const MIGRATIONS: readonly string[] = [`${FUNCTIONS}${TABLES}${STORAGE}${PROMISES}`];
+export const MIGRATIONS: readonly string[] = [`${FUNCTIONS}${TABLES}${STORAGE}${PROMISES}`, LOCKS];
 
 /** One row: which of them the tables have been through. */
 export const VERSION_TABLE = "CREATE TABLE IF NOT EXISTS ledger_version (version bigint NOT NULL)";
