@@ -115,6 +115,7 @@ export async function runCommand(
   let exitCode: number = EXIT_CODES.internal;
   try {
     if (problem !== undefined) throw problem;
+    if (PLANNING.has(verb)) (await import("../plan/compile/thread-pool.ts")).startEarly(args, env);
     if (flags.metricsFile !== undefined)
       (await import("../commands/metrics-file.ts")).checkMetricsFile(flags.metricsFile, cwd);
     // Logs are read by others than the person who asked for more.
@@ -212,6 +213,8 @@ function tellEnd(
 
 /** Commands that let the request in flight end when a signal comes. */
 const SENDING: ReadonlySet<string> = new Set(["stream", "resume"]);
+/** Those that check whole exports: large ones are worth threads, which start while the rest is loaded. */
+const PLANNING: ReadonlySet<string> = new Set(["stream", "publish", "validate", "plan"]);
 
 /** While SQLite looks for the next row of a query, no signal is heard. */
 const ENDED_BY_SIGNALS: ReadonlySet<string> = new Set(["query"]);

@@ -1,9 +1,7 @@
 /** What `validate`, `plan` and `stream` share: from files to a checked plan. */
 
 import { createHash } from "node:crypto";
-import { availableParallelism } from "node:os";
 import type { ActionName } from "../actions/actions.ts";
-import { quoted } from "../actions/text.ts";
 import { severityTable } from "../checks/severity.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
@@ -11,6 +9,7 @@ import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
+import { workersOf } from "../plan/compile/thread-pool.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import { createProblemLog } from "../plan/findings/problem-log.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/make-plan.ts";
@@ -135,17 +134,6 @@ function planEnvironment({
 }: NonNullable<CheckOptions["environment"]>): NonNullable<PlanOptions["environment"]> {
   return { name, boundTo, complete, chunkSize, maxChunkBytes };
 }
-
-/** How many workers plan large files. A fifth one would only wait for this thread, which joins their results. */
-function workersOf({ TICKETS_WORKERS: given }: RunContext["env"]): number {
-  if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
-  if (/^\d{1,2}$/.test(given)) return Number(given);
-  throw new Failure("usage", `TICKETS_WORKERS is ${quoted(given)}; it must be 0 to 99.`, {
-    hint: "Leave it unset to suit the machine; 0 plans in one thread.",
-  });
-}
-
-const MOST_WORKERS = 4;
 
 /** Which tickets vanished can only be said with an environment's memory, and of an input that is read whole. */
 function refuseHalfInput({ limit }: InputOptions, isEnvironmentNamed: boolean): void {

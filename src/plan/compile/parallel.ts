@@ -8,7 +8,6 @@
 import type { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
 import { asBuffer } from "../../disk/buffers.ts";
-import { startWorker } from "../../disk/start-worker.ts";
 import { type MapperOptions, readsRowsAlone } from "../../mapping/create-mapper.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
@@ -22,6 +21,7 @@ import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
 import type { Batch } from "./batch.ts";
 import { compileAll, compileRest, type RowCompiler } from "./compile-rows.ts";
 import { createPortion, MOST_GIVEN_BYTES } from "./portion.ts";
+import { LEAST_BYTES, takeWorkers } from "./thread-pool.ts";
 
 export interface WorkerOptions {
   /** How many; below two, all is done in this thread. */
@@ -34,9 +34,6 @@ export interface WorkerOptions {
   readonly mostGiven?: number;
 }
 
-const LEAST_BYTES = 16 * 1024 * 1024;
-/** For short-lived values. Plain rows leave hardly any; with four times as much a plan holds 20 to 60 MB more and takes no less time. */
-const YOUNG_GENERATION_MB = 8;
 /**
  * How a file is cut: the size of a range, and how many that follow each other go to one worker, so that the events that it gave
  * in one are known to it in the next. Each range is a message there and one back, and what both threads do for it. But rows that
@@ -200,7 +197,7 @@ export function createWorkers(
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
       if (!readsRowsAlone(settings)) return undefined;
-      started ??= startWorkers(count);
+      started ??= takeWorkers(count).map(handleOf);
       if (started.length === 0) return undefined;
       const { name, format } = file;
       const task: FileTask = {
@@ -246,17 +243,6 @@ interface WorkerHandle {
   /** Ends all waiting for its answers, of now and later. */
   giveUp(cause: unknown): void;
   end(): Promise<void>;
-}
-
-/** As many as the system gives: fewer do the same more slowly, and without any this thread does it. */
-function startWorkers(count: number): readonly WorkerHandle[] {
-  const handles: WorkerHandle[] = [];
-  while (handles.length < count) {
-    const worker = startWorker(import.meta.url, "worker", { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB });
-    if (worker === undefined) break;
-    handles.push(handleOf(worker));
-  }
-  return handles;
 }
 
 function handleOf(worker: Worker): WorkerHandle {
