@@ -41,7 +41,8 @@ async function connect({ url, tls, application, schema, connectTimeoutMs }: Serv
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     types,
-    ...(tls !== undefined && { ssl: tls }),
+    // Said in any case: the driver would look into its own variables.
+    ssl: tls ?? false,
   });
   // Told by the statement that is under way, or by the next one.
   made.on("error", () => {
@@ -78,8 +79,24 @@ const toReply = ({ rows, rowCount }: pg.QueryResult): Reply => ({
 /** Classes of SQLSTATE after which the session is gone: connection exceptions, and the server's own end (PostgreSQL, Appendix A). */
 const LOST = /^(?:08|57P0)/;
 
-function toError(cause: unknown): Reply {
-  const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
+/** The driver gives these no code. */
+const NAMED: readonly (readonly [RegExp, string])[] = [
+  [/does not support SSL/, "NO_TLS"],
+  [/client password must be/, "NO_PASSWORD"],
+  [/timeout expired/, "ETIMEDOUT"],
+  [/Connection terminated|connection was lost/i, "08006"],
+];
+
+function codeOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  if ("code" in cause && typeof cause.code === "string") return cause.code;
+  return NAMED.find(([words]) => words.test(cause.message))?.[1];
+}
+
+function toError(thrown: unknown): Reply {
+  // All addresses of a host, each with an error of its own.
+  const cause: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown;
+  const code = codeOf(cause);
   // What the server said of a statement has a severity; without one the connection itself has failed.
   const isFromServer = cause instanceof Error && "severity" in cause && cause.severity !== undefined;
   const lost = isLost || !isFromServer || LOST.test(code ?? "");

@@ -6,6 +6,7 @@ import type { Ledger, SqlRow } from "../ledger.ts";
 import { type Connection, openConnection, ServerError } from "./connection.ts";
 import { toPostgres } from "./dialect.ts";
 import type { ServerAddress, SqlValue } from "./exchange.ts";
+import { isSettled, serverFailure } from "./failures.ts";
 import { MIGRATIONS, VERSION_TABLE } from "./tables.ts";
 
 export interface PostgresOptions {
@@ -311,11 +312,7 @@ class Session implements PostgresLedger {
   }
 
   #failure(cause: unknown): unknown {
-    if (!(cause instanceof ServerError)) return cause;
-    return new Failure("storage", `${this.path}: ${cause.message}`, {
-      hint: "Look at the database server, then run the same command again.",
-      cause,
-    });
+    return serverFailure(this.path, cause);
   }
 
   [Symbol.dispose](): void {
@@ -343,7 +340,7 @@ const isLost = (cause: unknown): boolean => cause instanceof ServerError && caus
 
 /** What a server says that is starting, stopping or full, or a system of one that is not there. */
 const isPassing = (cause: unknown): boolean =>
-  cause instanceof ServerError && (cause.isLost || /^(?:08|53300|57P0)/.test(cause.code ?? ""));
+  cause instanceof ServerError && !isSettled(cause) && (cause.isLost || /^(?:08|53300|57P0)/.test(cause.code ?? ""));
 
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
