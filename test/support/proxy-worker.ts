@@ -152,8 +152,8 @@ class Messages {
     this.#isFirst = isFirst;
   }
 
-  *take(bytes: Buffer): Generator<Message> {
-    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+  *take(bytes: string | Buffer): Generator<Message> {
+    this.#bytes = Buffer.concat([this.#bytes, typeof bytes === "string" ? Buffer.from(bytes) : bytes]);
     for (;;) {
       const letters = this.#isFirst ? 0 : 1;
       if (this.#bytes.length < letters + 4) return;
