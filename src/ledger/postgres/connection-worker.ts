@@ -4,6 +4,7 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import pg from "pg";
 import type { SqlRow } from "../ledger.ts";
 import type { Reply, Request, ServerAddress, WorkerSetup } from "./exchange.ts";
+import { withNul } from "./nul.ts";
 
 const { port, setup } = workerData as { readonly port: MessagePort; readonly setup: WorkerSetup };
 const answered = new Int32Array(setup.answered);
@@ -20,7 +21,7 @@ const READERS = new Map<number, (text: string) => unknown>([
   [1700, Number], // numeric: sums of bigint
 ]);
 
-const types = { getTypeParser: (oid: number) => READERS.get(oid) ?? ((text: string) => text) };
+const types = { getTypeParser: (oid: number) => READERS.get(oid) ?? withNul };
 
 /** In a memory of its own: what is sent to another thread takes all of its memory along. */
 function toBytes(text: string): Uint8Array {

@@ -7,6 +7,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { SqlRow } from "../ledger.ts";
 import type { Reply, Request, ServerAddress, SqlValue, WorkerSetup } from "./exchange.ts";
+import { withoutNul } from "./nul.ts";
 
 /** An error of the server, or of the connection to it. */
 export class ServerError extends Error {
@@ -52,7 +53,7 @@ export function openConnection(address: ServerAddress): Connection {
   let isOpen = true;
   return {
     connect: () => void exchange({ kind: "connect" }),
-    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(alone) }),
+    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(toSend) }),
     [Symbol.dispose]: () => {
       if (!isOpen) return;
       isOpen = false;
@@ -80,7 +81,8 @@ const noReply = (): Extract<Reply, { readonly kind: "error" }> => ({
 });
 
 /** Bytes in a memory of their own: what is sent to another thread takes all of its memory along. */
-function alone(value: SqlValue): SqlValue {
+function toSend(value: SqlValue): SqlValue {
+  if (typeof value === "string") return withoutNul(value);
   if (!ArrayBuffer.isView(value)) return value;
   return Uint8Array.from(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
 }
