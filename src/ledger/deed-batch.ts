@@ -3,6 +3,7 @@
 import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
 import { inKeyOrder } from "./key-order.ts";
 import type { Ledger } from "./ledger.ts";
+import { arrayText } from "./postgres/array-text.ts";
 
 /** What is said of a deed beside what identifies it. */
 export interface DeedFacts {
@@ -109,6 +110,11 @@ export class DeedBatch {
 
   /** @param ofAll the number of the run, and whether they were taken. */
   #write(ledger: Ledger, ofAll: readonly [number, number], places: Uint32Array): void {
+    if (ledger.kind === "postgres") {
+      for (let from = 0; from < places.length; from += ROWS_OF_SERVER)
+        this.#putInServer(ledger, ofAll, places.subarray(from, from + ROWS_OF_SERVER));
+      return;
+    }
     const many = places.length - (places.length % ROWS);
     this.#put(ledger, ofAll, ROWS, places.subarray(0, many));
     this.#put(ledger, ofAll, 1, places.subarray(many));
@@ -131,6 +137,23 @@ export class DeedBatch {
       }
       ledger.run(sql, ...values);
     }
+  }
+
+  /** A column is one value: the digests as they follow each other, the others as the text of an array. */
+  #putInServer(ledger: Ledger, ofAll: readonly [number, number], places: Uint32Array): void {
+    const [words, starts] = [this.#words, this.#starts];
+    const digests = new Uint32Array(places.length * DIGEST_WORDS);
+    const columns = { seqs: [] as number[], events: [] as (number | null)[], holders: [] as (string | null)[] };
+    for (const [row, place] of places.entries()) {
+      const start = starts[place] ?? 0;
+      digests.set(words.subarray(start, start + DIGEST_WORDS), row * DIGEST_WORDS);
+      columns.seqs.push(words[start + SEQ] ?? 0);
+      columns.events.push(words[start + EVENT] || null);
+      columns.holders.push(this.#holderAt(start));
+    }
+    const { seqs, events, holders } = columns;
+    const arrays = [seqs, events, holders].map((column) => arrayText(column));
+    ledger.run(PUT_IN_SERVER, ...ofAll, new Uint8Array(digests.buffer), ...arrays);
   }
 
   /** @param start of the record. */
@@ -157,6 +180,18 @@ const putRows = (rows: number): string => `INSERT OR IGNORE INTO deeds
   (run_no, taken, seq, event_no, holder, identity, content)
   SELECT CAST(? AS INTEGER), CAST(? AS INTEGER), column1, column2, column3, column4, column5
   FROM (VALUES ${[TYPED_ROW, ...Array(rows - 1).fill(`(${Array(COLUMNS).fill("?").join(", ")})`)].join(", ")}) AS put`;
+
+/** Likewise of a server, where a call goes over a network. */
+const ROWS_OF_SERVER = 4096;
+
+const PUT_IN_SERVER = `INSERT OR IGNORE INTO deeds
+  (run_no, taken, seq, event_no, holder, identity, content)
+  SELECT CAST(? AS INTEGER), CAST(? AS INTEGER), seq, event_no, holder,
+    substr(digests, CAST((number - 1) * ${DEED_BYTES} + 1 AS int), ${IDENTITY_BYTES}),
+    substr(digests, CAST((number - 1) * ${DEED_BYTES} + ${IDENTITY_BYTES + 1} AS int), ${CONTENT_BYTES})
+  FROM (SELECT CAST(? AS BLOB) AS digests) AS given,
+    unnest(CAST(? AS INTEGER[]), CAST(? AS INTEGER[]), CAST(? AS text[])) WITH ORDINALITY
+      AS put (seq, event_no, holder, number)`;
 
 /** The first row of values says what they all are. */
 const TYPED_ROW = "(CAST(? AS INTEGER), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BLOB), CAST(? AS BLOB))";

@@ -81,9 +81,18 @@ const ASKED = 64;
 /** The first row of values says what they all are. */
 const DIGEST = "CAST(? AS BLOB)";
 
+/** Likewise of a server, where a call costs as much as some twenty lookups. */
+const ASKED_OF_SERVER = 4096;
+
+/** There, the digests of all of them are one value. */
+const OF_SERVER = `SELECT substr(digests, CAST(number * ${DEED_BYTES} + 1 AS int), ${IDENTITY_BYTES}) AS column1,
+    substr(digests, CAST(number * ${DEED_BYTES} + ${IDENTITY_BYTES + 1} AS int), ${CONTENT_BYTES}) AS column2, number AS column3
+  FROM (SELECT CAST(? AS BLOB) AS digests) AS given, generate_series(0, CAST(? AS INTEGER) - 1) AS number`;
+
 interface AskedTogether {
   readonly many: string;
   readonly one: string;
+  readonly ofServer: string;
 }
 
 /** @param sql asks of `column1`, an identity, and `column2`, a content, after `VALUES`; `column3` is the deed's number. */
@@ -93,35 +102,46 @@ function askedTogether(sql: string): AskedTogether {
       "VALUES",
       `VALUES ${Array.from({ length: deeds }, (_, at) => (at === 0 ? `(${DIGEST}, ${DIGEST}, 0)` : `(?, ?, ${at})`)).join(", ")}`,
     );
-  return { many: askFor(ASKED), one: askFor(1) };
+  return { many: askFor(ASKED), one: askFor(1), ofServer: sql.replace("VALUES", OF_SERVER) };
 }
 
 function askTogether(
   ledger: Ledger,
   { digests, places }: AskedDeeds,
-  { many, one }: AskedTogether,
+  { many, one, ofServer }: AskedTogether,
   take: (place: number, row: SqlRow) => void,
 ): void {
+  const isServer = ledger.kind === "postgres";
+  const most = isServer ? ASKED_OF_SERVER : ASKED;
   // What the statement's values look at.
-  const words = new Uint32Array(ASKED * DEED_WORDS);
-  const values = Array.from({ length: ASKED }, (_, at) => [
-    new Uint8Array(words.buffer, at * DEED_BYTES, IDENTITY_BYTES),
-    new Uint8Array(words.buffer, at * DEED_BYTES + IDENTITY_BYTES, CONTENT_BYTES),
-  ]).flat();
+  const words = new Uint32Array(Math.min(most, isServer ? places.length : ASKED) * DEED_WORDS);
+  const values = isServer ? [] : valuesOf(words);
+  const ask = (asked: number): SqlRow[] => {
+    if (isServer) return ledger.all(ofServer, new Uint8Array(words.buffer, 0, asked * DEED_BYTES), asked);
+    return asked === 1 ? ledger.all(one, ...values.slice(0, 2)) : ledger.all(many, ...values);
+  };
   for (let from = 0; from < places.length; ) {
-    const asked = places.length - from < ASKED ? 1 : ASKED;
+    const left = places.length - from;
+    const asked = left >= most ? most : isServer ? left : 1;
     for (let at = 0; at < asked; at += 1) {
       const deed = (places[from + at] ?? 0) * DEED_WORDS;
       for (let word = 0; word < DEED_WORDS; word += 1) words[at * DEED_WORDS + word] = digests[deed + word] ?? 0;
     }
-    const rows = asked === 1 ? ledger.all(one, ...values.slice(0, 2)) : ledger.all(many, ...values);
-    for (const row of rows) take(places[from + Number(row.at)] ?? 0, row);
+    for (const row of ask(asked)) take(places[from + Number(row.at)] ?? 0, row);
     from += asked;
   }
 }
 
-const SAME_DEED = "SELECT 1 FROM deeds WHERE identity = column1 AND content = column2 AND taken = 1";
-const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) AS asked WHERE NOT EXISTS (${SAME_DEED})`);
+/** Identity and content of each deed. */
+const valuesOf = ({ buffer }: Uint32Array<ArrayBuffer>): Uint8Array[] =>
+  Array.from({ length: ASKED }, (_, at) => [
+    new Uint8Array(buffer, at * DEED_BYTES, IDENTITY_BYTES),
+    new Uint8Array(buffer, at * DEED_BYTES + IDENTITY_BYTES, CONTENT_BYTES),
+  ]).flat();
+
+/** A value, and not EXISTS: of that, a server may make a join that reads the whole table. */
+const SAME_DEED = "SELECT 1 FROM deeds WHERE identity = column1 AND content = column2 AND taken = 1 LIMIT 1";
+const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) AS asked WHERE (${SAME_DEED}) IS NULL`);
 
 /** Which of the deeds the service has accepted with just this content: `how` is 1 at the place of each that it has, else 0. */
 export function tellAccepted(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {
