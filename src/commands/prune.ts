@@ -39,6 +39,7 @@ const sumOf = (some: readonly Removable[]): number => some.reduce((sum, { bytes 
 
 const SEVERAL: Readonly<Record<Removable["what"], string>> = {
   "plan of an ended run": "plans of ended runs",
+  "plan of an ended run in the ledger": "plans of ended runs in the ledger",
   "plan that never became a run": "plans that never became runs",
   "temporary folder": "temporary folders",
 };

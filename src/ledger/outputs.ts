@@ -1,6 +1,7 @@
 /** The output files that a ledger knows: how much of each is on disk, and what it holds. */
 
-import { type Ledger, readMeta, upsert, writeMeta } from "./ledger.ts";
+import { type Ledger, readMeta, type SqlRow, upsert, writeMeta } from "./ledger.ts";
+import { fromPlaced, isHere, toPlaced } from "./machine.ts";
 
 export type OutputKind = "promises" | "rejects";
 
@@ -19,17 +20,26 @@ interface Segment {
 }
 
 export const knownOutputs = (ledger: Ledger): ReadonlySet<string> =>
-  new Set(ledger.all("SELECT path FROM outputs").map(({ path }) => String(path)));
+  new Set(pathsHere(ledger, ledger.all("SELECT path FROM outputs")));
+
+/** Of the paths that a ledger holds, those of this machine. */
+function pathsHere(ledger: Ledger, rows: readonly SqlRow[]): readonly string[] {
+  return rows
+    .map(({ path }) => fromPlaced(String(path)))
+    .filter(({ machine }) => isHere(ledger, machine))
+    .map(({ path }) => path);
+}
 
 export const isKnownOutput = (ledger: Ledger, path: string): boolean =>
-  ledger.get("SELECT 1 AS one FROM outputs WHERE path = ?", path) !== undefined;
+  ledger.get("SELECT 1 AS one FROM outputs WHERE path = ?", toPlaced(ledger, path)) !== undefined;
 
 /** One transaction: the promises file, as it is now, counts as written by this ledger's runs. */
 export function adoptOutput(
   ledger: Ledger,
   output: Readonly<Record<"path" | "mtimeNs" | "sha256", string>> & { readonly length: number },
 ): void {
-  const { path, length, mtimeNs, sha256 } = output;
+  const { length, mtimeNs, sha256 } = output;
+  const path = toPlaced(ledger, output.path);
   ledger.transaction(() => {
     ledger.run("DELETE FROM output_segments WHERE path = ?", path);
     ledger.run(NOTE_OUTPUT, path, "promises", length, mtimeNs);
@@ -38,28 +48,26 @@ export function adoptOutput(
 }
 
 export function knownOutput(ledger: Ledger, path: string): KnownOutput | undefined {
-  const row = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", path);
+  const row = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", toPlaced(ledger, path));
   return row && { length: Number(row.length), mtimeNs: String(row.mtime_ns) };
 }
 
 /** What was written into a file, in order. */
 export const segmentsOf = (ledger: Ledger, path: string): readonly Segment[] =>
   ledger
-    .all("SELECT start, length, sha256 FROM output_segments WHERE path = ? ORDER BY start", path)
+    .all("SELECT start, length, sha256 FROM output_segments WHERE path = ? ORDER BY start", toPlaced(ledger, path))
     .map(({ start, length, sha256 }) => ({ start: Number(start), length: Number(length), sha256: String(sha256) }));
 
 /** Paths of files of a length of which all bytes are known. */
 export const outputsOfLength = (ledger: Ledger, length: number): readonly string[] =>
-  ledger
-    .all(
-      "SELECT path FROM outputs JOIN output_segments AS segments USING (path) WHERE outputs.length = ? GROUP BY path HAVING sum(segments.length) = ?",
-      length,
-      length,
-    )
-    .map(({ path }) => String(path));
+  pathsHere(ledger, ledger.all(OF_LENGTH, length, length));
+
+const OF_LENGTH = `SELECT path FROM outputs JOIN output_segments AS segments USING (path)
+  WHERE outputs.length = ? GROUP BY path HAVING sum(segments.length) = ?`;
 
 /** Part of a transaction: the file begins. */
-export function noteFreshOutput(ledger: Ledger, path: string, kind: OutputKind): void {
+export function noteFreshOutput(ledger: Ledger, file: string, kind: OutputKind): void {
+  const path = toPlaced(ledger, file);
   ledger.run("DELETE FROM output_segments WHERE path = ?", path);
   ledger.run(NOTE_OUTPUT, path, kind, 0, "");
 }
@@ -67,9 +75,10 @@ export function noteFreshOutput(ledger: Ledger, path: string, kind: OutputKind):
 /** Part of a transaction: the file ends with this segment now. */
 export function noteAppended(
   ledger: Ledger,
-  path: string,
+  file: string,
   { start, length, sha256, mtimeNs }: Segment & Pick<KnownOutput, "mtimeNs">,
 ): void {
+  const path = toPlaced(ledger, file);
   ledger.run("UPDATE outputs SET length = ?, mtime_ns = ? WHERE path = ?", start + length, mtimeNs, path);
   if (length > 0) ledger.run(NOTE_SEGMENT, path, start, length, sha256);
 }
@@ -79,7 +88,8 @@ const NOTE_SEGMENT = upsert("output_segments", ["path", "start"], ["length", "sh
 const NOTE_REPLACING = upsert("replaced_outputs", ["path"], ["length", "sha256"]);
 
 /** A file that was moved is the ledger's where it stands now. */
-export function adoptMoved(ledger: Ledger, path: string, movedFrom: string): void {
+export function adoptMoved(ledger: Ledger, file: string, former: string): void {
+  const [path, movedFrom] = [toPlaced(ledger, file), toPlaced(ledger, former)];
   ledger.transaction(() => {
     ledger.run(
       "INSERT INTO outputs (path, kind, length, mtime_ns) SELECT CAST(? AS TEXT), kind, length, '' FROM outputs WHERE path = ?",
@@ -99,17 +109,18 @@ const MOVE_REJECTS = `INSERT OR IGNORE INTO rejects_files (run_no, input, path)
 
 /** What a file is about to be replaced by. */
 export function replacementOf(ledger: Ledger, path: string): Omit<Segment, "start"> | undefined {
-  const row = ledger.get("SELECT length, sha256 FROM replaced_outputs WHERE path = ?", path);
+  const row = ledger.get("SELECT length, sha256 FROM replaced_outputs WHERE path = ?", toPlaced(ledger, path));
   return row && { length: Number(row.length), sha256: String(row.sha256) };
 }
 
 /** Part of a transaction: the file is about to be replaced. */
 export function noteReplacing(ledger: Ledger, path: string, { length, sha256 }: Omit<Segment, "start">): void {
-  ledger.run(NOTE_REPLACING, path, length, sha256);
+  ledger.run(NOTE_REPLACING, toPlaced(ledger, path), length, sha256);
 }
 
 /** Part of a transaction: the file is what it was to be replaced by. */
-export function noteReplaced(ledger: Ledger, path: string, mtimeNs: string): void {
+export function noteReplaced(ledger: Ledger, file: string, mtimeNs: string): void {
+  const path = toPlaced(ledger, file);
   ledger.run("DELETE FROM output_segments WHERE path = ?", path);
   ledger.run(
     "UPDATE outputs SET length = (SELECT length FROM replaced_outputs WHERE path = outputs.path), mtime_ns = ? WHERE path = ?",
@@ -125,14 +136,13 @@ export function noteReplaced(ledger: Ledger, path: string, mtimeNs: string): voi
 
 /** Part of a transaction: a file holds what the run leaves to do of an input, by its number. */
 export function noteRejectsFile(ledger: Ledger, runNo: number, input: number, path: string): void {
-  ledger.run("INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)", runNo, input, path);
+  const sql = "INSERT OR IGNORE INTO rejects_files (run_no, input, path) VALUES (?, ?, ?)";
+  ledger.run(sql, runNo, input, toPlaced(ledger, path));
 }
 
-/** Paths of a run's rejects files, in the order of its inputs. */
+/** Paths of a run's rejects files on this machine, in the order of its inputs. */
 export const rejectsFilesOf = (ledger: Ledger, runNo: number): readonly string[] =>
-  ledger
-    .all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", runNo)
-    .map(({ path }) => String(path));
+  pathsHere(ledger, ledger.all("SELECT path FROM rejects_files WHERE run_no = ? ORDER BY input, path", runNo));
 
 /** Part of a transaction: the invalid rows of a run are in its rejects files. */
 export function noteInvalidRowsWritten(ledger: Ledger, run: string): void {

@@ -22,14 +22,15 @@ import {
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { cleanText } from "../actions/text.ts";
 import { nameOfTime } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { Failure } from "../failure.ts";
 import { TAKEN } from "./blocks.ts";
 import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger } from "./ledger.ts";
+import { isHere } from "./machine.ts";
 import { storageFailure } from "./open-ledger.ts";
+import { knownOutput } from "./outputs.ts";
 import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, undecidedChunks } from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();
@@ -394,8 +395,8 @@ export const isWithin = (
 /** Whether importing the file would bring nothing: it is empty, or the ledger knows it at its present length. */
 function isRead(ledger: Ledger | undefined, path: string): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
-  const length = ledger?.get("SELECT length FROM outputs WHERE path = ?", path)?.length;
-  return size === 0 || (length !== undefined && size === Number(length));
+  const length = ledger && knownOutput(ledger, path)?.length;
+  return size === 0 || (length !== undefined && size === length);
 }
 
 interface KnownRun {
@@ -479,7 +480,7 @@ export class RunList {
   sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void {
     this.#countEntry(ledger, run);
     crashPoint("counted");
-    this.#tell(this.#begun({ ...plan, run: run.run }, run.output, standingOf(ledger, run.run)));
+    this.#tell(this.#begun({ ...plan, run: run.run }, outputHere(ledger, run), standingOf(ledger, run.run)));
   }
 
   /**
@@ -526,7 +527,7 @@ export class RunList {
     });
     this.#tell(
       ...missing.flatMap((run) => [
-        this.#begun({ ...planOf(run), run: run.run }, run.output, standingOf(ledger, run.run)),
+        this.#begun({ ...planOf(run), run: run.run }, outputHere(ledger, run), standingOf(ledger, run.run)),
         this.#ended(ledger, run),
       ]),
       ...untold.filter((run) => !this.#knowsLess(ledger, run)).map((run) => this.#ended(ledger, run)),
@@ -603,6 +604,10 @@ export class RunList {
 }
 
 const now = (): string => new Date().toISOString();
+
+/** A list names only files of its own machine. */
+const outputHere = (ledger: Ledger, { output, outputMachine }: RunRecord): string | undefined =>
+  isHere(ledger, outputMachine) ? output : undefined;
 
 type Standing = Pick<ListedRun, "number" | "attempts" | "taken">;
 
@@ -700,13 +705,4 @@ function appendDurably(path: string, length: number, text: string): void {
   } finally {
     closeSync(folder);
   }
-}
-
-/** Which machine this is, as a digest; empty where the system does not say, as in many containers and on macOS. */
-export function thisMachine(): string {
-  for (const place of ["/etc/machine-id", "/var/lib/dbus/machine-id"]) {
-    const id = existsSync(place) ? cleanText(readFileSync(place, "utf8").trim(), 200) : "";
-    if (id !== "") return createHash("sha256").update(`tickets ${id}`).digest("hex").slice(0, 16);
-  }
-  return "";
 }

@@ -3,6 +3,7 @@
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
+import { fromPlaced, toPlaced } from "./machine.ts";
 import { outcomeAt, SUPERSEDED } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
 import { sqlList } from "./sql-list.ts";
@@ -28,6 +29,8 @@ export interface RunRecord {
   readonly exitCode: number | undefined;
   /** Absolute path of the promises file; undefined when promises went to standard output. */
   readonly output: string | undefined;
+  /** The machine that it is on, where several share the ledger (machine.ts). */
+  readonly outputMachine: string | undefined;
   /** The plan's manifest as JSON text, so that `status` needs no plan. */
   readonly manifest: string;
 }
@@ -59,13 +62,15 @@ const CHUNK_COLUMNS = `run_no AS runNo, chunk, lane, first, count, offset, lengt
 
 function toRun(row: SqlRow): RunRecord {
   const run = row as unknown as RunRecord; // the tables are STRICT, and a CHECK holds the state to those there are
+  const placed = row.output == null ? undefined : fromPlaced(String(row.output));
   return {
     ...run,
     endedAt: run.endedAt ?? undefined,
     stoppedByPerson: Boolean(run.stoppedByPerson),
     isClosing: Boolean(run.isClosing),
     exitCode: run.exitCode ?? undefined,
-    output: run.output ?? undefined,
+    output: placed?.path,
+    outputMachine: placed?.machine,
   };
 }
 
@@ -79,6 +84,9 @@ function toChunk(row: SqlRow): ChunkRecord {
     rejectsWritten: Boolean(rejectsWritten),
   };
 }
+
+const placedOutput = (ledger: Ledger, output: string | undefined): string | null =>
+  output === undefined ? null : toPlaced(ledger, output);
 
 export type PlannedChunk = Pick<ChunkRecord, "lane" | "first" | "count" | "offset" | "length">;
 
@@ -99,7 +107,7 @@ export function enterRun(
 ): RunRecord {
   return ledger.transaction(() => {
     const sql = "INSERT INTO runs (run, created_at, state, output, manifest) VALUES (?, ?, 'open', ?, ?)";
-    ledger.run(sql, run.run, run.at, run.output ?? null, run.manifest);
+    ledger.run(sql, run.run, run.at, placedOutput(ledger, run.output), run.manifest);
     const record = findRun(ledger, run.run);
     if (record === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
     for (const [at, chunk] of run.chunks.entries()) {
@@ -350,7 +358,7 @@ export const hasRejectsWritten = (ledger: Ledger, runNo: number): boolean =>
 
 /** Notes where the promises of a run go from now on. */
 export function noteOutput(ledger: Ledger, runNo: number, path: string): void {
-  ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", path, runNo);
+  ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", placedOutput(ledger, path), runNo);
 }
 
 /**
@@ -377,7 +385,7 @@ export function reopenRun(ledger: Ledger, runNo: number, manifest: string, outpu
   ledger.run(
     "UPDATE runs SET manifest = ?, state = 'open', ended_at = NULL, output = ? WHERE run_no = ?",
     manifest,
-    output ?? null,
+    placedOutput(ledger, output),
     runNo,
   );
 }

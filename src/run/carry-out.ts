@@ -1,7 +1,6 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { commandForDoubts, resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -23,7 +22,7 @@ import {
 } from "../ledger/runs.ts";
 import { type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
-import { openPlan, type Plan } from "../plan/files/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import type { ServiceClient } from "../sending/client.ts";
 import { sendLanes } from "../sending/lanes.ts";
 import { pause } from "../sending/pause.ts";
@@ -32,10 +31,11 @@ import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
 import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { RunContext } from "./context.ts";
-import { PLAN_KEPT_MS, planDirectory } from "./places.ts";
+import { PLAN_KEPT_MS } from "./places.ts";
 import { openPromises } from "./promises.ts";
-import { endedPlans } from "./prune.ts";
+import { prunePlans } from "./prune.ts";
 import type { RunEnd } from "./run-end.ts";
+import { openRunPlan } from "./run-plan.ts";
 import { sendingProgress } from "./sending-progress.ts";
 import type { Session } from "./session.ts";
 import { hasUnsentRows, summarise } from "./summary.ts";
@@ -59,7 +59,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const { session, run } = options;
   const { ledger, environment } = session;
   const { progress } = context;
-  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+  await using plan = await openRunPlan(session, run, context);
   await using promises = await openPromises(context, session, run);
   const recording: RecordContext = { ledger, plan, runNo: run.runNo, promises };
   await recover(recording);
@@ -96,7 +96,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
       : exitCodeOf(stop, leavesOpen(ledger, run.runNo) || hasUnsentRows(plan.manifest.rows) || left.open > 0);
   mergeOutcomes(ledger);
   crashPoint("merged");
-  if (done) await prunePlans(session);
+  if (done) await prunePlans(environment, ledger, Date.now() - PLAN_KEPT_MS);
   // Last of all: until then the same command resumes this run, and an --again does not begin anew.
   if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
   crashPoint("ended");
@@ -293,10 +293,4 @@ function nextCommand(
     default:
       return resumeCommand(run.run, environment);
   }
-}
-
-/** Plans that nothing needs any more. */
-async function prunePlans({ ledger, environment }: Session): Promise<void> {
-  for (const path of endedPlans(environment, ledger, Date.now() - PLAN_KEPT_MS))
-    await rm(path, { recursive: true, force: true });
 }

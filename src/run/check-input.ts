@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { machineOf } from "../ledger/machine.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
 import { workersOf } from "../plan/compile/thread-pool.ts";
@@ -96,6 +97,7 @@ function planOptions(
 ): Omit<PlanOptions, "files" | "sources" | "readingOf" | "mapperFor" | "severities" | "problems"> {
   const { directory, run, copyInputs, encoding, maxInputBytes, allowEmpty, order = "input" } = options;
   const { ledger, pending, again, lanes, limit, reportVanished = false, maxInvalid = { rows: 0 } } = options;
+  const machine = ledger && machineOf(ledger);
   return {
     ...{ directory, run, copyInputs, ledger, pending, again, lanes, order, reportVanished, maxInvalid },
     reading: { encoding, maxInputBytes, stdin, allowEmpty },
@@ -110,6 +112,7 @@ function planOptions(
     onOrdered: (actions) => progress.advanced({ doing: "ordering", unit: "action", done: actions }),
     runOptions: {
       directory: cwd,
+      ...(machine !== undefined && { machine }),
       safeCsv: options.safeCsv,
       flags: [...options.rereadFlags],
       order,

@@ -6,12 +6,12 @@ import { pastOfChunk } from "../ledger/chunk-past.ts";
 import { type ChunkRecord, type RunRecord, undecidedChunks, undecidedRuns } from "../ledger/runs.ts";
 import { digestsOf, fieldNaming } from "../ledger/sent-about.ts";
 import type { IndexRecord } from "../plan/files/index-file.ts";
-import { openPlan, type Plan } from "../plan/files/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { actionsOf } from "../sending/record-answer.ts";
 import { type FoundAt, type FoundOutcome, itemOf, placeText, type Searched } from "./found-action.ts";
 import { isLockHeld } from "./ledger-of.ts";
-import { planDirectory } from "./places.ts";
 import { labelOf } from "./promises.ts";
+import { openRunPlan } from "./run-plan.ts";
 
 export interface Undecided {
   readonly actions: readonly FoundAt[];
@@ -25,12 +25,12 @@ export interface Undecided {
  * @param promised places of actions in doubt that the id is a promise of.
  */
 export async function undecidedAbout(searched: Searched, promised: ReadonlySet<string>): Promise<Undecided> {
-  const { ledger, environment } = searched;
+  const { ledger } = searched;
   const [actions, unread]: [FoundAt[], Undecided["unread"][number][]] = [[], []];
   const digests = digestsOf(searched.id);
   for (const run of undecidedRuns(ledger)) {
     try {
-      await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+      await using plan = await openRunPlan(searched, run);
       for (const chunk of undecidedChunks(ledger, run.runNo))
         for (const each of await undecidedOf(searched, { plan, run, chunk, digests, promised })) actions.push(each);
     } catch (cause) {

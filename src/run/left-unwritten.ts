@@ -5,12 +5,12 @@ import { mergeOutcomes } from "../ledger/merge.ts";
 import { unprojectedChunks } from "../ledger/outcomes.ts";
 import { chunksOf, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { canWriteRejects, writeRejects } from "../outputs/rejects.ts";
-import { openPlan, type Plan } from "../plan/files/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { projectUnwritten } from "../sending/record-answer.ts";
 import { noteInList, rejectsDirectory } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
-import { planDirectory } from "./places.ts";
 import { openPromises } from "./promises.ts";
+import { openRunPlan } from "./run-plan.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -41,8 +41,8 @@ async function writeLeftPromises(context: RunContext, session: Session, run: Run
 }
 
 async function writeLeftRejects(context: RunContext, session: Session, run: RunRecord): Promise<readonly string[]> {
-  const { ledger, environment } = session;
-  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest).catch(() => undefined);
+  const { ledger } = session;
+  await using plan = await openRunPlan(session, run, context).catch(() => undefined);
   if (plan === undefined || !(await tellsRows(ledger, plan, run))) return [];
   const directory = rejectsDirectory(context, plan.manifest);
   const { written } = await writeRejects({ ledger, run, plan, directory });

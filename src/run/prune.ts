@@ -6,13 +6,14 @@ import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { readRunList } from "../ledger/run-list.ts";
-import { isFullyWritten, isUndecided, listRuns } from "../ledger/runs.ts";
+import { findRun, isFullyWritten, isUndecided, listRuns, type RunRecord } from "../ledger/runs.ts";
 import { planFiles } from "../plan/files/plan.ts";
 import type { RunContext } from "./context.ts";
 import { bytesIn } from "./disk-use.ts";
 import { findLedgerOf, lockLedger } from "./ledger-of.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { planDirectory, runsDirectory } from "./places.ts";
+import { isPlannedElsewhere } from "./run-plan.ts";
 import type { Settings } from "./settings.ts";
 import { leftTemporaryFolders } from "./temporary.ts";
 
@@ -27,8 +28,13 @@ export interface PruneSettings {
 
 /** What may be removed, and what it is. */
 export interface Removable {
+  /** Of what is in the ledger: the run. */
   readonly path: string;
-  readonly what: "plan of an ended run" | "plan that never became a run" | "temporary folder";
+  readonly what:
+    | "plan of an ended run"
+    | "plan of an ended run in the ledger"
+    | "plan that never became a run"
+    | "temporary folder";
   readonly bytes: number;
 }
 
@@ -54,8 +60,15 @@ export async function prune(
     ...(ledger === undefined ? [] : plansToRemove(environment, ledger, before)),
     ...leftTemporaryFolders(before).map((path) => toRemove(path, "temporary folder")),
   ];
-  if (!dryRun) for (const { path } of removable) await rm(path, { recursive: true, force: true });
-  return removable;
+  const stored = ledger === undefined ? [] : await endedStoredPlans(ledger, before);
+  if (!dryRun) {
+    for (const { path } of removable) await rm(path, { recursive: true, force: true });
+    if (ledger !== undefined) await removeStored(ledger, stored);
+  }
+  const inLedger = stored.map(
+    ({ run, bytes }) => ({ path: run, what: "plan of an ended run in the ledger", bytes }) as const,
+  );
+  return [...removable, ...inLedger];
 }
 
 const toRemove = (path: string, what: Removable["what"]): Removable => ({ path, what, bytes: bytesIn(path) });
@@ -77,14 +90,39 @@ function plansToRemove(environment: Environment, ledger: Ledger, before: number)
   ];
 }
 
-/**
- * Folders of runs that ended before `before` (milliseconds since 1970), with every outcome in the ledger and all outputs and
- * rejects written.
- */
-export function endedPlans(environment: Environment, ledger: Ledger, before: number): readonly string[] {
-  return listRuns(ledger)
-    .filter(({ state, endedAt }) => state !== "open" && endedAt !== undefined && Date.parse(endedAt) < before)
-    .filter(({ runNo }) => !isUndecided(ledger, runNo) && isFullyWritten(ledger, runNo))
-    .map(({ run }) => planDirectory(environment, run))
-    .filter((path) => existsSync(path));
+/** Removes the plans of runs that ended before `before` (milliseconds since 1970). Nothing needs them any more. */
+export async function prunePlans(environment: Environment, ledger: Ledger, before: number): Promise<void> {
+  for (const path of endedPlans(environment, ledger, before)) await rm(path, { recursive: true, force: true });
+  await removeStored(ledger, await endedStoredPlans(ledger, before));
 }
+
+/**
+ * Folders of runs that ended before `before`, with every outcome in the ledger and all outputs and rejects written. What was
+ * fetched of a run of another machine can go as soon as it has ended.
+ */
+function endedPlans(environment: Environment, ledger: Ledger, before: number): readonly string[] {
+  return listRuns(ledger)
+    .map((run) => ({ ...run, path: planDirectory(environment, run.run) }))
+    .filter((run) => run.state !== "open" && existsSync(run.path) && !isUndecided(ledger, run.runNo))
+    .filter((run) => isPlannedElsewhere(ledger, run) || (endedBefore(run, before) && isFullyWritten(ledger, run.runNo)))
+    .map(({ path }) => path);
+}
+
+/** Rejects are made of the folder that the run was planned in, so nothing else needs the ledger's plan once all is decided. */
+async function endedStoredPlans(ledger: Ledger, before: number) {
+  if (ledger.kind === "sqlite") return [];
+  const { storedPlans } = await import("../ledger/postgres/plan-store.ts");
+  return storedPlans(ledger).filter((plan) => {
+    const run = findRun(ledger, plan.run);
+    return run !== undefined && run.state !== "open" && endedBefore(run, before) && !isUndecided(ledger, run.runNo);
+  });
+}
+
+async function removeStored(ledger: Ledger, plans: readonly { readonly run: string }[]): Promise<void> {
+  if (plans.length === 0) return;
+  const { removeStoredPlan } = await import("../ledger/postgres/plan-store.ts");
+  for (const { run } of plans) removeStoredPlan(ledger, run);
+}
+
+const endedBefore = ({ endedAt }: RunRecord, before: number): boolean =>
+  endedAt !== undefined && Date.parse(endedAt) < before;

@@ -11,11 +11,11 @@ import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
 import type { Outcome } from "../ledger/states.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
 import { type SendingTimes, sendingTimes } from "../outputs/report/sending-times.ts";
-import { openPlan, type Plan } from "../plan/files/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { type EventCounts, eventCounts } from "./event-counts.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
-import { planDirectory } from "./places.ts";
 import { type PlacedAction, placedActions } from "./run-details.ts";
+import { openRunPlan } from "./run-plan.ts";
 import { type RunStatus, runStatus } from "./status.ts";
 
 export interface RunFigures extends RunStatus {
@@ -129,7 +129,7 @@ async function firstQuestions(
   chunks: readonly ChunkRecord[],
 ): Promise<readonly Question[]> {
   if (chunks.length === 0) return [];
-  await using plan = await planOf(environment, run);
+  await using plan = await planOf(ledger, environment, run);
   const questions: Question[] = [];
   for (const chunk of chunks) {
     const actions = plan === undefined ? [] : await placedActions(plan, chunk);
@@ -139,9 +139,9 @@ async function firstQuestions(
 }
 
 /** Without its plan, a report says of a doubt how many actions it holds, as other commands do. */
-async function planOf(environment: Environment, run: RunRecord): Promise<Plan | undefined> {
+async function planOf(ledger: Ledger, environment: Environment, run: RunRecord): Promise<Plan | undefined> {
   try {
-    return await openPlan(planDirectory(environment, run.run), run.manifest);
+    return await openRunPlan({ ledger, environment }, run);
   } catch (cause) {
     if (cause instanceof Failure) return undefined;
     throw cause;

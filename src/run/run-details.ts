@@ -10,12 +10,13 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
-import { openPlan, type Plan } from "../plan/files/plan.ts";
+import type { Plan } from "../plan/files/plan.ts";
 import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { actionsOf } from "../sending/record-answer.ts";
 import { findSuperseded } from "../sending/superseded.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { planDirectory } from "./places.ts";
+import { openRunPlan } from "./run-plan.ts";
 
 export interface RunDetails {
   /** `whole` is the planned chunk of which a chunk is a part. */
@@ -64,7 +65,7 @@ export async function actionsOfChunk(
     });
   if (!existsSync(directory) && run.state !== "open")
     return { chunk, actions: actionsOfLedger(ledger, environment, run, chunk) };
-  await using plan = await openPlan(directory, run.manifest);
+  await using plan = await openRunPlan({ ledger, environment }, run);
   return { chunk, actions: await placedActions(plan, chunk) };
 }
 

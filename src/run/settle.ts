@@ -21,7 +21,6 @@ import {
 import { settlementOfChunk } from "../ledger/settlements.ts";
 import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
-import { openPlan } from "../plan/files/plan.ts";
 import {
   closePlanned,
   closeWithoutPlan,
@@ -43,6 +42,7 @@ import type { NothingToSettle } from "./progress.ts";
 import { openPromises, openPromisesLate } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
 import { type Questions, questionsOf } from "./run-details.ts";
+import { openRunPlan } from "./run-plan.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
@@ -127,7 +127,7 @@ async function settleByPlan(
   const { decision } = options;
   const { ledger, environment } = session;
   const closes = decision === "abandon";
-  await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+  await using plan = await openRunPlan(session, run, context);
   // A command that decides nothing leaves no file behind, unless there is something to write.
   await using promises =
     decision === undefined ? openPromisesLate(context, session, run) : await openPromises(context, session, run);
@@ -214,7 +214,7 @@ function settlementOf(decision: Decision, reason: string | undefined): Settlemen
 /** Whether the plan still holds every action without an outcome and, with `withRejects`, the rows of its rejects. */
 async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolean): Promise<boolean> {
   try {
-    await using plan = await openPlan(planDirectory(session.environment, run.run), run.manifest);
+    await using plan = await openRunPlan(session, run);
     for (const chunk of undecidedChunks(session.ledger, run.runNo)) await plan.chunk(chunk);
     return !withRejects || (await canWriteRejects(plan));
   } catch {

@@ -18,13 +18,12 @@ import {
   runsWithDoubts,
 } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
-import { openPlan } from "../plan/files/plan.ts";
 import { countStored } from "../sending/record-answer.ts";
 import type { RunContext } from "./context.ts";
 import { isLockHeld } from "./ledger-of.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { planDirectory } from "./places.ts";
+import { openRunPlan } from "./run-plan.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
 
@@ -133,7 +132,7 @@ export async function countsOf(ledger: Ledger, run: RunRecord, environment: Envi
 async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Environment): ReturnType<typeof countStored> {
   if (chunksOf(ledger, run.runNo, "answered").length === 0) return new Map();
   try {
-    await using plan = await openPlan(planDirectory(environment, run.run), run.manifest);
+    await using plan = await openRunPlan({ ledger, environment }, run);
     return await countStored(ledger, plan, run.runNo);
   } catch {
     return new Map(); // a plan that is lost leads to a doubt

@@ -25,6 +25,7 @@ import { writeLeft } from "./left-unwritten.ts";
 import { makeWayForOutput, outputPath } from "./output-place.ts";
 import { planDirectory } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
+import { plansOf, sharePlan } from "./run-plan.ts";
 import { openSession, type Session, tellOpened } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, type Summary, summarise } from "./summary.ts";
@@ -147,7 +148,7 @@ async function sendInput(context: RunContext, options: StreamSettings, before: B
     run,
     environment: { environment, boundTo: session.boundTo },
     ledger,
-    pending: await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+    pending: await pendingIdentities(ledger, plansOf(session, context)),
     lanes: environment.lanes,
     copyInputs: true,
     rereadFlags: inputFlags(options),
@@ -218,6 +219,7 @@ async function sendPlan(
   }
   if (plan.actions.planned > 0) await session.key();
   crashPoint("planned");
+  await sharePlan(context, session, run, plan.actions.planned);
   const record = enterRun(ledger, {
     run,
     manifest: JSON.stringify(manifest),

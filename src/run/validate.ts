@@ -12,7 +12,7 @@ import type { RunContext } from "./context.ts";
 import { countPlanned, type EventCounts } from "./event-counts.ts";
 import { openLedgerToPlan } from "./ledger-to-read.ts";
 import type { OnRow } from "./mappers.ts";
-import { planDirectory } from "./places.ts";
+import { plansOf } from "./run-plan.ts";
 import { tellOpened } from "./session.ts";
 import type { SettingsToCheck } from "./settings.ts";
 import { makeTemporaryFolder } from "./temporary.ts";
@@ -41,7 +41,7 @@ export async function planAside(context: RunContext, options: AsideOptions): Pro
       pending:
         ledger === undefined || environment === undefined
           ? NOTHING_PENDING
-          : await pendingIdentities(ledger, (id) => planDirectory(environment, id)),
+          : await pendingIdentities(ledger, plansOf({ ledger, environment }, context)),
       copyInputs: false,
       rereadFlags: [],
     });

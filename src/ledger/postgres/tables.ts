@@ -261,10 +261,22 @@ CREATE TABLE promise_statuses (
 );
 `;
 
+/** What only a ledger that several machines share has. */
+const SHARED_TABLES = `
+CREATE TABLE plan_files (
+  run ${TEXT} NOT NULL,
+  name ${TEXT} NOT NULL,
+  part bigint NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (run, name, part)
+);
+`;
+
 /** What is compressed already is not tried again. */
 const STORAGE = `
 ALTER TABLE blocks ALTER COLUMN actions SET STORAGE EXTERNAL, ALTER COLUMN promises SET STORAGE EXTERNAL;
 ALTER TABLE unmerged ALTER COLUMN deeds SET STORAGE EXTERNAL;
+ALTER TABLE plan_files ALTER COLUMN bytes SET STORAGE EXTERNAL;
 `;
 
 /** For people: every promise as text. */
@@ -292,7 +304,10 @@ CREATE TABLE locks (
 `;
 
 /** What brings the tables from version n to n + 1, at place n. */
-export const MIGRATIONS: readonly string[] = [`${FUNCTIONS}${TABLES}${STORAGE}${PROMISES}`, LOCKS];
+export const MIGRATIONS: readonly string[] = [
+  `${FUNCTIONS}${TABLES}${SHARED_TABLES}${STORAGE}${PROMISES}`,
+  LOCKS,
+];
 
 /** One row: which of them the tables have been through. */
 export const VERSION_TABLE = "CREATE TABLE IF NOT EXISTS ledger_version (version bigint NOT NULL)";

@@ -30,6 +30,8 @@ export type Order = (typeof ORDERS)[number];
 const RUN_OPTIONS = z.strictObject({
   /** Where rejects files are written. */
   directory: z.string(),
+  /** The machine of that folder, and of the inputs, where several share a ledger. */
+  machine: z.string().optional(),
   encoding: z.string().optional(),
   safeCsv: z.boolean(),
   /** Flags that say how the input is read, for the command that sends the mended rejects. */

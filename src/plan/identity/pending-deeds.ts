@@ -7,17 +7,22 @@ import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import { presentIdentity } from "../../ledger/renamed-deeds.ts";
 import { type ChunkRecord, type RunRecord, undecidedChunks, undecidedRuns } from "../../ledger/runs.ts";
 import type { IndexRecord } from "../files/index-file.ts";
-import { openPlan, unreadableDoubt } from "../files/plan.ts";
+import { type Plan, unreadableDoubt } from "../files/plan.ts";
 
-/** @param planDirectory where the plan of a run lies. */
-export async function pendingIdentities(ledger: Ledger, planDirectory: (run: string) => string): Promise<Pending> {
+/** Where plans of runs lie. */
+export interface Plans {
+  readonly folder: (run: string) => string;
+  readonly open: (run: RunRecord) => Promise<Plan>;
+}
+
+export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<Pending> {
   const deeds = new Map<string, PendingDeed[]>();
   const tickets = new Map<string, string>();
   const newEvents = new Map<string, string>();
   const updatedEvents = new Set<string>();
   for (const record of undecidedRuns(ledger)) {
     const { run } = record;
-    for await (const { chunk, records, lines } of undecidedOf(ledger, record, planDirectory(run))) {
+    for await (const { chunk, records, lines } of undecidedOf(ledger, record, plans)) {
       for (const [at, { identity, content }] of records.entries()) {
         const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
         const { data } = action;
@@ -49,14 +54,14 @@ interface UndecidedChunk {
 }
 
 /** @throws Failure `storage` where the plan can't tell; it says what is left to do with the run. */
-async function* undecidedOf(ledger: Ledger, run: RunRecord, directory: string): AsyncGenerator<UndecidedChunk> {
+async function* undecidedOf(ledger: Ledger, run: RunRecord, plans: Plans): AsyncGenerator<UndecidedChunk> {
   try {
-    await using plan = await openPlan(directory, run.manifest);
+    await using plan = await plans.open(run);
     for (const chunk of undecidedChunks(ledger, run.runNo)) {
       const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
       yield { chunk, records, lines };
     }
   } catch (cause) {
-    throw cause instanceof Failure && run.state !== "open" ? unreadableDoubt(directory, cause) : cause;
+    throw cause instanceof Failure && run.state !== "open" ? unreadableDoubt(plans.folder(run.run), cause) : cause;
   }
 }
