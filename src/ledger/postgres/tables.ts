@@ -304,10 +304,7 @@ CREATE TABLE locks (
 `;
 
 /** What brings the tables from version n to n + 1, at place n. */
-export const MIGRATIONS: readonly string[] = [
-  `${FUNCTIONS}${TABLES}${SHARED_TABLES}${STORAGE}${PROMISES}`,
-  LOCKS,
-];
+export const MIGRATIONS: readonly string[] = [`${FUNCTIONS}${TABLES}${SHARED_TABLES}${STORAGE}${PROMISES}`, LOCKS];
 
 /** One row: which of them the tables have been through. */
 export const VERSION_TABLE = "CREATE TABLE IF NOT EXISTS ledger_version (version bigint NOT NULL)";

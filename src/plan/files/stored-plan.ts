@@ -83,13 +83,15 @@ async function fetchLocked(
     signal,
   });
   if (existsSync(planFiles(folder).manifest)) return;
-  if (!hasStoredPlan(ledger, run)) throw missing(ledger, run, folder);
+  const planned = parseManifest(manifest);
+  // A plan without actions has no bytes.
+  if (planned.chunks.length > 0 && !hasStoredPlan(ledger, run)) throw missing(ledger, run, folder);
   const beside = join(around, "fetching");
   await rm(beside, { recursive: true, force: true });
   await mkdir(beside, { recursive: true, mode: 0o700 });
   const [from, to] = [planFiles(beside), planFiles(folder)];
   try {
-    const expected = spansOf(parseManifest(manifest));
+    const expected = spansOf(planned);
     const total = STORED.reduce((sum, file) => sum + lengthOf(expected[file]), 0);
     let done = 0;
     for (const file of STORED) {
