@@ -182,7 +182,9 @@ export function tellStop(
       reporter.error(
         stop.by === "max-duration"
           ? "Stopped: --max-duration is over. Nothing is in doubt."
-          : `Stopped by ${stop.by}. Nothing is in doubt.`,
+          : stop.by === "elsewhere"
+            ? "Stopped: a person or another machine stopped the run. Nothing is in doubt."
+            : `Stopped by ${stop.by}. Nothing is in doubt.`,
       );
       break;
   }

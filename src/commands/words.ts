@@ -107,6 +107,11 @@ const WORDS: Words = {
       ...{ event: "wait", chunk, lane, waitMs: Math.round(waitMs), detail: why },
     });
   },
+  "answer came late": ({ chunk: { chunk, lane, count: actions }, said }, { reporter }) =>
+    reporter.error(
+      `The answer about chunk ${chunk} came after another machine had given it up, so it decides nothing: ${said}. It is kept in the ledger (doubted_answers).`,
+      { event: "doubt", chunk, lane, actions, detail: said },
+    ),
   // The first wait is said without a terminal too, where minutes of waiting would look like a standstill.
   "question waits": ({ detail, waitMs, isFirst }, { reporter }) => {
     const why = cleanText(detail, 200);

@@ -81,6 +81,12 @@ export const CHUNK_EVENTS = {
     writes: ATTEMPT_ENDED,
     when: "the answer was lost, or can't be understood",
   },
+  hearLate: {
+    from: ["in doubt"],
+    to: "same",
+    writes: { detail: "given" },
+    when: "its answer came after all, from a sender that had been given up; a person is told what it says",
+  },
   doubtAnswer: {
     from: ["answered"],
     to: "in doubt",

@@ -36,6 +36,8 @@ export function mergeOutcomes(ledger: Ledger): void {
 
 /** Part of a transaction. */
 function mergeRun(ledger: Ledger, runNo: number): void {
+  // First of all: what other machines settle meanwhile is merged by the next.
+  const chunks = ledger.all(`SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo);
   const unmerged = "SELECT coalesce(sum(length(deeds)), 0) AS bytes FROM unmerged WHERE run_no = ?";
   const merging = new Merging(ledger, runNo, Number(ledger.get(unmerged, runNo)?.bytes) / DEED_BYTES);
   for (const { first } of ledger.all("SELECT first FROM unmerged WHERE run_no = ? ORDER BY first", runNo)) {
@@ -47,8 +49,7 @@ function mergeRun(ledger: Ledger, runNo: number): void {
   }
   merging.end();
   mergeMended(ledger, runNo);
-  for (const { chunk } of ledger.all(`SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo))
-    changeChunk(ledger, "merge", { runNo, chunk: Number(chunk) });
+  for (const { chunk } of chunks) changeChunk(ledger, "merge", { runNo, chunk: Number(chunk) });
 }
 
 /**

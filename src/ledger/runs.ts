@@ -130,7 +130,9 @@ export function noteEnteredAgain(ledger: Ledger, run: string): void {
 export const wasEnteredAgain = (ledger: Ledger, { run }: Pick<RunRecord, "run">): boolean =>
   readMeta(ledger, enteredAgain(run)) !== undefined;
 
-const enteredAgain = (run: string): string => `entered from its plan: ${run}`;
+function enteredAgain(run: string): string {
+  return `entered from its plan: ${run}`;
+}
 
 /** Whether all runs before it in the ledger are older. */
 export const isInOrderOfTime = (
@@ -206,13 +208,17 @@ export function undecidedRuns(ledger: Ledger): readonly RunRecord[] {
   return ledger.all(sql).map(toRun);
 }
 
-/** Whether another run was open at a time, or has ended since. */
-export const hasRunSince = (ledger: Ledger, runNo: number, at: string): boolean =>
-  ledger.get(
-    "SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?) LIMIT 1",
-    runNo,
-    at,
-  ) !== undefined;
+/**
+ * Whether another run was open at a time, or has ended since, that may have sent what this one holds. Where several machines
+ * publish, runs wait in line, and none plans what another one holds: only those that came back after a loss are left.
+ */
+export function hasRunSince(ledger: Ledger, runNo: number, at: string): boolean {
+  const cameBack = ` AND (manifest = '' OR EXISTS (SELECT 1 FROM meta WHERE key = '${enteredAgain("")}' || run))`;
+  const sql = `SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?)${
+    ledger.kind === "postgres" ? cameBack : ""
+  } LIMIT 1`;
+  return ledger.get(sql, runNo, at) !== undefined;
+}
 
 /** The last run that was given an input of this name, with what its bytes were then. */
 export function lastGiven(
@@ -246,6 +252,10 @@ export function chunksOf(ledger: Ledger, runNo: number, state?: ChunkState): rea
   return ledger.all(sql, runNo, ...(state === undefined ? [] : [state])).map(toChunk);
 }
 
+/** What is left to send of a run, or of one of its lanes. */
+export const plannedChunks = (ledger: Ledger, runNo: number, lane?: number): readonly ChunkRecord[] =>
+  chunksOf(ledger, runNo, "planned").filter((chunk) => lane === undefined || chunk.lane === lane);
+
 const chunksIn = (ledger: Ledger, runNo: number, states: readonly ChunkState[]): readonly ChunkRecord[] =>
   states.flatMap((state) => chunksOf(ledger, runNo, state));
 
@@ -275,8 +285,9 @@ export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): C
   return row && toChunk(row);
 }
 
-/** The number that the run's next chunk will have. */
+/** The number that the run's next chunk will have. Within a transaction, nobody else gives a chunk of the run a number before its end. */
 export function nextChunkNumber(ledger: Ledger, runNo: number): number {
+  if (ledger.kind === "postgres") ledger.get("SELECT run_no FROM runs WHERE run_no = ? FOR NO KEY UPDATE", runNo);
   return Number(ledger.get("SELECT max(chunk) AS last FROM chunks WHERE run_no = ?", runNo)?.last) + 1;
 }
 
@@ -398,6 +409,11 @@ export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode:
 export function noteStop(ledger: Ledger, runNo: number, exitCode: number, byPerson: boolean): void {
   const sql = "UPDATE runs SET exit_code = ?, stopped_by_person = ? WHERE run_no = ?";
   ledger.run(sql, exitCode, byPerson ? 1 : 0, runNo);
+}
+
+/** A command sends the run again, whatever stopped it before: so may the workers of other machines. */
+export function noteGoesOn(ledger: Ledger, runNo: number): void {
+  ledger.run("UPDATE runs SET exit_code = NULL, stopped_by_person = 0 WHERE run_no = ? AND state = 'open'", runNo);
 }
 
 /** Actions of a run by outcome, and what has no outcome yet by its chunk's state. */

@@ -8,10 +8,13 @@ import { EXIT_CODES, Failure, SIGNAL_CODES } from "../failure.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
+import { openLanes } from "../ledger/postgres/lane-claims.ts";
+import type { PostgresLedger } from "../ledger/postgres/open-postgres.ts";
 import {
   chunksOf,
   countRun,
   endRun,
+  noteGoesOn,
   noteStop,
   plannedLanes,
   type RunCounts,
@@ -20,13 +23,14 @@ import {
   runsWithDoubts,
   wholeOf,
 } from "../ledger/runs.ts";
+import type { PromiseSink } from "../outputs/promise-sink.ts";
 import { type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import type { ServiceClient } from "../sending/client.ts";
-import { sendLanes } from "../sending/lanes.ts";
+import { type LaneSource, sendLanes, theseLanes } from "../sending/lanes.ts";
 import { pause } from "../sending/pause.ts";
-import { type RecordContext, recover } from "../sending/record-answer.ts";
+import { projectUnwritten, type RecordContext, recover } from "../sending/record-answer.ts";
 import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
 import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
@@ -39,6 +43,7 @@ import { openRunPlan } from "./run-plan.ts";
 import { sendingProgress } from "./sending-progress.ts";
 import type { Session } from "./session.ts";
 import { hasUnsentRows, summarise } from "./summary.ts";
+import { claimedLanes, isShared, startWorker } from "./worker.ts";
 
 export interface CarryOutOptions {
   readonly session: Session;
@@ -61,12 +66,10 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const { progress } = context;
   await using plan = await openRunPlan(session, run, context);
   await using promises = await openPromises(context, session, run);
-  const recording: RecordContext = { ledger, plan, runNo: run.runNo, promises };
+  const recording: Recording = { ledger, plan, runNo: run.runNo, promises };
   await recover(recording);
   if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
-  tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
-  const elsewhere = await closeSentElsewhere(ledger, plan, run.runNo);
-  if (elsewhere > 0) progress.happened({ kind: "sent elsewhere", run: run.run, actions: elsewhere });
+  if (!isShared(ledger)) await closeUnwanted(context, recording, run);
   const before = { ...countRun(ledger, run.runNo), at: performance.now() };
   progress.happened({
     kind: "run started",
@@ -154,6 +157,18 @@ function endOf(
   };
 }
 
+/** Whose promises this process writes itself. */
+interface Recording extends RecordContext {
+  readonly promises: PromiseSink;
+}
+
+/** Closes, unsent, what must not be sent any more. Where others may send, that is done lane by lane once it is claimed. */
+async function closeUnwanted(context: RunContext, { ledger, plan }: RecordContext, run: RunRecord): Promise<void> {
+  tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
+  const elsewhere = await closeSentElsewhere(ledger, plan, run.runNo);
+  if (elsewhere > 0) context.progress.happened({ kind: "sent elsewhere", run: run.run, actions: elsewhere });
+}
+
 /** How many rejected actions are listed one by one. */
 const REJECTED_TOLD = 5;
 
@@ -166,12 +181,17 @@ export function tellSuperseded({ progress }: RunContext, actions: number): void 
 async function sendUntilStopped(
   context: RunContext,
   options: CarryOutOptions,
-  recording: RecordContext,
+  recording: Recording,
 ): Promise<readonly Stop[]> {
   const { session, run } = options;
   const waiting = inDoubtOrRefused(session, run);
   if (waiting.length > 0) return waiting;
-  const stops = await send(context, options, recording);
+  const { ledger } = session;
+  const sent = await (isShared(ledger)
+    ? sendShared(context, options, recording, ledger)
+    : send(context, options, recording));
+  // Others may have found what a person has to decide about.
+  const stops = inDoubtOrRefused(session, run).length === 0 ? sent : sent.filter(({ kind }) => kind !== "finished");
   // In an answer that lacks promises in several places, each gap is a doubt of its own.
   const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
   return [...stops, ...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk))];
@@ -207,14 +227,42 @@ function inDoubtOrRefused({ ledger }: Session, run: RunRecord): readonly Stop[] 
   ];
 }
 
+/** Sends what no worker of another machine sends, waits for these, and writes the promises of all. */
+async function sendShared(
+  context: RunContext,
+  options: CarryOutOptions,
+  recording: Recording,
+  ledger: PostgresLedger,
+): Promise<readonly Stop[]> {
+  const { session, run } = options;
+  const lanes = openLanes(ledger, run.runNo);
+  if (lanes.length === 0) return [{ kind: "finished" }];
+  const { environment } = session;
+  noteGoesOn(ledger, run.runNo);
+  using worker = startWorker(ledger, environment, "tickets stream");
+  const { runNo } = run;
+  const of = { ledger, environment, plan: recording.plan, runNo, run: run.run, atOnce: lanes.length };
+  const stops = await send(context, options, recording, claimedLanes(context, worker, of));
+  await projectUnwritten(recording);
+  const [first] = stops;
+  if (first?.kind !== "finished" || openLanes(ledger, runNo).length === 0) return stops;
+  return [{ kind: "stopped", by: whyNotAll(context) }];
+}
+
+/** Why a run was not sent to its end although nothing went wrong here. */
+const whyNotAll = ({ stop }: Pick<RunContext, "stop">): StopRequest =>
+  stop.aborted ? (stop.reason as StopRequest) : "elsewhere"; // see RunContext.stop
+
+/** @param source of the lanes; by default all in which something is planned. */
 async function send(
   context: RunContext,
   { session, run, deadline }: CarryOutOptions,
-  recording: RecordContext,
+  recording: Recording,
+  source?: LaneSource,
 ): Promise<readonly Stop[]> {
   const { environment, ledger } = session;
-  const lanes = plannedLanes(ledger, run.runNo);
-  if (lanes.length === 0) return [{ kind: "finished" }];
+  const lanes = source ?? theseLanes(plannedLanes(ledger, run.runNo));
+  if (lanes.atOnce === 0) return [{ kind: "finished" }];
   const key = await session.key();
   const { path: output } = recording.promises;
   session.runList.sending(ledger, { ...run, output }, recording.plan.manifest);
@@ -223,7 +271,7 @@ async function send(
   const sending: SendContext = {
     ...recording,
     environment,
-    progress: sendingProgress(context, session, run, lanes.length),
+    progress: sendingProgress(context, session, run, lanes.atOnce),
     stop: timer.signal,
     abort: context.abort,
     deadline,
@@ -273,6 +321,7 @@ function exitCodeOf(stop: Stop, rejects: boolean): number {
 const STOP_CODES: Readonly<Record<StopRequest, number>> = {
   ...SIGNAL_CODES,
   "max-duration": EXIT_CODES["stopped-early"],
+  elsewhere: EXIT_CODES["stopped-early"],
 };
 
 function nextCommand(

@@ -98,6 +98,8 @@ export type RunEvent =
       readonly rejected: number;
     }
   | ({ readonly kind: "chunk waits"; readonly chunk: ChunkRecord } & Wait)
+  /** Another machine had given the chunk up by then: the answer decides nothing, and is kept for a person. */
+  | { readonly kind: "answer came late"; readonly chunk: ChunkRecord; readonly said: string }
   /** A question about promises was not answered. `isFirst`: of this round of questions. */
   | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
   | { readonly kind: "answers without status" }

@@ -44,6 +44,7 @@ export function sendingProgress(
       progress.happened({ kind: "chunk settled", chunk, ...counts });
       show();
     },
+    late: (chunk, said) => progress.happened({ kind: "answer came late", chunk, said }),
     withoutStatus: () => progress.happened({ kind: "answers without status" }),
     waiting: (chunk, detail, waitMs) => {
       progress.happened({ kind: "chunk waits", chunk, detail, waitMs });

@@ -47,6 +47,7 @@ import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
 import { userName } from "./user-name.ts";
+import { claimRun, isShared, startWorker } from "./worker.ts";
 
 export interface SettleSettings {
   readonly settings: Settings;
@@ -133,11 +134,19 @@ async function settleByPlan(
     decision === undefined ? openPromisesLate(context, session, run) : await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
   await recover(settling);
+  using worker =
+    decision !== undefined && isShared(ledger) ? startWorker(ledger, environment, "tickets settle") : undefined;
+  const waitMs = Math.max(options.waitLock, LANES_WAIT_MS);
+  // What is settled must not be sent before all of the decision is carried out.
+  const claimAll = async (): Promise<void> => {
+    if (worker !== undefined) await claimRun(worker, ledger, run, waitMs, context.stop);
+  };
+  if (!closes) await claimAll();
   const chunks = chosenChunks(session, run, options.chunk, openQuestions(ledger, run.runNo));
   refuseTooMany(options, chunks);
   if (closes) {
     if (!(await mayClose(context, options, session, run, true))) return { kind: "stays open" };
-    if (run.state === "open") await closePlanned(ledger, plan, run, settlementOf(decision, options.reason));
+    if (run.state === "open") await closePlanned(ledger, plan, run, settlementOf(decision, options.reason), claimAll);
   } else if (decision !== undefined) await decide(context, session, run, { ...options, decision, chunks, settling });
   const { manifest } = plan;
   const questions = decision === undefined ? await questionsOf(ledger, environment, plan, chunks, run) : undefined;
@@ -157,6 +166,9 @@ async function settleByPlan(
   });
   return { kind: "settled", summary, manifest, questions, rejects };
 }
+
+/** How long a worker may need to let go of a run that waits: until the request on its way is answered. */
+const LANES_WAIT_MS = 10_000;
 
 /** Reports what closing the run means, and asks; unless that was decided before. */
 async function mayClose(

@@ -91,10 +91,19 @@ export async function settleNotSent(
 /**
  * Closes what the run has not sent. Its doubts stay, and no other run sends them. The decision is on disk first, so nothing
  * sends the rest if the process dies half-way. `endClosed` follows when the rejects are written.
+ *
+ * @param onClosing waits until nobody sends any more of the run.
  */
-export async function closePlanned(ledger: Ledger, plan: Plan, run: RunRecord, settlement: Settlement): Promise<void> {
+export async function closePlanned(
+  ledger: Ledger,
+  plan: Plan,
+  run: RunRecord,
+  settlement: Settlement,
+  onClosing: () => Promise<void>,
+): Promise<void> {
   ledger.transaction(() => noteClosing(ledger, run, settlement));
   crashPoint("closing");
+  await onClosing();
   for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
     await settleWhole(
       ledger,

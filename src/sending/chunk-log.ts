@@ -3,10 +3,12 @@
  * sent.
  */
 
+import { count, number } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { type AttemptEnd, endAnswered, endAttempt, keepDoubtedAnswer, markSending } from "../ledger/attempts.ts";
 import { type ChunkRecord, nextPlannedChunk } from "../ledger/runs.ts";
-import { type DecidedChunk, storeDecided } from "./chunk-outcomes.ts";
+import { countTallies, type DecidedChunk, storeDecided } from "./chunk-outcomes.ts";
+import type { Intent, LaneHold } from "./lane-hold.ts";
 import type { PromiseLog } from "./promise-log.ts";
 import type { RecordContext } from "./record-answer.ts";
 
@@ -26,32 +28,55 @@ interface DecidingAnswer {
   readonly status: number;
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
+  /** As it came; it is kept only where it decides nothing, since the chunk was given up. */
+  readonly body: Uint8Array;
+}
+
+/** What happens to the chunks of a lane that the sender does not see itself. */
+interface ChunkWatch {
+  /** The outcomes and promises of a chunk are on disk. */
+  readonly onRecorded: (decided: DecidedChunk) => void;
+  /** An answer came after its chunk had been given up, and was kept for a person. */
+  readonly onLate: (chunk: ChunkRecord, said: string) => void;
 }
 
 /**
+ * @param hold on the lane, where others could take it.
  * @param promises of all lanes.
- * @param onRecorded is told of each chunk whose outcomes and promises are on disk.
  */
 export function openChunkLog(
   { ledger, runNo }: Pick<RecordContext, "ledger" | "runNo">,
-  lane: number,
+  { number: lane, hold }: { readonly number: number; readonly hold?: LaneHold | undefined },
   promises: PromiseLog,
-  onRecorded: (decided: DecidedChunk) => void,
+  { onRecorded, onLate }: ChunkWatch,
 ) {
-  let unstored: DecidingAnswer | undefined;
+  let unstored: (DecidingAnswer & { readonly attempt: number }) | undefined;
+  /** The latest that was begun. */
+  let attempt = 0;
   let unwritten: DecidedChunk[] = [];
   let writing: Promise<void> = Promise.resolve();
+  /** Part of a transaction: false where the attempt was given up before its answer came. */
+  const counts = (chunk: ChunkRecord, of: number): boolean => hold === undefined || hold.isUnderWay(chunk, of);
+  /** Part of a transaction. */
+  const storeAnswer = (answer: DecidingAnswer & { readonly attempt: number }): boolean => {
+    const { decided, body } = answer;
+    if (!counts(decided.chunk, answer.attempt)) {
+      hold?.keepLate(decided.chunk, answer.attempt, body, saidLate(answer));
+      return false;
+    }
+    storeDecided(ledger, decided);
+    endAnswered(ledger, decided.chunk, answer);
+    return true;
+  };
   /** Carries out a change that stores the answer too. */
   const storing = <T>(change: () => T): T => {
     const answer = unstored;
-    const result = promises.commit(() => {
-      if (answer !== undefined) {
-        storeDecided(ledger, answer.decided);
-        endAnswered(ledger, answer.decided.chunk, answer);
-      }
-      return change();
+    const { isStored, result } = promises.commit(() => {
+      const done = answer === undefined || storeAnswer(answer);
+      return { isStored: done, result: change() };
     });
-    if (answer !== undefined) unwritten.push(answer.decided);
+    if (answer !== undefined && isStored) unwritten.push(answer.decided);
+    if (answer !== undefined && !isStored) onLate(answer.decided.chunk, saidLate(answer));
     unstored = undefined;
     if (answer !== undefined) crashPoint("settled");
     return result;
@@ -78,14 +103,16 @@ export function openChunkLog(
     next: (): ChunkRecord | undefined => nextPlannedChunk(ledger, runNo, lane),
     /**
      * A request with the chunk is about to leave. After this returns, that is on disk together with what became of the
-     * previous one: one commit per chunk on the critical path.
-     *
-     * @returns the attempt's number, from 1.
+     * previous one: one commit per chunk on the critical path. Where the lane is held, something may be in its way.
      */
-    intend: (chunk: ChunkRecord): number => {
-      const attempt = storing(() => markSending(ledger, chunk, new Date().toISOString()));
+    intend: (chunk: ChunkRecord): Intent => {
+      const intent = storing((): Intent => {
+        const at = new Date().toISOString();
+        return hold?.begin(chunk, at) ?? { kind: "begun", attempt: markSending(ledger, chunk, at) };
+      });
+      if (intent.kind === "begun") attempt = intent.attempt;
       crashPoint("intended");
-      return attempt;
+      return intent;
     },
     /**
      * Notes what became of the attempt. After this returns it is on disk, except an answer that says what became of every
@@ -93,15 +120,24 @@ export function openChunkLog(
      */
     conclude: (chunk: ChunkRecord, conclusion: Conclusion): void => {
       if (conclusion.event === "answer") {
-        unstored = conclusion;
+        unstored = { ...conclusion, attempt };
         return;
       }
-      const { doubted } = conclusion;
-      promises.commit(() => {
+      const { doubted = new Uint8Array() } = conclusion;
+      const said = `a late answer says: ${conclusion.class}`;
+      const isNoted = promises.commit(() => {
+        if (!counts(chunk, attempt)) {
+          hold?.keepLate(chunk, attempt, doubted, said);
+          return false;
+        }
         endAttempt(ledger, chunk, conclusion);
-        if (doubted !== undefined && doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
+        if (doubted.length > 0) keepDoubtedAnswer(ledger, chunk, doubted);
+        return true;
       });
+      if (!isNoted) onLate(chunk, said);
     },
+    /** Part of a transaction: nobody has given the latest attempt up. */
+    isUnderWay: (chunk: ChunkRecord): boolean => counts(chunk, attempt),
     store,
     /**
      * Stores an answer that no intent has stored, and writes what is not among the promises yet. After this resolves, all of
@@ -114,4 +150,9 @@ export function openChunkLog(
       promises.note();
     },
   };
+}
+
+function saidLate({ decided: { tallies }, status, at }: DecidingAnswer): string {
+  const { accepted, rejected } = countTallies(tallies);
+  return `its answer came late, at ${at} (HTTP ${status}): ${count(accepted, "action")} accepted, ${number(rejected)} rejected`;
 }

@@ -258,3 +258,9 @@ export function stretchesOf(
   }
   return stretches;
 }
+
+export function countTallies(tallies: readonly Tally[]): { readonly accepted: number; readonly rejected: number } {
+  const sumOf = (wanted: Tally["outcome"]): number =>
+    tallies.reduce((sum, { outcome, actions }) => sum + (outcome === wanted ? actions : 0), 0);
+  return { accepted: sumOf("accepted"), rejected: sumOf("rejected") };
+}

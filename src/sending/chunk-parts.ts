@@ -1,7 +1,7 @@
 /** A chunk becomes several: not all of its actions share one fate, or the service calls it too large. */
 
 import { endAttempt } from "../ledger/attempts.ts";
-import { insertOutcomes } from "../ledger/blocks.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { type ChunkEventName, changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { addChunks, type ChunkRecord, nextChunkNumber, shortestSplit } from "../ledger/runs.ts";
@@ -76,9 +76,14 @@ export async function divideChunk(
 ): Promise<void> {
   const closed = parts.filter(({ state }) => state === "abandoned");
   const rows = await Promise.all(closed.map((part) => outcomesOf(plan, part, itemOf, at)));
+  const [, second] = parts;
   ledger.transaction(() => {
+    // Another machine may have given the numbers away meanwhile.
+    const given = second === undefined ? 0 : nextChunkNumber(ledger, chunk.runNo) - second.chunk;
+    const numbered = (row: NewOutcome): NewOutcome =>
+      row.chunk === chunk.chunk ? row : { ...row, chunk: row.chunk + given };
     replaceChunk(ledger, chunk, parts);
-    for (const ofPart of rows) insertOutcomes(ledger, chunk.runNo, ofPart);
+    for (const ofPart of rows) insertOutcomes(ledger, chunk.runNo, ofPart.map(numbered));
   });
 }
 
@@ -112,12 +117,23 @@ export function tooLargeFrom(ledger: Ledger, runNo: number): number {
   return shortestSplit(ledger, runNo) ?? Number.POSITIVE_INFINITY;
 }
 
-/** Replaces a chunk by its two halves, in order, in one transaction. */
-export async function splitChunk({ ledger, plan }: RecordContext, chunk: ChunkRecord): Promise<void> {
+/**
+ * Replaces a chunk by its two halves, in order, in one transaction.
+ *
+ * @param isHeld part of the transaction: the lane is still the caller's.
+ * @returns false where it is not, and nothing was changed.
+ */
+export async function splitChunk(
+  { ledger, plan }: RecordContext,
+  chunk: ChunkRecord,
+  isHeld: () => boolean = () => true,
+): Promise<boolean> {
   const halves = await cutAfter(plan, chunk, Math.ceil(chunk.count / 2));
-  ledger.transaction(() => {
+  return ledger.transaction(() => {
+    if (!isHeld()) return false;
     changeChunk(ledger, "split", chunk);
     addChunks(ledger, chunk, halves, "planned");
+    return true;
   });
 }
 
@@ -136,8 +152,18 @@ export async function cutAfter(
   ];
 }
 
-/** Rejects a single action that is too large on its own: it can't be made smaller. */
-export async function rejectTooLarge(context: RecordContext, chunk: ChunkRecord, at: string): Promise<void> {
+/**
+ * Rejects a single action that is too large on its own: it can't be made smaller.
+ *
+ * @param isUnderWay part of the transaction: nobody has given the attempt up.
+ * @returns false where someone has, and nothing was changed.
+ */
+export async function rejectTooLarge(
+  context: RecordContext,
+  chunk: ChunkRecord,
+  at: string,
+  isUnderWay: () => boolean = () => true,
+): Promise<boolean> {
   const { ledger, plan, runNo } = context;
   const item = {
     outcome: "rejected",
@@ -145,7 +171,8 @@ export async function rejectTooLarge(context: RecordContext, chunk: ChunkRecord,
     response: JSON.stringify({ status: "too-large", message: "HTTP 413 for this action alone" }),
   } as const;
   const rows = await outcomesOf(plan, chunk, () => item, at);
-  ledger.transaction(() => {
+  const isNoted = ledger.transaction(() => {
+    if (!isUnderWay()) return false;
     endAttempt(ledger, chunk, {
       event: "rejectTooLarge",
       class: "too large",
@@ -154,7 +181,9 @@ export async function rejectTooLarge(context: RecordContext, chunk: ChunkRecord,
       at,
     });
     insertOutcomes(ledger, runNo, rows);
+    return true;
   });
   // Not those of other chunks: their lanes write them when it is their turn.
-  await projectStored(context, chunk.chunk);
+  if (isNoted) await projectStored(context, chunk.chunk);
+  return isNoted;
 }

@@ -5,6 +5,7 @@ import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undi
 import type { Exchange } from "./answer.ts";
 import { type Connections, openConnections } from "./connection.ts";
 import { decoded, MAX_ANSWER_BYTES } from "./content-codings.ts";
+import { type Instant, instant, msSince } from "./instant.ts";
 import { proxyFor } from "./proxy.ts";
 import { createKeyRemover } from "./without-key.ts";
 
@@ -31,8 +32,10 @@ export interface ServiceClient extends AsyncDisposable {
    * Posts a body to `{baseUrl}/stream`. Never throws: whatever happens is an `Exchange`.
    *
    * @param onLeaving called when writing the request begins, if it does.
+   * @param leftMs how long the request may still take, where others wait for its end. Once that is nothing, no request
+   *   becomes whole, even if the process was frozen in the middle of it.
    */
-  post(body: Uint8Array, signal: AbortSignal, onLeaving?: () => void): Promise<Exchange>;
+  post(body: Uint8Array, signal: AbortSignal, onLeaving?: () => void, leftMs?: () => number): Promise<Exchange>;
   /** Gets what stands at `{baseUrl}{path}`. Never throws either, and follows no redirect. */
   get(path: string, signal: AbortSignal): Promise<Exchange>;
 }
@@ -69,7 +72,8 @@ export function openClient(options: {
   const request = async (
     what: Pick<Dispatcher.DispatchOptions, "method" | "path"> & { readonly body?: Uint8Array },
     signal: AbortSignal,
-    onLeaving: (() => void) | undefined,
+    onLeaving?: () => void,
+    leftMs?: () => number,
   ): Promise<Exchange> => {
     if (idleSince !== undefined && msSince(idleSince) > MAX_IDLE_MS) await renew();
     // The other side may have closed the connection, and that may not have been read yet. Within two turns of the event
@@ -79,7 +83,7 @@ export function openClient(options: {
       await turn();
     }
     const result = await exchange(
-      { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving },
+      { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving, leftMs },
       {
         ...what,
         origin,
@@ -87,6 +91,8 @@ export function openClient(options: {
         headers: {
           "x-api-key": key.reveal(),
           ...(what.body !== undefined && { "content-type": "application/json" }),
+          // Of a body that leaves in pieces, nothing else tells the length.
+          ...(what.body !== undefined && leftMs !== undefined && { "content-length": String(what.body.length) }),
           accept: "application/json",
           // Without this header, any encoding would be acceptable (RFC 9110, 12.5.3).
           "accept-encoding": "identity",
@@ -102,21 +108,12 @@ export function openClient(options: {
   };
 
   return {
-    post: (body, signal, onLeaving) => request({ method: "POST", path: `${base}/stream`, body }, signal, onLeaving),
-    get: (path, signal) => request({ method: "GET", path: `${base}${path}` }, signal, undefined),
+    post: (body, signal, onLeaving, leftMs) =>
+      request({ method: "POST", path: `${base}/stream`, body }, signal, onLeaving, leftMs),
+    get: (path, signal) => request({ method: "GET", path: `${base}${path}` }, signal),
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };
 }
-
-/** By both clocks: the monotonic one stops while the machine sleeps, and the wall clock may be set back. */
-interface Instant {
-  readonly monotonicMs: number;
-  readonly wallMs: number;
-}
-
-const instant = (): Instant => ({ monotonicMs: performance.now(), wallMs: Date.now() });
-const msSince = ({ monotonicMs, wallMs }: Instant): number =>
-  Math.max(performance.now() - monotonicMs, Date.now() - wallMs);
 
 function openDispatcher(
   origin: string,
@@ -167,10 +164,39 @@ interface Way {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onLeaving: (() => void) | undefined;
+  readonly leftMs: (() => number) | undefined;
 }
 
-function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchange> {
-  const { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving } = way;
+/** Bytes of a request that leave last. */
+const LAST_BYTES = 1024;
+
+interface InTime {
+  readonly request: Dispatcher.DispatchOptions;
+  /** All of it has been handed over, as far as that is up to this. */
+  readonly isWhole: () => boolean;
+}
+
+/** A request whose body leaves in two pieces, the second one only while there is time. */
+function inTime(request: Dispatcher.DispatchOptions, leftMs: (() => number) | undefined): InTime {
+  const { body } = request;
+  if (leftMs === undefined || !(body instanceof Uint8Array)) return { request, isWhole: () => true };
+  let isWhole = false;
+  function* pieces(whole: Uint8Array, left: () => number): Generator<Uint8Array> {
+    const at = Math.max(1, whole.length - LAST_BYTES);
+    yield whole.subarray(0, at);
+    if (left() <= 0) throw timeoutError("the time for the request was over before all of it had left");
+    isWhole = true;
+    yield whole.subarray(at);
+  }
+  // undici takes iterables (its docs, Dispatcher.request), which its types leave out.
+  const given = pieces(body, leftMs) as unknown as NonNullable<Dispatcher.DispatchOptions["body"]>;
+  return { request: { ...request, body: given }, isWhole: () => isWhole };
+}
+
+function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange> {
+  const { dispatcher, connections, isProxied, signal, onLeaving, leftMs = () => Number.POSITIVE_INFINITY } = way;
+  const timeoutMs = Math.min(way.timeoutMs, Math.max(0, leftMs()));
+  const { request, isWhole } = inTime(asked, way.leftMs);
   return new Promise((resolve) => {
     let started = false;
     let ended = false;
@@ -227,7 +253,7 @@ function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchan
         onRequestStart(controller) {
           // Called before the first byte is written; from here on the service may have the request. It must never be written
           // twice, nor after it was given up.
-          if (ended || started) controller.abort(new Error("given up"));
+          if (ended || started || leftMs() <= 0) controller.abort(new Error("given up"));
           else {
             started = true;
             clearTimeout(connecting);
@@ -240,7 +266,7 @@ function exchange(way: Way, request: Dispatcher.DispatchOptions): Promise<Exchan
           if (statusCode < 200) return;
           status = statusCode;
           headers = responseHeaders as typeof headers; // undici: lower-case names to text or lists of text
-          const isEarly = connections.isEarly();
+          const isEarly = isWhole() ? connections.isEarly() : true;
           early = isEarly !== false;
           // Only an answer that would be believed waits for a second look: a server that refuses early may be about to reset.
           if (typeof isEarly === "boolean" || statusCode >= 300) return;

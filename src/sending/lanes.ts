@@ -6,9 +6,43 @@ import { openCheckpointer } from "../ledger/checkpointer.ts";
 import { chunksOf } from "../ledger/runs.ts";
 import type { ServiceClient } from "./client.ts";
 import { plainAnswers } from "./fast/plain-answer.ts";
+import type { LaneHold } from "./lane-hold.ts";
 import { openPromiseLog } from "./promise-log.ts";
 import { promisesOfRun } from "./run-promises.ts";
 import { type Common, type LaneEnd, type SendContext, type Stop, sendLane } from "./send.ts";
+
+/** A lane to send. */
+export interface TakenLane {
+  readonly number: number;
+  /** Where other machines could take it. */
+  readonly hold?: LaneHold;
+  /** Called once nothing more of it is sent here. */
+  readonly release?: () => void;
+}
+
+/** Where the lanes come from. */
+export interface LaneSource {
+  /** How many are sent at once, at most. */
+  readonly atOnce: number;
+  /**
+   * The next one; undefined when there is none left for this process. It may wait for others.
+   *
+   * @param wake aborted when no wait is to go on.
+   */
+  next(wake: AbortSignal): Promise<TakenLane | undefined>;
+}
+
+/** These lanes, all at once. */
+export function theseLanes(lanes: readonly number[]): LaneSource {
+  const left = [...lanes];
+  return {
+    atOnce: lanes.length,
+    next: async () => {
+      const number = left.shift();
+      return number === undefined ? undefined : { number };
+    },
+  };
+}
 
 /**
  * Sends what is planned in these lanes, one request in flight in each. When one of them ends before its last chunk, the
@@ -19,7 +53,7 @@ import { type Common, type LaneEnd, type SendContext, type Stop, sendLane } from
  */
 export async function sendLanes(
   context: SendContext,
-  lanes: readonly number[],
+  source: LaneSource,
   connect: () => ServiceClient,
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
@@ -35,29 +69,51 @@ export async function sendLanes(
     toldWithoutStatus: false,
     notBefore: 0,
     halt: halt.signal,
-    lanes: lanes.length,
+    lanes: source.atOnce,
     promiseLog: openPromiseLog(context, checkpointer),
   };
-  const run = async (number: number): Promise<LaneEnd> => {
+  const wake = AbortSignal.any([context.stop, halt.signal]);
+  const run = async (): Promise<LaneEnd> => {
     try {
       await using client = connect();
-      const end = await sendLane(context, { number, client, common });
-      if (end.kind !== "finished") halt.abort();
-      return end;
+      for (;;) {
+        const lane = await source.next(wake);
+        if (lane === undefined) return { kind: "finished" };
+        const end = await sendTaken(context, lane, client, common);
+        if (end.kind === "finished" || end.kind === "taken over") continue;
+        halt.abort();
+        return end;
+      }
     } catch (cause) {
       halt.abort();
       throw cause;
     }
   };
-  const ended = await Promise.allSettled(lanes.map(run));
+  const ended = await Promise.allSettled(Array.from({ length: source.atOnce }, run));
   const failed = ended.find((each) => each.status === "rejected");
   if (failed !== undefined) throw withDoubts(context, failed.reason);
   const ends = ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   if (ends.some(({ kind }) => kind === "disk full")) throw diskFull(context);
-  const stops = ends.filter((end) => end.kind !== "halted" && end.kind !== "disk full" && end.kind !== "finished");
+  const stops = ends.filter(isStop).filter(({ kind }) => kind !== "finished");
   stops.sort((a, b) => GRAVEST_FIRST.indexOf(a.kind) - GRAVEST_FIRST.indexOf(b.kind));
   return stops.length === 0 ? [{ kind: "finished" }] : stops;
 }
+
+async function sendTaken(
+  context: SendContext,
+  { number, hold, release }: TakenLane,
+  client: ServiceClient,
+  common: Common,
+): Promise<LaneEnd> {
+  try {
+    return await sendLane(context, { number, client, common, hold });
+  } finally {
+    release?.();
+  }
+}
+
+const isStop = (end: LaneEnd): end is Stop =>
+  end.kind !== "halted" && end.kind !== "disk full" && end.kind !== "taken over";
 
 const GRAVEST_FIRST: readonly Stop["kind"][] = [
   "in doubt",

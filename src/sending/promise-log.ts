@@ -15,7 +15,8 @@ export interface PromiseLog {
   inTurn<T>(work: () => Promise<T>): Promise<T>;
   /**
    * Writes the promises of a chunk that is settled, in turn. After it resolves every line is on disk. If the process dies
-   * before that is noted, the ledger knows that the lines are missing (`projectUnwritten`).
+   * before that is noted, the ledger knows that the lines are missing (`projectUnwritten`). Where another process writes
+   * them, it finds them in the same way.
    */
   write(decided: DecidedChunk): Promise<void>;
   /** Commits a change of the ledger, and with it what was written. */
@@ -56,7 +57,8 @@ export function openPromiseLog(context: Omit<RecordContext, "plan">, checkpointe
     write: (decided) =>
       inTurn(async () => {
         await turn();
-        unnoted = await appendLines(context, decided.chunk.chunk, decided.lines(promises.style));
+        if (promises !== undefined)
+          unnoted = await appendLines(context, decided.chunk.chunk, decided.lines(promises.style));
         checkpointer.grew(bytesOf(decided.blocks));
         decided.release();
       }),

@@ -25,7 +25,8 @@ export interface RecordContext {
   readonly ledger: Ledger;
   readonly plan: Plan;
   readonly runNo: number;
-  readonly promises: PromiseSink;
+  /** Undefined where another process writes them. */
+  readonly promises: PromiseSink | undefined;
 }
 
 /** An action as it stands in the plan, and where it came from. */
@@ -70,6 +71,7 @@ export async function appendLines(
   chunk: number,
   lines: string | Uint8Array,
 ): Promise<() => void> {
+  if (promises === undefined) return () => undefined;
   const record = await promises.write(lines);
   crashPoint("projected");
   return () => {
@@ -86,12 +88,14 @@ async function project(context: ProjectContext, chunk: number, lines: string | U
 
 /** Writes the promises of chunks that had outcomes when the process died before their lines were noted. */
 export async function projectUnwritten(context: ProjectContext): Promise<void> {
+  if (context.promises === undefined) return;
   for (const chunk of unprojectedChunks(context.ledger, context.runNo)) await projectStored(context, chunk);
 }
 
 /** Writes the promises of a chunk as the ledger has its outcomes. */
 export async function projectStored(context: ProjectContext, chunk: number): Promise<void> {
   const { ledger, runNo, promises } = context;
+  if (promises === undefined) return;
   const { label, format, safeCsv } = promises.style;
   await project(context, chunk, promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv));
 }
@@ -125,7 +129,8 @@ export async function countStored(
 
 /**
  * Puts right what a crash left: a chunk that was being sent is in doubt, since its answer is lost. An answer that an earlier
- * version stored becomes outcomes.
+ * version stored becomes outcomes. Where other machines may be sending, their chunks are left alone: whoever claims such a lane
+ * finds out what became of them.
  */
 export async function recover(context: RecordContext): Promise<void> {
   const { ledger, plan, runNo } = context;
@@ -145,9 +150,11 @@ export async function recover(context: RecordContext): Promise<void> {
       storeDecided(ledger, decided);
       changeChunk(ledger, "record", chunk);
     });
-    await project(context, chunk.chunk, decided.lines(context.promises.style));
+    const { promises } = context;
+    if (promises !== undefined) await project(context, chunk.chunk, decided.lines(promises.style));
     decided.release();
   }
+  if (ledger.kind === "postgres") return;
   const at = new Date().toISOString();
   for (const chunk of chunksOf(ledger, runNo, "sending")) {
     const detail = "the process ended before the answer came";

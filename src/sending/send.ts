@@ -5,15 +5,15 @@ import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
 import type { BlockCompressor } from "../ledger/block-compressor.ts";
-import type { Tally } from "../ledger/blocks.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
 import { type ChunkActions, sentActions } from "../plan/files/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, isBelieved, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
-import { type ChunkFacts, decideChunk, decidePlain } from "./chunk-outcomes.ts";
+import { type ChunkFacts, countTallies, decideChunk, decidePlain } from "./chunk-outcomes.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./chunk-parts.ts";
 import type { ServiceClient } from "./client.ts";
 import type { PlainAnswer, PlainAnswers } from "./fast/plain-answer.ts";
+import type { Intent, LaneHold } from "./lane-hold.ts";
 import { type PackedPart, packChunk } from "./pack-chunk.ts";
 import { pause } from "./pause.ts";
 import type { PromiseLog } from "./promise-log.ts";
@@ -49,7 +49,8 @@ export type Stop =
   /** A clean stop at a chunk border. */
   | { readonly kind: "stopped"; readonly by: StopRequest };
 
-export type StopRequest = StopSignal | "max-duration";
+/** `elsewhere`: a person, or another machine, has stopped the run. */
+export type StopRequest = StopSignal | "max-duration" | "elsewhere";
 
 /** What the sender reports while it works. Every function returns at once. */
 export interface SendProgress {
@@ -58,6 +59,8 @@ export interface SendProgress {
   readonly waiting: (chunk: ChunkRecord, detail: string, waitMs: number) => void;
   /** Called once, when an answer has no `status` of its own. */
   readonly withoutStatus: () => void;
+  /** An answer came after another machine had given the chunk up. It decides nothing, and was kept for a person. */
+  readonly late: (chunk: ChunkRecord, said: string) => void;
 }
 
 /** How to ask an environment's service, and what its answers mean. */
@@ -115,10 +118,19 @@ export interface Lane {
   /** A connection of its own, over which one request at a time is sent. */
   readonly client: ServiceClient;
   readonly common: Common;
+  /** Where other machines could take it. */
+  readonly hold?: LaneHold | undefined;
 }
 
-/** How a lane ended. `halted`: another one has ended all. `disk full`: the ledger can't take another intent. */
-export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "disk full" };
+/**
+ * How a lane ended. `halted`: another one has ended all. `taken over`: another machine sends it now. `disk full`: the ledger
+ * can't take another intent.
+ */
+export type LaneEnd =
+  | Stop
+  | { readonly kind: "halted" }
+  | { readonly kind: "taken over" }
+  | { readonly kind: "disk full" };
 
 /** A lane at work. */
 interface Sender {
@@ -140,10 +152,11 @@ interface Sender {
  * critical path. Answers become outcomes while the next chunk flies.
  */
 export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
-  const { common, number } = lane;
-  const log = openChunkLog(context, number, common.promiseLog, ({ chunk, tallies }) =>
-    context.progress.decided(chunk, countTallies(tallies)),
-  );
+  const { common } = lane;
+  const log = openChunkLog(context, lane, common.promiseLog, {
+    onRecorded: ({ chunk, tallies }) => context.progress.decided(chunk, countTallies(tallies)),
+    onLate: context.progress.late,
+  });
   const wake = AbortSignal.any([context.stop, common.halt]);
   try {
     const end = await sendChunks({ context, lane, log, wake, retries: 0, answersBefore: common.answers });
@@ -170,8 +183,13 @@ async function sendChunks(sender: Sender): Promise<LaneEnd> {
       await pause(early, wake);
       continue;
     }
-    const end = await conclude(sender, await fly(sender, facts));
-    if (end !== undefined) return end;
+    const landed = await fly(sender, facts);
+    if ("waitMs" in landed) lane.common.notBefore = performance.now() + landed.waitMs;
+    else if ("kind" in landed) return landed;
+    else {
+      const end = await conclude(sender, landed);
+      if (end !== undefined) return end;
+    }
   }
 }
 
@@ -189,7 +207,7 @@ function whyStopped({ context: { stop }, lane: { common } }: Sender): LaneEnd | 
 
 /** The lane's next chunk, verified before the intent: what is sent is what was checked. */
 async function prepare(sender: Sender): Promise<ChunkFacts | LaneEnd> {
-  const { context, log } = sender;
+  const { context, log, lane } = sender;
   for (;;) {
     const hindered = hindrance(sender);
     if (hindered !== undefined) return hindered;
@@ -197,7 +215,7 @@ async function prepare(sender: Sender): Promise<ChunkFacts | LaneEnd> {
     if (chunk === undefined) return { kind: "finished" };
     const isTooLarge = chunk.count > 1 && chunk.length >= tooLargeFrom(context.ledger, context.runNo);
     if (!isTooLarge) return chunkFacts(context.plan, chunk);
-    await splitChunk(context, chunk);
+    if (!(await splitChunk(context, chunk, lane.hold?.isHeld))) return { kind: "taken over" };
   }
 }
 
@@ -220,16 +238,25 @@ interface Recording {
   readonly failed: Promise<{ readonly cause: unknown } | undefined>;
 }
 
-/** Commits the intent and sends the request. While it flies, the previous answer becomes outcomes. */
-async function fly({ context, lane: { client, common }, log }: Sender, facts: ChunkFacts): Promise<Landed> {
+/** Commits the intent and sends the request, unless something is in its way. While it flies, the previous answer becomes outcomes. */
+async function fly(
+  { context, lane: { client, common, hold }, log }: Sender,
+  facts: ChunkFacts,
+): Promise<Landed | Exclude<Intent, { readonly kind: "begun" }>> {
   const { plan, environment, progress, abort } = context;
   const { chunk, actions } = facts;
-  if (environment.rate !== undefined) common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
-  const attempt = log.intend(chunk);
-  progress.sending(chunk, attempt);
+  // Where lanes are held, all machines together keep the rate.
+  if (environment.rate !== undefined && hold === undefined)
+    common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
+  const intent = log.intend(chunk);
+  if (intent.kind !== "begun") return intent;
+  progress.sending(chunk, intent.attempt);
   const following = log.next();
   const { promise: leaving, resolve: onLeaving } = Promise.withResolvers<void>();
-  const flying = client.post(actions.body, abort, onLeaving);
+  const flying: Promise<Exchange> =
+    intent.isTooLate?.() === true
+      ? Promise.resolve({ kind: "not sent", error: new Error(`the ledger took too long to note that it is sent`) })
+      : client.post(actions.body, abort, onLeaving, intent.leftMs);
   // What follows keeps this thread busy, and would hold up a request that has not left.
   await Promise.race([leaving, flying]);
   await turn();
@@ -309,7 +336,7 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 
 /** The answer says what became of each action. It is recorded while the next chunk flies, or at once where it holds doubts. */
 async function takeAnswer(
-  { context: { ledger, runNo, progress }, lane: { number, common }, log }: Sender,
+  { context: { ledger, runNo, progress }, lane: { number, common, hold }, log }: Sender,
   { facts, exchange, at, packed, recording }: Landed,
   reading: Decided | PlainReading,
 ): Promise<LaneEnd | undefined> {
@@ -326,8 +353,9 @@ async function takeAnswer(
       ? decidePlain(facts, reading.answer, at, packed)
       : decideChunk(facts, reading.items, at, packed);
   common.rejected += countTallies(decided.tallies).rejected;
-  log.conclude(chunk, { event: "answer", decided, status, at });
-  if (reading.kind === "decided") free(exchange.body);
+  log.conclude(chunk, { event: "answer", decided, status, at, body: exchange.body });
+  // Where others may give the chunk up, the answer may have to be kept as it came.
+  if (reading.kind === "decided" && hold === undefined) free(exchange.body);
   const isDoubtful = decided.doubted.length > 0;
   // The one before it may wait for the turns of all others, and this answer with it.
   if (recording.isUnderWay && common.lanes > 1) log.store();
@@ -341,12 +369,13 @@ async function takeAnswer(
 
 /** The chunk as a whole is to be sent again, or waits for a person; one that is too large becomes smaller, or is rejected. */
 async function noteUndecided(
-  { context, lane: { common }, log }: Sender,
+  { context, lane: { common, hold }, log }: Sender,
   { facts: { chunk }, exchange, at }: Landed,
   reading: Undecided,
 ): Promise<void> {
   if (reading.kind === "too large" && chunk.count === 1) {
-    await common.promiseLog.inTurn(() => rejectTooLarge(context, chunk, at));
+    const isUnderWay = (): boolean => log.isUnderWay(chunk);
+    if (!(await common.promiseLog.inTurn(() => rejectTooLarge(context, chunk, at, isUnderWay)))) return;
     common.rejected += 1;
     context.progress.decided(chunk, { accepted: 0, rejected: 1 });
     return;
@@ -361,7 +390,7 @@ async function noteUndecided(
     at,
     ...(isInDoubt && exchange.kind === "answer" && { doubted: exchange.body.subarray(0, MOST_KEPT_BYTES) }),
   });
-  if (reading.kind === "too large") await splitChunk(context, chunk);
+  if (reading.kind === "too large") await splitChunk(context, chunk, hold?.isHeld);
 }
 
 /** Waits before the chunk is sent again. Once it was tried often enough, returns that the service can't be reached. */
@@ -388,6 +417,8 @@ async function waitToRetry(sender: Sender, chunk: ChunkRecord, reading: NotTaken
   }
   context.progress.waiting(chunk, reading.detail, waitMs);
   common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
+  // What the service asks for is asked of all; the way to it may be closed for this machine alone.
+  if (reading.kind !== "not sent") lane.hold?.putOff(waitMs);
   await pause(waitMs, wake);
   return undefined;
 }
@@ -401,12 +432,6 @@ function withBody(reading: { readonly detail: string; readonly body?: string }):
 
 /** The largest answer that is kept of a doubt; what 5000 items say is much less. */
 const MOST_KEPT_BYTES = 16 * 1024 * 1024;
-
-function countTallies(tallies: readonly Tally[]): { readonly accepted: number; readonly rejected: number } {
-  const sumOf = (wanted: Tally["outcome"]): number =>
-    tallies.reduce((sum, { outcome, actions }) => sum + (outcome === wanted ? actions : 0), 0);
-  return { accepted: sumOf("accepted"), rejected: sumOf("rejected") };
-}
 
 function waitBefore(retry: number, { retryAfter, date }: AnswerHeaders): number {
   return retryAfterMs(retryAfter, date, Date.now()) ?? backoffMs(retry, Math.random());

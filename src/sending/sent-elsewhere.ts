@@ -8,7 +8,7 @@ import { digestOf, identityText, importedIdentityText } from "../actions/identit
 import { unplacedActions } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { SENT_ELSEWHERE, SUPERSEDED, takenSince } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf, hasRunSince } from "../ledger/runs.ts";
+import { type ChunkRecord, hasRunSince, plannedChunks } from "../ledger/runs.ts";
 import { CONTENT_BYTES, type IndexRecord } from "../plan/files/index-file.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import { closeUnsent } from "./chunk-parts.ts";
@@ -18,14 +18,15 @@ import { actionsOf } from "./record-answer.ts";
  * Closes, unsent, planned actions that another run has sent since, and those of whose history it has sent something: a
  * promises file does not tell which.
  *
+ * @param lane only of this one, which the caller has claimed.
  * @returns how many actions were closed.
  */
-export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: number): Promise<number> {
+export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: number, lane?: number): Promise<number> {
   const { createdAt } = plan.manifest;
   // The run has sent these itself, as its promises show; their place in it was not known when they were imported.
   const unplaced = unplacedActions(ledger, runNo);
   if (unplaced.size === 0 && !hasRunSince(ledger, runNo, createdAt)) return 0;
-  const chunks = chunksOf(ledger, runNo, "planned");
+  const chunks = plannedChunks(ledger, runNo, lane);
   const statusOf = new Map<number, string>();
   for (const chunk of chunks) {
     for (const { seq, action, record } of await actionsOf(plan, chunk)) {

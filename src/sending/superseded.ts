@@ -9,7 +9,7 @@ import { parseJson } from "../actions/json.ts";
 import { asBuffer, free } from "../disk/buffers.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { lastTaken, SUPERSEDED, takenWithin } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
+import { type ChunkRecord, plannedChunks } from "../ledger/runs.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { timeOf } from "../plan/identity/deed-contents.ts";
@@ -136,10 +136,11 @@ function timeIn(data: Uint8Array): bigint | undefined {
  * Closes, unsent, what was left behind in the run's planned chunks. Each chunk is one transaction; doing it again changes
  * nothing.
  *
+ * @param lane only of this one, which the caller has claimed.
  * @returns how many actions were closed.
  */
-export async function closeSuperseded(ledger: Ledger, plan: Plan, runNo: number): Promise<number> {
-  const chunks = chunksOf(ledger, runNo, "planned");
+export async function closeSuperseded(ledger: Ledger, plan: Plan, runNo: number, lane?: number): Promise<number> {
+  const chunks = plannedChunks(ledger, runNo, lane);
   const superseded = await findSuperseded(ledger, plan, chunks);
   await closeUnsent(ledger, plan, chunks, new Map([...superseded].map((seq) => [seq, SUPERSEDED])));
   return superseded.size;

@@ -29,7 +29,16 @@ export interface PostgresLedger extends Ledger {
    * again; then `onAgain` throws where it counts what others may have done meanwhile.
    */
   readonly tryLock: (name: string, onAgain?: () => void) => boolean;
+  /** The same, of a lock whose purpose a fence guards: where a new session can't have it again, that is no failure. */
+  readonly tryFenced: (name: string) => boolean;
   readonly unlock: (name: string) => void;
+  /**
+   * Ends the session that holds a lock, if it has asked nothing for so long: its process is frozen, or the server has not
+   * noticed yet that it is gone.
+   *
+   * @returns whether there was one.
+   */
+  readonly endSilentHolder: (name: string, silentMs: number) => boolean;
   /** How often the session was lost and begun again. What was locked before was locked again by then. */
   readonly sessions: () => number;
 }
@@ -99,6 +108,8 @@ class Session implements PostgresLedger {
   readonly #connection: Connection;
   readonly #patienceMs: number;
   readonly #locks = new Map<string, (() => void) | undefined>();
+  /** Of the locks that a fence guards, those that this session holds. */
+  readonly #fenced = new Set<string>();
   #isInTransaction = false;
   #sessions = 0;
   #cursors = 0;
@@ -113,12 +124,16 @@ class Session implements PostgresLedger {
     return this.#sessions;
   }
 
-  /** Begins a session, and tries for as long as patience lasts. */
+  /** Begins a session with the locks of the one before, and tries for as long as patience lasts. */
   begin(): void {
     const deadline = performance.now() + this.#patienceMs;
+    const fenced = [...this.#fenced];
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
       try {
         this.#connection.connect();
+        this.#fenced.clear();
+        for (const name of this.#locks.keys()) this.#lockAgain(name, deadline);
+        for (const name of fenced) if (this.#tryLock(name)) this.#fenced.add(name);
         break;
       } catch (cause) {
         if (!isPassing(cause) || performance.now() + waitMs > deadline) throw this.#failure(cause);
@@ -126,7 +141,6 @@ class Session implements PostgresLedger {
       }
     }
     this.#sessions += 1;
-    for (const name of this.#locks.keys()) this.#lockAgain(name, deadline);
     for (const onAgain of this.#locks.values()) onAgain?.();
   }
 
@@ -274,19 +288,26 @@ class Session implements PostgresLedger {
     return isHeld;
   }
 
+  tryFenced(name: string): boolean {
+    // Taken twice, it would have to be given back twice.
+    if (this.#fenced.has(name)) return true;
+    const isHeld = this.#read(() => this.#tryLock(name));
+    if (isHeld) this.#fenced.add(name);
+    return isHeld;
+  }
+
   #tryLock(name: string): boolean {
-    const [row] = this.#connection.ask(
-      "SELECT pg_try_advisory_lock(hashtextextended(current_schema() || ' ' || $1, 0)) AS held",
-      [name],
-    ).rows;
+    const [row] = this.#connection.ask(`SELECT pg_try_advisory_lock(${LOCK_KEY}) AS held`, [name]).rows;
     return Number(row?.held) === 1;
   }
 
   unlock(name: string): void {
-    if (!this.#locks.delete(name)) return;
-    this.#read(() =>
-      this.#connection.ask("SELECT pg_advisory_unlock(hashtextextended(current_schema() || ' ' || $1, 0))", [name]),
-    );
+    const wasHeld = this.#fenced.delete(name) || this.#locks.delete(name);
+    if (wasHeld) this.#read(() => this.#connection.ask(`SELECT pg_advisory_unlock(${LOCK_KEY})`, [name]));
+  }
+
+  endSilentHolder(name: string, silentMs: number): boolean {
+    return this.#read(() => this.#connection.ask(END_SILENT, [name, silentMs]).rows.length > 0);
   }
 
   /** Part of a transaction: what is written for PostgreSQL alone. */
@@ -317,13 +338,14 @@ class Session implements PostgresLedger {
 
   [Symbol.dispose](): void {
     // The server notices the end of a session a moment after it, when the next command may have begun.
-    if (this.#locks.size > 0)
+    if (this.#locks.size + this.#fenced.size > 0)
       try {
         this.#connection.ask("SELECT pg_advisory_unlock_all()", []);
       } catch {
         // They end with the session.
       }
     this.#locks.clear();
+    this.#fenced.clear();
     this.#connection[Symbol.dispose]();
   }
 }
@@ -341,6 +363,16 @@ const isLost = (cause: unknown): boolean => cause instanceof ServerError && caus
 /** What a server says that is starting, stopping or full, or a system of one that is not there. */
 const isPassing = (cause: unknown): boolean =>
   cause instanceof ServerError && !isSettled(cause) && (cause.isLost || /^(?:08|53300|57P0)/.test(cause.code ?? ""));
+
+const LOCK_KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
+
+/** A session that waits for its next statement, or for someone to read what it has answered. */
+const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+  WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pid <> pg_backend_pid()
+    AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND ((classid::bigint << 32) | objid::bigint) = ${LOCK_KEY}
+    AND (state <> 'active' OR wait_event = 'ClientWrite')
+    AND state_change < clock_timestamp() - $2 * interval '1 millisecond'`;
 
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

@@ -2,7 +2,7 @@
 
 import { BLOCK_ACTIONS } from "../block.ts";
 import { sqlList } from "../sql-list.ts";
-import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "../states.ts";
+import { CHUNK_STATES, OUTCOMES, QUESTION_STATES, RUN_STATES } from "../states.ts";
 
 /** Compared byte by byte, as SQLite does. */
 const TEXT = 'text COLLATE "C"';
@@ -83,6 +83,9 @@ CREATE TABLE attempts (
   class ${TEXT},
   http_status bigint,
   detail ${TEXT},
+  worker bigint,
+  fence bigint,
+  limit_at timestamptz,
   PRIMARY KEY (run_no, chunk, attempt)
 );
 CREATE TABLE events (event_id ${TEXT} PRIMARY KEY, currency ${TEXT});
@@ -272,6 +275,34 @@ CREATE TABLE plan_files (
 );
 `;
 
+/**
+ * Who sends what, where several machines do. Times are those of the server's clock. A chunk that is being sent has an attempt
+ * with the time (`limit_at`) by which its request is over, and the fence that its lane's claim had then.
+ */
+const CLAIMS = `
+CREATE TABLE workers (
+  ${counted("worker")},
+  host ${TEXT} NOT NULL,
+  pid bigint NOT NULL,
+  command ${TEXT} NOT NULL,
+  started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  ended_at timestamptz
+);
+CREATE TABLE lane_claims (
+  run_no bigint NOT NULL REFERENCES runs (run_no),
+  lane bigint NOT NULL,
+  fence bigint NOT NULL,
+  worker bigint,
+  claimed_at timestamptz NOT NULL,
+  PRIMARY KEY (run_no, lane)
+);
+CREATE TABLE paces (id bigint PRIMARY KEY CHECK (id = 1), not_before timestamptz NOT NULL);
+INSERT INTO paces (id, not_before) VALUES (1, '-infinity');
+CREATE INDEX chunks_to_send ON chunks (run_no, lane, first) WHERE state IN ('planned', 'sending');
+CREATE INDEX chunks_in_question ON chunks (run_no) WHERE state IN ${sqlList(QUESTION_STATES)};
+`;
+
 /** What is compressed already is not tried again. */
 const STORAGE = `
 ALTER TABLE blocks ALTER COLUMN actions SET STORAGE EXTERNAL, ALTER COLUMN promises SET STORAGE EXTERNAL;
@@ -304,7 +335,9 @@ CREATE TABLE locks (
 `;
 
 /** What brings the tables from version n to n + 1, at place n. */
-export const MIGRATIONS: readonly string[] = [`${FUNCTIONS}${TABLES}${SHARED_TABLES}${STORAGE}${PROMISES}`, LOCKS];
+export const MIGRATIONS: readonly string[] = [
+  `${FUNCTIONS}${TABLES}${LOCKS}${CLAIMS}${SHARED_TABLES}${STORAGE}${PROMISES}`,
+];
 
 /** One row: which of them the tables have been through. */
 export const VERSION_TABLE = "CREATE TABLE IF NOT EXISTS ledger_version (version bigint NOT NULL)";

@@ -65,18 +65,21 @@ async function begin() {
   const plan = { manifest: { inputs: [{ name: "events.csv" }] }, chunk: async () => facts() } as unknown as Plan;
   const told: number[] = [];
   const context = { ledger, plan, runNo, promises };
-  const log = openChunkLog(context, 0, openPromiseLog(context, openCheckpointer(ledger)), ({ chunk }) => {
-    told.push(chunk.chunk);
+  const log = openChunkLog(context, { number: 0 }, openPromiseLog(context, openCheckpointer(ledger)), {
+    onRecorded: ({ chunk }) => {
+      told.push(chunk.chunk);
+    },
+    onLate: () => undefined,
   });
   /** Sends the lane's next chunk; the service accepts it. */
   const send = async (): Promise<void> => {
     const chunk = log.next();
     if (chunk === undefined) throw new Error("nothing is planned");
-    expect(log.intend(chunk)).toBe(1);
+    expect(log.intend(chunk)).toEqual({ kind: "begun", attempt: 1 });
     const ofChunk = { chunk, ...facts(), inputs: [] };
     const items = [{ outcome: "accepted", status: "success", actionPromise: `p-${chunk.chunk}` }] as const;
     const decided = decideChunk(ofChunk, items, AT, await packChunk(ofChunk, compressor));
-    log.conclude(chunk, { event: "answer", decided, status: 200, at: AT });
+    log.conclude(chunk, { event: "answer", decided, status: 200, at: AT, body: Buffer.alloc(0) });
   };
   const fill = (): void => {
     isFull = true;
