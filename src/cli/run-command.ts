@@ -140,7 +140,7 @@ export async function runCommand(
     const noted = failure === undefined ? exitCode : exitCodeOfError(failure, stop);
     const ended = { startedAt, durationMs, exitCode: noted, error: whyFailed(failure, stop), warnings };
     // What it says has been said by now.
-    keepTrace(trace, { command: verb, args, env, ...ended, version: version() });
+    await keepTrace(trace, { command: verb, args, env, ...ended, version: version() });
   }
   const isWatched = flags.metricsFile !== undefined || trace.environment?.onEnd !== undefined;
   if (isWatched && SENDING.has(verb) && flags.dryRun !== true) {

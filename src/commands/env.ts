@@ -1,11 +1,13 @@
 /** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
 
+import { dirname } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, textWidth } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { describeHolder } from "../ledger/lock.ts";
+import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
 import type { DiskUse } from "../run/disk-use.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
 import { type ForgetSettings, type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
@@ -49,8 +51,12 @@ export async function showEnvironment(
 }
 
 /** An environment in the document of `env --json`. */
-function toDocument({ ledgerPath: path, ledger, ...used }: UsedEnvironment) {
-  return { ...used, ledger: { path, isNew: ledger === undefined, ...stateOf(ledger) } };
+function toDocument({ ledgerPath: path, ledgerPlace, ledger, isLedgerReadable, ...used }: UsedEnvironment) {
+  const place = ledgerPlace === undefined ? {} : { database: ledgerPlace, server: ledger?.server ?? null };
+  return {
+    ...used,
+    ledger: { path, ...place, isNew: isLedgerReadable ? ledger === undefined : null, ...stateOf(ledger) },
+  };
 }
 
 /** The lock such as `held by process 4711 since 03:00: tickets stream`, the last run such as `7f3a0c11 finished 2026-03-01T03:04:05Z`. */
@@ -76,7 +82,7 @@ interface Shown {
 }
 
 function asText(
-  { name, from, baseUrl, proxy, apiKey, settings, ledgerPath, ledger }: UsedEnvironment,
+  { name, from, baseUrl, proxy, apiKey, settings, ledgerPath, ledgerPlace, ledger, isLedgerReadable }: UsedEnvironment,
   config: Config,
   { cwd, columns }: Shown,
 ): string {
@@ -94,13 +100,24 @@ function asText(
       columns,
     ),
     "",
-    `  ledger    ${valueText(ledgerPath)}${ledger === undefined ? "  NEW" : ""}`,
+    `  ledger    ${valueText(ledgerPlace ?? ledgerPath)}${ledger !== undefined ? "" : isLedgerReadable ? "  NEW" : "  can't be read"}`,
+    ...(ledger?.server === undefined ? [] : [`  database  ${describeServer(ledger.server)}`]),
+    ...(ledgerPlace === undefined ? [] : [`  folder    ${displayPath(dirname(ledgerPath), cwd)}`]),
     ...(lock === null ? [] : [`  lock      ${lock}`]),
     ...(lastRun === null ? [] : [`  last run  ${lastRun}`]),
     ...(disk === undefined ? [] : [`  disk      ${describeDisk(disk)}`]),
     `  config    ${config.files.length === 0 ? "none" : config.files.map((file) => displayPath(file, cwd)).join(", ")}`,
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** `PostgreSQL 15.18, TLSv1.3, tables of version 2, each commit on its disk` */
+function describeServer({ version, tls, tables, forgetful, standbys }: ServerFacts): string {
+  const safe =
+    forgetful.length > 0
+      ? `may forget what it has confirmed (${forgetful.join(", ")})`
+      : `each commit on its disk${standbys === "" ? "" : ` and on the standby ${cleanText(standbys, 200)}`}`;
+  return [`PostgreSQL ${cleanText(version, 60)}`, tls ?? "without TLS", `tables of version ${tables}`, safe].join(", ");
 }
 
 /** `ledger 1.2 MB, plans 3.4 MB, ballast 33.6 MB` */

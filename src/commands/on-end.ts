@@ -16,7 +16,7 @@ const LIMIT_MS = 60_000;
  * @returns why it failed, in a sentence; undefined where it did not, or there is none.
  */
 export async function runOnEnd(
-  environment: Pick<Environment, "onEnd" | "keySource" | "tls">,
+  environment: Pick<Environment, "onEnd" | "keySource" | "tls" | "ledgerServer">,
   {
     document,
     exitCode,
@@ -65,12 +65,12 @@ const WHY: Readonly<Record<string, string>> = {
   EACCES: "is not executable",
 };
 
-/** What the program needs of this environment, without the keys of any: it talks to others. */
+/** What the program needs of this environment, without the keys of any, and without the way into the ledger: it talks to others. */
 export function withoutKeys(
   env: NodeJS.ProcessEnv,
-  { keySource, tls }: Pick<Environment, "keySource" | "tls">,
+  { keySource, tls, ledgerServer }: Pick<Environment, "keySource" | "tls" | "ledgerServer">,
 ): NodeJS.ProcessEnv {
-  const sources = [keySource, tls?.passphrase];
+  const sources = [keySource, tls?.passphrase, ledgerServer?.urlSource];
   const own = new Set(sources.flatMap((source) => (source?.kind === "variable" ? [source.name] : [])));
   const isKey = (name: string): boolean => own.has(name) || /^TICKETS_.*_API_KEY$/.test(name);
   const keys = new Set(Object.entries(env).flatMap(([name, value]) => (isKey(name) && value ? [value] : [])));

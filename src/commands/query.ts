@@ -28,7 +28,7 @@ export async function query(options: QueryOptions, context: Context): Promise<nu
   const settings = await loadSettings(core, options, "any");
   // From here on a signal ends the process; one that came before was only heard.
   stop.throwIfAborted();
-  using asked = ask(core, { settings, sql: options.sql });
+  using asked = await ask(core, { settings, sql: options.sql });
   if (output !== undefined && output !== "-") {
     const { path, rows } = await writeRows(asked, { ...options, path: output }, { cwd, stop, hearSignals });
     reporter.info(`${count(rows, "row")} written to ${displayPath(path, cwd)}.`);

@@ -3,8 +3,8 @@
 import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import { noteInvocation } from "../ledger/invocations.ts";
 import type { CheckedInput } from "../run/checked-input.ts";
+import { noteInvocationOf } from "../run/ledger-of.ts";
 import type { Summary } from "../run/summary.ts";
 import { userName } from "../run/user-name.ts";
 
@@ -53,7 +53,7 @@ export function traceChecked(
 }
 
 /** Writes the trace, where there is a ledger that takes it. Never throws. */
-export function keepTrace(
+export async function keepTrace(
   trace: Trace,
   ended: {
     readonly command: string;
@@ -66,12 +66,12 @@ export function keepTrace(
     readonly warnings: number;
     readonly version: string;
   },
-): void {
+): Promise<void> {
   const { environment, files, run, counts, isKept, told } = trace;
   if (environment === undefined || !isKept) return;
   const { command, args, env, startedAt, durationMs, exitCode, error, warnings, version } = ended;
-  noteInvocation(
-    environment.ledgerPath,
+  await noteInvocationOf(
+    environment,
     {
       startedAt: startedAt.toISOString(),
       durationMs,

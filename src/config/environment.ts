@@ -8,7 +8,7 @@ import { Failure } from "../failure.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { type Config, type EnvironmentConfig, originOf } from "./config.ts";
 import { parseDuration } from "./duration.ts";
-import { type LedgerServer, toLedgerServer } from "./ledger-server.ts";
+import { type LedgerServer, schemaOfOwner, toLedgerServer } from "./ledger-server.ts";
 import { toPath, userStateDirectory } from "./paths.ts";
 import { ENVIRONMENT_NAME, LIMITS, rangeText, variablePart } from "./schema.ts";
 
@@ -426,7 +426,23 @@ function ledgerServerOf(
   const isUnsafe = settings.from("unsafeLedger", false);
   if (declared === undefined) return undefined;
   const origin = displayOrigin(settings.origins.ledgerServer ?? "config", config.cwd);
+  refuseSharedSchema(config, owner, origin);
   return toLedgerServer({ ...declared.postgres, owner, isUnsafe, origin, env });
+}
+
+/** Two environments in one schema would be one ledger, and each would take what the other has sent for its own. */
+function refuseSharedSchema(config: Config, owner: string, origin: string): void {
+  const placeOf = (name: string): string | undefined => {
+    const url = config.environments.get(name)?.ledger?.postgres.url;
+    return url && [url.env, url.file, schemaOfOwner(config, name)].join("\0");
+  };
+  const other = [...config.environments.keys()].find(
+    (name) => name !== owner && ledgerOwnerOf(config, name) === name && placeOf(name) === placeOf(owner),
+  );
+  if (other === undefined) return;
+  throw new Failure("usage", `${owner} (${origin}) and ${other} keep their ledgers in one schema of one database`, {
+    hint: `Give each a schema of its own; or, if they are one service, give one of them sameServiceAs: ${other} in place of its ledger. Nothing was sent.`,
+  });
 }
 
 function tlsOf(tls: Declared["tls"]): TlsSource | undefined {

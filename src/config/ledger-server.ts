@@ -4,7 +4,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { cleanText, displayPath } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import type { EnvironmentConfig } from "./config.ts";
+import type { Config, EnvironmentConfig } from "./config.ts";
 import { LEDGER_SCHEMA } from "./schema.ts";
 
 /** Holds no secret, and shows none: the address is read when it is asked for. */
@@ -41,13 +41,20 @@ interface LedgerAddress {
 }
 
 /** Where the ledger is, without who asks and with which password: host and database, if the URL can be read; the schema. */
-function describeLedgerServer({ address, schema, urlSource }: LedgerServer): string {
+export function describeLedgerServer({ address, schema, urlSource }: LedgerServer): string {
   try {
     return `${withoutUser(address().url)} (schema ${schema})`;
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
     return `PostgreSQL by ${describeUrlSource(urlSource)} (schema ${schema})`;
   }
+}
+
+/** What the config names, by its places alone. */
+export function describeLedgerSource({ urlSource, schema, tls, isUnsafe }: LedgerServer): string {
+  const files = Object.entries(tls).flatMap(([part, path]) => (path === undefined ? [] : [`${part} ${path}`]));
+  const unsafe = isUnsafe ? ["unsafeLedger"] : [];
+  return [`PostgreSQL by ${describeUrlSource(urlSource)}`, `schema ${schema}`, ...files, ...unsafe].join(", ");
 }
 
 /** Of a URL that `parseServerUrl` has checked. */
@@ -75,7 +82,7 @@ interface Settings extends Declared {
 
 /** @throws Failure `usage` where the environment's name makes no name of a schema. */
 export function toLedgerServer({ url, schema, tls, owner, isUnsafe, origin, env }: Settings): LedgerServer {
-  const usual = `tickets_${owner.replaceAll("-", "_")}`;
+  const usual = usualSchema(owner);
   if (schema === undefined && !LEDGER_SCHEMA.test(usual))
     throw new Failure("usage", `The schema ${usual} would have more than 63 characters (${origin}).`, {
       hint: "Name a shorter one: ledger: {postgres: {schema: …}}. Nothing was sent.",
@@ -98,6 +105,12 @@ export function toLedgerServer({ url, schema, tls, owner, isUnsafe, origin, env 
     },
   };
 }
+
+const usualSchema = (owner: string): string => `tickets_${owner.replaceAll("-", "_")}`;
+
+/** The schema of an environment that keeps its own ledger, wherever that is. */
+export const schemaOfOwner = ({ environments }: Pick<Config, "environments">, owner: string): string =>
+  environments.get(owner)?.ledger?.postgres.schema ?? usualSchema(owner);
 
 type Refuse = (what: string, hint: string) => Failure;
 

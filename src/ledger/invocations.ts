@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { EXIT_CODES } from "../failure.ts";
 import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
-import { refuseNetworkFileSystem } from "./open-ledger.ts";
+import { refuseNetworkFileSystem, wrap } from "./open-ledger.ts";
 import { LEDGER_VERSION } from "./schema.ts";
 
 /** An invocation that has ended. Times are UTC in ISO 8601. */
@@ -57,8 +57,7 @@ export function noteInvocation(path: string, invocation: Invocation, toldWarning
     try {
       if (Number(database.prepare("PRAGMA user_version").get()?.user_version) !== LEDGER_VERSION) return;
       database.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
-      insert(database, invocation);
-      noteTold(database, toldWarnings, invocation.startedAt);
+      enterInvocation(wrap(database, path), invocation, toldWarnings);
       database.exec("COMMIT");
     } finally {
       database.close();
@@ -73,28 +72,24 @@ function isSound(path: string): boolean {
   return database.prepare("PRAGMA quick_check(1)").get()?.quick_check === "ok";
 }
 
-function insert(database: DatabaseSync, invocation: Invocation): void {
-  const { durationMs, files, error, run, counts } = invocation;
-  database
-    .prepare(
-      `INSERT INTO invocations (started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, warnings, host, who, version)
-       VALUES (:startedAt, :durationMs, :command, :arguments, :files, :exitCode, :error, :run, :counts, :warnings, :host, :who, :version)`,
-    )
-    .run({
-      ...invocation,
-      durationMs: Math.round(durationMs),
-      arguments: JSON.stringify(invocation.arguments),
-      files: JSON.stringify(files),
-      error: error ?? null,
-      run: run ?? null,
-      counts: counts === undefined ? null : JSON.stringify(counts),
-    });
-  database.prepare("DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ?").run(KEPT);
-}
-
-function noteTold(database: DatabaseSync, digests: readonly string[], at: string): void {
-  const note = database.prepare("INSERT OR IGNORE INTO told_warnings (digest, told_at) VALUES (?, ?)");
-  for (const digest of digests) note.run(Buffer.from(digest, "hex"), at);
+/** Part of a transaction: notes an invocation and the warnings that it has printed. */
+export function enterInvocation(
+  ledger: Pick<Ledger, "run">,
+  invocation: Invocation,
+  toldWarnings: readonly string[],
+): void {
+  const { startedAt, durationMs, command, arguments: typed, files, exitCode, error, run, counts } = invocation;
+  const { warnings, host, who, version } = invocation;
+  ledger.run(
+    `INSERT INTO invocations (started_at, duration_ms, command, arguments, files, exit_code, error, run, counts, warnings, host, who, version)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[startedAt, Math.round(durationMs), command, JSON.stringify(typed), JSON.stringify(files), exitCode],
+    ...[error ?? null, run ?? null, counts === undefined ? null : JSON.stringify(counts)],
+    ...[warnings, host, who, version],
+  );
+  ledger.run("DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ?", KEPT);
+  const note = "INSERT OR IGNORE INTO told_warnings (digest, told_at) VALUES (?, ?)";
+  for (const digest of toldWarnings) ledger.run(note, Buffer.from(digest, "hex"), startedAt);
 }
 
 /** Whether an earlier invocation has told a warning with this digest (hex). */

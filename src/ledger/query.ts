@@ -47,10 +47,11 @@ const READS = new RegExp(
   `^${NOTHING}*(?:EXPLAIN${NOTHING}+(?:QUERY${NOTHING}+PLAN${NOTHING}+)?)?(?:SELECT|WITH|VALUES)\\b`,
   "i",
 );
+export const EXPLAINS = new RegExp(`^${NOTHING}*EXPLAIN\\b`, "i");
 const EMPTY = new RegExp(`^(?:${NOTHING}|;)*$`);
 
-/** Before SQLite sees it, which carries some statements out while it reads them. */
-function refuseOther(sql: string): void {
+/** Before the database sees it: SQLite carries some statements out while it reads them. */
+export function refuseOther(sql: string): void {
   if (EMPTY.test(sql)) throw new Failure("usage", "The query is empty.", { hint: EXAMPLE });
   if (sql.includes("\0")) throw new Failure("usage", "The query holds a character NUL.", { hint: EXAMPLE });
   if (!READS.test(sql))
@@ -58,6 +59,12 @@ function refuseOther(sql: string): void {
       hint: EXAMPLE,
     });
 }
+
+export const wouldWrite = (cause: unknown): Failure =>
+  new Failure("usage", "A query only reads; this one would write.", { hint: EXAMPLE, cause });
+
+export const tablesHint = (names: readonly string[]): string =>
+  `There are: ${names.join(", ")}. Their columns: docs/ledger.md`;
 
 const EXAMPLE = "Such as: SELECT run, state, exit_code FROM runs";
 
@@ -86,11 +93,10 @@ function* rowsOf(database: DatabaseSync, statement: StatementSync, path: string)
 function queryFailure(database: DatabaseSync, path: string, cause: unknown): unknown {
   if (cause instanceof Failure || !(cause instanceof Error)) return cause;
   const kind = sqliteErrorKind(cause);
-  if (kind === "read-only")
-    return new Failure("usage", "A query only reads; this one would write.", { hint: EXAMPLE, cause });
+  if (kind === "read-only") return wouldWrite(cause);
   if (kind !== undefined) return storageFailure(path, cause);
   return new Failure("usage", `SQLite can't run this: ${cleanText(cause.message, 300)}.`, {
-    hint: `There are: ${tablesOf(database).join(", ")}. Their columns: docs/ledger.md`,
+    hint: tablesHint(tablesOf(database)),
     cause,
   });
 }

@@ -586,10 +586,9 @@ export class RunList {
     return this.content.runs.get(run);
   }
 
-  /** Stores the number of the run's next entry in the ledger. */
+  /** Stores the number of the run's next entry in the ledger. Where machines share it, each entry of any list has one of its own. */
   #countEntry(ledger: Ledger, { run, runNo }: RunRecord): void {
-    const number = Math.max(standingOf(ledger, run).number, this.#listedRun(run)?.number ?? 0) + 1;
-    ledger.transaction(() => keepEntryNumber(ledger, runNo, number));
+    ledger.run(COUNT_ENTRY, runNo, (this.#listedRun(run)?.number ?? 0) + 1);
   }
 
   /**
@@ -615,6 +614,10 @@ function standingOf(ledger: Ledger, run: string): Standing {
   const { number = 0, attempts = 0, taken = 0 } = knownRuns(ledger, run).get(run) ?? {};
   return { number, attempts, taken };
 }
+
+/** One statement, since another machine may count at the same moment. */
+const COUNT_ENTRY = `INSERT INTO listed_runs (run_no, entry) VALUES (?, ?) ON CONFLICT (run_no) DO UPDATE
+  SET entry = CASE WHEN excluded.entry > listed_runs.entry THEN excluded.entry ELSE listed_runs.entry + 1 END`;
 
 /** Part of a transaction: notes that the list has, or is about to have, this many entries about the run. */
 export function keepEntryNumber(ledger: Ledger, runNo: number, number: number): void {

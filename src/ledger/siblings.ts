@@ -11,9 +11,10 @@ import { type UsedKeys, usedKeys } from "./used-keys.ts";
 
 /** A ledger of another name that knows of actions which were sent to the same address. */
 export interface SiblingLedger {
-  /** The environment that it was made for. */
+  /** The environment that it was made for; of one in a database, its schema. */
   readonly name: string;
-  readonly folder: string;
+  /** Undefined for one in a database. */
+  readonly folder: string | undefined;
   readonly id: string;
   /** UTC in ISO 8601. */
   readonly createdAt: string;
@@ -40,12 +41,22 @@ export function siblingLedgers(stateDir: string, names: readonly string[], bound
     .flatMap((name) => {
       const folder = join(stateDir, name);
       using ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined, readOnly: true });
-      const actions = readMeta(ledger, "bound_to") === boundTo ? actionsOutside(ledger) : 0;
-      if (actions === 0) return [];
-      const [id, createdAt] = [readMeta(ledger, "ledger_id") ?? "", readMeta(ledger, "created_at") ?? ""];
-      return [{ name, folder, id, createdAt, actions, keys: usedKeys(ledger) }];
+      return siblingIn(ledger, boundTo, { name, folder }) ?? [];
     })
     .sort((one, other) => other.actions - one.actions);
+}
+
+/** What a ledger is as a sibling; undefined where it knows of no action that was sent to `boundTo`. */
+export function siblingIn(
+  ledger: Ledger,
+  boundTo: string,
+  place: Pick<SiblingLedger, "name" | "folder">,
+): SiblingLedger | undefined {
+  if (readMeta(ledger, "bound_to") !== boundTo) return undefined;
+  const actions = actionsOutside(ledger);
+  if (actions === 0) return undefined;
+  const [id, createdAt] = [readMeta(ledger, "ledger_id") ?? "", readMeta(ledger, "created_at") ?? ""];
+  return { ...place, id, createdAt, actions, keys: usedKeys(ledger) };
 }
 
 /** How many actions the service has of what the ledger sent, or may have. */

@@ -13,19 +13,21 @@ import {
   type SettingName,
 } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
+import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
 import { readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { describeTls } from "../config/tls.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
+import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
 import { lastRun, type RunRecord } from "../ledger/runs.ts";
 import { proxyOf } from "../sending/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { type DiskUse, diskUseOf } from "./disk-use.ts";
 import { lookBeside } from "./former-self.ts";
-import { lockHolderOf } from "./ledger-of.ts";
+import { lockHolderOf, serverFactsOf } from "./ledger-of.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { KNOWN_RULES } from "./rules.ts";
-import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
+import { type EnvironmentOptions, forgottenLedger, leftBehind } from "./settings.ts";
 
 export interface EnvironmentView {
   readonly config: Config;
@@ -47,8 +49,11 @@ export interface UsedEnvironment {
   readonly apiKey: { readonly source: string; readonly state: string; readonly from: string };
   readonly settings: Readonly<Record<string, { readonly value: unknown; readonly from: string }>>;
   readonly ledgerPath: string;
-  /** Undefined where there is none yet. */
+  /** Where the ledger is, if a database holds it: host, database and schema, and never a password. */
+  readonly ledgerPlace: string | undefined;
+  /** Undefined where there is none yet, or it can't be read. */
   readonly ledger: LedgerState | undefined;
+  readonly isLedgerReadable: boolean;
 }
 
 interface LedgerState {
@@ -56,6 +61,8 @@ interface LedgerState {
   readonly lock: { readonly isHeld: boolean; readonly holder: LockHolder | undefined };
   readonly lastRun: RunRecord | undefined;
   readonly disk: DiskUse;
+  /** Undefined where it is a file. */
+  readonly server: ServerFacts | undefined;
 }
 
 /** The settings as shown, in this order; durations as a config writes them. */
@@ -77,6 +84,7 @@ const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
   "accept",
   "statusPath",
   "sameServiceAs",
+  "ledgerServer",
   "output",
   "stateDir",
 ];
@@ -103,16 +111,35 @@ export async function viewEnvironment(
   const problem =
     secondLedger(config, environment, neighbours) ??
     forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd) ??
+    leftBehind(environment, cwd) ??
     (await lookBeside(config, environment, neighbours, { env, signal, sends: false })).problem;
   const from = name === undefined ? environment.origins.name : "named on the command line";
-  return { config, used: await usedOf(environment, from, env), environments, problem };
+  const { ledger, trouble } = await ledgerOf(environment);
+  const used = { ...(await usedOf(environment, from, env)), ledger, isLedgerReadable: trouble === undefined };
+  return { config, used, environments, problem: problem ?? trouble };
 }
 
-async function usedOf(environment: Environment, from: string, env: NodeJS.ProcessEnv): Promise<UsedEnvironment> {
-  const { name, kind, baseUrl, keySource, origins, ledgerPath } = environment;
+/** A database that can't be reached is no reason to show nothing. */
+async function ledgerOf(
+  environment: Environment,
+): Promise<{ readonly ledger: LedgerState | undefined; readonly trouble: Failure | undefined }> {
+  try {
+    return { ledger: await ledgerStateOf(environment), trouble: undefined };
+  } catch (cause) {
+    if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
+    return { ledger: undefined, trouble: cause };
+  }
+}
+
+async function usedOf(
+  environment: Environment,
+  from: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Omit<UsedEnvironment, "ledger" | "isLedgerReadable">> {
+  const { name, kind, baseUrl, keySource, origins, ledgerPath, ledgerServer } = environment;
   const settings: Record<string, { value: unknown; from: string }> = {};
   for (const setting of SHOWN) {
-    const name = setting === "timeoutMs" ? "timeout" : setting;
+    const name = CALLED[setting] ?? setting;
     settings[name] = { value: shownValue(environment, setting), from: origins[setting] };
   }
   return {
@@ -124,16 +151,23 @@ async function usedOf(environment: Environment, from: string, env: NodeJS.Proces
     apiKey: { source: describeKeySource(keySource), state: await keyPresence(keySource, env), from: origins.apiKey },
     settings,
     ledgerPath,
-    ledger: await ledgerStateOf(environment),
+    ledgerPlace: ledgerServer && describeLedgerServer(ledgerServer),
   };
 }
 
+/** What a config calls otherwise. */
+const CALLED: Readonly<Partial<Record<(typeof SHOWN)[number], string>>> = {
+  timeoutMs: "timeout",
+  ledgerServer: "ledger",
+};
+
 /** A setting as a config writes it; what holds secrets by its places alone. */
 function shownValue(environment: Environment, setting: (typeof SHOWN)[number]): unknown {
-  const { timeoutMs, tls, onEnd } = environment;
+  const { timeoutMs, tls, onEnd, ledgerServer } = environment;
   if (setting === "timeoutMs") return formatDuration(timeoutMs);
   if (setting === "tls") return tls === undefined ? null : describeTls(tls);
   if (setting === "onEnd") return onEnd === undefined ? null : describeProgram(onEnd.command);
+  if (setting === "ledgerServer") return ledgerServer === undefined ? "SQLite" : describeLedgerSource(ledgerServer);
   return environment[setting] ?? null;
 }
 
@@ -144,7 +178,8 @@ async function ledgerStateOf(environment: Environment): Promise<LedgerState | un
   return {
     lock: await lockHolderOf(environment, ledger),
     lastRun: lastRun(ledger),
-    disk: diskUseOf(environment.ledgerPath),
+    disk: diskUseOf(environment.ledgerPath, ledger),
+    server: ledger.kind === "postgres" ? await serverFactsOf(ledger) : undefined,
   };
 }
 

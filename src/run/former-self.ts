@@ -10,13 +10,14 @@ import { cleanText, count, displayPath, inShell } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { type Environment, ledgerOwnerOf } from "../config/environment.ts";
 import { Key, peekKey, readKey } from "../config/key.ts";
+import { schemaOfOwner } from "../config/ledger-server.ts";
 import type { Neighbour } from "../config/neighbours.ts";
 import { Failure } from "../failure.ts";
 import { runListPath } from "../ledger/ledger.ts";
 import { type RunListContent, readRunList } from "../ledger/run-list.ts";
 import { actionsOutside, ledgersIn, type SiblingLedger, siblingLedgers } from "../ledger/siblings.ts";
 import { wasUsedWith } from "../ledger/used-keys.ts";
-import { findLedgerOf } from "./ledger-of.ts";
+import { findLedgerOf, siblingsInDatabase } from "./ledger-of.ts";
 
 /** What lies beside a ledger that has sent nothing yet. */
 export interface Beside {
@@ -48,11 +49,15 @@ export async function lookBeside(
   const { stateDir, ledgerOwner, baseUrl } = environment;
   const compared = new Set([ledgerOwner, ...neighbours.map(({ name }) => ledgerOwnerOf(config, name))]);
   const names = ledgersIn(stateDir).filter((name) => !compared.has(name));
-  if (names.length === 0) return NOTHING;
+  if (names.length === 0 && environment.ledgerServer === undefined) return NOTHING;
   try {
     const list = readRunList(runListPath(environment.ledgerPath));
     if (await hasSent(environment, list)) return NOTHING;
-    const found = siblingLedgers(stateDir, names, baseUrl).filter(({ id }) => !list.apart.has(id));
+    const schemas = new Set([...compared].map((name) => schemaOfOwner(config, name)));
+    const found = [
+      ...siblingLedgers(stateDir, names, baseUrl),
+      ...(await siblingsInDatabase(environment, schemas)),
+    ].filter(({ id }) => !list.apart.has(id));
     return found.length === 0 ? NOTHING : judge(environment, found, await keyFor(environment, options), config.cwd);
   } catch (cause) {
     if (!(cause instanceof Failure) || cause.code !== "storage") throw cause;
@@ -103,26 +108,35 @@ function formerSelf(
   isSameKey: boolean,
   cwd: string,
 ): Failure {
-  const { name, baseUrl, ledgerPath } = environment;
+  const { name, baseUrl } = environment;
   const [first] = former as [SiblingLedger]; // never empty
-  const own = dirname(ledgerPath);
   const shown = former.map(
     ({ name: other, folder, createdAt, actions }) =>
-      `${cleanText(other, 64)} (${displayPath(folder, cwd)}, since ${createdAt.slice(0, 10)}, ${count(actions, "action")} accepted or in doubt)`,
+      `${cleanText(other, 64)} (${folder === undefined ? "a schema of its database" : displayPath(folder, cwd)}, since ${createdAt.slice(0, 10)}, ${count(actions, "action")} accepted or in doubt)`,
   );
   const keys = isSameKey
     ? "was used with the same base URL and the same key"
     : "was used with the same base URL (its key is not recorded)";
-  const away = existsSync(own) ? `mv ${inShell(own)} ${inShell(`${own}.aside`)} && ` : "";
   return new Failure(
     "usage",
     `${name} (${baseUrl}) has sent nothing yet, but the ledger of ${shown.join(" and that of ")} ${keys}. If ${name} was called that before, all of it would be sent again. Nothing was sent.`,
     {
       hint: [
-        `If the environment was renamed, call it ${cleanText(first.name, 64)} again.`,
-        `Or let ${name} continue with that ledger: ${away}mv ${inShell(first.folder)} ${inShell(own)}`,
+        ...waysBack(environment, first),
         `If ${isSameKey ? "you know that nothing of it will be sent twice" : "it is another account's"}: ${forgetLostCommand(environment)}`,
       ].join("\n"),
     },
   );
+}
+
+/** How the environment gets the ledger that it had before. */
+function waysBack({ name, ledgerPath, ledgerServer }: Environment, former: SiblingLedger): readonly string[] {
+  const called = cleanText(former.name, 64);
+  if (former.folder === undefined)
+    return [`If it is the environment's own, name it in the config: ledger: {postgres: {schema: ${called}}}`];
+  const again = `If the environment was renamed, call it ${called} again.`;
+  if (ledgerServer !== undefined) return [again];
+  const own = dirname(ledgerPath);
+  const away = existsSync(own) ? `mv ${inShell(own)} ${inShell(`${own}.aside`)} && ` : "";
+  return [again, `Or let ${name} continue with that ledger: ${away}mv ${inShell(former.folder)} ${inShell(own)}`];
 }

@@ -5,10 +5,15 @@ import { dirname } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import type { LedgerServer } from "../config/ledger-server.ts";
 import { makeFolder } from "../disk/folders.ts";
+import { EXIT_CODES } from "../failure.ts";
+import { enterInvocation, type Invocation, noteInvocation } from "../ledger/invocations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acquireLock, isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { PostgresLedger, PostgresOptions } from "../ledger/postgres/open-postgres.ts";
+import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
+import type { Query } from "../ledger/query.ts";
+import type { SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
 import { lockPath } from "./places.ts";
 
@@ -21,7 +26,7 @@ export interface OpenLedgerOptions {
 }
 
 /** How long a database server that can't be reached is waited for, milliseconds: one that fails over is back by then. */
-const PATIENCE_MS = { sending: 60_000, reading: 5_000 } as const;
+const PATIENCE_MS = { sending: 60_000, reading: 5_000, noting: 2_000 } as const;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The driver is loaded only where it is used. */
@@ -79,11 +84,67 @@ function postgresOptions(server: LedgerServer, boundTo: string | undefined, pati
   const { schema, isUnsafe } = server;
   const { url, tls } = server.address();
   return {
-    address: { url, tls, schema, application: "tickets", connectTimeoutMs: CONNECT_TIMEOUT_MS },
+    address: { url, tls, schema, application: "tickets", connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, patienceMs) },
     boundTo,
     unsafe: isUnsafe,
     patienceMs,
   };
+}
+
+/**
+ * Ledgers of the same address in other schemas of the environment's database.
+ *
+ * @param compared schemas of environments that were compared otherwise.
+ */
+export async function siblingsInDatabase(
+  { ledgerServer: server, baseUrl }: Environment,
+  compared: ReadonlySet<string>,
+): Promise<readonly SiblingLedger[]> {
+  if (server === undefined) return [];
+  const { serverSiblings } = await import("../ledger/postgres/siblings.ts");
+  return serverSiblings(postgresOptions(server, undefined, PATIENCE_MS.sending), baseUrl, compared);
+}
+
+export async function serverFactsOf(ledger: Ledger): Promise<ServerFacts> {
+  const { readServerFacts } = await import("../ledger/postgres/server-facts.ts");
+  return readServerFacts(ledger);
+}
+
+/** A question in SQL to a ledger in PostgreSQL; undefined where there is none. */
+export async function openQueryOf(
+  { ledgerServer: server }: Environment,
+  boundTo: string | undefined,
+  sql: string,
+): Promise<Query | undefined> {
+  const { openServerQuery, refuseOther } = await import("../ledger/postgres/query.ts");
+  refuseOther(sql);
+  const ledger = server && (await findServer(server, boundTo, PATIENCE_MS.reading));
+  return ledger && openServerQuery(ledger, sql);
+}
+
+/**
+ * Notes in the ledger how a command ended, if there is one that takes it. Takes no lock, and never throws, since no command
+ * fails for its trace.
+ *
+ * @param toldWarnings digests of warnings that the command has printed.
+ */
+export async function noteInvocationOf(
+  { ledgerPath, ledgerServer: server }: Environment,
+  invocation: Invocation,
+  toldWarnings: readonly string[],
+): Promise<void> {
+  if (server === undefined) {
+    noteInvocation(ledgerPath, invocation, toldWarnings);
+    return;
+  }
+  // Whoever could not reach the server would wait for it a second time.
+  if (invocation.exitCode === EXIT_CODES.storage) return;
+  try {
+    using ledger = await findServer(server, undefined, PATIENCE_MS.noting);
+    ledger?.transaction(() => enterInvocation(ledger, invocation, toldWarnings));
+  } catch {
+    // The command itself has reported a ledger that can't be written.
+  }
 }
 
 /** What the lock of an environment is called among those of a ledger in PostgreSQL. */

@@ -47,7 +47,7 @@ export async function readMetrics(environment: Environment, last?: SendingEnd): 
         lastSuccess: lastSuccess(ledger)?.endedAt,
         doubts,
         unfinishedRuns: openRuns(ledger).length,
-        bytes: diskUseOf(environment.ledgerPath).ledger,
+        bytes: diskUseOf(environment.ledgerPath, ledger).ledger,
       },
     };
   } catch (cause) {

@@ -10,6 +10,7 @@ import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { promiseFormat } from "../outputs/promise-lines.ts";
 import { rowLines } from "../outputs/row-lines.ts";
 import type { RunContext } from "./context.ts";
+import { openQueryOf } from "./ledger-of.ts";
 import { boundToRead } from "./ledger-to-read.ts";
 import { noLedger, writeFileWhole } from "./results.ts";
 import type { Settings } from "./settings.ts";
@@ -19,8 +20,17 @@ export interface QuerySettings {
   readonly sql: string;
 }
 
-/** @throws Failure where there is no ledger, or `usage` for a query that is wrong. */
-export function query({ cwd }: RunContext, { settings: { environment }, sql }: QuerySettings): Query {
+/**
+ * In the words of the database that holds the ledger.
+ *
+ * @throws Failure where there is no ledger, or `usage` for a query that is wrong.
+ */
+export async function query({ cwd }: RunContext, { settings: { environment }, sql }: QuerySettings): Promise<Query> {
+  if (environment.ledgerServer !== undefined) {
+    const asked = await openQueryOf(environment, boundToRead(environment), sql);
+    if (asked === undefined) throw noLedger(environment, cwd);
+    return asked;
+  }
   if (!existsSync(environment.ledgerPath)) throw noLedger(environment, cwd);
   return openQuery({ path: environment.ledgerPath, boundTo: boundToRead(environment) }, sql);
 }

@@ -113,7 +113,9 @@ export async function openSession(
     if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
     else runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
     const from = runList.cameFrom;
-    if (from !== undefined) progress.happened({ kind: "state came from another machine", environment, from });
+    // Two copies of a file would send everything twice; a database is one for all.
+    if (from !== undefined && ledger.kind === "sqlite")
+      progress.happened({ kind: "state came from another machine", environment, from });
     if (!lacksRuns) await removeUnfinishedPlans(environment, ledger);
     return {
       environment,
@@ -155,9 +157,11 @@ function makeRunList(
   runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
   runList.addStrays(strays);
   const runs = listRuns(ledger).length;
-  if (readMeta(ledger, HAS_RUN_LIST) !== undefined && runs > 0)
+  // Each machine that works with a ledger in PostgreSQL has a list of its own; one that does not say which it is has none to miss.
+  const key = ledger.kind === "sqlite" ? HAS_RUN_LIST : `${HAS_RUN_LIST} ${thisMachine()}`;
+  if (readMeta(ledger, key) !== undefined && runs > 0 && (ledger.kind === "sqlite" || thisMachine() !== ""))
     progress.happened({ kind: "list of runs made again", path: runList.path, runs });
-  ledger.transaction(() => writeMeta(ledger, HAS_RUN_LIST, "yes"));
+  ledger.transaction(() => writeMeta(ledger, key, "yes"));
 }
 
 /** Removes the folders of plans that never became runs because the process died before. */

@@ -3,15 +3,16 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
-import { displayPath } from "../actions/text.ts";
+import { count, displayPath } from "../actions/text.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
 import type { Key } from "../config/key.ts";
 import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { userStateDirectory } from "../config/paths.ts";
 import { Failure } from "../failure.ts";
+import { readMeta } from "../ledger/ledger.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import type { SiblingLedger } from "../ledger/siblings.ts";
+import { actionsOutside, type SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
 import { lookBeside } from "./former-self.ts";
 import { KNOWN_RULES } from "./rules.ts";
@@ -68,7 +69,8 @@ export async function loadSettings(
   const declared = await readNeighbours(config, environment, env, context.stop);
   const twice =
     secondLedger(config, environment, declared) ??
-    forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
+    forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd) ??
+    leftBehind(environment, cwd);
   refuseMovedAddress(config, environment, env);
   const sends = ledgers === "to send" && twice === undefined;
   const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends });
@@ -91,6 +93,22 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
   const path = join(usual, ledgerOwner, "ledger.db");
   if ((path === ledgerPath && ledgerServer === undefined) || !existsSync(path)) return;
   openLedger({ path, boundTo: baseUrl, readOnly: true })[Symbol.dispose]();
+}
+
+/** What an environment was sent before its ledger was in a database must be copied there. */
+export function leftBehind(environment: Environment, cwd: string): Failure | undefined {
+  const { name, ledgerPath: path, ledgerServer } = environment;
+  if (ledgerServer === undefined || !existsSync(path)) return undefined;
+  using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
+  const actions = readMeta(ledger, "copied_to") === undefined ? actionsOutside(ledger) : 0;
+  if (actions === 0) return undefined;
+  return new Failure(
+    "usage",
+    `The ledger of ${name} is in PostgreSQL now, but there is also the file that it was in (${displayPath(path, cwd)}), which knows of ${count(actions, "action")} accepted or in doubt. What only the file knows would be sent again. Nothing was sent.`,
+    {
+      hint: `Move it into the database: tickets ledger copy (docs/ledger.md, In PostgreSQL)\nIf it is another service's, move ${displayPath(dirname(path), cwd)} away.`,
+    },
+  );
 }
 
 /** What an environment was sent before it shared another's ledger must be imported there. */

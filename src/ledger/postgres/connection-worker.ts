@@ -72,6 +72,16 @@ async function ask(sql: string, values: readonly unknown[]): Promise<Reply> {
   return toReply(await client.query({ name, text: sql, values: [...values] }));
 }
 
+/** One statement and no more, which only the extended protocol sees to; its cells as they come. */
+async function look(sql: string): Promise<Reply> {
+  if (client === undefined || isLost) throw Object.assign(new Error("the connection was lost"), { code: "08003" });
+  const asText = { getTypeParser: () => (text: string) => text };
+  const query = { text: sql, rowMode: "array", queryMode: "extended", types: asText } as const;
+  const { fields, rows } = await client.query(query);
+  const columns = fields.map(({ name, dataTypeID: type }) => ({ name, type }));
+  return { kind: "table", columns, rows: rows as readonly (readonly (string | null)[])[] }; // by rowMode and types
+}
+
 const toReply = ({ rows, rowCount }: pg.QueryResult): Reply => ({
   kind: "rows",
   rows: rows as readonly SqlRow[],
@@ -114,6 +124,8 @@ async function answer(request: Request): Promise<Reply> {
         return { kind: "rows", rows: [], changes: 0 };
       case "ask":
         return await ask(request.sql, request.values);
+      case "look":
+        return await look(request.sql);
       case "end":
         await client?.end();
         return { kind: "rows", rows: [], changes: 0 };

@@ -5,8 +5,7 @@
  */
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
-import type { SqlRow } from "../ledger.ts";
-import type { Reply, Request, ServerAddress, SqlValue, WorkerSetup } from "./exchange.ts";
+import type { Reply, Request, ServerAddress, SqlValue, TextTable, WorkerSetup } from "./exchange.ts";
 import { withoutNul } from "./nul.ts";
 
 /** An error of the server, or of the connection to it. */
@@ -24,11 +23,15 @@ export class ServerError extends Error {
   }
 }
 
+type Rows = Extract<Reply, { readonly kind: "rows" }>;
+
 export interface Connection extends Disposable {
   /** Begins a session, in place of one that was lost. */
   connect(): void;
   /** @param sql as PostgreSQL takes it. */
-  ask(sql: string, values: readonly SqlValue[]): { readonly rows: readonly SqlRow[]; readonly changes: number };
+  ask(sql: string, values: readonly SqlValue[]): Rows;
+  /** One statement, with its columns and every cell as the server writes it. */
+  look(sql: string): TextTable;
 }
 
 /** How long a statement may take, with what the server waits for before it begins. */
@@ -42,7 +45,7 @@ export function openConnection(address: ServerAddress): Connection {
   const worker = new Worker(workerPath(), { workerData: { port: theirs, setup }, transferList: [theirs] });
   worker.unref();
   port.unref();
-  const exchange = (request: Request): Extract<Reply, { readonly kind: "rows" }> => {
+  const exchange = (request: Request): Exclude<Reply, { readonly kind: "error" }> => {
     Atomics.store(state, 0, 0);
     port.postMessage(request);
     const reply = Atomics.wait(state, 0, 0, MOST_MS) === "timed-out" ? undefined : replyIn(port);
@@ -53,7 +56,8 @@ export function openConnection(address: ServerAddress): Connection {
   let isOpen = true;
   return {
     connect: () => void exchange({ kind: "connect" }),
-    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(toSend) }),
+    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(toSend) }) as Rows, // answers this kind of request
+    look: (sql) => exchange({ kind: "look", sql }) as Extract<Reply, { readonly kind: "table" }>, // likewise
     [Symbol.dispose]: () => {
       if (!isOpen) return;
       isOpen = false;

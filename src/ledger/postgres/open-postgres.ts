@@ -5,8 +5,9 @@ import { bind } from "../bound.ts";
 import type { Ledger, SqlRow } from "../ledger.ts";
 import { type Connection, openConnection, ServerError } from "./connection.ts";
 import { toPostgres } from "./dialect.ts";
-import type { ServerAddress, SqlValue } from "./exchange.ts";
+import type { ServerAddress, SqlValue, TextTable } from "./exchange.ts";
 import { isSettled, serverFailure } from "./failures.ts";
+import { forgetfulSettings } from "./server-facts.ts";
 import { MIGRATIONS, VERSION_TABLE } from "./tables.ts";
 
 export interface PostgresOptions {
@@ -39,6 +40,12 @@ export interface PostgresLedger extends Ledger {
    * @returns whether there was one.
    */
   readonly endSilentHolder: (name: string, silentMs: number) => boolean;
+  /**
+   * One statement as a person wrote it. It is not asked again where the session is lost.
+   *
+   * @throws ServerError
+   */
+  readonly look: (sql: string) => TextTable;
   /** How often the session was lost and begun again. What was locked before was locked again by then. */
   readonly sessions: () => number;
 }
@@ -56,6 +63,14 @@ export function openPostgres(options: PostgresOptions): PostgresLedger {
 /** The same, read-only; undefined where the database holds no such ledger. */
 export const findPostgres = (options: Omit<PostgresOptions, "readOnly">): PostgresLedger | undefined =>
   open({ ...options, readOnly: true });
+
+/** Asks the server something, whether or not it holds such a ledger. It is to change nothing. */
+export function askServer<T>(options: PostgresOptions, ask: (ledger: PostgresLedger) => T): T {
+  using connection = openConnection(options.address);
+  const ledger = new Session(connection, shownAddress(options.address), options);
+  ledger.begin();
+  return ask(ledger);
+}
 
 function open(options: PostgresOptions): PostgresLedger | undefined {
   const { address } = options;
@@ -191,7 +206,7 @@ class Session implements PostgresLedger {
 
   pages(): number {
     const sql =
-      "SELECT coalesce(sum(pg_relation_size(oid)), 0) AS bytes FROM pg_class WHERE relnamespace = current_schema()::regnamespace";
+      "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
     return Math.ceil(Number(this.get(sql)?.bytes) / 4096);
   }
 
@@ -310,6 +325,10 @@ class Session implements PostgresLedger {
     return this.#read(() => this.#connection.ask(END_SILENT, [name, silentMs]).rows.length > 0);
   }
 
+  look(sql: string): TextTable {
+    return this.#connection.look(sql);
+  }
+
   /** Part of a transaction: what is written for PostgreSQL alone. */
   define(sql: string): void {
     this.#connection.ask(sql, []);
@@ -378,24 +397,12 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Settings without which a commit that was confirmed may be lost. */
-const SAFE: Readonly<Record<string, string>> = { fsync: "on", full_page_writes: "on" };
-
 function refuseForgetful(ledger: Ledger, path: string): void {
-  const settings = new Map(
-    ledger
-      .all("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')")
-      .map(({ name, setting }) => [String(name), String(setting)]),
-  );
-  const wrong = Object.entries(SAFE).find(([name, wanted]) => settings.get(name) !== wanted);
-  const [name, setting] =
-    wrong === undefined
-      ? ["synchronous_commit", settings.get("synchronous_commit")]
-      : [wrong[0], settings.get(wrong[0])];
-  if (wrong === undefined && setting !== "off") return;
+  const [setting] = forgetfulSettings(ledger);
+  if (setting === undefined) return;
   throw new Failure(
     "usage",
-    `${path} runs with ${name} = ${setting}: after a power cut it may have forgotten what was sent. Nothing was sent.`,
+    `${path} runs with ${setting}: after a power cut it may have forgotten what was sent. Nothing was sent.`,
     {
       hint: "Have the server set it to on. Only for tests: unsafeLedger: true in the environment",
     },
