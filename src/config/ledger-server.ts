@@ -159,11 +159,7 @@ function parseServerUrl(
   const all = hosts.split(",");
   if (!all.every((host) => HOST.test(host))) throw refuse("names no host that there can be");
   if (database === "") throw refuse("names no database");
-  try {
-    for (const part of [user ?? "", database]) decodeURIComponent(part);
-  } catch {
-    throw refuse("has a % that begins no character");
-  }
+  if ([user ?? "", database].some(hasBrokenCharacter)) throw refuse("has a % that begins no character");
   const parameters = new URLSearchParams(query);
   const mode = parameters.get("sslmode");
   parameters.delete("sslmode");
@@ -180,6 +176,15 @@ function parseServerUrl(
     address: `${text.slice(0, text.includes("?") ? text.indexOf("?") : undefined)}${rest === "" ? "" : `?${rest}`}`,
     mode: mode === null ? (isNear ? "off" : "on") : mode === "disable" ? "disabled" : "on",
   };
+}
+
+/** Whether a part of a URL can't be read, or holds a character that no name has. */
+function hasBrokenCharacter(part: string): boolean {
+  try {
+    return decodeURIComponent(part).includes("\0");
+  } catch {
+    return true;
+  }
 }
 
 /** Far above any chain of certificates. */

@@ -157,9 +157,10 @@ function makeRunList(
   runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
   runList.addStrays(strays);
   const runs = listRuns(ledger).length;
-  // Each machine that works with a ledger in PostgreSQL has a list of its own; one that does not say which it is has none to miss.
-  const key = ledger.kind === "sqlite" ? HAS_RUN_LIST : `${HAS_RUN_LIST} ${thisMachine()}`;
-  if (readMeta(ledger, key) !== undefined && runs > 0 && (ledger.kind === "sqlite" || thisMachine() !== ""))
+  // Each machine that works with a ledger in PostgreSQL has a list of its own, and may have one in each folder.
+  const key = ledger.kind === "sqlite" ? HAS_RUN_LIST : `${HAS_RUN_LIST} ${thisMachine()} ${runList.path}`;
+  const isKnown = ledger.kind === "sqlite" || thisMachine() !== "";
+  if (readMeta(ledger, key) !== undefined && runs > 0 && isKnown)
     progress.happened({ kind: "list of runs made again", path: runList.path, runs });
   ledger.transaction(() => writeMeta(ledger, key, "yes"));
 }

@@ -62,6 +62,7 @@ describe("tickets env", () => {
   accept            none                                                   default
   statusPath        none                                                   default
   sameServiceAs     none                                                   default
+  ledger            SQLite                                                 default
   output            none                                                   default
   stateDir          /var/tickets                                           TICKETS_STATE_DIR
 

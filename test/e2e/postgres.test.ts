@@ -1,0 +1,365 @@
+/** An environment whose ledger is in PostgreSQL: every command, from one machine and from several. */
+
+import { expect, onTestFinished, test } from "vitest";
+import { openWorkplace, type Workplace } from "../support/bin.ts";
+import { NEEDS_POSTGRES, type PostgresServer, startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { type Service, type ServiceOptions, startService } from "../support/service.ts";
+import { salesTable } from "../support/tables.ts";
+
+const ENV = ["--env", "playground"];
+const SEND = ["stream", "sales.csv", ...ENV];
+/** A part of the password that stands in every URL here. */
+const SECRET = "w%3Ard";
+
+const ONLY_WITH = { skip: WITHOUT_POSTGRES };
+const named = (name: string): string => `${name}${NEEDS_POSTGRES}`;
+
+interface Rig {
+  readonly place: Workplace;
+  readonly server: PostgresServer;
+  readonly schema: string;
+  readonly service: Service;
+  /** What an environment needs, and where its ledger is. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Runs a command, whose output has no password in it. */
+  readonly tickets: Workplace["tickets"];
+}
+
+interface RigOptions extends ServiceOptions {
+  readonly sales?: number;
+  /** Of `environments.playground`, below the ledger. */
+  readonly more?: string;
+}
+
+async function openRig({ sales = 20, more = "", ...behaviour }: RigOptions = {}): Promise<Rig> {
+  const [server, service, place] = [await startPostgres(), await startService(behaviour), openWorkplace()];
+  const schema = server.newSchema();
+  place.write("sales.csv", salesTable(sales));
+  place.write("tickets.config.yaml", configOf({ service, schema, more }));
+  const env = { ...service.env, TICKETS_LEDGER_URL: server.url };
+  onTestFinished(async () => {
+    await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+  });
+  return {
+    ...{ place, server, schema, service, env },
+    async tickets(args, options = {}) {
+      const ended = await place.tickets(args, { ...options, env: { ...env, ...options.env } });
+      expect(`${ended.stdout}${ended.stderr}`).not.toContain(SECRET);
+      return ended;
+    },
+  };
+}
+
+const configOf = ({ service, schema, more = "" }: { service: Service; schema: string; more?: string }): string => `
+environments:
+  playground:
+    baseUrl: ${service.baseUrl}
+    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
+    ledger:
+      postgres:
+        url: {env: TICKETS_LEDGER_URL}
+        schema: ${schema}
+${more}`;
+
+/** Another machine: nothing of the first one's state is there. */
+const elsewhere = (place: Workplace): Readonly<Record<string, string>> => ({
+  XDG_STATE_HOME: place.path("elsewhere/state"),
+});
+
+test(named("every command works with it"), ONLY_WITH, async () => {
+  const { place, tickets, service, schema } = await openRig();
+  const first = await tickets(SEND);
+  expect([first.exitCode, first.stderr]).toEqual([0, expect.stringContaining(`(schema ${schema}) NEW`)]);
+  expect(service.sent()).toHaveLength(20);
+
+  const again = await tickets(SEND);
+  expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+  expect(service.sent()).toHaveLength(20);
+
+  const status = await tickets(["status", ...ENV]);
+  expect(status.stdout).toMatch(/last success .*\n[\s\S]*finished +0 .* 20 actions: 20 accepted/);
+  const { summary } = await place.summary(["stream", "sales.csv", ...ENV, "--dry-run"], {
+    env: { ...service.env, TICKETS_LEDGER_URL: (await startPostgres()).url },
+  });
+  expect(summary.actions).toMatchObject({ alreadySent: 20 });
+  expect((await tickets(["validate", "sales.csv", ...ENV])).exitCode).toBe(0);
+  expect((await tickets(["plan", "sales.csv", ...ENV])).stdout).toBe("");
+  const found = await tickets(["find", "T-7", ...ENV, "--json"]);
+  expect(JSON.parse(found.stdout)).toMatchObject({ actions: [{ outcome: "accepted", action: "soldTicket" }] });
+
+  const results = await tickets(["results", ...ENV, "-o", "again.ndjson"]);
+  expect(results.stderr).toContain("20 lines written");
+  expect(place.read("again.ndjson")).toBe(place.read("sales.playground.promises.ndjson"));
+  const run = String(JSON.parse(place.read("again.ndjson").split("\n")[0] ?? "").run);
+  expect((await tickets(["results", run, ...ENV, "--report", "run.html"])).exitCode).toBe(0);
+  expect(place.read("run.html")).toContain(`(schema ${schema})`);
+
+  await tickets(["status", ...ENV, "--metrics-file", "metrics.prom"]);
+  expect(place.read("metrics.prom")).toMatch(/tickets_ledger_size_bytes\{[^}]*\} [1-9]\d{4,}/);
+  const pruned = await tickets(["prune", ...ENV, "--older-than", "1s", "--dry-run"]);
+  expect(pruned.exitCode).toBe(0);
+  const rebound = await tickets(["env", "playground", "--rebind"]);
+  expect(rebound.stderr).toContain(`belonged to ${service.baseUrl}`);
+  // The machine keeps its plans and its list of runs, and no ledger.
+  expect(place.files().filter((name) => /ledger\.db|ballast|lock\.db/.test(name))).toEqual([]);
+});
+
+test(named("env shows where it is and how safe, and the password nowhere"), ONLY_WITH, async () => {
+  const { tickets, schema, server } = await openRig();
+  const before = await tickets(["env", "playground"]);
+  expect(before.stdout).toMatch(
+    new RegExp(`ledger +postgres://127\\.0\\.0\\.1:${server.port}/ledgers \\(schema ${schema}\\)  NEW`),
+  );
+  await tickets(SEND);
+  const after = await tickets(["env", "playground"]);
+  expect(after.stdout).toMatch(
+    /database +PostgreSQL 1\d\S* .*without TLS, tables of version \d+, each commit on its disk/,
+  );
+  expect(after.stdout).toMatch(
+    /ledger +PostgreSQL by environment variable TICKETS_LEDGER_URL, schema \S+ +tickets\.config\.yaml:6/,
+  );
+  const document = JSON.parse((await tickets(["env", "playground", "--json"])).stdout);
+  expect(document.environment.ledger).toMatchObject({
+    database: `postgres://127.0.0.1:${server.port}/ledgers (schema ${schema})`,
+    server: { tls: null, forgetful: [], tables: expect.any(Number) },
+    isNew: false,
+    lock: null,
+  });
+  const away = { env: { TICKETS_LEDGER_URL: `postgres://tickets:${SECRET}@127.0.0.1:1/ledgers` } };
+  const unreachable = await tickets(["env", "playground"], away);
+  expect([unreachable.exitCode, unreachable.stdout, unreachable.stderr]).toEqual([
+    ...[10, expect.stringContaining("(schema"), expect.stringContaining("the server can't be reached")],
+  ]);
+});
+
+test(named("query asks in the words of PostgreSQL, and changes nothing"), ONLY_WITH, async () => {
+  const { tickets } = await openRig();
+  await tickets(SEND);
+  const ask = (sql: string, ...more: readonly string[]) => tickets(["query", sql, ...ENV, ...more]);
+  const counted = await ask(
+    "SELECT action, sum(actions) AS n, avg(actions), true AS yes FROM tallies GROUP BY action",
+    "--json",
+  );
+  expect(counted.stdout).toBe(
+    '{"columns":["action","n","avg","yes"],"rows":[{"action":"soldTicket","n":20,"avg":20.0,"yes":1}]}\n',
+  );
+  const promises = await ask("SELECT seq, action_promise FROM promises ORDER BY seq", "-o", "asked.csv");
+  expect(promises.stderr).toContain("20 rows");
+  const refusals: readonly (readonly [string, string])[] = [
+    ["SELECT * FROM actions", "A ledger in PostgreSQL shows no table actions"],
+    ["SELECT 1; DROP TABLE runs", "A query is one statement"],
+    ["SELECT 1; COMMIT", "A query is one statement"],
+    ["WITH gone AS (DELETE FROM runs RETURNING 1) SELECT * FROM gone", "this one would write"],
+    ["SELECT nextval('invocations_id_seq')", "this one would write"],
+    ["SELECT nothing FROM runs", 'PostgreSQL can\'t run this: column "nothing" does not exist.'],
+    ["DELETE FROM runs", "A query only reads"],
+  ];
+  for (const [sql, why] of refusals) {
+    const { exitCode, stderr } = await ask(sql);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)]);
+  }
+  expect((await ask("SELECT count(*) AS n FROM runs", "--json")).stdout).toContain('"n":1');
+});
+
+test(
+  named("what is wrong with the way to the database is said, and what to do; nothing is sent"),
+  ONLY_WITH,
+  async () => {
+    const { tickets, service, server, place, schema } = await openRig();
+    const at = `127.0.0.1:${server.port}`;
+    const wrong: readonly (readonly [url: string, exitCode: number, what: string, todo: string])[] = [
+      ["", 2, "tickets.config.yaml:6): the variable TICKETS_LEDGER_URL is not set", "Put the database's URL there"],
+      [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
+      [`postgres://tickets:${SECRET}/x@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
+      [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
+      [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a % that begins no character", "%40"],
+      [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
+      [`${server.url}?sslmode=prefer`, 2, "leaves open whether TLS is used", "postgres://"],
+      [`${server.url}?sslkey=x`, 2, "says sslkey, which the config says", "postgres://"],
+      [
+        `postgres://tickets:${SECRET}@${at}/ledgers`,
+        2,
+        "the server does not let it in",
+        "Check the user and the password",
+      ],
+      [`postgres://tickets@${at}/ledgers`, 2, "the server asks for a password, and the URL has none", "The URL names"],
+      [server.url.replace("/ledgers", "/none"), 2, "there is no such database", "Create it"],
+      [`${server.url}?sslmode=require`, 2, "the server has no TLS", "sslmode=disable"],
+      [`${server.url}?options=-c%20synchronous_commit%3Doff`, 2, "runs with synchronous_commit = off", "unsafeLedger"],
+      [`postgres://tickets:${SECRET}@127.0.0.1:1/ledgers`, 10, "the server can't be reached", "Check that it runs"],
+    ];
+    for (const [url, exitCode, what, todo] of wrong) {
+      const ended = await tickets(["status", ...ENV], { env: { TICKETS_LEDGER_URL: url } });
+      expect([url, ended.exitCode, ended.stderr]).toEqual([url, exitCode, expect.stringContaining(what)]);
+      expect(ended.stderr).toContain(todo);
+    }
+    const ended = await tickets(SEND, { env: { TICKETS_LEDGER_URL: server.url.replace("/ledgers", "/none") } });
+    expect([ended.exitCode, service.sent()]).toEqual([2, []]);
+    // Whoever may read only, may not send either.
+    await server.query(`CREATE SCHEMA ${schema}`);
+    const barred = await tickets(SEND);
+    expect([barred.exitCode, barred.stderr]).toEqual([
+      10,
+      expect.stringContaining("its user may not do that: permission denied"),
+    ]);
+    place.write("tickets.config.yaml", `${configOf({ service, schema })}    unsafeLedger: true\n`);
+    await server.query(`DROP SCHEMA ${schema}`);
+    const unsafe = { env: { TICKETS_LEDGER_URL: `${server.url}?options=-c%20synchronous_commit%3Doff` } };
+    expect((await tickets(SEND, unsafe)).exitCode).toBe(0);
+    expect((await tickets(["env", "playground"], unsafe)).stdout).toContain(
+      "may forget what it has confirmed (synchronous_commit = off)",
+    );
+  },
+);
+
+test(named("one run at a time, whichever machine: the second is told who holds it, or waits"), ONLY_WITH, async () => {
+  const [arrived, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { tickets, place, service } = await openRig({
+    answer: async () => {
+      arrived.resolve();
+      await answer.promise;
+      return undefined;
+    },
+  });
+  const first = tickets(SEND);
+  await arrived.promise;
+  const there = { env: elsewhere(place) };
+  const second = await tickets(SEND, there);
+  expect([second.exitCode, second.stderr]).toEqual([
+    8,
+    expect.stringMatching(
+      /Another run holds the ledger of playground \(process \d+ on \S+, since 20\S+Z: tickets stream sales\.csv.*\)\. Nothing was sent\./,
+    ),
+  ]);
+  const shown = await tickets(["env", "playground"], there);
+  expect(shown.stdout).toMatch(/lock +held by process \d+ on \S+ since 20\S+: tickets stream/);
+  expect((await tickets(["status", ...ENV], there)).stdout).toContain("20 in flight");
+  const waiting = tickets([...SEND, "--wait-lock", "5m"], there);
+  answer.resolve();
+  expect((await first).exitCode).toBe(0);
+  const last = await waiting;
+  expect([last.exitCode, last.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+  expect(service.sent()).toHaveLength(20);
+});
+
+/** Sends, and is killed while the request is on its way. */
+async function killedInFlight({ tickets }: Rig, arrived: Promise<void>, args: readonly string[] = SEND): Promise<void> {
+  await tickets(args, { onSpawn: (child) => void arrived.then(() => child.kill("SIGKILL")) });
+}
+
+test(
+  named("a run that was killed in flight is in doubt on every machine, and is settled and resumed from another"),
+  ONLY_WITH,
+  async () => {
+    const arrived = Promise.withResolvers<void>();
+    const rig = await openRig({
+      sales: 30,
+      more: "    chunkSize: 10\n",
+      answer: async ({ items }) => {
+        if (items.some(({ data }) => data.ticketId === "T-11")) {
+          arrived.resolve();
+          await new Promise(() => undefined);
+        }
+        return undefined;
+      },
+    });
+    const { tickets, place, service } = rig;
+    await killedInFlight(rig, arrived.promise);
+    service.behave({});
+    const there = { env: elsewhere(place) };
+    const refused = await tickets(SEND, there);
+    expect([refused.exitCode, refused.stderr]).toEqual([6, expect.stringContaining("in doubt")]);
+    const [run] = /[0-9a-f]{8}(?= )/.exec((await tickets(["status", ...ENV], there)).stdout) ?? [];
+    const settled = await tickets(["settle", String(run), "--sent", "--reason", "looked it up", ...ENV], there);
+    expect(settled.exitCode).toBe(0);
+    const rest = await tickets(["resume", ...ENV], there);
+    expect([rest.exitCode, service.sent().length]).toEqual([0, 30]);
+    const again = await tickets(SEND);
+    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+    expect(new Set(service.sent().map(({ data }) => data.ticketId)).size).toBe(30);
+  },
+);
+
+test(
+  named("a database that was lost or put back from an older copy is noticed, and promises give it its memory back"),
+  ONLY_WITH,
+  async () => {
+    const { tickets, place, service, server, schema } = await openRig();
+    place.write("sales-more.csv", salesTable(30));
+    await tickets(SEND);
+    await tickets(["stream", "sales-more.csv", ...ENV, "-o", "sales.playground.promises.ndjson"]);
+    expect(service.sent()).toHaveLength(30);
+    // As it was before the second run.
+    const tables = await server.query(
+      `SELECT table_name FROM information_schema.columns WHERE table_schema = '${schema}' AND column_name = 'run_no'
+      AND table_name NOT IN ('promises', 'runs')`,
+    );
+    for (const { table_name: table } of tables) await server.query(`DELETE FROM ${schema}.${table} WHERE run_no = 2`);
+    await server.query(`DELETE FROM ${schema}.runs WHERE run_no = 2`);
+    const older = await tickets(["stream", "sales-more.csv", ...ENV]);
+    expect([older.exitCode, older.stderr]).toEqual([
+      2,
+      expect.stringContaining("was lost, or restored from an older copy"),
+    ]);
+    await server.query(`DROP SCHEMA ${schema} CASCADE`);
+    const lost = await tickets(SEND);
+    expect([lost.exitCode, lost.stderr]).toEqual([
+      2,
+      expect.stringContaining("was lost, or restored from an older copy"),
+    ]);
+    expect(await server.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)).toEqual([]);
+    const imported = await tickets(["results", "--import", "sales.playground.promises.ndjson", ...ENV]);
+    expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("30 actions")]);
+    const again = await tickets(["stream", "sales-more.csv", ...ENV]);
+    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+    expect(service.sent()).toHaveLength(30);
+  },
+);
+
+test(
+  named("machines take turns on one run, and each has a list of runs that shows an older copy"),
+  ONLY_WITH,
+  async () => {
+    const { tickets, place, service } = await openRig();
+    place.write("sales-more.csv", salesTable(25));
+    const there = { env: elsewhere(place) };
+    expect((await tickets(SEND)).exitCode).toBe(0);
+    const second = await tickets(["stream", "sales-more.csv", ...ENV, "-o", "there.ndjson"], there);
+    expect([second.exitCode, second.stderr]).toEqual([0, expect.stringContaining("with 1 earlier run")]);
+    expect(second.stderr).not.toContain("list of runs");
+    expect(service.sent()).toHaveLength(25);
+    const back = await tickets(["stream", "sales-more.csv", ...ENV]);
+    expect([back.exitCode, back.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+    expect(back.stderr).not.toMatch(/list of runs|another machine/);
+    const lists = place.files().filter((name) => name.endsWith("run-list.ndjson"));
+    expect(lists).toHaveLength(2);
+    for (const list of lists) expect(place.read(list).match(/"entry":"stopped".*"state":"finished"/g)).toHaveLength(2);
+  },
+);
+
+test(
+  named("a ledger that the environment had before is not forgotten: neither a file nor another schema"),
+  ONLY_WITH,
+  async () => {
+    const { tickets, place, service, schema, server } = await openRig();
+    const config = configOf({ service, schema });
+    place.write("tickets.config.yaml", config.slice(0, config.indexOf("    ledger:")));
+    expect((await tickets(SEND)).exitCode).toBe(0);
+    place.write("tickets.config.yaml", config);
+    const moved = await tickets(SEND);
+    expect([moved.exitCode, moved.stderr]).toEqual([
+      2,
+      expect.stringContaining("there is also the file that it was in"),
+    ]);
+    const there = { env: elsewhere(place) };
+    service.behave({});
+    expect((await tickets(SEND, there)).exitCode).toBe(0);
+    const renamed = server.newSchema();
+    place.write("tickets.config.yaml", configOf({ service, schema: renamed }).replace("playground:", "renamed:"));
+    const other = await tickets(["stream", "sales.csv", "--env", "renamed", "-o", "renamed.ndjson"], {
+      env: { ...elsewhere(place) },
+    });
+    expect([other.exitCode, other.stderr]).toEqual([2, expect.stringContaining(`${schema} (a schema of its database`)]);
+    expect(service.sent()).toHaveLength(40);
+  },
+);
