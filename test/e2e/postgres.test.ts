@@ -254,7 +254,7 @@ test(
     const arrived = Promise.withResolvers<void>();
     const rig = await openRig({
       sales: 30,
-      more: "    chunkSize: 10\n",
+      more: "    chunkSize: 10\n    timeout: 3s\n",
       answer: async ({ items }) => {
         if (items.some(({ data }) => data.ticketId === "T-11")) {
           arrived.resolve();
@@ -353,7 +353,7 @@ test(
     ]);
     const there = { env: elsewhere(place) };
     service.behave({});
-    expect((await tickets(SEND, there)).exitCode).toBe(0);
+    expect((await tickets([...SEND, "-o", "there.ndjson"], there)).exitCode).toBe(0);
     const renamed = server.newSchema();
     place.write("tickets.config.yaml", configOf({ service, schema: renamed }).replace("playground:", "renamed:"));
     const other = await tickets(["stream", "sales.csv", "--env", "renamed", "-o", "renamed.ndjson"], {
