@@ -40,20 +40,23 @@ export interface PostgresServer {
   readonly newSchema: () => string;
   /** Asks as the administrator. */
   readonly query: (sql: string, values?: readonly unknown[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** The same, in a process of its own: it goes on while this one waits for a reply. Statements one by one. */
+  readonly meanwhile: (...statements: readonly string[]) => Promise<void>;
 }
 
+/** What is done to it is done when the call returns, so that it can be done in the middle of a transaction. */
 export interface OwnServer extends PostgresServer {
   /** `at once`: as a crash does, without a checkpoint; `killed`: all its processes, by SIGKILL. */
-  readonly stop: (how: "at once" | "killed") => Promise<void>;
+  readonly stop: (how: "at once" | "killed") => void;
   /** Once more, on the same port, after it was stopped. */
-  readonly start: () => Promise<void>;
+  readonly start: () => void;
   /** Makes a second server that has each commit before it is confirmed. */
   readonly addStandby: () => Promise<Standby>;
 }
 
 export interface Standby extends OwnServer {
   /** Has it take writes, after the first one was stopped. */
-  readonly promote: () => Promise<void>;
+  readonly promote: () => void;
 }
 
 let shared: Promise<PostgresServer> | undefined;
@@ -115,9 +118,9 @@ const SMALL = {
   lc_messages: "C",
 };
 
-function configure(data: string, settings: Readonly<Record<string, string>>): void {
+function configure(data: string, settings: Readonly<Record<string, string>>, file = "postgresql.conf"): void {
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
-  appendFileSync(join(data, "postgresql.conf"), lines.join(""));
+  appendFileSync(join(data, file), lines.join(""));
 }
 
 function toServer(cluster: Cluster, folder: string): OwnServer {
@@ -139,6 +142,10 @@ function toServer(cluster: Cluster, folder: string): OwnServer {
       return `test_${process.pid}_${schemas}`;
     },
     query,
+    async meanwhile(...statements) {
+      const database = `host=127.0.0.1 port=${port} user=${ADMIN} password=${ADMIN_PASSWORD} dbname=${DATABASE}`;
+      await program("psql", ["--no-psqlrc", "--quiet", database, ...statements.map((sql) => `--command=${sql}`)]);
+    },
     stop: (how) => stop(data, how),
     start: () => startOn(data, port),
     async addStandby() {
@@ -160,18 +167,14 @@ async function startStandby(of: Cluster, folder: string): Promise<Standby> {
   const primary = `host=127.0.0.1 port=${of.port} user=${ADMIN} password=${ADMIN_PASSWORD}`;
   const copy = ["--checkpoint=fast", "--no-sync", "--wal-method=stream", "--write-recovery-conf"];
   await program("pg_basebackup", [`--pgdata=${data}`, `--dbname=${primary}`, ...copy]);
-  // Whom the first one waits for it need not wait for when it has taken its place.
-  configure(data, { wal_retrieve_retry_interval: "100ms" });
+  // Whom the first one waits for it does not wait for when it has taken its place.
+  configure(data, { synchronous_standby_names: "", wal_retrieve_retry_interval: "100ms" }, "postgresql.auto.conf");
   const cluster = { data, port: await startOnFreePort(data) };
   onTestFinished(() => stop(data, "at once"));
   const server = toServer(cluster, folder);
   return {
     ...server,
-    async promote() {
-      await server.query("SELECT pg_promote(true)");
-      await server.query("ALTER SYSTEM RESET synchronous_standby_names");
-      await server.query("SELECT pg_reload_conf()");
-    },
+    promote: () => control("promote", data),
   };
 }
 
@@ -190,7 +193,7 @@ async function startOnFreePort(data: string): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
     try {
-      await startOn(data, port);
+      startOn(data, port);
       return port;
     } catch (cause) {
       if (tries === MOST_PORTS || !readFileSync(logOf(data), "utf8").includes("Address already in use")) throw cause;
@@ -211,14 +214,14 @@ function freePort(): Promise<number> {
 
 const logOf = (data: string): string => `${data}.log`;
 
-/** Resolves once it takes connections. */
-async function startOn(data: string, port: number): Promise<void> {
-  await program("pg_ctl", ["start", "--wait", `--pgdata=${data}`, `--log=${logOf(data)}`, `--options=-p ${port}`]);
+/** Returns once it takes connections. */
+function startOn(data: string, port: number): void {
+  control("start", data, `--log=${logOf(data)}`, `--options=-p ${port}`);
 }
 
 const LOOK_MS = 10;
 
-async function stop(data: string, how: "at once" | "killed"): Promise<void> {
+function stop(data: string, how: "at once" | "killed"): void {
   const pid = serverOf(data);
   if (pid === undefined || !isAlive(pid)) return;
   if (how === "at once") endNow(pid, "SIGQUIT");
@@ -227,9 +230,9 @@ async function stop(data: string, how: "at once" | "killed"): Promise<void> {
     process.kill(pid, "SIGSTOP");
     const children = childrenOf(pid);
     for (const each of [...children, pid]) endNow(each, "SIGKILL");
-    while (children.some(isAlive)) await wait(LOOK_MS);
+    while (children.some(isAlive)) sleep();
   }
-  while (isAlive(pid)) await wait(LOOK_MS);
+  while (isAlive(pid)) sleep();
   if (how === "killed") tidyAfterKill(join(data, "postmaster.pid"));
 }
 
@@ -293,12 +296,21 @@ const isRoot = process.getuid?.() === 0;
 
 const idOf = (which: "-u" | "-g"): number => Number(execFileSync("id", [which, SERVER_USER], { encoding: "utf8" }));
 
+const sleep = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+
 const run = promisify(execFile);
 
 async function program(name: string, args: readonly string[]): Promise<void> {
+  await run(...toRun(name, args));
+}
+
+function control(what: "start" | "promote", data: string, ...args: readonly string[]): void {
+  execFileSync(...toRun("pg_ctl", [what, "--wait", `--pgdata=${data}`, ...args]));
+}
+
+function toRun(name: string, args: readonly string[]): [string, string[], { cwd: string; env: NodeJS.ProcessEnv }] {
   if (programs === undefined) throw new Error("there is no PostgreSQL: Debian has it in the package postgresql");
-  const command = [join(programs, name), ...args];
   const drop = isRoot ? ["setpriv", `--reuid=${SERVER_USER}`, `--regid=${SERVER_USER}`, "--clear-groups"] : [];
-  const [file = "", ...rest] = [...drop, ...command];
-  await run(file, rest, { cwd: tmpdir(), env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" } });
+  const [file = "", ...rest] = [...drop, join(programs, name), ...args];
+  return [file, rest, { cwd: tmpdir(), env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" } }];
 }

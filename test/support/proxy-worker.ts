@@ -14,11 +14,16 @@ interface Rule {
   readonly moment: Moment;
 }
 
+interface Late {
+  readonly server: Socket;
+  readonly request: Buffer;
+}
+
 const rules: Rule[] = [];
 const links = new Set<Link>();
 /** What the server is still to get, each over a connection that the program has lost. */
-const late: { readonly server: Socket; readonly request: Buffer }[] = [];
-let seen: string[] = [];
+const late: Late[] = [];
+const seen: string[] = [];
 let holdsBack = false;
 
 /** One connection of the program, and the one to the server in its name. */
@@ -49,7 +54,8 @@ class Link {
       for (const message of this.#replies.take(bytes)) this.#toClient(message);
     });
     client.on("close", () => {
-      if (!late.some(({ server }) => server === this.#server) && this.#moment !== "in the reply") this.#server.destroy();
+      if (!late.some(({ server }) => server === this.#server) && this.#moment !== "in the reply")
+        this.#server.destroy();
     });
     this.#server.on("close", () => {
       links.delete(this);
@@ -178,65 +184,62 @@ function momentFor(statement: string): Moment | undefined {
 
 const server = createServer((client) => void links.add(new Link(client)));
 
-/** Calls `done` with what is answered. */
-function obey(order: Order, done: (answer?: unknown) => void): void {
+/** @returns what is answered. */
+async function obey(order: Order): Promise<unknown> {
   switch (order.kind) {
     case "cut":
       rules.push({ statement: new RegExp(order.statement ?? ""), left: order.nth, moment: order.moment });
-      return done();
+      return;
     case "cut all":
       for (const link of links) link.cut();
-      return done();
+      return;
     case "refuse":
       if (order.isSo) server.close();
-      else return void server.listen(port, "127.0.0.1", () => done());
-      return done();
+      else await listen(port);
+      return;
     case "hold back":
       holdsBack = order.isSo;
       for (const link of links) link.holdBack(holdsBack);
-      return done();
+      return;
     case "lead":
       to = order.port;
-      return done();
+      return;
     case "deliver":
-      return deliver(done);
-    case "statements": {
-      const told = seen;
-      seen = [];
-      return done(told);
-    }
+      for (const each of late.splice(0)) await deliver(each);
+      return;
+    case "statements":
+      return seen.splice(0);
     case "end":
       server.close();
       for (const link of links) link.cut();
-      return done();
+      return;
   }
 }
 
-function deliver(done: () => void): void {
-  const next = late.shift();
-  if (next === undefined) return done();
-  const { server: socket, request } = next;
-  // A server that has ended the connection meanwhile answers nothing.
-  const end = (): void => {
-    socket.removeListener("close", end);
-    socket.destroy();
-    deliver(done);
-  };
-  if (socket.destroyed) return end();
-  socket.removeAllListeners("data");
-  socket.once("close", end);
-  socket.once("data", end);
+/** Resolves once the server has answered; one that has ended the connection meanwhile answers nothing. */
+async function deliver({ server: socket, request }: Late): Promise<void> {
+  if (socket.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.once("close", () => resolve());
+  socket.once("data", () => resolve());
   socket.write(request);
+  await promise;
+  socket.destroy();
 }
 
-let port = 0;
+function listen(on: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(on, "127.0.0.1", () => resolve());
+  return promise;
+}
+
 function say(answer: unknown): void {
   orders.postMessage(answer);
   Atomics.store(state, 0, 1);
   Atomics.notify(state, 0);
 }
-orders.on("message", (order: Order) => obey(order, say));
-server.listen(0, "127.0.0.1", () => {
-  port = (server.address() as AddressInfo).port;
-  say(port);
-});
+
+await listen(0);
+const { port } = server.address() as AddressInfo; // of a socket that listens on a port
+orders.on("message", (order: Order) => void obey(order).then(say));
+say(port);

@@ -31,7 +31,7 @@ export interface Cut {
   readonly moment: Moment;
 }
 
-export interface Proxy {
+export interface CuttingProxy {
   readonly port: number;
   /** Once, over whichever connection the statement comes. */
   readonly cut: (cut: Cut) => void;
@@ -57,7 +57,7 @@ export type Order =
   | { readonly kind: "lead"; readonly port: number };
 
 /** The proxy ends with the test. */
-export function startProxy(to: number): Proxy {
+export function startProxy(to: number): CuttingProxy {
   const state = new Int32Array(new SharedArrayBuffer(4));
   const { port1: orders, port2: theirs } = new MessageChannel();
   const worker = new Worker(new URL("./proxy-worker.ts", import.meta.url), {

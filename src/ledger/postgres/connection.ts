@@ -4,8 +4,9 @@
  * driver, which is asynchronous, runs in a thread of its own.
  */
 
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
-import type { Reply, Request, ServerAddress, SqlValue, TextTable, WorkerSetup } from "./exchange.ts";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import type { SqlRow } from "../ledger.ts";
+import type { Numbered, Reply, Request, ServerAddress, SqlValue, TextTable, WorkerSetup } from "./exchange.ts";
 import { withoutNul } from "./nul.ts";
 
 /** An error of the server, or of the connection to it. */
@@ -15,7 +16,7 @@ export class ServerError extends Error {
   /** The session is gone, and with it its locks. Whether the statement was carried out is not known. */
   readonly isLost: boolean;
 
-  constructor({ message, code, isLost }: Extract<Reply, { readonly kind: "error" }>) {
+  constructor({ message, code, isLost }: Omit<Extract<Reply, { readonly kind: "error" }>, "kind">) {
     super(message);
     this.name = "ServerError";
     this.code = code;
@@ -23,19 +24,24 @@ export class ServerError extends Error {
   }
 }
 
+type Answer = Exclude<Reply, { readonly kind: "error" }>;
 type Rows = Extract<Reply, { readonly kind: "rows" }>;
 
 export interface Connection extends Disposable {
-  /** Begins a session, in place of one that was lost. */
-  connect(): void;
+  /** Begins a session, in place of one that was lost. What the server says of it: see `HELLO` in connection-worker.ts. */
+  connect(): SqlRow;
   /** @param sql as PostgreSQL takes it. */
   ask(sql: string, values: readonly SqlValue[]): Rows;
   /** One statement, with its columns and every cell as the server writes it. */
   look(sql: string): TextTable;
 }
 
-/** How long a statement may take, with what the server waits for before it begins. */
-const MOST_MS = 15 * 60_000;
+/**
+ * How long a reply may take while the server says that it is at work (connection-worker.ts). Its own limit for a statement is
+ * shorter.
+ */
+const MOST_MS = 60 * 60_000;
+const MOST_TO_END_MS = 5_000;
 
 export function openConnection(address: ServerAddress): Connection {
   const answered = new SharedArrayBuffer(4);
@@ -45,24 +51,36 @@ export function openConnection(address: ServerAddress): Connection {
   const worker = new Worker(workerPath(), { workerData: { port: theirs, setup }, transferList: [theirs] });
   worker.unref();
   port.unref();
-  const exchange = (request: Request): Exclude<Reply, { readonly kind: "error" }> => {
-    Atomics.store(state, 0, 0);
-    port.postMessage(request);
-    const reply = Atomics.wait(state, 0, 0, MOST_MS) === "timed-out" ? undefined : replyIn(port);
-    if (reply === undefined) throw new ServerError(noReply());
-    if (reply.kind === "error") throw new ServerError(reply);
-    return reply;
+  let number = 0;
+  /** The reply to the request that was made last; those to earlier ones are passed over. */
+  const replyInPort = (): Reply | undefined => {
+    for (;;) {
+      const found = receiveMessageOnPort(port)?.message as Numbered<Reply> | undefined; // written by connection-worker.ts
+      if (found === undefined || found.number === number) return found;
+    }
+  };
+  const exchange = (request: Request, mostMs = MOST_MS): Answer => {
+    number += 1;
+    port.postMessage({ ...request, number } satisfies Numbered<Request>);
+    const deadline = performance.now() + mostMs;
+    for (;;) {
+      const before = Atomics.load(state, 0);
+      const reply = replyInPort();
+      if (reply?.kind === "error") throw new ServerError(reply);
+      if (reply !== undefined) return reply;
+      if (Atomics.wait(state, 0, before, Math.max(0, deadline - performance.now())) === "timed-out") throw noReply();
+    }
   };
   let isOpen = true;
   return {
-    connect: () => void exchange({ kind: "connect" }),
-    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(toSend) }) as Rows, // answers this kind of request
+    connect: () => (exchange({ kind: "connect" }) as Rows).rows[0] ?? {}, // answers this kind of request
+    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(toSend) }) as Rows, // likewise
     look: (sql) => exchange({ kind: "look", sql }) as Extract<Reply, { readonly kind: "table" }>, // likewise
     [Symbol.dispose]: () => {
       if (!isOpen) return;
       isOpen = false;
       try {
-        exchange({ kind: "end" });
+        exchange({ kind: "end" }, MOST_TO_END_MS);
       } catch {
         // The session ends with the thread in any case.
       }
@@ -75,14 +93,7 @@ export function openConnection(address: ServerAddress): Connection {
 const workerPath = (): URL =>
   new URL(`./connection-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
-const replyIn = (port: MessagePort): Reply | undefined => receiveMessageOnPort(port)?.message as Reply | undefined; // written by connection-worker.ts
-
-const noReply = (): Extract<Reply, { readonly kind: "error" }> => ({
-  kind: "error",
-  message: `no reply within ${MOST_MS / 60_000} minutes`,
-  code: "ETIMEDOUT",
-  isLost: true,
-});
+const noReply = (): ServerError => new ServerError({ message: "no reply", code: "ETIMEDOUT", isLost: true });
 
 /** Bytes in a memory of their own: what is sent to another thread takes all of its memory along. */
 function toSend(value: SqlValue): SqlValue {

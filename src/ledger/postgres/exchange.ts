@@ -2,7 +2,7 @@
 
 import type { SqlRow } from "../ledger.ts";
 
-/** Where a database is, and how it is spoken to. Nothing of it but `shown` is ever printed. */
+/** Where a database is, and how it is spoken to. Nothing of it but `shownAddress` is ever printed. */
 export interface ServerAddress {
   /** `postgres://user:password@host:port/database`; several hosts with commas between them, of which the one that takes writes is used. */
   readonly url: string;
@@ -12,7 +12,10 @@ export interface ServerAddress {
   readonly application: string;
   /** Where the tables are. */
   readonly schema: string;
+  /** How long each host may take until it lets the session in. */
   readonly connectTimeoutMs: number;
+  /** After so long without a reply the server is asked, on another connection, whether it is still at work (10,000). */
+  readonly silenceMs?: number;
 }
 
 export type SqlValue = null | number | bigint | string | NodeJS.ArrayBufferView;
@@ -32,7 +35,13 @@ export interface TextTable {
 }
 
 export type Reply =
-  | { readonly kind: "rows"; readonly rows: readonly SqlRow[]; readonly changes: number }
+  | {
+      readonly kind: "rows";
+      readonly rows: readonly SqlRow[];
+      readonly changes: number;
+      /** The server has warned of something. */
+      readonly isWarned: boolean;
+    }
   | ({ readonly kind: "table" } & TextTable)
   | {
       readonly kind: "error";
@@ -43,9 +52,12 @@ export type Reply =
       readonly isLost: boolean;
     };
 
+/** Of which request a reply is: after one was given up, its reply may still come. */
+export type Numbered<Of> = Of & { readonly number: number };
+
 /** What the thread is started with. */
 export interface WorkerSetup {
   readonly address: ServerAddress;
-  /** One number: 0 while a request is being answered, 1 once its reply lies in the port. */
+  /** Grows with each reply that lies in the port. */
   readonly answered: SharedArrayBuffer;
 }

@@ -1,5 +1,6 @@
 /** Opening a ledger in PostgreSQL: creating its tables, bringing them to this version, and refusing a server that may forget. */
 
+import { randomUUID } from "node:crypto";
 import { Failure } from "../../failure.ts";
 import { bind } from "../bound.ts";
 import type { Ledger, SqlRow } from "../ledger.ts";
@@ -7,6 +8,7 @@ import { type Connection, openConnection, ServerError } from "./connection.ts";
 import { toPostgres } from "./dialect.ts";
 import type { ServerAddress, SqlValue, TextTable } from "./exchange.ts";
 import { isSettled, serverFailure } from "./failures.ts";
+import { withoutUser } from "./hosts.ts";
 import { forgetfulSettings } from "./server-facts.ts";
 import { MIGRATIONS, VERSION_TABLE } from "./tables.ts";
 
@@ -67,7 +69,7 @@ export const findPostgres = (options: Omit<PostgresOptions, "readOnly">): Postgr
 /** Asks the server something, whether or not it holds such a ledger. It is to change nothing. */
 export function askServer<T>(options: PostgresOptions, ask: (ledger: PostgresLedger) => T): T {
   using connection = openConnection(options.address);
-  const ledger = new Session(connection, shownAddress(options.address), options);
+  const ledger = new Session(connection, shownAddress(options.address), { ...options, unsafe: true });
   ledger.begin();
   return ask(ledger);
 }
@@ -79,7 +81,6 @@ function open(options: PostgresOptions): PostgresLedger | undefined {
   try {
     const ledger = new Session(connection, path, options);
     ledger.begin();
-    if (options.unsafe !== true) refuseForgetful(ledger, path);
     const readOnly = options.readOnly === true;
     if (!prepareTables(ledger, path, address.schema, readOnly)) {
       ledger[Symbol.dispose]();
@@ -94,10 +95,8 @@ function open(options: PostgresOptions): PostgresLedger | undefined {
 }
 
 /** Where it is, without who asks and with which password. */
-export function shownAddress({ url, schema }: Pick<ServerAddress, "url" | "schema">): string {
-  const [, hosts = "", database = ""] = /^[a-z]+:\/\/(?:[^@/]*@)?([^/?]*)\/?([^?]*)/.exec(url) ?? [];
-  return `postgres://${hosts}/${database} (schema ${schema})`;
-}
+export const shownAddress = ({ url, schema }: Pick<ServerAddress, "url" | "schema">): string =>
+  `${withoutUser(url)} (schema ${schema})`;
 
 /** What a statement is asked as, by how it is written. */
 const TRANSLATED = new Map<string, string>();
@@ -116,22 +115,37 @@ const PAGE = 1000;
 const PATIENCE_MS = 60_000;
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
 
+/**
+ * Sessions come and go; what was committed stays. Each transaction of a ledger that is open has a number, and its last statement
+ * notes that in the ledger's row of `commits`. So the row says of every transaction whether it was committed, and no number is
+ * used twice. (PostgreSQL's own numbers are: one that no commit has brought to the disk is given out again after a crash.)
+ */
 class Session implements PostgresLedger {
   readonly kind = "postgres";
   readonly path: string;
   readonly isExhausted = false;
   readonly #connection: Connection;
   readonly #patienceMs: number;
+  readonly #isUnsafe: boolean;
   readonly #locks = new Map<string, (() => void) | undefined>();
   /** Of the locks that a fence guards, those that this session holds. */
   readonly #fenced = new Set<string>();
+  /** Key of the row of `commits`. */
+  readonly #id = randomUUID();
+  /** Number of the transaction that was committed last; 0 where there is no row yet. */
+  #committed = 0;
+  #lastNumber = 0;
+  /** The session that is under way, and those that were lost and may not know it yet. */
+  #server: ServerSession | undefined;
+  #lost: ServerSession[] = [];
   #isInTransaction = false;
   #sessions = 0;
   #cursors = 0;
 
-  constructor(connection: Connection, path: string, { patienceMs = PATIENCE_MS }: PostgresOptions) {
+  constructor(connection: Connection, path: string, { patienceMs = PATIENCE_MS, unsafe = false }: PostgresOptions) {
     this.#connection = connection;
     this.#patienceMs = patienceMs;
+    this.#isUnsafe = unsafe;
     this.path = path;
   }
 
@@ -145,7 +159,7 @@ class Session implements PostgresLedger {
     const fenced = [...this.#fenced];
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
       try {
-        this.#connection.connect();
+        this.#connect();
         this.#fenced.clear();
         for (const name of this.#locks.keys()) this.#lockAgain(name, deadline);
         for (const name of fenced) if (this.#tryLock(name)) this.#fenced.add(name);
@@ -157,6 +171,31 @@ class Session implements PostgresLedger {
     }
     this.#sessions += 1;
     for (const onAgain of this.#locks.values()) onAgain?.();
+  }
+
+  #connect(): void {
+    if (this.#server !== undefined) this.#lost.push(this.#server);
+    this.#server = undefined;
+    const hello = this.#connection.connect();
+    this.#server = { pid: Number(hello.pid), startedAt: String(hello.started_at) };
+    if (!this.#isUnsafe) refuseForgetful({ all: (sql) => [...this.#connection.ask(sql, []).rows] }, this.path);
+    for (const { pid, startedAt } of this.#lost) this.#connection.ask(END_SESSION, [pid, startedAt]);
+    this.#lost = [];
+    this.#refuseForgotten();
+  }
+
+  /** A server that took the place of another may lack what that had confirmed. */
+  #refuseForgotten(): void {
+    if (this.#committed === 0) return;
+    const [row] = this.#connection.ask("SELECT number FROM commits WHERE session = $1", [this.#id]).rows;
+    if (row !== undefined && Number(row.number) >= this.#committed) return;
+    throw new Failure(
+      "storage",
+      `${this.path} lacks what it had confirmed before the connection was lost. Nothing more was sent.`,
+      {
+        hint: "Another server took its place without having everything. What was sent last may be in the first one alone: look there, and in docs/ledger.md, before anything is sent again.",
+      },
+    );
   }
 
   /** The server may hold the lock for the session that was lost until it notices. */
@@ -180,20 +219,48 @@ class Session implements PostgresLedger {
     return this.#read(() => [...this.#ask(sql, values).rows]);
   }
 
-  /** A cursor that outlives its transaction: the server keeps the rows, and each page is fetched when it is wanted. */
+  /**
+   * A cursor that outlives its transaction: the server keeps the rows, and each page is fetched when it is wanted. Where the
+   * session is lost after the first page, it fails: another session may see other rows.
+   */
   *iterate(sql: string, ...values: SqlValue[]): Generator<SqlRow> {
     this.#cursors += 1;
     const name = `rows_${this.#cursors}`;
+    const fetch = `FETCH ${PAGE} FROM ${name}`;
     const hold = this.#isInTransaction ? "" : " WITH HOLD";
-    this.#read(() => this.#ask(`DECLARE ${name} CURSOR${hold} FOR ${sql}`, values));
+    let { rows } = this.#read(() => {
+      this.#ask(`DECLARE ${name} CURSOR${hold} FOR ${sql}`, values);
+      return this.#connection.ask(fetch, []);
+    });
+    const session = this.#sessions;
     try {
       for (;;) {
-        const { rows } = this.#ask(`FETCH ${PAGE} FROM ${name}`, []);
         yield* rows;
         if (rows.length < PAGE) return;
+        rows = this.#ofSession(session, () => this.#connection.ask(fetch, []).rows);
       }
     } finally {
-      this.#ask(`CLOSE ${name}`, []);
+      this.#close(name, session);
+    }
+  }
+
+  #ofSession<T>(session: number, ask: () => T): T {
+    try {
+      if (session !== this.#sessions)
+        throw new ServerError({ message: "the connection was lost while rows were read", code: "08003", isLost: true });
+      return ask();
+    } catch (cause) {
+      throw this.#isInTransaction ? cause : this.#failure(cause);
+    }
+  }
+
+  /** What can't be closed has gone with its session or its transaction. */
+  #close(name: string, session: number): void {
+    if (session !== this.#sessions) return;
+    try {
+      this.#connection.ask(`CLOSE ${name}`, []);
+    } catch (cause) {
+      if (!(cause instanceof ServerError)) throw cause;
     }
   }
 
@@ -215,37 +282,34 @@ class Session implements PostgresLedger {
    * commit, the server is first asked what became of that.
    */
   transaction<T>(change: () => T): T {
+    if (this.#isInTransaction) throw new Error("a transaction within another");
+    const patience = this.#startPatience();
     for (;;) {
-      const done = this.#try(change);
-      if (done !== undefined) return done.result;
-      this.begin();
+      try {
+        const done = this.#once(change);
+        if (done !== undefined) return done.result;
+      } catch (cause) {
+        if (!isLost(cause) && !isDeadlock(cause)) throw this.#failure(cause);
+        patience.use(cause);
+        if (isLost(cause)) this.begin();
+      }
     }
   }
 
-  /** Undefined where the session was lost, and nothing was changed. */
-  #try<T>(change: () => T): { readonly result: T } | undefined {
-    if (this.#isInTransaction) throw new Error("a transaction within another");
-    let id: string | undefined;
+  /** Undefined where the commit was lost, and nothing was changed. */
+  #once<T>(change: () => T): { readonly result: T } | undefined {
     let result: T;
+    this.#connection.ask("BEGIN", []);
+    this.#isInTransaction = true;
     try {
-      const [row] = this.#connection.ask("BEGIN; SELECT pg_current_xact_id()::text AS id", []).rows;
-      id = String(row?.id);
-      this.#isInTransaction = true;
       result = change();
     } catch (cause) {
       this.#isInTransaction = false;
-      if (isLost(cause)) return undefined;
-      this.#rollBack();
-      throw this.#failure(cause);
+      if (!isLost(cause)) this.#rollBack();
+      throw cause;
     }
     this.#isInTransaction = false;
-    try {
-      this.#connection.ask("COMMIT", []);
-      return { result };
-    } catch (cause) {
-      if (!isLost(cause)) throw this.#failure(cause);
-    }
-    return this.#wasCommitted(id) ? { result } : undefined;
+    return this.#commit() ? { result } : undefined;
   }
 
   #rollBack(): void {
@@ -257,40 +321,56 @@ class Session implements PostgresLedger {
     }
   }
 
-  /** The connection was lost in the commit: only the server knows what became of it. */
-  #wasCommitted(id: string): boolean {
-    const deadline = performance.now() + this.#patienceMs;
-    for (;;) {
+  /** False where it was not committed, and never will be. */
+  #commit(): boolean {
+    this.#lastNumber += 1;
+    const number = this.#lastNumber;
+    try {
+      // A server that warns may have committed what its standby does not have.
+      if (!this.#connection.ask(commit(this.#id, this.#committed, number), []).isWarned) {
+        this.#committed = number;
+        return true;
+      }
+    } catch (cause) {
+      if (!isLost(cause)) {
+        this.#rollBack();
+        throw cause;
+      }
       this.begin();
+    }
+    return this.#wasCommitted(number);
+  }
+
+  /**
+   * Only the server knows what became of a commit. The question puts another number in the row, unless the commit was there
+   * before: then it can't come any more, even if its bytes are still on the way.
+   */
+  #wasCommitted(number: number): boolean {
+    this.#lastNumber += 1;
+    const patience = this.#startPatience();
+    for (;;) {
       try {
-        const [row] = this.#connection.ask("SELECT pg_xact_status(CAST($1 AS xid8)) AS status", [id]).rows;
-        if (row?.status === "committed") return true;
-        if (row?.status === "aborted") return false;
-        if (row?.status !== "in progress" || performance.now() > deadline) throw this.#unknownFate(undefined);
-        sleep(FIRST_WAIT_MS);
+        const { rows, isWarned } = this.#connection.ask(DECIDE, [this.#id, number, this.#lastNumber]);
+        if (isWarned) continue;
+        this.#committed = Number(rows[0]?.number);
+        return this.#committed === number;
       } catch (cause) {
-        if (!isLost(cause)) throw this.#unknownFate(cause);
+        // The first transaction of all makes the tables.
+        if (cause instanceof ServerError && cause.code === NO_SUCH_TABLE && this.#committed === 0) return false;
+        if (!isLost(cause)) throw this.#failure(cause);
+        patience.use(cause);
+        this.begin();
       }
     }
   }
 
-  #unknownFate(cause: unknown): Failure {
-    if (cause instanceof Failure) return cause;
-    return new Failure(
-      "storage",
-      `The connection to ${this.path} was lost in a commit, and the server can't say what became of it. Nothing more was sent.`,
-      {
-        hint: "If another server took its place, look that it has all that the first one had confirmed. Then run the command again.",
-        cause,
-      },
-    );
-  }
-
   async snapshot<T>(look: () => Promise<T>): Promise<T> {
-    this.#read(() => this.#connection.ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", []));
+    this.#read(() => this.#connection.ask(BEGIN_SNAPSHOT, []));
     this.#isInTransaction = true;
     try {
       return await look();
+    } catch (cause) {
+      throw this.#failure(cause);
     } finally {
       this.#isInTransaction = false;
       this.#rollBack();
@@ -340,15 +420,28 @@ class Session implements PostgresLedger {
 
   /** What changes nothing may be asked again on a new session. */
   #read<T>(ask: () => T): T {
+    const patience = this.#startPatience();
     for (;;) {
       try {
         return ask();
       } catch (cause) {
         if (this.#isInTransaction) throw cause;
         if (!isLost(cause)) throw this.#failure(cause);
+        patience.use(cause);
         this.begin();
       }
     }
+  }
+
+  /** A server that lets sessions in and loses each of them is not waited for without end. */
+  #startPatience(): { readonly use: (cause: unknown) => void } {
+    let deadline: number | undefined;
+    return {
+      use: (cause) => {
+        deadline ??= performance.now() + this.#patienceMs;
+        if (performance.now() > deadline) throw this.#failure(cause);
+      },
+    };
   }
 
   #failure(cause: unknown): unknown {
@@ -377,9 +470,45 @@ export const takenMeanwhile = (path: string): Failure =>
     { hint: "Run the command again: it goes on where this one stopped." },
   );
 
+/** A process of the server; others may have its number later. */
+interface ServerSession {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** What it was still to get can't come any more, and its locks are free. */
+const END_SESSION =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
+
+/** No rows are kept from others by it. */
+const BEGIN_SNAPSHOT =
+  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout TO '1h'";
+
+/** Rows of ledgers that were open long ago. */
+const FORGET_COMMITS = `DELETE FROM commits WHERE session IN (
+  SELECT session FROM commits WHERE at < now() - interval '90 days' LIMIT 100 FOR UPDATE SKIP LOCKED)`;
+
+/** The end of a transaction. Where the row has another number than this session knows, it fails. */
+function commit(id: string, before: number, number: number): string {
+  const note = `INSERT INTO commits AS had (session, number, at) VALUES ('${id}', ${number}, now())
+    ON CONFLICT (session) DO UPDATE SET number = CASE had.number WHEN ${before} THEN excluded.number END, at = excluded.at`;
+  return `${before === 0 ? `${FORGET_COMMITS}; ` : ""}${note}; COMMIT`;
+}
+
+const DECIDE = `INSERT INTO commits AS had (session, number, at) VALUES ($1, $3, now())
+  ON CONFLICT (session) DO UPDATE SET number = CASE had.number WHEN $2 THEN had.number ELSE excluded.number END, at = excluded.at
+  RETURNING number`;
+
+/** SQLSTATE. */
+const NO_SUCH_TABLE = "42P01";
+
 const isLost = (cause: unknown): boolean => cause instanceof ServerError && cause.isLost;
 
-/** What a server says that is starting, stopping or full, or a system of one that is not there. */
+/** Two transactions that wait for each other: the server has undone one of them. */
+const isDeadlock = (cause: unknown): boolean =>
+  cause instanceof ServerError && ["40P01", "40001"].includes(cause.code ?? "");
+
+/** What a server says that is starting, stopping, full or a standby still, or a system of one that is not there. */
 const isPassing = (cause: unknown): boolean =>
   cause instanceof ServerError && !isSettled(cause) && (cause.isLost || /^(?:08|53300|57P0)/.test(cause.code ?? ""));
 
@@ -397,7 +526,7 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-function refuseForgetful(ledger: Ledger, path: string): void {
+function refuseForgetful(ledger: Pick<Ledger, "all">, path: string): void {
   const [setting] = forgetfulSettings(ledger);
   if (setting === undefined) return;
   throw new Failure(

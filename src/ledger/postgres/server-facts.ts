@@ -35,5 +35,5 @@ const FORGETFUL = `SELECT name, setting FROM pg_settings
   ORDER BY name`;
 
 /** Settings by which the server may forget what it has confirmed. */
-export const forgetfulSettings = (ledger: Ledger): readonly string[] =>
+export const forgetfulSettings = (ledger: Pick<Ledger, "all">): readonly string[] =>
   ledger.all(FORGETFUL).map(({ name, setting }) => `${name} = ${setting}`);

@@ -334,9 +334,14 @@ CREATE TABLE locks (
 );
 `;
 
+/** By ledger that is open, the number of its last transaction (open-postgres.ts). Never copied. */
+const COMMITS = `
+CREATE TABLE commits (session uuid PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL);
+`;
+
 /** What brings the tables from version n to n + 1, at place n. */
 export const MIGRATIONS: readonly string[] = [
-  `${FUNCTIONS}${TABLES}${LOCKS}${CLAIMS}${SHARED_TABLES}${STORAGE}${PROMISES}`,
+  `${FUNCTIONS}${TABLES}${COMMITS}${LOCKS}${CLAIMS}${SHARED_TABLES}${STORAGE}${PROMISES}`,
 ];
 
 /** One row: which of them the tables have been through. */

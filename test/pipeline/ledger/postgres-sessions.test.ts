@@ -1,0 +1,360 @@
+/** What a session with PostgreSQL holds, refuses and gives back. */
+
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Failure } from "../../../src/failure.ts";
+import {
+  openPostgres,
+  type PostgresLedger,
+  type PostgresOptions,
+  shownAddress,
+} from "../../../src/ledger/postgres/open-postgres.ts";
+import {
+  NEEDS_POSTGRES,
+  type PostgresServer,
+  startOwnPostgres,
+  startPostgres,
+  WITHOUT_POSTGRES,
+} from "../../support/postgres.ts";
+import { startProxy } from "../../support/proxy.ts";
+
+interface Place {
+  readonly url: string;
+  readonly schema: string;
+}
+
+const through = ({ url }: Pick<Place, "url">, ...ports: readonly number[]): string =>
+  url.replace(/127\.0\.0\.1:\d+/, ports.map((port) => `127.0.0.1:${port}`).join(","));
+
+function open({ url, schema }: Place, options: Partial<PostgresOptions> = {}): PostgresLedger {
+  const address = { url, schema, application: "tickets", connectTimeoutMs: 1000, silenceMs: 100 };
+  const ledger = openPostgres({ address, boundTo: "a service", ...options });
+  onTestFinished(() => ledger[Symbol.dispose]());
+  return ledger;
+}
+
+const placeOn = (server: PostgresServer): Place => ({ url: server.url, schema: server.newSchema() });
+
+const metaOf = (ledger: PostgresLedger, key: string): unknown =>
+  ledger.get("SELECT value FROM meta WHERE key = ?", key)?.value;
+
+function thrownBy(work: () => unknown): Failure {
+  try {
+    work();
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown;
+    throw thrown;
+  }
+  throw new Error("nothing was thrown");
+}
+
+/** All that a person or a library may come to see of it. */
+function textsOf(failure: unknown): string {
+  const texts: string[] = [];
+  for (let at = failure; at instanceof Error; at = at.cause)
+    texts.push(String(at.stack), JSON.stringify(at, Object.getOwnPropertyNames(at)));
+  return texts.join("\n");
+}
+
+const CANCEL_WAIT = `DO $$ BEGIN
+  LOOP
+    PERFORM pg_stat_clear_snapshot();
+    PERFORM pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep';
+    EXIT WHEN FOUND;
+    PERFORM pg_sleep(0.01);
+  END LOOP;
+END $$`;
+
+describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, () => {
+  it("keeps its locks over a connection that was lost", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const proxy = startProxy(server.port);
+    const [one, other] = [open({ ...place, url: through(place, proxy.port) }), open(place)];
+    expect(one.tryLock("environment")).toBe(true);
+    expect(other.tryLock("environment")).toBe(false);
+    proxy.cutAll();
+    expect(metaOf(one, "bound_to")).toBe("a service");
+    expect(other.tryLock("environment")).toBe(false);
+    one.unlock("environment");
+    expect(other.tryLock("environment")).toBe(true);
+  });
+
+  it("takes a lock again though the server still holds it for the connection that was lost", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const proxy = startProxy(server.port);
+    const ledger = open({ ...place, url: through(place, proxy.port) });
+    ledger.tryLock("environment");
+    // The server does not hear that its connection has gone.
+    proxy.cut({ statement: /pg_try/, moment: "late" });
+    expect(ledger.tryLock("another")).toBe(true);
+    expect(ledger.sessions()).toBe(2);
+    expect(open(place).tryLock("environment")).toBe(false);
+  });
+
+  it("is busy when somebody else took its lock meanwhile", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const proxy = startProxy(server.port);
+    const one = open({ ...place, url: through(place, proxy.port) }, { patienceMs: 500 });
+    const other = open(place);
+    one.tryLock("environment");
+    proxy.cutAll();
+    while (!other.tryLock("environment"));
+    expect(thrownBy(() => metaOf(one, "bound_to"))).toMatchObject({ code: "busy" });
+  });
+
+  it("tells whoever asks that a lock was taken again", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const proxy = startProxy(server.port);
+    const ledger = open({ ...place, url: through(place, proxy.port) });
+    ledger.tryLock("environment", () => {
+      throw new Failure("busy", "others were here");
+    });
+    proxy.cutAll();
+    expect(thrownBy(() => metaOf(ledger, "bound_to")).message).toBe("others were here");
+  });
+
+  it("does not wait for ever where the server can't be reached, or says nothing", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const proxy = startProxy(server.port);
+    const held = { ...place, url: through(place, proxy.port) };
+    const ledger = open(held, { patienceMs: 300 });
+    proxy.holdBack(true);
+    expect(thrownBy(() => metaOf(ledger, "bound_to"))).toMatchObject({ code: "storage" });
+    expect(thrownBy(() => ledger.run("DELETE FROM meta"))).toMatchObject({ code: "storage" });
+    expect(thrownBy(() => open(held, { patienceMs: 300 }))).toMatchObject({ code: "storage" });
+    proxy.holdBack(false);
+    proxy.refuse(true);
+    proxy.cutAll();
+    expect(thrownBy(() => metaOf(ledger, "bound_to"))).toMatchObject({ code: "storage" });
+    proxy.refuse(false);
+    expect(metaOf(ledger, "bound_to")).toBe("a service");
+  });
+
+  it("waits for a statement that takes long, and does it again where its reply was lost on the way", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const proxy = startProxy(server.port);
+    const ledger = open({ ...place, url: through(place, proxy.port) });
+    expect(ledger.get("SELECT 1 AS one FROM (SELECT pg_sleep(0.7)) AS slept")).toEqual({ one: 1 });
+    expect(ledger.sessions()).toBe(1);
+    proxy.cut({ statement: /^SELECT value/, moment: "held back" });
+    expect(metaOf(ledger, "bound_to")).toBe("a service");
+    expect(ledger.sessions()).toBe(2);
+  });
+
+  it("undoes a transaction in which a statement or the program failed", async () => {
+    const ledger = open(placeOn(await startPostgres()));
+    const enter = (): number => ledger.run("INSERT INTO meta (key, value) VALUES ('half', '')");
+    for (const fail of [
+      () => ledger.run("INSERT INTO meta (key, value) VALUES ('half', '')"),
+      () => ledger.run("INSERT INTO meta (key, value) VALUES ('other', NULL)"),
+      () => {
+        throw new Failure("usage", "the program's own");
+      },
+    ]) {
+      const failed = thrownBy(() => ledger.transaction(() => [enter(), fail()]));
+      expect(["storage", "usage"]).toContain(failed.code);
+      expect(metaOf(ledger, "half")).toBeUndefined();
+    }
+  });
+
+  it("commits nothing of a transaction in which the program passed over an error", async () => {
+    const ledger = open(placeOn(await startPostgres()));
+    const change = (): void => {
+      ledger.run("INSERT INTO meta (key, value) VALUES ('half', '')");
+      try {
+        ledger.run("INSERT INTO meta (key, value) VALUES ('half', '')");
+      } catch {}
+    };
+    expect(thrownBy(() => ledger.transaction(change))).toMatchObject({ code: "storage" });
+    expect(metaOf(ledger, "half")).toBeUndefined();
+    expect(ledger.transaction(() => "goes on")).toBe("goes on");
+  });
+
+  it("does again what the server undid since two transactions waited for each other", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const ledger = open(place);
+    ledger.run("INSERT INTO meta (key, value) VALUES ('one', ''), ('other', '')");
+    const theirs = (key: string): string =>
+      `UPDATE ${place.schema}.meta SET value = value || 'theirs ' WHERE key = '${key}'`;
+    let meanwhile: Promise<void> | undefined;
+    let times = 0;
+    const add = (key: string): unknown => ledger.run("UPDATE meta SET value = value || 'ours ' WHERE key = ?", key);
+    ledger.transaction(() => {
+      times += 1;
+      add("one");
+      // The one that waits longer is let through.
+      meanwhile ??= server.meanwhile("SET deadlock_timeout TO '1h'", "BEGIN", theirs("other"), theirs("one"), "COMMIT");
+      while (times === 1 && ledger.get("SELECT 1 AS one FROM pg_locks WHERE NOT granted LIMIT 1") === undefined);
+      add("other");
+    });
+    await meanwhile;
+    expect(times).toBe(2);
+    for (const key of ["one", "other"]) expect(metaOf(ledger, key)).toBe("theirs ours ");
+  });
+
+  it("lets nobody wait for rows of a transaction that does not go on", async () => {
+    const place = placeOn(await startPostgres());
+    const [frozen, other] = [open(place), open(place)];
+    frozen.run("INSERT INTO meta (key, value) VALUES ('row', 'before')");
+    let times = 0;
+    frozen.transaction(() => {
+      times += 1;
+      frozen.run("UPDATE meta SET value = value || ', frozen' WHERE key = 'row'");
+      if (times > 1) return;
+      frozen.get("SELECT set_config('idle_in_transaction_session_timeout', '50ms', true)");
+      other.run("UPDATE meta SET value = 'other' WHERE key = 'row'");
+    });
+    expect(metaOf(other, "row")).toBe("other, frozen");
+    expect(times).toBe(2);
+  });
+
+  it("sets limits of its own, whatever the server's are", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const strange = {
+      bytea_output: "escape",
+      DateStyle: "German",
+      TimeZone: "Asia/Kathmandu",
+      default_transaction_read_only: "on",
+      default_transaction_isolation: "serializable",
+      statement_timeout: "1s",
+      idle_session_timeout: "1s",
+      standard_conforming_strings: "off",
+      synchronous_commit: "local",
+    };
+    const options = Object.entries(strange).map(([name, value]) => `-c ${name}=${value}`);
+    const ledger = open({ ...place, url: `${place.url}?options=${encodeURIComponent(options.join(" "))}` });
+    const setting = (name: string): unknown => ledger.get("SELECT current_setting(?) AS value", name)?.value;
+    for (const [name, value] of Object.entries(strange)) expect([name, setting(name)]).not.toEqual([name, value]);
+    expect(setting("synchronous_commit")).toBe("on");
+    expect(setting("idle_in_transaction_session_timeout")).toBe("1min");
+    ledger.run("INSERT INTO told_warnings (digest, told_at) VALUES (?, ?)", Buffer.from([0, 92, 255]), "\\'");
+    expect(ledger.get("SELECT digest, told_at FROM told_warnings")).toEqual({
+      digest: Uint8Array.from([0, 92, 255]),
+      told_at: "\\'",
+    });
+  });
+
+  it("gives texts, bytes and whole numbers back as they were, and refuses numbers that it would round", async () => {
+    const ledger = open(placeOn(await startPostgres()));
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc
+        .array(fc.constantFrom("\0", "\u0001", "\u0002", "\\", "'", "$1", "?", "a", "\ufffd", "\u{10ffff}"))
+        .map((all) => all.join("")),
+    );
+    fc.assert(
+      fc.property(text, fc.uint8Array(), fc.maxSafeInteger(), (words, bytes, number) => {
+        ledger.run("DELETE FROM exceptions");
+        const sql =
+          "INSERT INTO exceptions (run_no, seq, outcome, status, response, identity, content) VALUES (1, ?, 'rejected', ?, NULL, ?, ?)";
+        ledger.run(sql, number, words, bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+        const row = ledger.get(
+          "SELECT seq, status, response, identity, content FROM exceptions WHERE status = ?",
+          words,
+        );
+        expect(row).toEqual({ seq: number, status: words, response: null, identity: bytes, content: bytes });
+      }),
+    );
+    ledger.run("INSERT INTO zero_lengths (length) VALUES (?)", 2n ** 53n);
+    expect(thrownBy(() => ledger.get("SELECT length FROM zero_lengths")).message).toContain("9007199254740992");
+    expect(thrownBy(() => ledger.get("SELECT sum(length) AS n FROM zero_lengths")).message).toContain(
+      "9007199254740992",
+    );
+    expect(ledger.get("SELECT 1 AS one FROM zero_lengths WHERE length = ?", 2n ** 53n)).toEqual({ one: 1 });
+    expect(ledger.sessions()).toBe(1);
+  });
+
+  it.each(["fsync", "full_page_writes", "synchronous_commit"])(
+    "refuses a server with %s off, unless told that it may forget",
+    async (setting) => {
+      const server = await startOwnPostgres({ [setting]: "off" });
+      const place = placeOn(server);
+      expect(thrownBy(() => open(place))).toMatchObject({
+        code: "usage",
+        message: expect.stringContaining(`${setting} = off`),
+      });
+      expect(metaOf(open(place, { unsafe: true }), "bound_to")).toBe("a service");
+    },
+  );
+
+  it("refuses a server that took another's place and lacks what that had confirmed", async () => {
+    const primary = await startOwnPostgres();
+    const standby = await primary.addStandby();
+    const place = placeOn(primary);
+    const ledger = open({ ...place, url: through(place, primary.port, standby.port) });
+    ledger.run("INSERT INTO meta (key, value) VALUES ('one', '')");
+    // From now on the standby is not waited for, and gets nothing.
+    standby.stop("at once");
+    await primary.query("ALTER SYSTEM SET synchronous_standby_names = ''");
+    await primary.query("SELECT pg_reload_conf()");
+    ledger.run("INSERT INTO meta (key, value) VALUES ('two', '')");
+    primary.stop("killed");
+    standby.start();
+    standby.promote();
+    const failure = thrownBy(() => metaOf(ledger, "one"));
+    expect(failure).toMatchObject({ code: "storage", message: expect.stringContaining("lacks what it had confirmed") });
+    expect(thrownBy(() => ledger.run("DELETE FROM meta"))).toMatchObject({ code: "storage" });
+  });
+
+  it("takes the one of several servers that takes writes, and waits for none to be made that", async () => {
+    const primary = await startOwnPostgres();
+    const standby = await primary.addStandby();
+    const place = placeOn(primary);
+    const several = { ...place, url: through(place, 1, standby.port, primary.port) };
+    expect(metaOf(open(several), "bound_to")).toBe("a service");
+    const failure = thrownBy(() => open({ ...place, url: through(place, standby.port) }, { patienceMs: 300 }));
+    expect(failure).toMatchObject({ code: "storage", message: expect.stringContaining("takes no writes") });
+  });
+
+  it("does not take for confirmed what the server warns of in a commit", async () => {
+    const primary = await startOwnPostgres();
+    const standby = await primary.addStandby();
+    const place = placeOn(primary);
+    const proxy = startProxy(primary.port);
+    const ledger = open({ ...place, url: through(place, proxy.port) });
+    standby.stop("at once");
+    proxy.statements();
+    // Somebody ends the wait for the standby: the commit is in one server alone, and whoever made it is only warned.
+    const meanwhile = primary.meanwhile(
+      CANCEL_WAIT,
+      CANCEL_WAIT,
+      "ALTER SYSTEM SET synchronous_standby_names TO ''",
+      "SELECT pg_reload_conf()",
+    );
+    ledger.run("INSERT INTO meta (key, value) VALUES ('one', '')");
+    await meanwhile;
+    const questions = proxy.statements().filter((sql) => sql.endsWith("RETURNING number"));
+    expect(questions).not.toEqual([]);
+    expect(metaOf(ledger, "one")).toBe("");
+  });
+
+  it("shows hosts, database and schema, and never a password", async () => {
+    const server = await startPostgres();
+    const { password } = new URL(server.url);
+    expect(password).not.toBe("");
+    const url = through(server, 1, 2);
+    expect(shownAddress({ url, schema: "s" })).toBe("postgres://127.0.0.1:1,127.0.0.1:2/ledgers (schema s)");
+    const odd = ["a/b", "a?b", "a#b", "a@b", "a/1"].map((each) => url.replace(password, each));
+    for (const each of [...odd, "postgres://u:pw/db", "postgres://u:1,pw@h/db@x", url.replace(":", ""), password, ""])
+      expect(shownAddress({ url: each, schema: "s" })).toBe("postgres://… (schema s)");
+    expect(shownAddress({ url: `${url}?password=x`, schema: "s" })).not.toContain("x");
+    const wrong = server.url.replace(password, "wrong-password");
+    for (const each of [
+      url,
+      wrong,
+      url.replace("127.0.0.1:1", "no-such-host.invalid"),
+      "postgres://u:wrong-password@[/x",
+    ]) {
+      const failure = thrownBy(() => open({ url: each, schema: "s" }, { patienceMs: 100 }));
+      expect(textsOf(failure)).not.toMatch(/wrong-password|p%40|p@ss/);
+    }
+  });
+});
