@@ -43,6 +43,17 @@ export const resultsCommand = (environment: Named, ...words: readonly string[]):
 export const resultsReportCommand = (run: Run, environment: Named): string =>
   resultsCommand(environment, run, "--report", "FILE.html");
 
+/** The command that sends what is published. */
+export const workCommand = (environment: Named): string => commandOf("work", ["--until-idle"], environment);
+
+/** @param words a run, and how; without one, of all. */
+export const collectCommand = (environment: Named, ...words: readonly string[]): string =>
+  commandOf("collect", words, environment);
+
+/** The command that sends an input in another way. */
+export const streamCommand = (files: readonly string[], environment: Named): string =>
+  commandOf("stream", files.map(fileInShell), environment);
+
 /** @param file as it is typed; without one, a person knows which. */
 export const importCommand = (environment: Named, file?: string): string =>
   resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));

@@ -40,6 +40,17 @@ const HELP: Readonly<Record<string, HelpText>> = {
   resume: {
     examples: ["tickets resume --env playground", "tickets resume 4ba62e61 --env playground --max-duration 2h"],
   },
+  publish: {
+    examples: [
+      "tickets publish events.csv sales.csv --env production",
+      "tickets publish sales.csv --env production --lanes 16 --wait-lock 30m",
+    ],
+    note: "It needs a ledger in PostgreSQL. It sends nothing; workers do, on any machine.",
+  },
+  collect: {
+    examples: ["tickets collect --env production", "tickets collect 4ba62e61 --env production --follow"],
+    note: "What was written already is not written again, so it may run as often as you like.",
+  },
   settle: {
     examples: [
       "tickets settle 4ba62e61 --env playground",

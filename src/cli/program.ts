@@ -59,6 +59,8 @@ const MEANS: Readonly<Record<string, readonly string[]>> = {
   init: ["config", "configure", "new", "setup"],
   status: ["runs", "list", "ls", "history", "log", "info"],
   resume: ["continue", "retry", "restart"],
+  publish: ["enqueue", "queue", "enter"],
+  collect: ["fetch", "gather", "pull"],
   settle: ["abandon", "cancel", "close", "decide", "resolve"],
   results: ["export", "output", "promises", "download"],
   find: ["search", "lookup", "look", "locate", "grep", "where"],
@@ -80,6 +82,7 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   status: { chunk: ["run"], watch: ["remote"], rate: ["remote"] },
   results: { waitLock: ["import"], report: ["run"] },
+  collect: { output: ["run"], force: ["output"] },
   settle: { first: ["chunk"] },
   query: { force: ["output"], safeCsv: ["output"] },
   env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
@@ -274,6 +277,38 @@ export function buildProgram(
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) =>
         (await import("../commands/resume.ts")).resume({ ...options, run: name }, context),
+      ),
+    );
+
+  answering(environment(input(program.command("publish"))))
+    .description("check and plan, for workers on any machine to send")
+    .option("-o, --output <file>", "promises, when they are collected: .ndjson or .csv by extension")
+    .option("--again", "also publish what this environment has already accepted")
+    .option("--max-invalid <n>", "publish the valid rows even if up to N (or N%) are invalid (0)", parseAllowance)
+    .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
+    .option("--lanes <n>", "how many workers may send at once, each its own events, 1 to 64 (1)")
+    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
+    .option("--report-vanished", VANISHED)
+    .option("--force", "set aside an output file that can't be appended to")
+    .option("--safe-csv", "guard CSV output against spreadsheet formulas")
+    .option("-y, --yes", "don't ask before publishing to production")
+    .action((files: string[], flags: Flags) =>
+      run(flags, async (options, context) =>
+        (await import("../commands/publish.ts")).publish({ ...options, files }, context),
+      ),
+    );
+
+  answering(environment(program.command("collect")))
+    .argument("[run]", "run (all that were published here)")
+    .description("write promises and rejects of what workers sent")
+    .option("--follow", "until the run has ended")
+    .option("-o, --output <file>", "from now on the run's promises, all of them, go into this file here")
+    .option("--force", "set aside an output file that can't be appended to")
+    .option("--max-duration <time>", "stop after this long, such as 2h")
+    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
+    .action((name: string | undefined, flags: Flags) =>
+      run(flags, async (options, context) =>
+        (await import("../commands/collect.ts")).collect({ ...options, run: name }, context),
       ),
     );
 

@@ -51,7 +51,19 @@ const SWITCHES = [
     "safeCsv",
     "yes",
   ] as const),
-  ...(["sent", "notSent", "abandon", "trust", "rebind", "forgetLost", "reset", "remote", "watch", "check"] as const),
+  ...([
+    "sent",
+    "notSent",
+    "abandon",
+    "follow",
+    "trust",
+    "rebind",
+    "forgetLost",
+    "reset",
+    "remote",
+    "watch",
+    "check",
+  ] as const),
 ] as const;
 
 type TextFlag =
@@ -246,5 +258,5 @@ function leavesTrace(verb: string, flags: Flags): boolean {
   if (verb === "results") return flags.import !== undefined;
   if (verb === "env") return flags.rebind === true || flags.forgetLost === true;
   if (verb === "prune") return flags.dryRun !== true;
-  return ["stream", "validate", "plan", "resume", "settle"].includes(verb);
+  return ["stream", "validate", "plan", "resume", "publish", "collect", "settle"].includes(verb);
 }

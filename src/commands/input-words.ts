@@ -101,7 +101,17 @@ export function tellPlanned(
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
 export function tellNothingSent(
-  { plan, problems, otherwise, doubts, environment }: PlanEnding,
+  {
+    plan,
+    problems,
+    otherwise,
+    doubts,
+    environment,
+    isSentByWorkers = false,
+  }: PlanEnding & {
+    /** Nobody has to decide about what is pending. */
+    readonly isSentByWorkers?: boolean;
+  },
   { actions }: Summary,
   reporter: Reporter,
 ): void {
@@ -122,7 +132,7 @@ export function tellNothingSent(
     reporter.info(
       `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent${lanesOf(plan.manifest) > 1 ? ` in ${describeChunks(plan.manifest)}` : ""}.`,
     );
-  if (waitsForAnotherRun(plan.actions))
+  if (waitsForAnotherRun(plan.actions) && !isSentByWorkers)
     tellRunsWithDoubts(reporter, doubts, environment, otherwise === "dry run" ? reporter.warn : reporter.error);
 }
 
@@ -135,7 +145,7 @@ function toMend({ rows }: Pick<PlanResult, "rows">, { tallies }: Pick<ProblemLog
 }
 
 /** `12 chunks`, `12 chunks, over 4 lanes` */
-function describeChunks(manifest: Manifest): string {
+export function describeChunks(manifest: Manifest): string {
   const lanes = lanesOf(manifest);
   return `${count(manifest.chunks.length, "chunk")}${lanes > 1 ? `, over ${lanes} lanes` : ""}`;
 }

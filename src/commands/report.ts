@@ -207,6 +207,7 @@ const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>
     exitCode === EXIT_CODES["in-doubt"]
       ? "It is not known what became of some actions."
       : "The run stopped before its end.",
+  published: () => "Published: workers send it.",
   "nothing new": () => "Nothing new: nothing was sent.",
   invalid: () => "The input is invalid: nothing was sent.",
   "dry run": () => "Dry run: nothing was sent.",

@@ -231,7 +231,7 @@ async function showRun(
       ({ chunk, ...how }) => `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how)}`,
     ),
     ...(run.endedAt === undefined ? [] : [`took ${describeAge(summary.durationMs)}`]),
-    ...(run.output === undefined ? [] : [`promises ${displayPath(run.output, cwd)}`]),
+    ...(summary.output === null ? [] : [`promises ${displayPath(summary.output, cwd)}`]),
   ];
   reporter.out(`${lines.join("\n")}\n`);
   tellNext(reporter, summary.next);

@@ -60,10 +60,15 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
 }
 
 /** Asks on a terminal, unless it was answered before. */
-function confirmBy({ yes }: StreamOptions, { reporter, stop }: Context): StreamSettings["confirm"] {
+export function confirmBy(
+  { yes }: Pick<StreamOptions, "yes">,
+  { reporter, stop }: Context,
+  verb = "Send",
+): StreamSettings["confirm"] {
   const { ask } = reporter;
   if (yes || ask === undefined) return undefined;
-  return ({ actions, environment, host }) => ask(`Send ${count(actions, "action")} to ${environment} (${host})?`, stop);
+  return ({ actions, environment, host }) =>
+    ask(`${verb} ${count(actions, "action")} to ${environment} (${host})?`, stop);
 }
 
 /** What there is to say of a stream beside what was said of its input and of each run. */

@@ -64,7 +64,7 @@ const WORDS: Words = {
   },
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
-      `Not everything that was settled of the closed run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
+      `Not everything that was settled of run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
     ),
   "output was moved here": ({ path, from }, { reporter, cwd }) =>
     reporter.info(

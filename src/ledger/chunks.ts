@@ -180,6 +180,12 @@ export const CHUNK_EVENTS = {
     writes: { projected: 1 },
     when: "its lines are in the promises file",
   },
+  collectAnew: {
+    from: ["settled", "settled by hand"],
+    to: "same",
+    writes: { projected: 0 },
+    when: "the run's promises go into another file from now on, all of them",
+  },
   writeRejects: {
     from: DECIDED_STATES,
     to: "same",

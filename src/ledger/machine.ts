@@ -42,6 +42,11 @@ export function fromPlaced(text: string): Placed {
   return path === undefined ? { path: text, machine: undefined } : { path, machine };
 }
 
+/** A path for people: with its host where that is another one. */
+export function shownPlace({ path, machine }: Placed): string {
+  return machine === undefined || isHere({ kind: "postgres" }, machine) ? path : `${hostOf(machine)}:${path}`;
+}
+
 /** Which machine this is, as a digest; empty where the system does not say, as in many containers and on macOS. */
 export function thisMachine(): string {
   for (const place of ["/etc/machine-id", "/var/lib/dbus/machine-id"]) {

@@ -37,19 +37,22 @@ export function mergeOutcomes(ledger: Ledger): void {
 /** Part of a transaction. */
 function mergeRun(ledger: Ledger, runNo: number): void {
   // First of all: what other machines settle meanwhile is merged by the next.
-  const chunks = ledger.all(`SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo);
+  const rows = ledger.all(`SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo);
+  const chunks = new Set(rows.map(({ chunk }) => Number(chunk)));
   const unmerged = "SELECT coalesce(sum(length(deeds)), 0) AS bytes FROM unmerged WHERE run_no = ?";
   const merging = new Merging(ledger, runNo, Number(ledger.get(unmerged, runNo)?.bytes) / DEED_BYTES);
   for (const { first } of ledger.all("SELECT first FROM unmerged WHERE run_no = ? ORDER BY first", runNo)) {
+    const blocks = [...blocksWithin(ledger, runNo, Number(first), Number(first) + 1)];
+    // Whoever plans takes what is not merged from the plan: a deed is either here or there.
+    if (ledger.kind === "postgres" && blocks.some(({ chunk }) => !chunks.has(chunk))) continue;
     const deeds = ledger.get("SELECT deeds FROM unmerged WHERE run_no = ? AND first = ?", runNo, Number(first))?.deeds;
     // Before the deeds are written, which then take its place in the file.
     ledger.run("DELETE FROM unmerged WHERE run_no = ? AND first = ?", runNo, Number(first));
-    for (const block of blocksWithin(ledger, runNo, Number(first), Number(first) + 1))
-      merging.take(block, deeds as Uint8Array); // a BLOB NOT NULL column
+    for (const block of blocks) merging.take(block, deeds as Uint8Array); // a BLOB NOT NULL column
   }
   merging.end();
   mergeMended(ledger, runNo);
-  for (const { chunk } of chunks) changeChunk(ledger, "merge", { runNo, chunk: Number(chunk) });
+  for (const chunk of chunks) changeChunk(ledger, "merge", { runNo, chunk });
 }
 
 /**

@@ -95,6 +95,12 @@ export function unprojectedChunks(ledger: Ledger, runNo: number): readonly numbe
   return ledger.all(sql, runNo).map(({ chunk }) => Number(chunk));
 }
 
+/** How many lines a chunk has among the promises. */
+export const linesOfChunk = (ledger: Ledger, runNo: number, chunk: number): number =>
+  Number(ledger.get(LINES, runNo, chunk)?.n);
+
+const LINES = `SELECT coalesce(sum(actions), 0) AS n FROM tallies WHERE run_no = ? AND chunk = ? AND outcome <> 'not sent'`;
+
 /** The outcomes of a run in the order of the plan, a page at a time. */
 export function* outcomesOfRun(ledger: Ledger, runNo: number): Generator<readonly OutcomeRow[]> {
   for (const block of blocksWithin(ledger, runNo)) yield outcomesOfBlock(ledger, block);

@@ -181,13 +181,23 @@ export function isFullyWritten(ledger: Ledger, runNo: number): boolean {
   return ledger.get(`SELECT 1 AS one FROM chunks WHERE run_no = ? AND ${UNWRITTEN} LIMIT 1`, runNo) === undefined;
 }
 
-/** Open and abandoned runs that are not fully written, oldest first. A finished run ended when all was written. */
+/**
+ * Open and abandoned runs that are not fully written, oldest first. A finished run ended when all was written. In a shared ledger
+ * it ended wherever its last chunk was sent, so finished ones are among them; but none whose promises go to another machine.
+ */
 export function unwrittenRuns(ledger: Ledger): readonly RunRecord[] {
+  if (ledger.kind === "postgres") {
+    const here = toPlaced(ledger, "");
+    return ledger.all(UNWRITTEN_HERE, here.length, here).map(toRun);
+  }
   return ledger
     .all(`SELECT ${RUN_COLUMNS} FROM runs WHERE state IN ('open', 'abandoned') ORDER BY run_no`)
     .map(toRun)
     .filter(({ runNo }) => !isFullyWritten(ledger, runNo));
 }
+
+const UNWRITTEN_HERE = `SELECT ${RUN_COLUMNS} FROM runs WHERE (output IS NULL OR substr(output, 1, ?) = ?)
+  AND EXISTS (SELECT 1 FROM chunks WHERE chunks.run_no = runs.run_no AND ${UNWRITTEN}) ORDER BY run_no`;
 
 /** Runs that are not finished, oldest first. */
 export function openRuns(ledger: Ledger): readonly RunRecord[] {
@@ -207,6 +217,25 @@ export function undecidedRuns(ledger: Ledger): readonly RunRecord[] {
     WHERE run_no IN (SELECT run_no FROM chunks WHERE state IN ${sqlList(UNDECIDED_STATES)}) ORDER BY run_no`;
   return ledger.all(sql).map(toRun);
 }
+
+/**
+ * Runs with chunks of which the tables of deeds do not have the outcome, oldest first: of those the plan says what may be
+ * sent, or has been. In a shared ledger that is also what other machines have settled since the last merge.
+ */
+export function unmergedRuns(ledger: Ledger): readonly RunRecord[] {
+  if (ledger.kind === "sqlite") return undecidedRuns(ledger);
+  const sql = `SELECT ${RUN_COLUMNS} FROM runs WHERE run_no IN (SELECT run_no FROM chunks WHERE ${UNMERGED}) ORDER BY run_no`;
+  return ledger.all(sql).map(toRun);
+}
+
+/** The chunks of a run that make it one of `unmergedRuns`, in order. */
+export function unmergedChunks(ledger: Ledger, runNo: number): readonly ChunkRecord[] {
+  if (ledger.kind === "sqlite") return undecidedChunks(ledger, runNo);
+  const sql = `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND ${UNMERGED} ORDER BY first, chunk`;
+  return ledger.all(sql, runNo).map(toChunk);
+}
+
+const UNMERGED = `merged = 0 AND state IN ${sqlList([...UNDECIDED_STATES, ...SETTLED_STATES])}`;
 
 /**
  * Whether another run was open at a time, or has ended since, that may have sent what this one holds. Where several machines
@@ -366,6 +395,12 @@ export const hasProjected = (ledger: Ledger, runNo: number): boolean =>
 /** Whether what some chunk of the run leaves to do is in its rejects. */
 export const hasRejectsWritten = (ledger: Ledger, runNo: number): boolean =>
   ledger.get("SELECT 1 AS one FROM chunks WHERE run_no = ? AND rejects_written = 1 LIMIT 1", runNo) !== undefined;
+
+/** Part of a transaction with a shared ledger: where the promises of a run go, which nobody changes before its end. */
+export function outputHeld(ledger: Ledger, runNo: number): Pick<RunRecord, "output" | "outputMachine"> {
+  ledger.get("SELECT run_no FROM runs WHERE run_no = ? FOR SHARE", runNo);
+  return runOf(ledger, runNo);
+}
 
 /** Notes where the promises of a run go from now on. */
 export function noteOutput(ledger: Ledger, runNo: number, path: string): void {

@@ -65,12 +65,13 @@ export type OutputState =
  * Looks at an output file without touching it.
  *
  * @param unrecorded what a process that died may have been appending, one text for each append that it may have been, given how
- * much is recorded: a tail that is the beginning of one is a torn append, any other is someone else's.
+ * much is recorded: a tail that is the beginning of one is a torn append, any other is someone else's. There may be many, so
+ * they are made one by one.
  */
 export async function inspectOutput(
   ledger: Ledger,
   path: string,
-  unrecorded: (length: number) => readonly string[] | Promise<readonly string[]> = () => [],
+  unrecorded: (length: number) => AsyncIterable<string> | Iterable<string> = () => [],
 ): Promise<OutputState> {
   let size: number;
   let mtimeNs: bigint;
@@ -100,14 +101,27 @@ export async function inspectOutput(
       return strange(`it was changed after tickets wrote it (between byte ${changed.start} and ${changed.end})`);
   }
   if (size > length) {
-    const expected = (await unrecorded(length)).map((text) => Buffer.from(text, "utf8"));
-    const longEnough = expected.filter((bytes) => bytes.length >= size - length);
-    const tail = longEnough.length === 0 ? undefined : await readRange(path, length, size);
-    if (tail === undefined || !longEnough.some((bytes) => isBeginning(tail, bytes))) {
+    if (!(await isTorn(path, { length, size }, unrecorded(length)))) {
       return strange(`something else was written after its byte ${length}`, await unknownRunIn(ledger, path, size));
     }
   }
   return { state: "ours", length, torn: size > length };
+}
+
+/** Whether the end of the file, behind what is recorded, is the beginning of an append that was under way. */
+async function isTorn(
+  path: string,
+  { length, size }: { readonly length: number; readonly size: number },
+  expected: AsyncIterable<string> | Iterable<string>,
+): Promise<boolean> {
+  let tail: Buffer | undefined;
+  for await (const text of expected) {
+    const bytes = Buffer.from(text, "utf8");
+    if (bytes.length < size - length) continue;
+    tail ??= await readRange(path, length, size);
+    if (isBeginning(tail, bytes)) return true;
+  }
+  return false;
 }
 
 /** Whether the file is what `replaceOutput` was about to put there. */

@@ -68,22 +68,22 @@ export function hasPromisesIn(ledger: Ledger, runNo: number, path: string): bool
  * What a process that died may have been appending to a promises file of a run: the lines of any chunk that are not recorded
  * yet. Each chunk is an append of its own, and lanes take turns in no fixed order.
  */
-export function unrecordedPromises(
+export function* unrecordedPromises(
   ledger: Ledger,
   runNo: number,
   path: string,
   label: RunLabel,
   length: number,
   safeCsv: boolean,
-): readonly string[] {
+): Iterable<string> {
   const format = promiseFormat(path);
-  if (length === 0) {
-    const header = promisesHeader(format, safeCsv);
-    if (header !== "") return [header];
+  const header = promisesHeader(format, safeCsv);
+  if (length === 0 && header !== "") {
+    yield header;
+    return;
   }
-  return unprojectedChunks(ledger, runNo).map((chunk) =>
-    promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv),
-  );
+  for (const chunk of unprojectedChunks(ledger, runNo))
+    yield promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv);
 }
 
 /**

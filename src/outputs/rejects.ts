@@ -91,6 +91,9 @@ export interface WrittenRejects {
   readonly areUnclear: boolean;
 }
 
+/** Of a run whose inputs are on another machine: its rejects are written there. */
+export const NO_REJECTS: WrittenRejects = { paths: [], written: new Map(), accepted: 0, areUnclear: false };
+
 interface RejectsOptions {
   readonly ledger: Ledger;
   readonly run: RunRecord;
@@ -429,7 +432,9 @@ async function writeFile(
   const appendedTo = (text: string): string =>
     (text === "" ? header : "") + textOf(joinRows(rowsIn(text), found, about).fresh);
   let path = join(directory, `${numberedStem(plan, at)}.rejects.${extension}`);
-  let state = await inspectOutput(ledger, path, async (length) => [appendedTo(await readBeginning(path, length))]);
+  let state = await inspectOutput(ledger, path, async function* (length) {
+    yield appendedTo(await readBeginning(path, length));
+  });
   let text = state.state === "ours" ? await readBeginning(path, state.length) : "";
   // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
   if (state.state === "strange" || (state.state === "ours" && text !== "" && !text.startsWith(header))) {

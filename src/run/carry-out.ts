@@ -23,8 +23,7 @@ import {
   runsWithDoubts,
   wholeOf,
 } from "../ledger/runs.ts";
-import type { PromiseSink } from "../outputs/promise-sink.ts";
-import { type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
+import { NO_REJECTS, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import type { ServiceClient } from "../sending/client.ts";
@@ -39,7 +38,7 @@ import { PLAN_KEPT_MS } from "./places.ts";
 import { openPromises } from "./promises.ts";
 import { prunePlans } from "./prune.ts";
 import type { RunEnd } from "./run-end.ts";
-import { openRunPlan } from "./run-plan.ts";
+import { isPlannedElsewhere, openRunPlan } from "./run-plan.ts";
 import { sendingProgress } from "./sending-progress.ts";
 import type { Session } from "./session.ts";
 import { hasUnsentRows, summarise } from "./summary.ts";
@@ -66,7 +65,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const { progress } = context;
   await using plan = await openRunPlan(session, run, context);
   await using promises = await openPromises(context, session, run);
-  const recording: Recording = { ledger, plan, runNo: run.runNo, promises };
+  const recording: RecordContext = { ledger, plan, runNo: run.runNo, promises };
   await recover(recording);
   if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
   if (!isShared(ledger)) await closeUnwanted(context, recording, run);
@@ -89,7 +88,9 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   };
   const done = stop.kind === "finished";
   if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop, false), stop.kind === "stopped" && stop.by === "SIGINT");
-  const rejects = await writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, plan.manifest) });
+  const rejects = isPlannedElsewhere(ledger, run)
+    ? NO_REJECTS
+    : await writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, plan.manifest) });
   crashPoint("rejects written");
   // An interrupted run may end long after it was planned, when what it waited for is decided.
   const left = leftToOthers(ledger, run, plan.manifest.actions);
@@ -104,7 +105,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
   crashPoint("ended");
   noteInList(context, session, run);
-  const end = endOf(context, options, { plan, stops, counts, left, exitCode, sent, rejects, output: promises.path });
+  const end = endOf(context, options, { plan, stops, counts, left, exitCode, sent, rejects, output: promises?.path });
   progress.happened({ kind: "run ended", end });
   return end;
 }
@@ -157,11 +158,6 @@ function endOf(
   };
 }
 
-/** Whose promises this process writes itself. */
-interface Recording extends RecordContext {
-  readonly promises: PromiseSink;
-}
-
 /** Closes, unsent, what must not be sent any more. Where others may send, that is done lane by lane once it is claimed. */
 async function closeUnwanted(context: RunContext, { ledger, plan }: RecordContext, run: RunRecord): Promise<void> {
   tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
@@ -181,7 +177,7 @@ export function tellSuperseded({ progress }: RunContext, actions: number): void 
 async function sendUntilStopped(
   context: RunContext,
   options: CarryOutOptions,
-  recording: Recording,
+  recording: RecordContext,
 ): Promise<readonly Stop[]> {
   const { session, run } = options;
   const waiting = inDoubtOrRefused(session, run);
@@ -231,7 +227,7 @@ function inDoubtOrRefused({ ledger }: Session, run: RunRecord): readonly Stop[] 
 async function sendShared(
   context: RunContext,
   options: CarryOutOptions,
-  recording: Recording,
+  recording: RecordContext,
   ledger: PostgresLedger,
 ): Promise<readonly Stop[]> {
   const { session, run } = options;
@@ -257,14 +253,15 @@ const whyNotAll = ({ stop }: Pick<RunContext, "stop">): StopRequest =>
 async function send(
   context: RunContext,
   { session, run, deadline }: CarryOutOptions,
-  recording: Recording,
+  recording: RecordContext,
   source?: LaneSource,
 ): Promise<readonly Stop[]> {
   const { environment, ledger } = session;
   const lanes = source ?? theseLanes(plannedLanes(ledger, run.runNo));
   if (lanes.atOnce === 0) return [{ kind: "finished" }];
   const key = await session.key();
-  const { path: output } = recording.promises;
+  const { promises } = recording;
+  const output = promises === undefined ? run.output : promises.path;
   session.runList.sending(ledger, { ...run, output }, recording.plan.manifest);
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);

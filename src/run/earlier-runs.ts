@@ -49,7 +49,7 @@ export async function finishEarlierRuns(
   return last;
 }
 
-function refuseStoppedByPerson(
+export function refuseStoppedByPerson(
   { environment, ledger }: Session,
   { run, runNo, stoppedByPerson, createdAt }: RunRecord,
 ): void {
@@ -60,7 +60,7 @@ function refuseStoppedByPerson(
 }
 
 /** A run that stopped for too many rejections waits until a person has looked at them, which `resume` says. */
-function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo, exitCode }: RunRecord): void {
+export function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo, exitCode }: RunRecord): void {
   if (exitCode !== EXIT_CODES.refused || environment.refusalsAreWhole) return;
   if (chunksOf(ledger, runNo, "refused").length > 0 || countRun(ledger, runNo).rejected <= environment.maxRejected)
     return;

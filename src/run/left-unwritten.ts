@@ -9,8 +9,8 @@ import type { Plan } from "../plan/files/plan.ts";
 import { projectUnwritten } from "../sending/record-answer.ts";
 import { noteInList, rejectsDirectory } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
-import { openPromises } from "./promises.ts";
-import { openRunPlan } from "./run-plan.ts";
+import { arePromisesElsewhere, openPromises } from "./promises.ts";
+import { isPlannedElsewhere, openRunPlan } from "./run-plan.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -23,25 +23,41 @@ export async function writeLeft(context: RunContext, session: Session): Promise<
     const promises = await writeLeftPromises(context, session, run);
     // An open run will be resumed, and writes its rejects at its end.
     if (run.state === "open") continue;
-    const rejects = await writeLeftRejects(context, session, run);
-    mergeOutcomes(ledger);
-    noteInList(context, session, run);
+    const rejects = await writeRejectsOfEnded(context, session, run);
     const files = [...promises, ...rejects];
     if (files.length > 0) context.progress.happened({ kind: "left written", run: run.run, files });
   }
 }
 
+/** Writes what is left of the rejects of a run that has ended, and notes that nothing more happens to it. */
+export async function writeRejectsOfEnded(
+  context: RunContext,
+  session: Session,
+  run: RunRecord,
+): Promise<readonly string[]> {
+  const rejects = await writeLeftRejects(context, session, run);
+  mergeOutcomes(session.ledger);
+  noteInList(context, session, run);
+  return rejects;
+}
+
 /** Promises for standard output wait for the command that resumes the run. */
 async function writeLeftPromises(context: RunContext, session: Session, run: RunRecord): Promise<readonly string[]> {
   const { ledger } = session;
-  if (run.output === undefined || unprojectedChunks(ledger, run.runNo).length === 0) return [];
+  if (
+    run.output === undefined ||
+    arePromisesElsewhere(ledger, run) ||
+    unprojectedChunks(ledger, run.runNo).length === 0
+  )
+    return [];
   await using promises = await openPromises(context, session, run);
   await projectUnwritten({ ledger, runNo: run.runNo, promises });
-  return promises.path === undefined ? [] : [promises.path];
+  return promises?.path === undefined ? [] : [promises.path];
 }
 
 async function writeLeftRejects(context: RunContext, session: Session, run: RunRecord): Promise<readonly string[]> {
   const { ledger } = session;
+  if (isPlannedElsewhere(ledger, run)) return [];
   await using plan = await openRunPlan(session, run, context).catch(() => undefined);
   if (plan === undefined || !(await tellsRows(ledger, plan, run))) return [];
   const directory = rejectsDirectory(context, plan.manifest);

@@ -17,7 +17,7 @@ import {
 } from "../outputs/output-file.ts";
 import { delimiterOf, promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
-import { hasLostRuns, isOfResetSandbox, lockOutput, refuseStrangeOutput } from "./promises.ts";
+import { hasLostRuns, isOfResetSandbox, lockOutput, outputWaitMs, refuseStrangeOutput } from "./promises.ts";
 import type { Session } from "./session.ts";
 
 /** Where the promises go; undefined for standard output. Without `output`, the file is named after the first input. */
@@ -33,10 +33,14 @@ export function outputPath(
   return join(cwd, `${stem}.${environment}.promises.ndjson`);
 }
 
+interface OutputSession extends Pick<Session, "ledger" | "environment"> {
+  readonly runList: Pick<Session["runList"], "content">;
+}
+
 /** Makes sure, before anything is sent, that the promises have a place to go. */
 export async function makeWayForOutput(
   context: RunContext,
-  session: Session,
+  session: OutputSession,
   path: string,
   { force, safeCsv }: { readonly force: boolean; readonly safeCsv: boolean },
 ): Promise<void> {
@@ -53,7 +57,7 @@ export async function makeWayForOutput(
     );
   }
   // Another writer of this file is noticed now rather than when the first answer comes.
-  using _lock = await lockOutput(context, path, "tickets stream");
+  using _lock = await lockOutput(context, path, "tickets stream", outputWaitMs(ledger));
   const found = await inspectOutput(ledger, path);
   if (found.state === "ours" && found.movedFrom !== undefined) {
     adoptMoved(ledger, path, found.movedFrom);
@@ -72,7 +76,7 @@ export async function makeWayForOutput(
 }
 
 /** Refuses a file that a run has written and the ledger has forgotten, although it knows the runs in the file's end again. */
-function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunContext, session: Session): void {
+function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunContext, session: OutputSession): void {
   const { ledger, runList, environment } = session;
   if (state.state !== "strange" || hasLostRuns(state, environment)) return;
   const isListed = [...runList.content.runs.values()].some(({ outputs }) => outputs.includes(path));

@@ -26,7 +26,15 @@ export interface Progress {
 }
 
 export interface WorkUnderWay {
-  readonly doing: "checking" | "ordering" | "sending" | "looking at" | "asking about" | "storing" | "fetching";
+  readonly doing:
+    | "checking"
+    | "ordering"
+    | "sending"
+    | "looking at"
+    | "asking about"
+    | "storing"
+    | "fetching"
+    | "collecting";
   readonly done: number;
   readonly total?: number;
   /** How much of the work is done, 0 to 1, where no total is known. */

@@ -9,8 +9,9 @@ import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";
+import { isHere } from "../ledger/machine.ts";
 import { wasReset } from "../ledger/run-list.ts";
-import { noteOutput, type RunRecord } from "../ledger/runs.ts";
+import { noteOutput, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { freeName, inspectOutput, type OutputState } from "../outputs/output-file.ts";
 import { delimiterOf, promiseFormat, type RunLabel } from "../outputs/promise-lines.ts";
 import {
@@ -24,12 +25,31 @@ import { parseManifest } from "../plan/files/manifest.ts";
 import type { RunContext } from "./context.ts";
 import type { WhyElsewhere } from "./progress.ts";
 import { whyNotImported } from "./promises-file.ts";
+import { isPlannedElsewhere } from "./run-plan.ts";
 import type { Session } from "./session.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
 
+/** What promises are written with. */
+export interface PromiseWriting extends Pick<Session, "ledger" | "environment"> {
+  readonly runList: Pick<Session["runList"], "moved">;
+}
+
+/** Whether the promises of a run belong into a file of another machine, which collects them. */
+export const arePromisesElsewhere = (ledger: Ledger, run: RunRecord): boolean =>
+  run.output === undefined ? isPlannedElsewhere(ledger, run) : !isHere(ledger, run.outputMachine);
+
+/** Undefined where they belong to another machine. */
 export async function openPromises(
   context: RunContext,
-  { ledger, environment, runList }: Session,
+  writing: PromiseWriting,
+  run: RunRecord,
+): Promise<PromiseSink | undefined> {
+  return arePromisesElsewhere(writing.ledger, run) ? undefined : openHere(context, writing, run);
+}
+
+async function openHere(
+  context: RunContext,
+  { ledger, environment, runList }: PromiseWriting,
   run: RunRecord,
 ): Promise<PromiseSink> {
   const safeCsv = parseManifest(run.manifest).options.safeCsv;
@@ -67,11 +87,9 @@ interface Writing {
 async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
   const { context, ledger, environment, run, safeCsv, moveTo } = writing;
   const label = labelOf(run);
-  const lock = await lockOutput(context, path, `run ${run.run}`);
+  const lock = await lockOutput(context, path, `run ${run.run}`, outputWaitMs(ledger));
   try {
-    const state = await inspectOutput(ledger, path, (length) =>
-      unrecordedPromises(ledger, run.runNo, path, label, length, safeCsv),
-    );
+    const state = await inspectOutput(ledger, path, (length) => unrecordedIn(writing, path, length));
     // The file shows that more was sent than the ledger knows; going on would send it again.
     if (hasLostRuns(state, environment)) await refuseStrangeOutput(path, state, context, environment, run.run);
     const why = whyElsewhere(writing, path, state);
@@ -102,6 +120,18 @@ async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
   }
 }
 
+/**
+ * What may have been on its way into the file. In a shared ledger others settle chunks of the next run while those of one are
+ * written.
+ */
+function* unrecordedIn({ ledger, run, safeCsv }: Writing, path: string, length: number): Generator<string> {
+  yield* unrecordedPromises(ledger, run.runNo, path, labelOf(run), length, safeCsv);
+  if (ledger.kind === "sqlite") return;
+  for (const other of unwrittenRuns(ledger))
+    if (other.output === path && other.runNo !== run.runNo)
+      yield* unrecordedPromises(ledger, other.runNo, path, labelOf(other), length, safeCsv);
+}
+
 /** Why a run's file can't be appended to; undefined where it can. */
 function whyElsewhere({ ledger, run }: Writing, file: string, state: OutputState): WhyElsewhere | undefined {
   if (!existsSync(dirname(file))) return { because: "folder gone", file };
@@ -111,7 +141,8 @@ function whyElsewhere({ ledger, run }: Writing, file: string, state: OutputState
 }
 
 /** As `openPromises`, but opened when the first line is written. */
-export function openPromisesLate(context: RunContext, session: Session, run: RunRecord): PromiseSink {
+export function openPromisesLate(context: RunContext, session: Session, run: RunRecord): PromiseSink | undefined {
+  if (arePromisesElsewhere(session.ledger, run)) return undefined;
   const safeCsv = parseManifest(run.manifest).options.safeCsv;
   const format = run.output === undefined ? "ndjson" : promiseFormat(run.output);
   let sink: PromiseSink | undefined;
@@ -121,20 +152,23 @@ export function openPromisesLate(context: RunContext, session: Session, run: Run
     },
     style: { label: labelOf(run), format, safeCsv: delimiterOf(format) !== undefined && safeCsv },
     async write(lines) {
-      sink ??= await openPromises(context, session, run);
+      sink ??= await openHere(context, session, run);
       return sink.write(lines);
     },
     [Symbol.asyncDispose]: async () => sink?.[Symbol.asyncDispose](),
   };
 }
 
-/** @throws Failure `busy` while another run writes the file. */
-export function lockOutput(context: RunContext, path: string, command: string): Promise<Disposable> {
+/** Who collects holds a file only as long as it appends a few chunks. */
+export const outputWaitMs = ({ kind }: Ledger): number => (kind === "sqlite" ? 0 : 60_000);
+
+/** @throws Failure `busy` while another run writes the file, after `waitMs`. */
+export function lockOutput(context: RunContext, path: string, command: string, waitMs = 0): Promise<Disposable> {
   return acquireLock({
     what: displayPath(path, context.cwd),
     path: outputLockPath(path),
     command,
-    waitMs: 0,
+    waitMs,
     signal: context.abort,
   });
 }

@@ -30,7 +30,7 @@ export async function openRunPlan(opened: Opened, run: RunRecord, asking?: Askin
 }
 
 /** The folder of a run's plan, made first where it is missing and the ledger has it. */
-export async function planFolder({ environment, ledger }: Opened, run: RunRecord, asking?: Asking): Promise<string> {
+async function planFolder({ environment, ledger }: Opened, run: RunRecord, asking?: Asking): Promise<string> {
   const folder = planDirectory(environment, run.run);
   if (ledger.kind === "sqlite" || existsSync(planFiles(folder).manifest)) return folder;
   const { fetchPlan } = await import("../plan/files/stored-plan.ts");

@@ -19,7 +19,7 @@ import {
   undecidedChunks,
 } from "../ledger/runs.ts";
 import { settlementOfChunk } from "../ledger/settlements.ts";
-import { canWriteRejects, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
+import { canWriteRejects, NO_REJECTS, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import {
   closePlanned,
@@ -42,7 +42,7 @@ import type { NothingToSettle } from "./progress.ts";
 import { openPromises, openPromisesLate } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
 import { type Questions, questionsOf } from "./run-details.ts";
-import { openRunPlan } from "./run-plan.ts";
+import { isPlannedElsewhere, openRunPlan } from "./run-plan.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
@@ -151,7 +151,13 @@ async function settleByPlan(
   const { manifest } = plan;
   const questions = decision === undefined ? await questionsOf(ledger, environment, plan, chunks, run) : undefined;
   const directory = rejectsDirectory(context, manifest);
-  const rejects = decision === undefined ? undefined : await writeRejects({ ledger, run, plan, directory });
+  const isElsewhere = isPlannedElsewhere(ledger, run);
+  const rejects =
+    decision === undefined
+      ? undefined
+      : isElsewhere
+        ? NO_REJECTS
+        : await writeRejects({ ledger, run, plan, directory });
   crashPoint("rejects written");
   mergeOutcomes(ledger);
   crashPoint("merged");
@@ -161,7 +167,7 @@ async function settleByPlan(
   if (decision !== undefined) noteInList(context, session, run);
   const summary = summaryOf(context, session, findRun(ledger, run.run) ?? run, manifest, {
     rejects: rejects?.paths ?? [],
-    output: promises.path ?? null,
+    output: promises?.path ?? null,
     startedAt: options.startedAt,
   });
   return { kind: "settled", summary, manifest, questions, rejects };
@@ -228,7 +234,7 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
   try {
     await using plan = await openRunPlan(session, run);
     for (const chunk of undecidedChunks(session.ledger, run.runNo)) await plan.chunk(chunk);
-    return !withRejects || (await canWriteRejects(plan));
+    return !withRejects || isPlannedElsewhere(session.ledger, run) || (await canWriteRejects(plan));
   } catch {
     return false;
   }

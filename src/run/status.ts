@@ -6,6 +6,7 @@ import { EXIT_CODES, type Failure } from "../failure.ts";
 import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
+import { shownPlace } from "../ledger/machine.ts";
 import { readRunList } from "../ledger/run-list.ts";
 import {
   chunksOf,
@@ -104,7 +105,7 @@ async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment
     problems: manifest.problems,
     counts,
     left,
-    output: run.output ?? null,
+    output: run.output === undefined ? null : shownPlace({ path: run.output, machine: run.outputMachine }),
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
     next: nextOf(run, counts, environment),
   });

@@ -12,7 +12,7 @@ import { wasTold } from "../ledger/invocations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { noteMended } from "../ledger/rejected-rows.ts";
-import { enterRun, runsWithDoubts } from "../ledger/runs.ts";
+import { enterRun, type RunRecord, runsWithDoubts } from "../ledger/runs.ts";
 import { hasSameInput, type Manifest, sharesInput, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import { pendingIdentities } from "../plan/identity/pending-deeds.ts";
 import { carryOut } from "./carry-out.ts";
@@ -109,7 +109,8 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
     return { summary: resumed.summary, ending: { kind: "earlier run stopped" } };
   mergeOutcomes(session.ledger);
   try {
-    return await sendInput(context, options, { session, resumed, deadline });
+    const planned = await planInput(context, options, { session, resumed });
+    return "ending" in planned ? planned : await sendPlanned(context, options, { ...planned, deadline });
   } catch (cause) {
     throw resumed === null ? cause : saidOfInput(cause, files);
   }
@@ -124,15 +125,31 @@ function saidOfInput(cause: unknown, files: readonly string[]): unknown {
   return new Failure(code, ofInput(message), { hint: hint && ofInput(hint), cause: cause.cause });
 }
 
-/** What `stream` knows before it reads the input. */
+/** What is known before the input is read. */
 interface Before {
   readonly session: Session;
   readonly resumed: Resumed | null;
-  readonly deadline: number;
 }
 
-/** Checks the input and sends what is new in it. Earlier runs are done. */
-async function sendInput(context: RunContext, options: StreamSettings, before: Before): Promise<StreamResult> {
+/** What is new of an input, about to become a run. */
+export interface PlannedInput extends Before {
+  readonly run: string;
+  readonly output: string | undefined;
+  readonly checked: CheckedInput;
+  readonly manifest: Manifest;
+  readonly discard: () => Promise<void>;
+}
+
+/**
+ * Checks the input and plans what is new in it. Earlier runs are done, or are sent by others first.
+ *
+ * @returns how the command ends where nothing of it is to be sent.
+ */
+export async function planInput(
+  context: RunContext,
+  options: StreamSettings,
+  before: Before,
+): Promise<PlannedInput | StreamResult> {
   const { session, resumed } = before;
   const { ledger, environment } = session;
   const output = outputPath(options, environment.name, context.cwd);
@@ -180,22 +197,38 @@ async function sendInput(context: RunContext, options: StreamSettings, before: B
     const summary = { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
     return { summary, ending: { kind: "interrupted again" } };
   }
-  return sendPlan(context, options, { ...before, run, output, checked, manifest: plan.manifest, discard });
+  return { ...before, run, output, checked, manifest: plan.manifest, discard };
 }
 
-/** Sends what is new in the input, once a person who has to be asked agrees. */
-async function sendPlan(
+async function sendPlanned(
   context: RunContext,
   options: StreamSettings,
-  planned: Before & {
-    readonly run: string;
-    readonly output: string | undefined;
-    readonly checked: CheckedInput;
-    readonly manifest: Manifest;
-    readonly discard: () => Promise<void>;
-  },
+  planned: PlannedInput & { readonly deadline: number },
 ): Promise<StreamResult> {
-  const { session, resumed, deadline, run, output, checked, manifest } = planned;
+  const { session, resumed, deadline, checked } = planned;
+  const { startedAt } = options;
+  const entered = await enterPlanned(context, options, planned, async () => {
+    if (checked.plan.actions.planned > 0) await session.key();
+  });
+  if ("ending" in entered) return entered;
+  const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
+  const { vanished } = checked.plan;
+  const summary = { ...end.summary, ...(vanished !== undefined && { vanished }) };
+  return { summary: afterResumed(summary, resumed?.summary), ending: { kind: "sent", end } };
+}
+
+/**
+ * Enters what is new in the input, once a person who has to be asked agrees.
+ *
+ * @param prepare called before.
+ */
+export async function enterPlanned(
+  context: RunContext,
+  options: StreamSettings,
+  planned: PlannedInput,
+  prepare: () => Promise<void>,
+): Promise<RunRecord | StreamResult> {
+  const { session, resumed, run, output, checked, manifest } = planned;
   const { ledger, environment } = session;
   const { plan, problems } = checked;
   const { startedAt, maxProblems } = options;
@@ -217,9 +250,10 @@ async function sendPlan(
     });
     return { summary, ending: { kind: "not confirmed" } };
   }
-  if (plan.actions.planned > 0) await session.key();
+  await prepare();
   crashPoint("planned");
   await sharePlan(context, session, run, plan.actions.planned);
+  crashPoint("plan shared");
   const record = enterRun(ledger, {
     run,
     manifest: JSON.stringify(manifest),
@@ -230,9 +264,7 @@ async function sendPlan(
     ids: plan.ids,
   });
   crashPoint("entered");
-  const end = await carryOut(context, { session, run: record, isResumed: false, deadline, startedAt });
-  const vanished = plan.vanished !== undefined && { vanished: plan.vanished };
-  return { summary: afterResumed({ ...end.summary, ...vanished }, resumed?.summary), ending: { kind: "sent", end } };
+  return record;
 }
 
 async function isConfirmed({ confirm }: StreamSettings, session: Session, actions: number): Promise<boolean> {

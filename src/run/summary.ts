@@ -10,7 +10,7 @@ import type { PlanResult } from "../plan/make-plan.ts";
 export interface Summary {
   readonly run: string | null;
   readonly environment: string | null;
-  readonly state: "finished" | "stopped" | "nothing new" | "invalid" | "dry run" | "abandoned";
+  readonly state: "finished" | "stopped" | "published" | "nothing new" | "invalid" | "dry run" | "abandoned";
   readonly exitCode: number;
   readonly rows: RowCounts;
   readonly actions: {

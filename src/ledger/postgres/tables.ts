@@ -303,6 +303,9 @@ CREATE INDEX chunks_to_send ON chunks (run_no, lane, first) WHERE state IN ('pla
 CREATE INDEX chunks_in_question ON chunks (run_no) WHERE state IN ${sqlList(QUESTION_STATES)};
 `;
 
+/** What a publisher looks for among all chunks there ever were. */
+const INDEXES = "CREATE INDEX chunks_unmerged ON chunks (run_no) WHERE merged = 0;";
+
 /** What is compressed already is not tried again. */
 const STORAGE = `
 ALTER TABLE blocks ALTER COLUMN actions SET STORAGE EXTERNAL, ALTER COLUMN promises SET STORAGE EXTERNAL;
@@ -341,7 +344,7 @@ CREATE TABLE commits (session uuid PRIMARY KEY, number bigint NOT NULL, at times
 
 /** What brings the tables from version n to n + 1, at place n. */
 export const MIGRATIONS: readonly string[] = [
-  `${FUNCTIONS}${TABLES}${COMMITS}${LOCKS}${CLAIMS}${SHARED_TABLES}${STORAGE}${PROMISES}`,
+  `${FUNCTIONS}${TABLES}${COMMITS}${LOCKS}${CLAIMS}${SHARED_TABLES}${INDEXES}${STORAGE}${PROMISES}`,
 ];
 
 /** One row: which of them the tables have been through. */

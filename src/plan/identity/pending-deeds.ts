@@ -5,7 +5,7 @@ import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import { presentIdentity } from "../../ledger/renamed-deeds.ts";
-import { type ChunkRecord, type RunRecord, undecidedChunks, undecidedRuns } from "../../ledger/runs.ts";
+import { type ChunkRecord, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
 import type { IndexRecord } from "../files/index-file.ts";
 import { type Plan, unreadableDoubt } from "../files/plan.ts";
 
@@ -20,7 +20,7 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
   const tickets = new Map<string, string>();
   const newEvents = new Map<string, string>();
   const updatedEvents = new Set<string>();
-  for (const record of undecidedRuns(ledger)) {
+  for (const record of unmergedRuns(ledger)) {
     const { run } = record;
     for await (const { chunk, records, lines } of undecidedOf(ledger, record, plans)) {
       for (const [at, { identity, content }] of records.entries()) {
@@ -57,7 +57,7 @@ interface UndecidedChunk {
 async function* undecidedOf(ledger: Ledger, run: RunRecord, plans: Plans): AsyncGenerator<UndecidedChunk> {
   try {
     await using plan = await plans.open(run);
-    for (const chunk of undecidedChunks(ledger, run.runNo)) {
+    for (const chunk of unmergedChunks(ledger, run.runNo)) {
       const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
       yield { chunk, records, lines };
     }
