@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
 import { type Ledger, readMeta, writeMeta } from "./ledger.ts";
+import { refuseCopied } from "./moved.ts";
 
 /** Binds the ledger to another base URL: the same service under a new address. */
 export function rebind(ledger: Ledger, boundTo: string): void {
@@ -12,9 +13,10 @@ export function rebind(ledger: Ledger, boundTo: string): void {
 /**
  * Binds a new ledger.
  *
- * @throws Failure `usage` where it belongs to something else.
+ * @throws Failure `usage` where it belongs to something else, was moved to another place, or is an unfinished copy.
  */
 export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
+  refuseCopied(ledger);
   const bound = readMeta(ledger, "bound_to");
   if (bound === undefined) {
     if (readOnly) return;
@@ -36,6 +38,13 @@ export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
     rebind(ledger, boundTo);
     return;
   }
+  refuseOtherService(ledger, boundTo);
+}
+
+/** @throws Failure `usage` where the ledger belongs to something else. */
+export function refuseOtherService(ledger: Ledger, boundTo: string): void {
+  const bound = readMeta(ledger, "bound_to");
+  if (bound === undefined || bound === boundTo) return;
   throw new Failure(
     "usage",
     `The ledger ${ledger.path} belongs to ${bound}, but the environment now names ${boundTo}. Nothing was sent.`,

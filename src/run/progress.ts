@@ -32,9 +32,9 @@ export interface WorkUnderWay {
     | "sending"
     | "looking at"
     | "asking about"
-    | "storing"
     | "fetching"
-    | "collecting";
+    | "collecting"
+    | Storing;
   readonly done: number;
   readonly total?: number;
   /** How much of the work is done, 0 to 1, where no total is known. */
@@ -49,6 +49,9 @@ export interface WorkUnderWay {
   /** A request failed, and is tried again after a wait. */
   readonly waiting?: Wait;
 }
+
+/** What is done with a ledger as a whole, or with a plan in it. */
+type Storing = "storing" | "fetching" | "copying" | "comparing";
 
 export interface Wait {
   readonly detail: string;

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
+import { copyLedgerCommand, importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
 import { count, displayPath } from "../actions/text.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
@@ -10,7 +10,8 @@ import type { Key } from "../config/key.ts";
 import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { userStateDirectory } from "../config/paths.ts";
 import { Failure } from "../failure.ts";
-import { readMeta } from "../ledger/ledger.ts";
+import { refuseOtherService } from "../ledger/bound.ts";
+import { copiedFrom, copiedTo } from "../ledger/moved.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { actionsOutside, type SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
@@ -49,11 +50,12 @@ export async function loadSettingsToCheck(context: RunContext, options: Environm
  *
  * @param ledgers "one": a second ledger of the same service is refused. "any": it is only reported, for commands that read a
  * ledger or mend it. "to send": it is refused, and where a key has to be compared, one that a command gives is read too.
+ * "to move": a file is what the ledger is moved from, or to.
  */
 export async function loadSettings(
   context: RunContext,
   options: EnvironmentOptions,
-  ledgers: "one" | "any" | "to send" = "one",
+  ledgers: "one" | "any" | "to send" | "to move" = "one",
 ): Promise<Settings> {
   const { cwd, env, progress } = context;
   const config = await loadConfig({
@@ -70,12 +72,13 @@ export async function loadSettings(
   const twice =
     secondLedger(config, environment, declared) ??
     forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd) ??
-    leftBehind(environment, cwd);
+    (ledgers === "to move" ? undefined : leftBehind(environment, cwd));
   refuseMovedAddress(config, environment, env);
   const sends = ledgers === "to send" && twice === undefined;
   const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends });
   const problem = twice ?? beside.problem;
-  if (problem !== undefined && ledgers !== "any") throw problem;
+  const isRefused = ledgers === "one" || ledgers === "to send";
+  if (problem !== undefined && isRefused) throw problem;
   if (problem !== undefined) progress.happened({ kind: "ledgers in conflict", problem });
   const { others, former, key } = beside;
   return { config, environment, neighbours: [...declared, ...others], former, key };
@@ -92,7 +95,8 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
   if (usual === undefined) return;
   const path = join(usual, ledgerOwner, "ledger.db");
   if ((path === ledgerPath && ledgerServer === undefined) || !existsSync(path)) return;
-  openLedger({ path, boundTo: baseUrl, readOnly: true })[Symbol.dispose]();
+  using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
+  refuseOtherService(ledger, baseUrl);
 }
 
 /** What an environment was sent before its ledger was in a database must be copied there. */
@@ -100,13 +104,23 @@ export function leftBehind(environment: Environment, cwd: string): Failure | und
   const { name, ledgerPath: path, ledgerServer } = environment;
   if (ledgerServer === undefined || !existsSync(path)) return undefined;
   using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
-  const actions = readMeta(ledger, "copied_to") === undefined ? actionsOutside(ledger) : 0;
+  const from = copiedFrom(ledger);
+  // Neither what was moved nor what never became whole is used.
+  if (copiedTo(ledger) !== undefined || from?.isWhole === false) return undefined;
+  const actions = actionsOutside(ledger);
   if (actions === 0) return undefined;
+  const file = displayPath(path, cwd);
+  if (from !== undefined)
+    return new Failure(
+      "usage",
+      `The ledger of ${name} was copied from ${from.ledger} into a file (${file}), and the config still names the database. Nothing was sent.`,
+      { hint: "Take the line ledger: out of the config, on every machine." },
+    );
   return new Failure(
     "usage",
-    `The ledger of ${name} is in PostgreSQL now, but there is also the file that it was in (${displayPath(path, cwd)}), which knows of ${count(actions, "action")} accepted or in doubt. What only the file knows would be sent again. Nothing was sent.`,
+    `The ledger of ${name} is in PostgreSQL now, but there is also the file that it was in (${file}), which knows of ${count(actions, "action")} accepted or in doubt. What only the file knows would be sent again. Nothing was sent.`,
     {
-      hint: `Move it into the database: tickets ledger copy (docs/ledger.md, In PostgreSQL)\nIf it is another service's, move ${displayPath(dirname(path), cwd)} away.`,
+      hint: `Move it into the database: ${copyLedgerCommand("sqlite", "postgres", environment)}\nIf it is another service's, move ${displayPath(dirname(path), cwd)} away.`,
     },
   );
 }
