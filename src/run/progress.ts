@@ -32,7 +32,6 @@ export interface WorkUnderWay {
     | "sending"
     | "looking at"
     | "asking about"
-    | "fetching"
     | "collecting"
     | Storing;
   readonly done: number;
