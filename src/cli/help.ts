@@ -51,6 +51,14 @@ const HELP: Readonly<Record<string, HelpText>> = {
     examples: ["tickets collect --env production", "tickets collect 4ba62e61 --env production --follow"],
     note: "What was written already is not written again, so it may run as often as you like.",
   },
+  work: {
+    examples: [
+      "tickets work --env production --lanes 8",
+      "tickets work --env production --until-idle",
+      "tickets work --env production --max-duration 1h --json",
+    ],
+    note: "It reads no input and writes no promises file.",
+  },
   settle: {
     examples: [
       "tickets settle 4ba62e61 --env playground",

@@ -62,6 +62,7 @@ const MEANS: Readonly<Record<string, readonly string[]>> = {
   resume: ["continue", "retry", "restart"],
   publish: ["enqueue", "queue", "enter"],
   collect: ["fetch", "gather", "pull"],
+  work: ["worker", "consume", "daemon"],
   settle: ["abandon", "cancel", "close", "decide", "resolve"],
   results: ["export", "output", "promises", "download"],
   find: ["search", "lookup", "look", "locate", "grep", "where"],
@@ -311,6 +312,18 @@ export function buildProgram(
       run(flags, async (options, context) =>
         (await import("../commands/collect.ts")).collect({ ...options, run: name }, context),
       ),
+    );
+
+  answering(environment(program.command("work")))
+    .description("send what was published, beside other workers (ledger in PostgreSQL)")
+    .option("--lanes <n>", "lanes that it sends at once, 1 to 64 (1)")
+    .option("--until-idle", "end once nothing is left to send")
+    .option("--rate <n>", "maximum actions per second, of all workers together")
+    .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
+    .option("--timeout <time>", "longest wait for an answer (120s)")
+    .option("--retries <n>", "retries of requests that were certainly not taken (8)")
+    .action((flags: Flags) =>
+      run(flags, async (options, context) => (await import("../commands/work.ts")).work(options, context)),
     );
 
   answering(environment(program.command("settle")))

@@ -51,6 +51,7 @@ const SWITCHES = [
     "force",
     "safeCsv",
     "yes",
+    "untilIdle",
   ] as const),
   ...([
     "sent",
@@ -119,7 +120,7 @@ export async function runCommand(
   if (logFormat === "json") hearWarnings(terminal);
   terminal.log(`${verb} begins`, { event: "command.started", command: verb, version: version() });
   onFirstSignal((signal) => {
-    if (SENDING.has(verb))
+    if (SENDING.has(verb) || verb === "work")
       terminal.warn(
         `${signal}: stopping after the request in flight; a second signal gives it up and leaves it in doubt.`,
       );

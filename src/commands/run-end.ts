@@ -22,14 +22,7 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   const { reporter, cwd, verbose } = context;
   const { environment, summary, manifest, stops, left, rejects } = end;
   const first = stops[0]?.stop ?? { kind: "finished" };
-  // What a person has to decide is reported for every lane; what ends all lanes alike, once.
-  const told = new Set<Stop["kind"]>();
-  for (const { stop, whole } of stops) {
-    const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
-    const ofStop = { ...context, reporter: reporting(reporter, eventOf(stop)) };
-    if (isOfChunk || !told.has(stop.kind)) tellStop(ofStop, end, { stop, whole }, stop === first);
-    told.add(stop.kind);
-  }
+  tellStops(end, context);
   for (const row of end.rejected)
     reporter.error(
       `${cleanText(row.source, 200)}:${row.line} ${row.action} ${cleanText(row.ticketId ?? row.nftId ?? row.eventId ?? "")} ${verbose ? `rejected: ${cleanText(row.response ?? "", 300)}` : rejectionText(row)}`,
@@ -61,6 +54,19 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   else if (summary.next !== null) reporter.info(`${NEXT[first.kind]}: ${summary.next}`);
   if (isDone && rejects.areUnclear) reporter.info(NOTHING_TO_MEND);
   if (rejects.accepted > 0) reporter.info(describeNothingOpen(rejects.accepted));
+}
+
+/** Tells why a run stopped, lane by lane. */
+export function tellStops(end: Pick<RunEnd, "environment" | "manifest" | "stops">, context: Context): void {
+  const first = end.stops[0]?.stop;
+  // What a person has to decide is reported for every lane; what ends all lanes alike, once.
+  const told = new Set<Stop["kind"]>();
+  for (const { stop, whole } of end.stops) {
+    const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
+    const ofStop = { ...context, reporter: reporting(context.reporter, eventOf(stop)) };
+    if (isOfChunk || !told.has(stop.kind)) tellStop(ofStop, end, { stop, whole }, stop === first);
+    told.add(stop.kind);
+  }
 }
 
 /** How many runs with doubts are named one by one. */
@@ -120,7 +126,7 @@ function eventOf(stop: Stop): LogEvent {
 /** @param isFirst whether it is the first stop that is reported. */
 export function tellStop(
   { reporter, env }: Context,
-  { environment, manifest }: RunEnd,
+  { environment, manifest }: Pick<RunEnd, "environment" | "manifest">,
   { stop, whole }: RunStop,
   isFirst: boolean,
 ): void {

@@ -12,7 +12,7 @@ import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding, tellChecked, tellPlanned } from "./input-words.ts";
 import type { ProgressState } from "./reporter.ts";
-import { seconds, tellRunEnd } from "./run-end.ts";
+import { seconds, tellRunEnd, tellStops } from "./run-end.ts";
 
 type Words = {
   readonly [Kind in RunEvent["kind"]]: (event: Extract<RunEvent, { kind: Kind }>, context: Context) => void;
@@ -164,6 +164,28 @@ const WORDS: Words = {
   "run ended": (ended, context) => {
     tellRunEnd(ended, context);
     context.trace.sending = undefined;
+  },
+  "nothing to work on": (_, { reporter }) => reporter.info("No run is open. Waiting for one …"),
+  "run waits for a person": ({ waits: { code, message, hint } }, { reporter }) => {
+    reporter.error(message, code === "in-doubt" ? { event: "doubt" } : { event: "run.stopped", reason: code });
+    if (hint !== undefined) reporter.info(hint);
+  },
+  "worker stopped": (stopped, context) => tellStops(stopped, context),
+  "run done": ({ run, exitCode, counts }, { reporter, trace }) => {
+    trace.sending = undefined;
+    const { accepted, rejected, settledByHand: byHand, notSent } = counts;
+    const parts = [
+      `${number(accepted)} accepted`,
+      ...(rejected > 0 ? [`${number(rejected)} rejected`] : []),
+      ...(byHand > 0 ? [`${number(byHand)} settled by hand`] : []),
+      ...(notSent > 0 ? [`${number(notSent)} not sent`] : []),
+    ];
+    reporter.info(
+      `Run ${run} is done: ${parts.join(", ")}. Its promises and rejects are written where it was published.`,
+      {
+        ...{ event: "run.ended", counts: { accepted, rejected, settledByHand: byHand, notSent }, exitCode },
+      },
+    );
   },
 };
 

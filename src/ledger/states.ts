@@ -26,6 +26,9 @@ export const PERHAPS_TAKEN_STATES = [
   ...QUESTION_STATES,
 ] as const satisfies readonly ChunkState[];
 
+/** A lane with a chunk in one of these is not done. */
+export const OPEN_STATES = ["planned", "sending"] as const satisfies readonly ChunkState[];
+
 /** Actions of a chunk in one of these may still reach the service, or may have reached it. */
 export const UNDECIDED_STATES = ["planned", ...PERHAPS_TAKEN_STATES] as const satisfies readonly ChunkState[];
 

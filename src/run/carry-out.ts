@@ -5,7 +5,8 @@ import { commandForDoubts, resumeCommand, settleCommand, streamOfRejects } from 
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES } from "../failure.ts";
-import { leftToOthers } from "../ledger/left-to-others.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type LeftToOthers, leftToOthers } from "../ledger/left-to-others.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
 import { openLanes } from "../ledger/postgres/lane-claims.ts";
@@ -26,11 +27,9 @@ import {
 import { NO_REJECTS, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import type { Plan } from "../plan/files/plan.ts";
-import type { ServiceClient } from "../sending/client.ts";
-import { type LaneSource, sendLanes, theseLanes } from "../sending/lanes.ts";
-import { pause } from "../sending/pause.ts";
+import { type LaneSource, theseLanes } from "../sending/lanes.ts";
 import { projectUnwritten, type RecordContext, recover } from "../sending/record-answer.ts";
-import type { SendContext, Stop, StopRequest } from "../sending/send.ts";
+import type { Stop, StopRequest } from "../sending/send.ts";
 import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { RunContext } from "./context.ts";
@@ -39,7 +38,7 @@ import { openPromises } from "./promises.ts";
 import { prunePlans } from "./prune.ts";
 import type { RunEnd } from "./run-end.ts";
 import { isPlannedElsewhere, openRunPlan } from "./run-plan.ts";
-import { sendingProgress } from "./sending-progress.ts";
+import { sendRun } from "./send-run.ts";
 import type { Session } from "./session.ts";
 import { hasUnsentRows, summarise } from "./summary.ts";
 import { claimedLanes, isShared, startWorker } from "./worker.ts";
@@ -87,17 +86,14 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
     ms: performance.now() - before.at,
   };
   const done = stop.kind === "finished";
-  if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop, false), stop.kind === "stopped" && stop.by === "SIGINT");
+  if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop), stop.kind === "stopped" && stop.by === "SIGINT");
   const rejects = isPlannedElsewhere(ledger, run)
     ? NO_REJECTS
     : await writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, plan.manifest) });
   crashPoint("rejects written");
   // An interrupted run may end long after it was planned, when what it waited for is decided.
   const left = leftToOthers(ledger, run, plan.manifest.actions);
-  const exitCode =
-    done && waitsForAnotherRun(left)
-      ? EXIT_CODES["in-doubt"]
-      : exitCodeOf(stop, leavesOpen(ledger, run.runNo) || hasUnsentRows(plan.manifest.rows) || left.open > 0);
+  const exitCode = done ? exitCodeOfDone(ledger, run, plan.manifest, left) : exitCodeOf(stop);
   mergeOutcomes(ledger);
   crashPoint("merged");
   if (done) await prunePlans(environment, ledger, Date.now() - PLAN_KEPT_MS);
@@ -242,12 +238,14 @@ async function sendShared(
   await projectUnwritten(recording);
   const [first] = stops;
   if (first?.kind !== "finished" || openLanes(ledger, runNo).length === 0) return stops;
-  return [{ kind: "stopped", by: whyNotAll(context) }];
+  return [{ kind: "stopped", by: whyNotAll(context, options) }];
 }
 
 /** Why a run was not sent to its end although nothing went wrong here. */
-const whyNotAll = ({ stop }: Pick<RunContext, "stop">): StopRequest =>
-  stop.aborted ? (stop.reason as StopRequest) : "elsewhere"; // see RunContext.stop
+function whyNotAll({ stop }: RunContext, { deadline }: CarryOutOptions): StopRequest {
+  if (stop.aborted) return stop.reason as StopRequest; // see RunContext.stop
+  return performance.now() >= deadline ? "max-duration" : "elsewhere";
+}
 
 /** @param source of the lanes; by default all in which something is planned. */
 async function send(
@@ -256,51 +254,26 @@ async function send(
   recording: RecordContext,
   source?: LaneSource,
 ): Promise<readonly Stop[]> {
-  const { environment, ledger } = session;
+  const { ledger } = session;
   const lanes = source ?? theseLanes(plannedLanes(ledger, run.runNo));
   if (lanes.atOnce === 0) return [{ kind: "finished" }];
-  const key = await session.key();
   const { promises } = recording;
   const output = promises === undefined ? run.output : promises.path;
-  session.runList.sending(ledger, { ...run, output }, recording.plan.manifest);
-  crashPoint("listed");
-  using timer = stopAfter(deadline, context.stop);
-  const sending: SendContext = {
-    ...recording,
-    environment,
-    progress: sendingProgress(context, session, run, lanes.atOnce),
-    stop: timer.signal,
-    abort: context.abort,
-    deadline,
-  };
-  // Loaded only here: most commands send nothing, and loading an HTTP client would be a large part of their start.
-  const { openClient } = await import("../sending/client.ts");
-  const connect = (): ServiceClient =>
-    openClient({
-      baseUrl: session.baseUrl,
-      key,
-      timeoutMs: environment.timeoutMs,
-      freshConnection: environment.freshConnection,
-      tls: session.tls,
-      env: context.env,
-    });
-  return await sendLanes(sending, lanes, connect);
+  const onSending = (): void => session.runList.sending(ledger, { ...run, output }, recording.plan.manifest);
+  return sendRun(context, { session, run, deadline, onSending }, recording, lanes);
 }
 
-/** A signal that also stops when the time is up. */
-function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
-  if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
-  const [over, done] = [new AbortController(), new AbortController()];
-  void pause(deadline - performance.now(), done.signal).then(() => {
-    if (!done.signal.aborted) over.abort("max-duration" satisfies StopRequest);
-  });
-  return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
+/** Of a run of which nothing is left to send. */
+export function exitCodeOfDone(ledger: Ledger, { runNo }: RunRecord, manifest: Manifest, left: LeftToOthers): number {
+  if (waitsForAnotherRun(left)) return EXIT_CODES["in-doubt"];
+  const isOpen = leavesOpen(ledger, runNo) || hasUnsentRows(manifest.rows) || left.open > 0;
+  return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
-function exitCodeOf(stop: Stop, rejects: boolean): number {
+export function exitCodeOf(stop: Stop): number {
   switch (stop.kind) {
     case "finished":
-      return rejects ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+      return EXIT_CODES.ok;
     case "in doubt":
       return EXIT_CODES["in-doubt"];
     case "refused":

@@ -1,6 +1,6 @@
 /** Unfinished runs that a command finds. */
 
-import { closeCommand, resumeCommand, statusCommand } from "../actions/next-command.ts";
+import { closeCommand, resumeCommand, settleCommand, statusCommand } from "../actions/next-command.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { chunksOf, countRun, openQuestions, openRuns, type RunRecord } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
@@ -49,8 +49,32 @@ export async function finishEarlierRuns(
   return last;
 }
 
+type Opened = Pick<Session, "environment" | "ledger">;
+
+/** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
+export function whyItWaits(opened: Opened, run: RunRecord): Failure | undefined {
+  try {
+    refuseClosing(opened, run);
+    refuseStoppedByPerson(opened, run);
+    refuseTooManyRejections(opened, run);
+  } catch (cause) {
+    if (cause instanceof Failure) return cause;
+    throw cause;
+  }
+  const { environment, ledger } = opened;
+  const [chunk, ...others] = openQuestions(ledger, run.runNo);
+  if (chunk === undefined) return undefined;
+  const isDoubt = [chunk, ...others].some(({ state }) => state === "in doubt");
+  const which = [chunk, ...others].map(({ chunk: number }) => number).join(", ");
+  return new Failure(
+    isDoubt ? "in-doubt" : "refused",
+    `Run ${run.run} of ${run.createdAt} waits for a person to decide about chunk ${which}. Nothing of it is sent before that, nor of later runs.`,
+    { hint: `Look, then decide: ${settleCommand(run.run, environment)}` },
+  );
+}
+
 export function refuseStoppedByPerson(
-  { environment, ledger }: Session,
+  { environment, ledger }: Opened,
   { run, runNo, stoppedByPerson, createdAt }: RunRecord,
 ): void {
   if (!stoppedByPerson || openQuestions(ledger, runNo).length > 0) return;
@@ -60,7 +84,7 @@ export function refuseStoppedByPerson(
 }
 
 /** A run that stopped for too many rejections waits until a person has looked at them, which `resume` says. */
-export function refuseTooManyRejections({ environment, ledger }: Session, { run, runNo, exitCode }: RunRecord): void {
+export function refuseTooManyRejections({ environment, ledger }: Opened, { run, runNo, exitCode }: RunRecord): void {
   if (exitCode !== EXIT_CODES.refused || environment.refusalsAreWhole) return;
   if (chunksOf(ledger, runNo, "refused").length > 0 || countRun(ledger, runNo).rejected <= environment.maxRejected)
     return;
@@ -74,7 +98,7 @@ export function refuseTooManyRejections({ environment, ledger }: Session, { run,
 }
 
 /** @throws Failure `busy` for a run that a person has begun to close: what follows the closed part would be sent without it. */
-export function refuseClosing({ environment }: Session, run: RunRecord): void {
+export function refuseClosing({ environment }: Pick<Session, "environment">, run: RunRecord): void {
   if (!run.isClosing) return;
   throw new Failure(
     "busy",

@@ -251,6 +251,21 @@ export async function openBothPlaces(
   }
 }
 
+/** The environment's lock, on the session of a ledger that several machines share; undefined while another process holds it. */
+export async function tryLockEnvironment(
+  context: Pick<RunContext, "stop">,
+  environment: Environment,
+  ledger: PostgresLedger,
+  command: string,
+): Promise<Disposable | undefined> {
+  try {
+    return await lockSession(context, environment, ledger, { command, waitMs: 0 });
+  } catch (cause) {
+    if (cause instanceof Failure && cause.code === "busy") return undefined;
+    throw cause;
+  }
+}
+
 /** The lock alone, of a ledger that is there or not. */
 export async function lockLedger(
   context: Pick<RunContext, "stop">,

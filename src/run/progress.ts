@@ -150,7 +150,15 @@ export type RunEvent =
       readonly isCutOff: boolean;
     }
   | { readonly kind: "list of runs not written"; readonly problem: Failure }
-  | { readonly kind: "run ended"; readonly end: RunEnd };
+  | { readonly kind: "run ended"; readonly end: RunEnd }
+  /** No run is open; a worker waits for one. */
+  | { readonly kind: "nothing to work on" }
+  /** A worker can't go on with the oldest run. */
+  | { readonly kind: "run waits for a person"; readonly waits: Failure }
+  /** Why a worker sends no more of a run for now. */
+  | ({ readonly kind: "worker stopped" } & Pick<RunEnd, "environment" | "manifest" | "stops">)
+  /** A worker found the last chunk of a run decided. */
+  | { readonly kind: "run done"; readonly run: string; readonly exitCode: number; readonly counts: RunCounts };
 
 export interface OpenedLedger {
   readonly environment: Environment;

@@ -1,15 +1,15 @@
 /** What is reported while a run is sent. */
 
+import type { Ledger } from "../ledger/ledger.ts";
 import { countRun, type RunRecord } from "../ledger/runs.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import type { SendProgress } from "../sending/send.ts";
 import type { RunContext } from "./context.ts";
 import type { Wait } from "./progress.ts";
-import type { Session } from "./session.ts";
 
 export function sendingProgress(
   { progress }: RunContext,
-  { ledger }: Session,
+  { ledger }: { readonly ledger: Ledger },
   run: RunRecord,
   lanes: number,
 ): SendProgress {

@@ -9,7 +9,7 @@ import { endAttempt } from "../attempts.ts";
 import type { Ledger } from "../ledger.ts";
 import { type ChunkRecord, chunksOf } from "../runs.ts";
 import { sqlList } from "../sql-list.ts";
-import { QUESTION_STATES } from "../states.ts";
+import { OPEN_STATES, QUESTION_STATES } from "../states.ts";
 import type { PostgresLedger } from "./open-postgres.ts";
 
 export interface Claim {
@@ -73,7 +73,7 @@ export function openLanes(ledger: Ledger, runNo: number): readonly OpenLane[] {
   const sql = `SELECT lane, coalesce(max(extract(epoch FROM limit_at - clock_timestamp())) * 1000, 0) AS over_in
     FROM chunks LEFT JOIN attempts ON attempts.run_no = chunks.run_no AND attempts.chunk = chunks.chunk
       AND attempts.ended_at IS NULL AND chunks.state = 'sending'
-    WHERE chunks.run_no = ? AND state IN ('planned', 'sending') GROUP BY lane ORDER BY count(*) DESC, lane`;
+    WHERE chunks.run_no = ? AND state IN ${sqlList(OPEN_STATES)} GROUP BY lane ORDER BY count(*) DESC, lane`;
   return ledger
     .all(sql, runNo)
     .map(({ lane, over_in }) => ({ lane: Number(lane), overInMs: Math.max(0, Math.ceil(Number(over_in))) }));

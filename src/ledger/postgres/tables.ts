@@ -2,7 +2,7 @@
 
 import { BLOCK_ACTIONS } from "../block.ts";
 import { sqlList } from "../sql-list.ts";
-import { CHUNK_STATES, OUTCOMES, QUESTION_STATES, RUN_STATES } from "../states.ts";
+import { CHUNK_STATES, OPEN_STATES, OUTCOMES, QUESTION_STATES, RUN_STATES } from "../states.ts";
 
 /** Compared byte by byte, as SQLite does. */
 const TEXT = 'text COLLATE "C"';
@@ -299,7 +299,7 @@ CREATE TABLE lane_claims (
 );
 CREATE TABLE paces (id bigint PRIMARY KEY CHECK (id = 1), not_before timestamptz NOT NULL);
 INSERT INTO paces (id, not_before) VALUES (1, '-infinity');
-CREATE INDEX chunks_to_send ON chunks (run_no, lane, first) WHERE state IN ('planned', 'sending');
+CREATE INDEX chunks_to_send ON chunks (run_no, lane, first) WHERE state IN ${sqlList(OPEN_STATES)};
 CREATE INDEX chunks_in_question ON chunks (run_no) WHERE state IN ${sqlList(QUESTION_STATES)};
 `;
 
