@@ -18,6 +18,7 @@ const WALKS = {
     WORLDS: "2",
     FIRST_WORLD: "1",
     PROPERTY_SEED: "1",
+    ...{ WORKER_ACTIONS: "600", WORKER_LANES: "8", WORKERS: "3", WORKER_SEED: "1", WORKER_SEEDS: "1" },
   },
   rest: {
     INVARIANT_TRIALS: "40",
@@ -32,6 +33,7 @@ const WALKS = {
     WORLDS: "18",
     FIRST_WORLD: "3",
     PROPERTY_SEED: "2",
+    ...{ WORKER_ACTIONS: "200000", WORKER_LANES: "64", WORKERS: "8", WORKER_SEED: "2", WORKER_SEEDS: "5" },
   },
   all: {
     INVARIANT_TRIALS: "40",
@@ -46,6 +48,7 @@ const WALKS = {
     WORLDS: "20",
     FIRST_WORLD: "1",
     PROPERTY_SEED: "1",
+    ...{ WORKER_ACTIONS: "200000", WORKER_LANES: "64", WORKERS: "8", WORKER_SEED: "1", WORKER_SEEDS: "5" },
   },
 };
 const asked = process.env.TESTS ?? "short";

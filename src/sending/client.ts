@@ -167,6 +167,25 @@ interface Way {
   readonly leftMs: (() => number) | undefined;
 }
 
+/** A timer that is later than this was not looked at in time, and what lies there may need so long to be read. */
+const [AWAY_MS, READ_MS] = [250, 500];
+
+/**
+ * Calls back once the time is over.
+ *
+ * @param mayHaveAnswer where that is so and the process was frozen, or waited for its ledger, an answer that has come
+ *   meanwhile is read first.
+ * @returns what stops it.
+ */
+function startTimer(ms: number, mayHaveAnswer: () => boolean, onOver: () => void): () => void {
+  const due = performance.now() + ms;
+  let timer = setTimeout(() => {
+    if (mayHaveAnswer() && performance.now() - due > AWAY_MS) timer = setTimeout(onOver, READ_MS);
+    else onOver();
+  }, ms);
+  return () => clearTimeout(timer);
+}
+
 /** Bytes of a request that leave last. */
 const LAST_BYTES = 1024;
 
@@ -234,14 +253,15 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
       abort?.(error);
     };
     const onAbort = (): void => giveUp(toError(signal.reason));
-    const timer = setTimeout(() => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`)), timeoutMs);
+    const onTimeout = (): void => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`));
+    const stopTimer = startTimer(timeoutMs, () => way.leftMs !== undefined && isWhole(), onTimeout);
     const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     const connecting = setTimeout(() => {
       const cause = UNCONNECTED[connections.stopConnecting() ?? (isProxied ? "no tunnel" : "no connection")];
       giveUp(timeoutError(`${cause} within ${seconds(connectMs)}`));
     }, connectMs);
     const stopClocks = (): void => {
-      clearTimeout(timer); // or they would hold the process for as long as an answer may take
+      stopTimer(); // or they would hold the process for as long as an answer may take
       clearTimeout(connecting);
       signal.removeEventListener("abort", onAbort);
     };

@@ -1,0 +1,376 @@
+/**
+ * Workers share a run whose ledger is in PostgreSQL, and die, freeze and lose the database meanwhile. Whatever happens, each
+ * action comes to the service once, in the order of its lane, and what is not known is a doubt.
+ *
+ * `WORKER_ACTIONS=200000 WORKER_LANES=64 WORKERS=8 WORKER_SEEDS=5` does more; `WORKER_SEED=3 WORKER_SEEDS=1` repeats one.
+ */
+
+import type { ChildProcess } from "node:child_process";
+import { expect, onTestFinished, test } from "vitest";
+import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../support/bin.ts";
+import { NEEDS_POSTGRES, type PostgresServer, startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { startProxy } from "../support/proxy.ts";
+import { randomOf } from "../support/random.ts";
+import { type Item, type Service, type ServiceOptions, type ServiceRequest, startService } from "../support/service.ts";
+import { type PromiseLine, readLines } from "../support/tables.ts";
+
+const ENV = ["--env", "playground"];
+const ONLY_WITH = { skip: WITHOUT_POSTGRES };
+const named = (name: string): string => `${name}${NEEDS_POSTGRES}`;
+
+/** As short as requests and their margin can be, since tests wait for both. */
+const TIMEOUT = "1s";
+
+interface Rig {
+  readonly place: Workplace;
+  readonly server: PostgresServer;
+  readonly schema: string;
+  readonly service: Service;
+  readonly proxy: ReturnType<typeof startProxy>;
+  /** The actions of the input, in its order. */
+  readonly input: readonly Item[];
+  readonly run: string;
+  readonly tickets: (args: readonly string[], options?: RunOptions) => Promise<Ended>;
+  /** On a machine of its own. */
+  readonly startWorker: (...args: readonly string[]) => Member;
+}
+
+/** A worker. */
+interface Member {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** Stops it where it is, until it is woken. */
+  readonly freeze: () => void;
+  /** Resolves once it has ended, or is frozen. */
+  readonly rests: Promise<unknown>;
+}
+
+interface RigOptions extends ServiceOptions {
+  readonly actions: number;
+  readonly lanes: number;
+  readonly chunkSize: number;
+}
+
+/** A run is published, and nothing of it is sent. */
+async function openRig({ actions, lanes, chunkSize, ...behaviour }: RigOptions): Promise<Rig> {
+  const [server, service, place] = [await startPostgres(), await startService(behaviour), openWorkplace()];
+  const [schema, proxy] = [server.newSchema(), startProxy(server.port)];
+  onTestFinished(async () => {
+    await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+  });
+  const input = salesOf(actions, lanes);
+  place.write("sales.ndjson", input.map((item) => `${JSON.stringify(item)}\n`).join(""));
+  place.write(
+    "tickets.config.yaml",
+    `environments:
+  playground:
+    baseUrl: ${service.baseUrl}
+    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
+    timeout: ${TIMEOUT}
+    chunkSize: ${chunkSize}
+    lanes: ${lanes}
+    ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}
+`,
+  );
+  const env = { ...service.env, TICKETS_LEDGER_URL: server.url };
+  const tickets: Rig["tickets"] = (args, options = {}) =>
+    place.tickets(args, { ...options, env: { ...env, ...options.env } });
+  const published = await tickets(["stream", "sales.ndjson", ...ENV, "--max-duration", "1ms"]);
+  expect(published.exitCode, published.stderr).toBe(7);
+  const [{ run } = { run: "" }] = await server.query(`SELECT run FROM ${schema}.runs`);
+  let members = 0;
+  const startWorker: Rig["startWorker"] = (...args) => {
+    members += 1;
+    let child: ChildProcess | undefined;
+    const ended = tickets(["work", ...ENV, "--until-idle", ...args], {
+      env: {
+        TICKETS_LEDGER_URL: server.url.replace(`:${server.port}/`, `:${proxy.port}/`),
+        XDG_STATE_HOME: place.path(`machine-${members}`),
+      },
+      onSpawn: (spawned) => {
+        child = spawned;
+      },
+    });
+    if (child === undefined) throw new Error("no process was started");
+    const { promise: isFrozen, resolve: onFrozen } = Promise.withResolvers<void>();
+    const freeze = (): void => {
+      child?.kill("SIGSTOP");
+      onFrozen();
+    };
+    onTestFinished(() => void child?.kill("SIGKILL"));
+    return { child, ended, freeze, rests: Promise.race([ended, isFrozen]) };
+  };
+  return { place, server, schema, service, proxy, input, run: String(run), tickets, startWorker };
+}
+
+/** Sales of several events, one event a lane, mixed. */
+function salesOf(actions: number, lanes: number): readonly Item[] {
+  return Array.from({ length: actions }, (_, at): Item => {
+    const eventId = `E${at % lanes}`;
+    if (at < lanes) return { action: "newEvent", data: { eventId, eventName: "Wave", currency: "EUR" } };
+    const data = { eventId, ticketId: `T${at}`, userId: "u", price: "1.00", orderTime: 1_700_000_000 };
+    return { action: "soldTicket", data };
+  });
+}
+
+const keyOf = ({ action, data }: Item): string => `${action} ${data.ticketId ?? data.eventId}`;
+
+/** Each action once at the service, in the order of its event, and once in the results. */
+async function expectEachOnce({ place, input, run, tickets }: Rig, processed: readonly Item[]): Promise<void> {
+  expect(processed.map(keyOf).toSorted()).toEqual(input.map(keyOf).toSorted());
+  const inOrder = (items: readonly Item[]) =>
+    [...Map.groupBy(items, ({ data }) => String(data.eventId))].map(([event, of]) => [event, of.map(keyOf)]).toSorted();
+  expect(inOrder(processed)).toEqual(inOrder(input));
+  expect((await tickets(["results", run, ...ENV, "-o", "all.ndjson", "--force"])).exitCode).toBe(0);
+  const lines = readLines(place.read("all.ndjson")) as readonly PromiseLine[];
+  const told = lines.map(({ action, ticketId, eventId }) => `${action} ${ticketId ?? eventId}`);
+  expect(told.toSorted()).toEqual(input.map(keyOf).toSorted());
+  for (const { status, actionPromise } of lines)
+    expect(status === "settled-by-hand" || actionPromise !== undefined).toBe(true);
+}
+
+const stateOf = async ({ server, schema }: Rig): Promise<unknown> =>
+  (await server.query(`SELECT state, exit_code FROM ${schema}.runs`))[0];
+
+/** The actions of a chunk, as the plan on the publisher's machine has them. */
+function actionsIn({ place, run }: Rig, first: number, count: number): readonly string[] {
+  const plan = place.files().find((name) => name.includes("home/state") && name.endsWith(`${run}/actions.ndjson`));
+  const lines = readLines(place.read(plan ?? "")) as readonly Item[];
+  return lines.slice(first - 1, first - 1 + count).map(keyOf);
+}
+
+/** A person looks which of the doubts the service has, and says so. Returns how many there were. */
+async function settleByTruth(rig: Rig, processed: readonly Item[]): Promise<number> {
+  const { server, schema, run, tickets } = rig;
+  const had = new Set(processed.map(keyOf));
+  const doubts = await server.query(
+    `SELECT chunk, first, count FROM ${schema}.chunks WHERE state = 'in doubt' ORDER BY chunk`,
+  );
+  for (const { chunk, first, count } of doubts) {
+    const actions = actionsIn(rig, Number(first), Number(count));
+    const found = actions.filter((key) => had.has(key)).length;
+    expect([0, actions.length], `the service has part of chunk ${chunk}`).toContain(found);
+    const settled = await tickets([
+      "settle",
+      run,
+      ...ENV,
+      "--chunk",
+      String(chunk),
+      found === 0 ? "--not-sent" : "--sent",
+    ]);
+    expect([0, 6], settled.stderr).toContain(settled.exitCode);
+  }
+  return doubts.length;
+}
+
+test(named("workers share a run, and whichever comes last ends it"), ONLY_WITH, async () => {
+  const rig = await openRig({ actions: 400, lanes: 6, chunkSize: 10 });
+  const ended = await Promise.all(["1", "2", "3"].map((lanes) => rig.startWorker("--lanes", lanes).ended));
+  for (const { exitCode, stderr } of ended) expect(exitCode, stderr).toBe(0);
+  expect(await stateOf(rig)).toEqual({ state: "finished", exit_code: "0" });
+  await expectEachOnce(rig, rig.service.sent());
+  const held = await rig.server.query(`SELECT lane FROM ${rig.schema}.lane_claims WHERE worker IS NOT NULL`);
+  expect(held).toEqual([]);
+});
+
+test(
+  named("the chunk of a worker that is killed waits until its time is over, and is in doubt"),
+  ONLY_WITH,
+  async () => {
+    const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+    const { service, startWorker, tickets, run } = rig;
+    const killed = startWorker();
+    service.behave({
+      answer: () => {
+        if (service.requests.length === 3) killed.child.kill("SIGKILL");
+        return undefined;
+      },
+    });
+    expect((await killed.ended).exitCode).toBe(null);
+    const next = await startWorker().ended;
+    expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
+    expect(next.stderr).toContain("waits for a person to decide about chunk 3");
+    const shown = await tickets(["settle", run, ...ENV]);
+    expect(`${shown.stdout}${shown.stderr}`).toContain("its sender vanished, and its time is over");
+    expect(await settleByTruth(rig, service.sent())).toBe(1);
+    expect((await startWorker().ended).exitCode).toBe(0);
+    await expectEachOnce(rig, service.sent());
+  },
+);
+
+test(named("a worker that was frozen finds its lane taken, and what its answer said is kept"), ONLY_WITH, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+  const { service, startWorker, server, schema } = rig;
+  const frozen = startWorker();
+  service.behave({
+    answer: () => {
+      if (service.requests.length === 3) frozen.freeze();
+      return undefined;
+    },
+  });
+  await frozen.rests;
+  const next = await startWorker().ended;
+  expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
+  frozen.child.kill("SIGCONT");
+  const woken = await frozen.ended;
+  expect(woken.exitCode, woken.stderr).toBe(6);
+  expect(woken.stderr).toContain("came after another machine had given it up");
+  const [doubt] = await server.query(`SELECT detail FROM ${schema}.chunks WHERE state = 'in doubt'`);
+  expect(doubt?.detail).toMatch(
+    /^its sender vanished, .*; its answer came late, at .* \(HTTP 200\): 10 actions accepted, 0 rejected$/,
+  );
+  const kept = await server.query(`SELECT chunk, answer FROM ${schema}.doubted_answers`);
+  expect(kept.map(({ answer }) => JSON.parse(String(answer)).data.length)).toEqual([10]);
+  expect(await settleByTruth(rig, service.sent())).toBe(1);
+  expect((await startWorker().ended).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
+
+test(
+  named("a worker that loses its connections stores its answers on new ones, and nothing is in doubt"),
+  ONLY_WITH,
+  async () => {
+    const rig = await openRig({ actions: 120, lanes: 3, chunkSize: 10 });
+    const { service, startWorker, proxy } = rig;
+    service.behave({
+      answer: () => {
+        if (service.requests.length % 3 === 0) proxy.cutAll();
+        return undefined;
+      },
+    });
+    const { exitCode, stderr } = await startWorker("--lanes", "3").ended;
+    expect(exitCode, stderr).toBe(0);
+    await expectEachOnce(rig, service.sent());
+  },
+);
+
+test(named("SIGTERM lets the request in flight end, and others go on"), ONLY_WITH, async () => {
+  const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
+  const { service, startWorker } = rig;
+  const stopped = startWorker();
+  service.behave({
+    answer: () => {
+      if (!stopped.child.killed) stopped.child.kill("SIGTERM");
+      return undefined;
+    },
+  });
+  expect((await stopped.ended).exitCode).toBe(143);
+  expect((await startWorker("--lanes", "2").ended).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
+
+test(
+  named("stream sends what no worker sends, waits for the rest and writes the promises of all"),
+  ONLY_WITH,
+  async () => {
+    const rig = await openRig({ actions: 200, lanes: 4, chunkSize: 10 });
+    const worker = rig.startWorker("--lanes", "2");
+    const streamed = await rig.tickets(["resume", rig.run, ...ENV]);
+    expect([streamed.exitCode, (await worker.ended).exitCode], streamed.stderr).toEqual([0, 0]);
+    await expectEachOnce(rig, rig.service.sent());
+    const promises = readLines(rig.place.read("sales.playground.promises.ndjson"));
+    expect(promises.length).toBe(200);
+  },
+);
+
+test(named("a run that a person stopped, and one that is closed, are left alone by workers"), ONLY_WITH, async () => {
+  const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
+  const { service, tickets, run, startWorker, server, schema } = rig;
+  await server.query(`UPDATE ${schema}.runs SET stopped_by_person = 1`);
+  const waits = await startWorker().ended;
+  expect([waits.exitCode, service.requests.length]).toEqual([8, 0]);
+  expect((await tickets(["settle", run, ...ENV, "--abandon", "-y"])).exitCode).toBe(0);
+  const idle = await startWorker("--json").ended;
+  expect([idle.exitCode, service.requests.length]).toEqual([0, 0]);
+  expect(JSON.parse(idle.stdout)).toEqual({
+    ...{ environment: "playground", exitCode: 0, accepted: 0, rejected: 0, ended: [], waits: null },
+  });
+});
+
+test(named("work needs a ledger that several machines share"), ONLY_WITH, async () => {
+  const [service, place] = [await startService(), openWorkplace()];
+  const ended = await place.tickets(["work", ...ENV], { env: service.env });
+  expect([ended.exitCode, ended.stderr]).toEqual([2, expect.stringContaining("is a file of this machine")]);
+});
+
+const ACTIONS = Number(process.env.WORKER_ACTIONS);
+const LANES = Number(process.env.WORKER_LANES);
+const WORKERS = Number(process.env.WORKERS);
+const FIRST_SEED = Number(process.env.WORKER_SEED);
+const SEEDS = Array.from({ length: Number(process.env.WORKER_SEEDS) }, (_, at) => FIRST_SEED + at);
+
+/** How many times a round begins anew before something is wrong. */
+const MOST_ROUNDS = 200;
+
+test.each(SEEDS)(
+  named("workers are killed and frozen, connections cut, answers lost: each action once, by seed %i"),
+  { ...ONLY_WITH, tags: ["both"] },
+  async (seed) => {
+    const random = randomOf(seed);
+    const rig = await openRig({
+      actions: ACTIONS,
+      lanes: LANES,
+      chunkSize: Math.max(5, Math.floor(ACTIONS / LANES / 12)),
+    });
+    const { service, proxy, startWorker, server, schema } = rig;
+    const processed: Item[] = [];
+    let awake: Member[] = [];
+    let frozen: Member[] = [];
+    let isCalm = false;
+    const disturb = (): void => {
+      const how = random();
+      if (how < 0.4) {
+        proxy.cutAll();
+        return;
+      }
+      const at = Math.floor(random() * awake.length);
+      const [member] = awake.splice(at, 1);
+      if (member === undefined) return;
+      if (how < 0.7) {
+        member.child.kill("SIGKILL");
+        return;
+      }
+      frozen.push(member);
+      member.freeze();
+    };
+    const often = Math.min(0.2, 24 / (LANES * 12));
+    service.behave({
+      answer: ({ items }: ServiceRequest) => {
+        const fault = isCalm ? 1 : random();
+        if (fault < often / 2) return { status: 429, body: "", headers: { "Retry-After": "0" } };
+        processed.push(...items);
+        if (fault < often * 0.75) return { status: 503, body: "{}" };
+        if (fault < often * 1.75) disturb();
+        return;
+      },
+    });
+    for (let round = 0; (await openRuns(rig)) > 0; round += 1) {
+      expect(round).toBeLessThan(MOST_ROUNDS);
+      isCalm = false;
+      awake = Array.from({ length: WORKERS }, () => startWorker("--lanes", String(Math.ceil(LANES / WORKERS))));
+      const team = [...awake];
+      await Promise.all(team.map(({ rests }) => rests));
+      isCalm = true;
+      // Whatever a frozen one held is found, and decided about while it still sleeps.
+      if (frozen.length > 0) expectWell(await startWorker("--lanes", String(LANES)).ended);
+      await settleByTruth(rig, processed);
+      for (const { child } of frozen) child.kill("SIGCONT");
+      for (const { ended } of team) expectWell(await ended);
+      frozen = [];
+      await settleByTruth(rig, processed);
+    }
+    await expectEachOnce(rig, processed);
+    const [unasked] = await server.query(
+      `SELECT count(*) AS n FROM ${schema}.chunks WHERE state IN ('in doubt', 'sending')`,
+    );
+    expect(unasked?.n).toBe("0");
+  },
+);
+
+/** Killed, done, or stopped by a doubt. */
+function expectWell({ exitCode, stderr }: Ended): void {
+  expect([null, 0, 6], stderr).toContain(exitCode);
+}
+
+const openRuns = async ({ server, schema }: Rig): Promise<number> =>
+  Number((await server.query(`SELECT count(*) AS n FROM ${schema}.runs WHERE state = 'open'`))[0]?.n);
