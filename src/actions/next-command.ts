@@ -65,14 +65,10 @@ export const forgetLostCommand = (environment: Named): string =>
   `${commandOf("env", ["--forget-lost"], environment)} ${REASON}`;
 
 /** Where a ledger can be. */
-export const LEDGER_PLACES = ["sqlite", "postgres"] as const;
-export type LedgerPlace = (typeof LEDGER_PLACES)[number];
+export type LedgerPlace = "sqlite" | "postgres";
 
 export const copyLedgerCommand = (from: LedgerPlace, to: LedgerPlace, environment: Named): string =>
   commandOf("ledger", ["copy", "--from", from, "--to", to], environment);
-
-export const reopenLedgerCommand = (environment: Named): string =>
-  `${commandOf("ledger", ["reopen"], environment)} ${REASON}`;
 
 /** The command for the doubts of other runs that one waits for, the oldest first. */
 export function commandForDoubts(runs: readonly Run[], environment: Named): string {

@@ -75,11 +75,8 @@ function isSound(path: string): boolean {
 }
 
 /** Part of a transaction: notes an invocation and the warnings that it has printed. */
-export function enterInvocation(
-  ledger: Pick<Ledger, "run">,
-  invocation: Invocation,
-  toldWarnings: readonly string[],
-): void {
+export function enterInvocation(ledger: Ledger, invocation: Invocation, toldWarnings: readonly string[]): void {
+  if (!isInUse(ledger)) return;
   const { startedAt, durationMs, command, arguments: typed, files, exitCode, error, run, counts } = invocation;
   const { warnings, host, who, version } = invocation;
   ledger.run(

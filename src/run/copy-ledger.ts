@@ -1,7 +1,13 @@
 /** Moves an environment's ledger from its file into a database, or back. */
 
 import { existsSync } from "node:fs";
-import { closeCommand, type LedgerPlace, resumeCommand, settleCommand } from "../actions/next-command.ts";
+import {
+  closeCommand,
+  collectCommand,
+  type LedgerPlace,
+  resumeCommand,
+  settleCommand,
+} from "../actions/next-command.ts";
 import { andMore, cleanText, count } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
@@ -126,7 +132,7 @@ function whatToDo(ledger: Ledger, record: RunRecord, environment: Environment): 
   if (state === "open")
     return `Finish it: ${resumeCommand(run, environment)}\nOr close it: ${closeCommand(record, environment)}`;
   return ledger.kind === "postgres"
-    ? `Write its results, where they belong: ${`tickets collect ${run}`}`
+    ? `Write its results, where they belong: ${collectCommand(environment, run)}`
     : `Finish closing it: ${closeCommand(record, environment)}`;
 }
 
