@@ -556,7 +556,10 @@ function prepareTables(ledger: Session, path: string, schema: string, readOnly: 
   if (readOnly && version === 0) return false;
   ledger.transaction(() => {
     ledger.get("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", `${schema} ${TABLES_LOCK}`);
-    ledger.define(`CREATE SCHEMA IF NOT EXISTS "${schema.replaceAll('"', '""')}"; ${VERSION_TABLE}`);
+    // Even of a schema that there is, CREATE asks for a right on the whole database.
+    if (ledger.get("SELECT 1 AS one FROM pg_namespace WHERE nspname = ?", schema) === undefined)
+      ledger.define(`CREATE SCHEMA "${schema.replaceAll('"', '""')}"`);
+    ledger.define(VERSION_TABLE);
     for (const step of MIGRATIONS.slice(readVersion(ledger))) ledger.define(step);
     ledger.run("DELETE FROM ledger_version");
     ledger.run("INSERT INTO ledger_version (version) VALUES (?)", MIGRATIONS.length);

@@ -4,8 +4,9 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { openFolders, USER } from "../../pipeline/config/files.ts";
 import { readPage } from "../../support/pages.ts";
 
 /** Longer than the longest wait for an answer. */
@@ -48,6 +49,78 @@ test("cronjob.yaml: one at a time, never again by itself, without rights, on a v
   expect(volumes[0].persistentVolumeClaim.claimName).toBe(claim.metadata.name);
   const key = env.find(({ name }: { name: string }) => name === "TICKETS_PRODUCTION_API_KEY");
   expect(key).not.toHaveProperty("value");
+});
+
+describe("several machines", () => {
+  const documents = parseAllDocuments(readPage("deploy/kubernetes/scale-out.yaml")).map((each) => {
+    expect(each.errors).toEqual([]);
+    return each.toJS();
+  });
+  const ofKind = (kind: string) => documents.find((each) => each.kind === kind);
+  const publisher = ofKind("CronJob").spec.jobTemplate.spec;
+  const worker = ofKind("Deployment").spec.template.spec;
+  const { services, configs } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
+
+  test("in Kubernetes: pods without rights, whose secrets are files, and which have time to finish a request", () => {
+    expect(publisher).toMatchObject({ backoffLimit: 0, template: { spec: { restartPolicy: "Never" } } });
+    expect(publisher.template.spec.hostname).toBe("tickets-publisher");
+    for (const pod of [publisher.template.spec, worker]) {
+      expect(pod.terminationGracePeriodSeconds).toBe(GRACE_S);
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+      const named = new Set(pod.volumes.map(({ name }: { name: string }) => name));
+      for (const { securityContext, resources, volumeMounts, env } of [
+        ...(pod.initContainers ?? []),
+        ...pod.containers,
+      ]) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+        expect(Object.keys(resources)).toEqual(["requests", "limits"]);
+        for (const { name } of volumeMounts) expect(named).toContain(name);
+        expect(env.map(({ name }: { name: string }) => name)).toEqual(["TICKETS_ENV", "TICKETS_CONFIG"]);
+      }
+    }
+    expect(worker.containers[0].readinessProbe.exec.command).toEqual([
+      "tickets",
+      "status",
+      "--max-age",
+      "26h",
+      "--quiet",
+    ]);
+    expect(ofKind("CronJob").spec.concurrencyPolicy).toBe("Forbid");
+  });
+
+  test("in compose: two workers that keep nothing, and a publisher that is run by hand", () => {
+    expect(services.worker).toMatchObject({ read_only: true, cap_drop: ["ALL"], stop_grace_period: `${GRACE_S}s` });
+    expect(services.worker.deploy.replicas).toBe(2);
+    for (const name of ["publish", "collect"]) expect(services[name].profiles).toEqual(["by-hand"]);
+  });
+
+  test("every command and flag of theirs is one that there is, and every config can be read", async () => {
+    const commands: readonly (readonly string[])[] = [
+      ...[...publisher.template.spec.initContainers, ...publisher.template.spec.containers, ...worker.containers].map(
+        ({ args }: { args: readonly string[] }) => args,
+      ),
+      ...["sandbox", "worker", "publish", "collect"].map((name) => services[name].command),
+    ];
+    for (const [verb, ...words] of commands)
+      for (const word of words.filter((each) => each.startsWith("--")))
+        expect(readPage(`test/e2e/golden/${verb}.txt`), verb).toContain(`${word} `.trimEnd());
+    for (const text of [readPage("deploy/scale-out/config.yaml"), ofKind("ConfigMap").data["config.yaml"]]) {
+      await using folders = await openFolders({ [USER]: text });
+      expect([...(await folders.load()).environments.keys()]).toHaveLength(1);
+    }
+  });
+
+  test("the roles have their passwords from elsewhere, and rights on one schema", () => {
+    const roles = readPage("deploy/scale-out/roles.sql");
+    const made = [...roles.matchAll(/^CREATE ROLE (\w+) LOGIN;$/gm)].map(([, name]) => name);
+    expect(made).toEqual(["tickets_publisher", "tickets_worker", "tickets_reader"]);
+    expect(roles).not.toMatch(/SUPERUSER|CREATEROLE|CREATEDB|GRANT ALL|PASSWORD '/i);
+    for (const name of made) expect(configs.passwords.content).toContain(`ALTER ROLE ${name} PASSWORD`);
+  });
 });
 
 test("the image ends as its program ends: no shell before it, no root, a volume for the ledger, health by the last success", () => {
