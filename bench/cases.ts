@@ -35,6 +35,7 @@ import { fillLedger, nightsOf, removeLedger } from "./ledger.ts";
 import { measure } from "./measure.ts";
 import { measureOrder } from "./order.ts";
 import { declaredConfig, declaredCsv, invalidCsv, unusualCsv } from "./plans.ts";
+import { nightlyPostgres, workers } from "./shared.ts";
 
 export interface CaseOutcome {
   readonly contenders: AllFigures;
@@ -243,6 +244,18 @@ export const CASES = {
     what: "A run of 200 chunks stopped at the 150th: from the start of resume to its first request at the service, beside the whole of a start that only prints the version.",
     rows: MILLION,
     run: resume,
+  },
+  workers: {
+    title: "Workers, 200 ms a chunk",
+    what: "A million rows of one run in 64 lanes, published into PostgreSQL, sent to a service that takes 200 ms for each request by 1, 2, 4 and 8 workers, each with one lane at a time and a plan to fetch.",
+    rows: MILLION,
+    run: workers,
+  },
+  "nightly-postgres": {
+    title: "A night with the ledger in PostgreSQL",
+    what: "A full export of a million rows, 10,000 of them new, with ten million tickets in the ledger: in PostgreSQL on the same machine, and the same in a file.",
+    rows: 10 * MILLION,
+    run: nightlyPostgres,
   },
   order: {
     title: "Order by time",

@@ -1,0 +1,152 @@
+/** What is measured of a ledger in PostgreSQL: workers that send one run together, and nights in a ledger that holds much. */
+
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import pg from "pg";
+import { copyLedger } from "../src/ledger/copy.ts";
+import { reopen } from "../src/ledger/moved.ts";
+import { openLedger } from "../src/ledger/open-ledger.ts";
+import { openPostgres } from "../src/ledger/postgres/open-postgres.ts";
+import { type AllFigures, addTo, type Bench, type Figures, inNewFolder, ledgerPath, runOne, tool } from "./bench.ts";
+import { actionCount, eventsCsv, salesCsv } from "./generate.ts";
+import { fillLedger } from "./ledger.ts";
+import { type Command, type Measured, measure } from "./measure.ts";
+import { type Database, startDatabase } from "./postgres.ts";
+
+interface Outcome {
+  readonly contenders: AllFigures;
+  readonly notes: readonly string[];
+}
+
+const WITHOUT: Outcome = { contenders: {}, notes: ["Not measured: Debian's package postgresql is not installed."] };
+
+/** A command whose ledger is a schema of the database. */
+function shared(
+  bench: Bench,
+  { url }: Database,
+  schema: string,
+  work: string,
+  args: readonly string[],
+  options: { readonly state?: string } = {},
+): Command {
+  mkdirSync(work, { recursive: true });
+  const ledger = `{postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}`;
+  writeFileSync(join(work, "tickets.config.yaml"), `environments: {bench: {ledger: ${ledger}}}\n`);
+  const command = tool(bench, work, args, options);
+  return { ...command, env: { ...command.env, TICKETS_LEDGER_URL: url } };
+}
+
+const WORKERS = [1, 2, 4, 8] as const;
+const LATENCY_MS = 200;
+/** More than all workers have, so that none waits for another's. */
+const LANES = "64";
+
+export const workersName = (workers: (typeof WORKERS)[number]): string =>
+  `${workers} worker${workers === 1 ? "" : "s"}`;
+
+/** From the start of the workers to the end of the last; the plan was published before. */
+export async function workers(bench: Bench, rows: number): Promise<Outcome> {
+  using database = await startDatabase(bench.folder);
+  if (database === undefined) return WITHOUT;
+  const span = { seed: bench.seed, first: 0, rows };
+  const sales = salesCsv(bench.folder, span);
+  const contenders: Record<string, Figures> = {};
+  for (let round = 1; round <= bench.rounds; round += 1)
+    for (const count of WORKERS) {
+      const schema = `workers_${count}_${round}`;
+      const measured = await inNewFolder(bench, async (work) => {
+        const publish = ["publish", eventsCsv(bench.folder), sales, "-e", "bench", "-q", "--lanes", LANES];
+        await measure(shared(bench, database, schema, join(work, "publisher"), publish));
+        await bench.service.be({ latencyMs: LATENCY_MS });
+        const args = ["work", "-e", "bench", "-q", "--until-idle"];
+        const folders = Array.from({ length: count }, (_, at) => join(work, `worker-${at}`));
+        return together(
+          await Promise.all(folders.map((folder) => measure(shared(bench, database, schema, folder, args)))),
+        );
+      });
+      const { actions } = await bench.service.served();
+      if (actions !== actionCount(rows))
+        throw new Error(`${count} workers sent ${actions} of ${actionCount(rows)} actions`);
+      // The next ledger would be taken for one that the environment has forgotten.
+      await dropSchema(database, schema);
+      addTo(contenders, workersName(count), measured);
+      console.error(`  round ${round}  ${workersName(count)}: ${measured.seconds.toFixed(3)} s`);
+    }
+  return { contenders, notes: [] };
+}
+
+async function dropSchema({ url }: Database, schema: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`DROP SCHEMA ${schema} CASCADE`);
+  await client.end();
+}
+
+/** Time until the last has ended, processor time of all, memory of the largest. */
+function together(all: readonly Measured[]): Measured {
+  const known = (values: readonly (number | undefined)[]) => values.filter((value) => value !== undefined);
+  const cpu = known(all.map(({ cpuSeconds }) => cpuSeconds));
+  return {
+    seconds: Math.max(...all.map(({ seconds }) => seconds)),
+    cpuSeconds: cpu.length < all.length ? undefined : cpu.reduce((sum, value) => sum + value, 0),
+    peakMib: Math.max(...known(all.map(({ peakMib }) => peakMib))),
+  };
+}
+
+/**
+ * A full export with new tickets in it, streamed with the ledger in PostgreSQL and with the same ledger in a file.
+ *
+ * @param rows tickets that the ledger knows; an export has a tenth of them.
+ */
+export async function nightlyPostgres(bench: Bench, rows: number): Promise<Outcome> {
+  using database = await startDatabase(bench.folder);
+  if (database === undefined) return WITHOUT;
+  const { seed, folder, rounds } = bench;
+  const filled = join(folder, `ledger-${seed}-${rows}`);
+  fillLedger(ledgerPath(filled), { seed, first: 0, rows }, bench.service.baseUrl);
+  const state = join(folder, "nightly-postgres");
+  rmSync(state, { recursive: true, force: true });
+  cpSync(dirname(ledgerPath(filled)), dirname(ledgerPath(state)), { recursive: true });
+  const notes = [await copied(ledgerPath(state), database)];
+  const contenders: Record<string, Figures> = {};
+  const fresh = Math.ceil(rows / 1000);
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      const end = rows + round * fresh;
+      const sales = salesCsv(folder, { seed, first: end - fresh * 100, rows: fresh * 100 });
+      const args = ["stream", eventsCsv(folder), sales, "-e", "bench", "-q"];
+      const contender = { service: {}, actions: fresh };
+      const inDatabase = (work: string): Command =>
+        shared(bench, database, SCHEMA, work, args, { state: join(state, "machine") });
+      const inFile = (work: string): Command => tool(bench, work, args, { state });
+      for (const [name, command] of [
+        ["PostgreSQL", inDatabase],
+        ["SQLite", inFile],
+      ] as const)
+        addTo(contenders, name, await runOne(bench, { ...contender, name, command }, round));
+      rmSync(sales);
+    }
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
+  return { contenders, notes };
+}
+
+const SCHEMA = "nightly";
+
+/** Copies the ledger into the database; both are used afterwards, against the same service, which forgets. */
+async function copied(path: string, { url }: Database): Promise<string> {
+  using file = openLedger({ path, boundTo: undefined });
+  const address = { url, schema: SCHEMA, application: "bench", connectTimeoutMs: 10_000 };
+  using ledger = openPostgres({ address, boundTo: undefined });
+  const from = performance.now();
+  const { tables } = await copyLedger(file, ledger, {
+    signal: new AbortController().signal,
+    at: new Date().toISOString(),
+    onProgress: () => undefined,
+  });
+  const seconds = (performance.now() - from) / 1000;
+  reopen(file, { who: "bench", reason: "both are measured" });
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  return `Copied into PostgreSQL and compared: ${rows.toLocaleString("en")} rows in ${seconds.toFixed(0)} s.`;
+}
