@@ -17,6 +17,7 @@ const WALKED = {
   "docs/report.md": 0,
   "docs/rehearsal.md": 0,
   "docs/sandbox.md": 0,
+  "docs/scale-out.md": 2,
   "docs/watching.md": 3,
 };
 
