@@ -69,7 +69,9 @@ export function tellChecked(
   if (isTold) tellChanged(reporter, plan, verbose, told);
   if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, told);
   tellSkipped(reporter, plan);
-  tellWaiting(reporter, plan, { most: maxProblems, verbose });
+  // What is sent before it anyway need not be looked at.
+  const isAllAhead = plan.manifest?.behind !== undefined && plan.actions.waiting === 0;
+  if (!isAllAhead) tellWaiting(reporter, plan, { most: maxProblems, verbose });
 }
 
 /** What this run tells is remembered once it has ended and said so. */
@@ -122,7 +124,13 @@ export function tellNothingSent(
     return;
   }
   if (plan.rows.read === 0) reporter.info("The input has no rows: 0 actions, nothing to send.");
-  else if (otherwise === "nothing new")
+  else if (isSentByWorkers) {
+    const { pending, alreadySent, total } = plan.actions;
+    const before = alreadySent === 0 ? "" : `, ${number(alreadySent)} sent before`;
+    reporter.info(
+      `Nothing new: ${describeRows(plan.rows)}; of ${count(total, "action")}, ${number(pending)} published before and still to be sent${before}.`,
+    );
+  } else if (otherwise === "nothing new")
     reporter.info(
       plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
         ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`

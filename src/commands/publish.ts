@@ -54,7 +54,6 @@ function tellEnding({ summary, ending }: PublishResult, { reporter, trace, cwd }
           ? `What is pending waits for workers in ${sending.length === 1 ? "run" : "the runs"} ${sending.join(", ")}.`
           : `Run ${same} has just this input: it was published before, and waits for workers.`,
       );
-      if (ending.plan.actions.waiting > 0) reporter.warn(WAITING);
       reporter.info(`Send it: ${workCommand(environment)}`);
       break;
     }
@@ -83,4 +82,4 @@ function tellEnding({ summary, ending }: PublishResult, { reporter, trace, cwd }
 }
 
 const WAITING =
-  "Actions that depend on what is still to be sent are not among them. Publish the input again once that has been sent.";
+  "Actions that depend on what is in doubt in another run are not among them. Publish the input again once someone has decided about that.";

@@ -10,6 +10,13 @@ export interface Pending {
   readonly newEvents: ReadonlyMap<string, string>;
   /** Events of which an update is pending. */
   readonly updatedEvents: ReadonlySet<string>;
+  /**
+   * Of these, what nothing may be planned behind: nobody knows what became of it, or when it is sent. What an open run of a
+   * shared ledger holds is sent before anything that is planned now.
+   */
+  readonly held: Readonly<Record<"tickets" | "newEvents" | "updatedEvents", ReadonlySet<string>>>;
+  /** The runs that are sent before anything that is planned now. */
+  readonly ahead: readonly string[];
 }
 
 export interface PendingDeed extends AskedAt {
@@ -25,4 +32,6 @@ export const NOTHING_PENDING: Pending = {
   tickets: new Map(),
   newEvents: new Map(),
   updatedEvents: new Set(),
+  held: { tickets: new Set(), newEvents: new Set(), updatedEvents: new Set() },
+  ahead: [],
 };

@@ -299,6 +299,7 @@ function manifestFor(
     mapping: options.mappingDigest,
     rows,
     actions,
+    ...(actions.pending > 0 && options.pending.ahead.length > 0 && { behind: [...options.pending.ahead] }),
     repeated,
     byAction: { ...byAction },
     problems: { errors: problems.errors, warnings: problems.warnings },

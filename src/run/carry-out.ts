@@ -92,7 +92,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
     : await writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, plan.manifest) });
   crashPoint("rejects written");
   // An interrupted run may end long after it was planned, when what it waited for is decided.
-  const left = leftToOthers(ledger, run, plan.manifest.actions);
+  const left = leftToOthers(ledger, run, plan.manifest.actions, plan.manifest.behind);
   const exitCode = done ? exitCodeOfDone(ledger, run, plan.manifest, left) : exitCodeOf(stop);
   mergeOutcomes(ledger);
   crashPoint("merged");
@@ -183,7 +183,9 @@ async function sendUntilStopped(
     ? sendShared(context, options, recording, ledger)
     : send(context, options, recording));
   // Others may have found what a person has to decide about.
-  const stops = inDoubtOrRefused(session, run).length === 0 ? sent : sent.filter(({ kind }) => kind !== "finished");
+  const isOfOthers = (stop: Stop): boolean =>
+    stop.kind === "finished" || (stop.kind === "stopped" && stop.by === "elsewhere");
+  const stops = inDoubtOrRefused(session, run).length === 0 ? sent : sent.filter((stop) => !isOfOthers(stop));
   // In an answer that lacks promises in several places, each gap is a doubt of its own.
   const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
   return [...stops, ...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk))];

@@ -243,8 +243,8 @@ class Collector {
   async #rejectsOf({ runNo }: RunRecord): Promise<void> {
     const ledger = this.#ledger;
     const run = runOf(ledger, runNo);
-    if (isPlannedElsewhere(ledger, run) || unprojectedChunks(ledger, runNo).length > 0) return;
-    if (isFullyWritten(ledger, runNo) && this.#moved.length === 0) return;
+    const isToProject = !arePromisesElsewhere(ledger, run) && unprojectedChunks(ledger, runNo).length > 0;
+    if (isToProject || (!lacksRejectsHere(ledger, run) && this.#moved.length === 0)) return;
     const { settings, follow, waitLock } = this.#options;
     await using session = await openSession(this.#context, settings, {
       command: collectCommand(settings.environment, run.run),
@@ -291,13 +291,17 @@ class Collector {
   }
 }
 
+/** The promises may be on another machine, and what rejects are made of here. */
+const lacksRejectsHere = (ledger: Ledger, run: RunRecord): boolean =>
+  run.state !== "open" && !isPlannedElsewhere(ledger, run) && !isFullyWritten(ledger, run.runNo);
+
 function refuseElsewhere(
   { cwd }: Pick<RunContext, "cwd">,
   environment: Environment,
   ledger: Ledger,
   run: RunRecord,
 ): void {
-  if (!arePromisesElsewhere(ledger, run)) return;
+  if (!arePromisesElsewhere(ledger, run) || lacksRejectsHere(ledger, run)) return;
   const machine = run.output === undefined ? parseManifest(run.manifest).options.machine : run.outputMachine;
   const there = run.output === undefined ? "" : ` (${shownPlace({ path: run.output, machine: run.outputMachine })})`;
   throw new Failure(

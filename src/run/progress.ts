@@ -26,14 +26,7 @@ export interface Progress {
 }
 
 export interface WorkUnderWay {
-  readonly doing:
-    | "checking"
-    | "ordering"
-    | "sending"
-    | "looking at"
-    | "asking about"
-    | "collecting"
-    | Storing;
+  readonly doing: "checking" | "ordering" | "sending" | "looking at" | "asking about" | "collecting" | Storing;
   readonly done: number;
   readonly total?: number;
   /** How much of the work is done, 0 to 1, where no total is known. */

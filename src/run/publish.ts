@@ -40,7 +40,7 @@ type PublishEnding =
       readonly output: string | undefined;
       /** How many open runs are sent before it. */
       readonly ahead: number;
-      /** Actions that are not in it since they depend on what those runs send. */
+      /** Actions that are not in it, since they depend on what someone has to decide about. */
       readonly waiting: number;
     }
   /** Nothing of it is to be sent, so there is nothing for workers to do. */
@@ -120,12 +120,13 @@ function nothingEntered({ ledger, environment }: Session, { summary, ending }: N
   const told = { ...ending, sending, same: same?.run };
   // Where nobody has to decide anything, what waits is sent by workers.
   if (!waits || runsWithDoubts(ledger).length > 0) return { summary, ending: told };
-  const exitCode = exitCodeWith(plan.actions.waiting, plan.rows);
-  return { summary: { ...summary, exitCode, next: workCommand(environment) }, ending: told };
+  return { summary: { ...summary, exitCode: exitCodeOf(plan), next: workCommand(environment) }, ending: told };
 }
 
-const exitCodeWith = (waiting: number, rows: Summary["rows"]): number =>
-  waiting > 0 || hasUnsentRows(rows) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+function exitCodeOf({ actions: { waiting }, rows }: Pick<PlannedInput["manifest"], "actions" | "rows">): number {
+  if (waiting > 0) return EXIT_CODES["in-doubt"];
+  return hasUnsentRows(rows) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+}
 
 /** All rows that are new are invalid: the run has nothing to send, and its rejects are written now. */
 async function endEmpty(
@@ -150,7 +151,7 @@ function published(
     run,
     environment: environment.name,
     state: "published",
-    exitCode: exitCodeWith(waiting, plan.rows),
+    exitCode: exitCodeOf(plan),
     plan,
     problems,
     durationMs: performance.now() - startedAt,

@@ -1,6 +1,6 @@
 /** Resumes a run from its plan. */
 
-import { statusCommand } from "../actions/next-command.ts";
+import { resumeCommand, statusCommand } from "../actions/next-command.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -57,7 +57,13 @@ function chooseRun({ ledger, environment }: Session, name: string | undefined): 
     throw new Failure("usage", `Run ${name} was closed on ${run.endedAt}; it can't be resumed.`, {
       hint: `See what it left unsent, and its rejects: ${statusCommand(environment, run.run)}`,
     });
-  return run.state === "open" ? run : undefined;
+  if (run.state !== "open") return undefined;
+  const [first] = openRuns(ledger);
+  if (ledger.kind === "postgres" && first !== undefined && first.runNo < run.runNo)
+    throw new Failure("busy", `Run ${first.run} of ${first.createdAt} comes first. Nothing was sent.`, {
+      hint: `Resume it: ${resumeCommand(first.run, environment)}`,
+    });
+  return run;
 }
 
 export function unknownRun(name: string, environment: Environment): Failure {

@@ -355,7 +355,7 @@ function summaryOf(
     plan: manifest,
     problems: manifest.problems,
     counts,
-    left: leftToOthers(ledger, run, manifest.actions),
+    left: leftToOthers(ledger, run, manifest.actions, manifest.behind),
     output,
     rejects,
     durationMs: performance.now() - startedAt,

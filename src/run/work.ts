@@ -223,7 +223,12 @@ async function endIfDone(
   if (found?.state !== "open" || whyItWaits({ ledger, environment }, found) !== undefined) return true;
   if (openLanes(ledger, found.runNo).length > 0) return true;
   const manifest = parseManifest(found.manifest);
-  const exitCode = exitCodeOfDone(ledger, found, manifest, leftToOthers(ledger, found, manifest.actions));
+  const exitCode = exitCodeOfDone(
+    ledger,
+    found,
+    manifest,
+    leftToOthers(ledger, found, manifest.actions, manifest.behind),
+  );
   mergeOutcomes(ledger);
   endRun(ledger, found.runNo, "finished", exitCode, new Date().toISOString());
   ended.push(run);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { summaryIn } from "../support/invariant/sales.ts";
-import { ON_IT, openMachines, writeSales } from "../support/machines.ts";
+import { type Machines, ON_IT, openMachines, writeSales } from "../support/machines.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
 
 const PUBLISH = ["publish", "sales.ndjson", ...ON_IT, "--chunk-size", "2", "-o", "out.ndjson"];
@@ -9,29 +9,226 @@ const PUBLISH = ["publish", "sales.ndjson", ...ON_IT, "--chunk-size", "2", "-o",
 interface Published {
   readonly run: string;
   readonly state: string;
-  readonly exitCode: number;
+  readonly actions: { readonly total: number; readonly notSent: number; readonly inDoubt: number };
 }
+
+interface Collected {
+  readonly runs: readonly {
+    readonly run: string;
+    readonly state: string;
+    readonly collected: number;
+    readonly rejects: readonly string[];
+    readonly rejectsOn: string | null;
+  }[];
+}
+
+/** A machine that publishes, one that sends, and sales 1 to `tickets`, published and not sent. */
+async function published(tickets: number) {
+  const machines = await openMachines();
+  const [here, there] = [machines.add("here"), machines.add("there")];
+  writeSales(machines.rig.place.path("sales.ndjson"), 1, tickets);
+  const ran = await here.run([...PUBLISH, "--json"]);
+  expect(ran.exitCode, ran.stderr).toBe(0);
+  return { ...machines, here, there, ...summaryIn<Published>(ran) };
+}
+
+/** Every line of a file of promises is about another action. */
+function expectOnce(lines: readonly string[], actions: number): void {
+  const places = lines.map((line) => {
+    const { run, seq } = JSON.parse(line) as { readonly run: string; readonly seq: number };
+    return `${run} ${seq}`;
+  });
+  expect(places).toHaveLength(actions);
+  expect(new Set(places).size).toBe(actions);
+}
+
+const ticketsOf = ({ rig }: Pick<Machines, "rig">): readonly unknown[] =>
+  rig.requests().flatMap((request) => request.map(({ ticketId, eventId }) => ticketId ?? eventId));
 
 describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS_POSTGRES}`, () => {
   it("sends nothing itself; another machine sends it, and its promises come back once", async () => {
-    const { rig, add, lines } = await openMachines();
-    const [here, there] = [add("here"), add("there")];
-    writeSales(rig.place.path("sales.ndjson"), 1, 5);
-    const published = await here.run([...PUBLISH, "--json"]);
-    expect(published.stderr).toContain("wait for workers");
-    const { run, state } = summaryIn<Published>(published);
-    expect([state, published.exitCode, rig.requests()]).toEqual(["published", 0, []]);
-
+    const { rig, lines, here, there, run, state, actions } = await published(5);
+    expect([state, actions.notSent, rig.requests()]).toEqual(["published", 6, []]);
     const sent = await there.run(["resume", run, ...ON_IT]);
     expect(sent.exitCode, sent.stderr).toBe(0);
-    expect(rig.requests().flat()).toHaveLength(6);
+    expect(ticketsOf({ rig })).toEqual(["E1", "T1", "T2", "T3", "T4", "T5"]);
     expect(existsSync(rig.place.path("out.ndjson"))).toBe(false);
 
     const collected = await here.run(["collect", ...ON_IT]);
     expect(collected.exitCode, collected.stderr).toBe(0);
-    expect(lines("out.ndjson")).toHaveLength(6);
+    expectOnce(lines("out.ndjson"), 6);
     const again = await here.run(["collect", run, ...ON_IT]);
     expect(again.stderr).toContain("nothing new to write");
-    expect(lines("out.ndjson")).toHaveLength(6);
+    expectOnce(lines("out.ndjson"), 6);
+    const results = await there.run(["results", run, ...ON_IT]);
+    expect(results.stdout.trimEnd().split("\n")).toEqual(lines("out.ndjson"));
+  });
+
+  it("gives back what the plan takes in the ledger and on other machines", async () => {
+    const { rig, here, there, run, query } = await published(5);
+    await there.run(["resume", run, ...ON_IT]);
+    expect(existsSync(rig.place.path(`there/state/playground/runs/${run}`))).toBe(true);
+    expect(await query("SELECT DISTINCT run FROM @plan_files")).toEqual([{ run }]);
+    const early = await here.run(["prune", "--older-than", "0s", ...ON_IT, "--dry-run"]);
+    expect(early.stderr).toContain("1 plan of an ended run in the ledger");
+    await there.run(["prune", ...ON_IT]);
+    expect(existsSync(rig.place.path(`there/state/playground/runs/${run}`))).toBe(false);
+    // The rejects of it could not be written any more.
+    expect(existsSync(rig.place.path(`here/state/playground/runs/${run}`))).toBe(true);
+    await here.run(["collect", ...ON_IT]);
+    await here.run(["prune", "--older-than", "0s", ...ON_IT]);
+    expect(await query("SELECT run FROM @plan_files")).toEqual([]);
+    expect(existsSync(rig.place.path(`here/state/playground/runs/${run}`))).toBe(false);
+  });
+
+  it.each(["planned", "plan shared", "entered"] as const)(
+    "puts right what a kill left when the run was %s",
+    async (point) => {
+      const { rig, add, query } = await openMachines();
+      const [here, there] = [add("here"), add("there")];
+      writeSales(rig.place.path("sales.ndjson"), 1, 5);
+      const killed = await here.run(PUBLISH, { interruption: { kind: "boundary", point, time: 1 } });
+      expect(killed.killed).toBe(true);
+      const again = await here.run([...PUBLISH, "--json"]);
+      expect(again.exitCode, again.stderr).toBe(0);
+      expect(again.stderr).toContain(point === "entered" ? "has just this input" : "wait for workers");
+      const runs = await query("SELECT run FROM @runs");
+      expect(runs).toHaveLength(1);
+      expect(await query("SELECT DISTINCT run FROM @plan_files")).toEqual(runs);
+      const sent = await there.run(["resume", ...ON_IT]);
+      expect(sent.exitCode, sent.stderr).toBe(0);
+      expect(ticketsOf({ rig })).toEqual(["E1", "T1", "T2", "T3", "T4", "T5"]);
+    },
+  );
+
+  it.each(["projected", "recorded", "rejects written"] as const)(
+    "collects each line once although it was killed when something was %s",
+    async (point) => {
+      const { rig, lines, here, there, run } = await published(5);
+      await there.run(["resume", run, ...ON_IT]);
+      const interruption = { kind: "boundary", point, time: 2 } as const;
+      const killed = await here.run(["collect", ...ON_IT], point === "rejects written" ? {} : { interruption });
+      expect(killed.killed).toBe(point !== "rejects written");
+      // The next night writes into the same file.
+      writeSales(rig.place.path("sales.ndjson"), 1, 7);
+      const next = await here.run(PUBLISH);
+      expect(next.exitCode, next.stderr).toBe(0);
+      expectOnce(lines("out.ndjson"), 6);
+      await there.run(["resume", ...ON_IT]);
+      const collected = await here.run(["collect", ...ON_IT]);
+      expect(collected.exitCode, collected.stderr).toBe(0);
+      expectOnce(lines("out.ndjson"), 8);
+      expect(ticketsOf({ rig })).toHaveLength(8);
+    },
+  );
+
+  it("follows a run until it has ended", async () => {
+    const { lines, here, there, run } = await published(9);
+    const [followed, sent] = await Promise.all([
+      here.run(["collect", run, "--follow", "--json", ...ON_IT]),
+      there.run(["resume", run, ...ON_IT]),
+    ]);
+    expect([followed.exitCode, sent.exitCode], followed.stderr + sent.stderr).toEqual([0, 0]);
+    expect(summaryIn<Collected>(followed).runs).toMatchObject([{ run, state: "finished", collected: 10 }]);
+    expectOnce(lines("out.ndjson"), 10);
+  });
+
+  it("enters a run behind one that is still to be sent, without what that holds", async () => {
+    const { rig, lines, here, there } = await published(3);
+    writeSales(rig.place.path("sales.ndjson"), 1, 6);
+    const next = await there.run([...PUBLISH.slice(0, -1), "there.ndjson", "--json"]);
+    expect(next.exitCode, next.stderr).toBe(0);
+    expect(next.stderr).toContain("behind 1 run that is still open");
+    expect(summaryIn<Published>(next).actions).toMatchObject({ total: 7, notSent: 3, inDoubt: 4 });
+    for (let runs = 2; runs > 0; runs -= 1) {
+      const sent = await here.run(["resume", ...ON_IT]);
+      expect(sent.exitCode, sent.stderr).toBe(0);
+    }
+    expect(ticketsOf({ rig })).toEqual(["E1", "T1", "T2", "T3", "T4", "T5", "T6"]);
+    await there.run(["collect", ...ON_IT]);
+    expectOnce(lines("out.ndjson"), 4);
+    expectOnce(lines("there.ndjson"), 3);
+  });
+
+  it("enters each action once where two machines publish at the same moment, and one that may not wait names the other", async () => {
+    const { rig, add, query } = await openMachines();
+    const [here, there] = [add("here"), add("there")];
+    writeSales(rig.place.path("sales.ndjson"), 1, 40);
+    const ran = await Promise.all([
+      here.run([...PUBLISH, "--wait-lock", "10m", "--json"]),
+      there.run([...PUBLISH.slice(0, -1), "there.ndjson", "--wait-lock", "10m", "--json"]),
+    ]);
+    expect(ran.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    expect(ran.map((each) => summaryIn<Published>(each).state).toSorted()).toEqual(["nothing new", "published"]);
+    expect(await query("SELECT sum(count) AS actions FROM @chunks")).toEqual([{ actions: "41" }]);
+  });
+
+  it("tells of a run that a person has to decide about as stream does, and publishes nothing", async () => {
+    const { rig, here, there, run, query } = await published(5);
+    const killed = await there.run(["resume", run, ...ON_IT, "--timeout", "1s"], {
+      interruption: { kind: "request", request: 2, when: "before" },
+    });
+    expect(killed.killed).toBe(true);
+    // Once the time of its request has passed, the chunk is in doubt for whoever comes.
+    const found = await here.run(["resume", run, ...ON_IT, "--timeout", "1s"]);
+    expect(found.exitCode, found.stderr).toBe(6);
+    writeSales(rig.place.path("sales.ndjson"), 1, 7);
+    const refused = await here.run(PUBLISH);
+    expect(refused.exitCode, refused.stderr).toBe(6);
+    expect(refused.stderr).toContain(`Run ${run} of`);
+    expect(refused.stderr).toContain(`tickets settle ${run} --env playground`);
+    const followed = await here.run(["collect", run, "--follow", ...ON_IT]);
+    expect(followed.exitCode, followed.stderr).toBe(6);
+    expect(await query("SELECT run FROM @runs")).toEqual([{ run }]);
+  });
+
+  it("writes only on the machine that the promises belong to, until they are moved", async () => {
+    const { rig, lines, here, there, run } = await published(5);
+    await there.run(["resume", run, ...ON_IT]);
+    await here.run(["collect", ...ON_IT]);
+    const refused = await there.run(["collect", run, ...ON_IT]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(`The promises of run ${run} belong to here (here:`);
+    const moved = await there.run(["collect", run, ...ON_IT, "-o", "moved.ndjson", "--json"]);
+    expect(moved.exitCode, moved.stderr).toBe(0);
+    expect(lines("moved.ndjson")).toEqual(lines("out.ndjson"));
+    const again = await there.run(["collect", run, ...ON_IT, "-o", "moved.ndjson"]);
+    expect(again.stderr).toContain("nothing new to write");
+    const former = await here.run(["collect", run, ...ON_IT]);
+    expect(former.exitCode).toBe(2);
+    expect(former.stderr).toContain("belong to there (there:");
+    expect(rig.requests().flat()).toHaveLength(6);
+  });
+
+  it("writes rejects where the inputs are, and says so elsewhere", async () => {
+    const { rig, lines, add } = await openMachines();
+    const [here, there] = [add("here"), add("there")];
+    const row = (ticketId: string, price: string): string =>
+      JSON.stringify({ eventId: "E1", ticketId, userId: "u1", price, orderTime: 1_767_225_600 });
+    rig.place.write("events.csv", "eventId,currency,eventName\nE1,EUR,One\n");
+    rig.place.write("sales.ndjson", `${row("T1", "10")}\n${row("T2", "ten")}\n`);
+    const ran = await here.run(["publish", "events.csv", ...PUBLISH.slice(1), "--max-invalid", "1", "--json"]);
+    expect(ran.exitCode, ran.stderr).toBe(4);
+    const { run } = summaryIn<Published>(ran);
+    const sent = await there.run(["resume", run, ...ON_IT]);
+    expect(sent.exitCode, sent.stderr).toBe(4);
+    expect(rig.place.files().filter((name) => name.includes("rejects"))).toEqual([]);
+    const moved = await there.run(["collect", run, ...ON_IT, "-o", "moved.ndjson", "--json"]);
+    expect(summaryIn<Collected>(moved).runs).toMatchObject([{ collected: 2, rejects: [], rejectsOn: "here" }]);
+    const collected = await here.run(["collect", run, ...ON_IT]);
+    expect(collected.stderr).toContain("Rejects: ");
+    const [rejects = ""] = rig.place.files().filter((name) => name.includes("rejects"));
+    expect(lines(rejects)).toHaveLength(1);
+    expect(lines(rejects)[0]).toContain("T2");
+  });
+
+  it("has no promises for standard output", async () => {
+    const { rig, add } = await openMachines();
+    writeSales(rig.place.path("sales.ndjson"), 1, 1);
+    const refused = await add("here").run(["publish", "sales.ndjson", ...ON_IT, "-o", "-"]);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("no promises to write to standard output"),
+    ]);
   });
 });

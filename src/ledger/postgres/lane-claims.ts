@@ -100,11 +100,12 @@ export function doubtVanished(ledger: Ledger, claim: Claim): boolean {
 
 /**
  * Whether more of the run may be sent. It waits whole for a person: one who has to decide about a chunk or look at rejections,
- * or who stopped or is closing it.
+ * or who stopped or is closing it. And it waits for the runs before it: what is planned behind them counts on that.
  */
 export function maySend(ledger: Ledger, runNo: number): boolean {
   const sql = `SELECT 1 AS one FROM runs
     WHERE run_no = ? AND state = 'open' AND stopped_by_person = 0 AND coalesce(exit_code, 0) <> ${EXIT_CODES.refused}
+    AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.run_no < runs.run_no AND earlier.state = 'open')
     AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run_no = runs.run_no AND state IN ${sqlList(QUESTION_STATES)})
     AND NOT EXISTS (SELECT 1 FROM settlements WHERE settlements.run_no = runs.run_no AND chunk IS NULL AND decision = 'abandon')`;
   return ledger.get(sql, runNo) !== undefined;

@@ -11,8 +11,8 @@ export interface Waiting {
   add(candidate: Candidate): void;
 }
 
-export function createWaiting({ deeds, tickets, newEvents, updatedEvents }: Pending): Waiting {
-  if (deeds.size === 0) return { has: () => false, add: () => undefined };
+export function createWaiting({ held: { tickets, newEvents, updatedEvents } }: Pending): Waiting {
+  if (tickets.size + newEvents.size + updatedEvents.size === 0) return { has: () => false, add: () => undefined };
   const waitingTickets = new Set<string>();
   const waitingEvents = new Set<string>();
   return {

@@ -89,6 +89,8 @@ const MANIFEST = z.strictObject({
     /** Nobody can tell whether they were accepted, and the config makes that no error. */
     unclear: COUNT.default(0),
   }),
+  /** Runs that hold what is pending, and that are sent before this one. */
+  behind: z.array(z.string()).optional(),
   /** Of those already sent, how many repeat a deed of their own input. */
   repeated: COUNT.default(0),
   byAction: z.record(z.string(), COUNT),

@@ -5,7 +5,7 @@ import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import { presentIdentity } from "../../ledger/renamed-deeds.ts";
-import { type ChunkRecord, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
+import { type ChunkRecord, openQuestions, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
 import type { IndexRecord } from "../files/index-file.ts";
 import { type Plan, unreadableDoubt } from "../files/plan.ts";
 
@@ -20,8 +20,12 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
   const tickets = new Map<string, string>();
   const newEvents = new Map<string, string>();
   const updatedEvents = new Set<string>();
+  const held = { tickets: new Set<string>(), newEvents: new Set<string>(), updatedEvents: new Set<string>() };
+  const ahead: string[] = [];
   for (const record of unmergedRuns(ledger)) {
     const { run } = record;
+    const isAhead = isSentBefore(ledger, record);
+    if (isAhead) ahead.push(run);
     for await (const { chunk, records, lines } of undecidedOf(ledger, record, plans)) {
       for (const [at, { identity, content }] of records.entries()) {
         const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
@@ -38,14 +42,24 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
         const others = deeds.get(key);
         if (others === undefined) deeds.set(key, [deed]);
         else others.push(deed);
+        const isTicket = actionSpec(action.action).about === "ticket";
+        const isUpdate = actionSpec(action.action).effect === "change-event";
         if (registersEvent(action.action)) newEvents.set(String(data.eventId), run);
-        if (actionSpec(action.action).effect === "change-event") updatedEvents.add(String(data.eventId));
-        if (actionSpec(action.action).about === "ticket") tickets.set(ticketKey(data), run);
+        if (isUpdate) updatedEvents.add(String(data.eventId));
+        if (isTicket) tickets.set(ticketKey(data), run);
+        if (isAhead) continue;
+        if (registersEvent(action.action)) held.newEvents.add(String(data.eventId));
+        if (isUpdate) held.updatedEvents.add(String(data.eventId));
+        if (isTicket) held.tickets.add(ticketKey(data));
       }
     }
   }
-  return { deeds, tickets, newEvents, updatedEvents };
+  return { deeds, tickets, newEvents, updatedEvents, held, ahead };
 }
+
+/** The machines that share a ledger send its runs one after the other, and none that waits for a person. */
+const isSentBefore = (ledger: Ledger, { runNo, state, isClosing }: RunRecord): boolean =>
+  ledger.kind === "postgres" && state === "open" && !isClosing && openQuestions(ledger, runNo).length === 0;
 
 interface UndecidedChunk {
   readonly chunk: ChunkRecord;
