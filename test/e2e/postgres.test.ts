@@ -1,8 +1,19 @@
 /** An environment whose ledger is in PostgreSQL: every command, from one machine and from several. */
 
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { NEEDS_POSTGRES, type PostgresServer, startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { selfSigned } from "../support/certificate.ts";
+import {
+  NEEDS_POSTGRES,
+  type PostgresServer,
+  startOwnPostgres,
+  startPostgres,
+  WITHOUT_POSTGRES,
+} from "../support/postgres.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
 import { salesTable } from "../support/tables.ts";
 
@@ -36,7 +47,7 @@ async function openRig({ sales = 20, more = "", ...behaviour }: RigOptions = {})
   const schema = server.newSchema();
   place.write("sales.csv", salesTable(sales));
   place.write("tickets.config.yaml", configOf({ service, schema, more }));
-  const env = { ...service.env, TICKETS_LEDGER_URL: server.url };
+  const env = { TICKETS_SHOP_KEY: service.key, TICKETS_LEDGER_URL: server.url };
   onTestFinished(async () => {
     await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   });
@@ -54,7 +65,7 @@ const configOf = ({ service, schema, more = "" }: { service: Service; schema: st
 environments:
   playground:
     baseUrl: ${service.baseUrl}
-    apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
+    apiKey: {env: TICKETS_SHOP_KEY}
     ledger:
       postgres:
         url: {env: TICKETS_LEDGER_URL}
@@ -67,7 +78,7 @@ const elsewhere = (place: Workplace): Readonly<Record<string, string>> => ({
 });
 
 test(named("every command works with it"), ONLY_WITH, async () => {
-  const { place, tickets, service, schema } = await openRig();
+  const { place, tickets, service, schema, env } = await openRig();
   const first = await tickets(SEND);
   expect([first.exitCode, first.stderr]).toEqual([0, expect.stringContaining(`(schema ${schema}) NEW`)]);
   expect(service.sent()).toHaveLength(20);
@@ -78,9 +89,7 @@ test(named("every command works with it"), ONLY_WITH, async () => {
 
   const status = await tickets(["status", ...ENV]);
   expect(status.stdout).toMatch(/last success .*\n[\s\S]*finished +0 .* 20 actions: 20 accepted/);
-  const { summary } = await place.summary(["stream", "sales.csv", ...ENV, "--dry-run"], {
-    env: { ...service.env, TICKETS_LEDGER_URL: (await startPostgres()).url },
-  });
+  const { summary } = await place.summary(["stream", "sales.csv", ...ENV, "--dry-run"], { env });
   expect(summary.actions).toMatchObject({ alreadySent: 20 });
   expect((await tickets(["validate", "sales.csv", ...ENV])).exitCode).toBe(0);
   expect((await tickets(["plan", "sales.csv", ...ENV])).stdout).toBe("");
@@ -363,3 +372,39 @@ test(
     expect(service.sent()).toHaveLength(40);
   },
 );
+
+/** A server with a certificate that only `ca` vouches for: itself. */
+async function startWithTls() {
+  const { cert, key } = selfSigned("db.example.com");
+  const folder = mkdtempSync(join(tmpdir(), "tickets-tls-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  const [certFile, keyFile] = [join(folder, "server.crt"), join(folder, "server.key")];
+  writeFileSync(certFile, cert);
+  // The server takes no key that others can read, and does not run as root.
+  writeFileSync(keyFile, key, { mode: 0o600 });
+  if (process.getuid?.() === 0) chownSync(keyFile, Number(execFileSync("id", ["-u", "postgres"])), 0);
+  const server = await startOwnPostgres({ ssl: "on", ssl_cert_file: certFile, ssl_key_file: keyFile });
+  return { server, ca: cert };
+}
+
+test(named("by TLS, with the authority that the config names"), ONLY_WITH, async () => {
+  const [{ server, ca }, { place, service, tickets, schema }] = [await startWithTls(), await openRig()];
+  const env = { TICKETS_LEDGER_URL: `${server.url}?sslmode=verify-full` };
+  const refused = await tickets(SEND, { env });
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(/TLS with the server fails: .*SELF_SIGNED/),
+  ]);
+  expect(refused.stderr).toContain("ledger.postgres.tls.ca in the config names the authority");
+  place.write("ca.pem", ca);
+  place.write("tickets.config.yaml", `${configOf({ service, schema })}        tls: {ca: {file: ca.pem}}\n`);
+  expect((await tickets(SEND, { env })).exitCode).toBe(0);
+  expect((await tickets(["env", "playground"], { env })).stdout).toMatch(/database +PostgreSQL .*, TLSv1\.[23], /);
+  const other = { TICKETS_LEDGER_URL: `${server.url.replace("127.0.0.1", "localhost")}?sslmode=verify-full` };
+  const elsewhereNamed = await tickets(["status", ...ENV], { env: other });
+  expect([elsewhereNamed.exitCode, elsewhereNamed.stderr]).toEqual([
+    2,
+    expect.stringMatching(/TLS with the server fails: .*ERR_TLS_CERT_ALTNAME_INVALID/),
+  ]);
+});

@@ -16,6 +16,7 @@ import { BALLAST_BYTES, openLedger } from "../../src/ledger/open-ledger.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/sending/send.ts";
+import { IS_LEDGER_SHARED, sharedLedger } from "./both-ledgers.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
 
 const KEY = "key-of-the-test";
@@ -128,25 +129,25 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     const aWhileAgo = new Date(Date.now() - 3_600_000);
     await utimes(join(folder, name), aWhileAgo, aWhileAgo);
   };
-  if (settings !== "") await write("tickets.config.yaml", `environments:\n  local:\n    ${settings}\n`);
+  const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
+  const all = [settings, shared?.settings ?? ""].filter((each) => each !== "");
+  if (all.length > 0) await write("tickets.config.yaml", `environments:\n  local:\n    ${all.join("\n    ")}\n`);
+  const ownEnv = { ...environmentOf(folder, sandbox.url), ...shared?.env };
   return {
     folder,
-    env: environmentOf(folder, sandbox.url),
+    env: ownEnv,
     sandbox,
     write,
     read: (name) => readFile(join(folder, name), "utf8"),
     setFaults: (...rules) => sandbox.setFaults(parseFaultScript({ seed: 1, rules }, "test")),
     async stream(files, options = {}, { env, asked: onAsked, ...watch } = {}) {
-      const asked = makeContext(folder, { ...environmentOf(folder, sandbox.url), ...env }, watch);
+      const asked = makeContext(folder, { ...ownEnv, ...env }, watch);
       onAsked?.(asked);
       return done(asked, () => stream(streamOptions(files, options), asked.context));
     },
     withLedger(look) {
-      using ledger = openLedger({
-        path: join(folder, "state", "local", "ledger.db"),
-        boundTo: undefined,
-        readOnly: true,
-      });
+      const path = join(folder, "state", "local", "ledger.db");
+      using ledger = shared?.open() ?? openLedger({ path, boundTo: undefined, readOnly: true });
       return look(ledger);
     },
   };

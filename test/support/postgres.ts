@@ -54,7 +54,7 @@ export interface OwnServer extends PostgresServer {
   readonly addStandby: () => Promise<Standby>;
 }
 
-export interface Standby extends OwnServer {
+interface Standby extends OwnServer {
   /** Has it take writes, after the first one was stopped. */
   readonly promote: () => void;
 }

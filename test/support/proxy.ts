@@ -23,7 +23,7 @@ export type Moment =
   /** The program loses its connection, and the server gets the statement when the test calls `deliver`. */
   | "late";
 
-export interface Cut {
+interface Cut {
   /** Statements that it fits, as PostgreSQL gets them; any. */
   readonly statement?: RegExp;
   /** Which of these, from 1 (1). */

@@ -1,25 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { SQLInputValue } from "node:sqlite";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHUNK_EVENTS, type ChunkEvent, type ChunkEventName, changeChunk } from "../../../src/ledger/chunks.ts";
 import type { Ledger, SqlRow } from "../../../src/ledger/ledger.ts";
-import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { CHUNK_STATES, type ChunkState } from "../../../src/ledger/states.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "tickets-chunks-"));
-const ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined });
-for (const runNo of [1, 2])
-  ledger.run(
-    "INSERT INTO runs (run_no, run, created_at, state, manifest) VALUES (?, ?, '', 'open', '')",
-    runNo,
-    `${runNo}`,
-  );
-afterAll(() => {
-  ledger[Symbol.dispose]();
-  rmSync(folder, { recursive: true });
-});
+import { describeBothLedgers } from "../../support/both-ledgers.ts";
 
 const EVENTS: readonly (readonly [ChunkEventName, ChunkEvent])[] = (Object.keys(CHUNK_EVENTS) as ChunkEventName[]).map(
   (name) => [name, CHUNK_EVENTS[name]],
@@ -72,7 +56,7 @@ const rowsOf = (of: Ledger) =>
   );
 
 /** The chunk as it is given, among others, before and after the event. */
-function happen(name: ChunkEventName, event: ChunkEvent, state: ChunkState | undefined) {
+function happen(ledger: Ledger, name: ChunkEventName, event: ChunkEvent, state: ChunkState | undefined) {
   ledger.run("DELETE FROM chunks");
   for (const row of [...OTHERS, ...(state === undefined ? [] : [before(1, 2, state)])]) {
     const columns = Object.keys(row);
@@ -88,31 +72,51 @@ function happen(name: ChunkEventName, event: ChunkEvent, state: ChunkState | und
   return { rows: rowsOf(ledger), change };
 }
 
-describe.each(EVENTS)("%s", (name, event) => {
-  const states = [undefined, ...CHUNK_STATES];
-  const mayHappen = (state: ChunkState | undefined): boolean =>
-    state === undefined ? event.from.length === 0 : event.from.includes(state);
-
-  it.each(states.filter(mayHappen))("happens to a chunk that is %s, and does what the table says", (state) => {
-    const { rows, change } = happen(name, event, state);
-    change();
-    const row = rows.find(({ run_no, chunk }) => run_no === 1 && chunk === 2) ?? FRESH;
-    const changed = {
-      ...row,
-      ...columnsOf(event, () => true),
-      ...(event.to !== "same" && { state: event.to }),
+describeBothLedgers("an event of a chunk", ({ newPlace }) => {
+  let ledger: Ledger;
+  let end: () => void;
+  beforeAll(async () => {
+    const place = await newPlace();
+    ledger = place.open();
+    end = () => {
+      ledger[Symbol.dispose]();
+      place[Symbol.dispose]();
     };
-    expect(rowsOf(ledger)).toEqual([OTHERS[0], ...(event.to === "gone" ? [] : [changed]), OTHERS[1]]);
+    for (const runNo of [1, 2])
+      ledger.run(
+        "INSERT INTO runs (run_no, run, created_at, state, manifest) VALUES (?, ?, '', 'open', '')",
+        runNo,
+        `${runNo}`,
+      );
   });
+  afterAll(() => end());
 
-  it.each(states.filter((state) => !mayHappen(state)))(
-    "to a chunk that is %s is an error, and changes nothing",
-    (state) => {
-      const { rows, change } = happen(name, event, state);
-      expect(change).toThrow(`chunk 2 of run 1 is ${state ?? "missing"}, so "${name}" can't happen to it`);
-      expect(rowsOf(ledger)).toEqual(rows);
-    },
-  );
+  describe.each(EVENTS)("%s", (name, event) => {
+    const states = [undefined, ...CHUNK_STATES];
+    const mayHappen = (state: ChunkState | undefined): boolean =>
+      state === undefined ? event.from.length === 0 : event.from.includes(state);
+
+    it.each(states.filter(mayHappen))("happens to a chunk that is %s, and does what the table says", (state) => {
+      const { rows, change } = happen(ledger, name, event, state);
+      change();
+      const row = rows.find(({ run_no, chunk }) => run_no === 1 && chunk === 2) ?? FRESH;
+      const changed = {
+        ...row,
+        ...columnsOf(event, () => true),
+        ...(event.to !== "same" && { state: event.to }),
+      };
+      expect(rowsOf(ledger)).toEqual([OTHERS[0], ...(event.to === "gone" ? [] : [changed]), OTHERS[1]]);
+    });
+
+    it.each(states.filter((state) => !mayHappen(state)))(
+      "to a chunk that is %s is an error, and changes nothing",
+      (state) => {
+        const { rows, change } = happen(ledger, name, event, state);
+        expect(change).toThrow(`chunk 2 of run 1 is ${state ?? "missing"}, so "${name}" can't happen to it`);
+        expect(rowsOf(ledger)).toEqual(rows);
+      },
+    );
+  });
 });
 
 /** Only ledgers of earlier versions have chunks in it. */

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
 import { deedsAtATime, mergeOutcomes } from "../../../src/ledger/merge.ts";
-import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
+import { describeBothLedgers, type LedgerKind } from "../../support/both-ledgers.ts";
 
 const AT = "2026-11-21T03:00:00.000Z";
 
@@ -52,36 +49,37 @@ function told({ action, data, identity, outcome }: Sent, at: number) {
   };
 }
 
-function merged(outcomes: readonly NewOutcome[]) {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-merge-"));
-  try {
-    using ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined });
-    const chunks = [{ lane: 0, first: 1, count: outcomes.length, offset: 0, length: 0 }];
-    const { runNo } = enterRun(ledger, { run: "r", manifest: "{}", output: undefined, chunks, at: AT });
-    ledger.transaction(() => {
-      for (const chunk of chunksOf(ledger, runNo)) {
-        insertOutcomes(ledger, runNo, outcomes);
-        changeChunk(ledger, "foundSettled", chunk, chunk);
-      }
-    });
-    mergeOutcomes(ledger);
-    return ledger.all(
-      `SELECT lower(hex(identity)) AS identity, seq, lower(hex(content)) AS content, taken, event_id, holder
+async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[]) {
+  using place = await newPlace();
+  using ledger = place.open();
+  const chunks = [{ lane: 0, first: 1, count: outcomes.length, offset: 0, length: 0 }];
+  const { runNo } = enterRun(ledger, { run: "r", manifest: "{}", output: undefined, chunks, at: AT });
+  ledger.transaction(() => {
+    for (const chunk of chunksOf(ledger, runNo)) {
+      insertOutcomes(ledger, runNo, outcomes);
+      changeChunk(ledger, "foundSettled", chunk, chunk);
+    }
+  });
+  mergeOutcomes(ledger);
+  const hex = (bytes: unknown): string => Buffer.from(bytes as Uint8Array).toString("hex"); // two columns of bytes
+  return ledger
+    .all(
+      `SELECT identity, seq, content, taken, event_id, holder
        FROM deeds LEFT JOIN event_numbers USING (event_no) ORDER BY seq`,
-    );
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+    )
+    .map((row) => ({ ...row, identity: hex(row.identity), content: hex(row.content) }));
 }
 
-test("each action becomes a deed with what it says of a sale, whatever bytes its ids have", () => {
-  fc.assert(
-    fc.property(fc.array(sent, { minLength: 1, maxLength: 130 }), (rows) => {
-      expect(merged(rows.map(toOutcome))).toEqual(rows.map(told));
-    }),
-    { numRuns: 40 },
-  );
-}, 120_000);
+describeBothLedgers("a merge", (of) => {
+  test("makes each action a deed with what it says of a sale, whatever bytes its ids have", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(sent, { minLength: 1, maxLength: 130 }), async (rows) => {
+        expect(await merged(of, rows.map(toOutcome))).toEqual(rows.map(told));
+      }),
+      { numRuns: of.kind === "sqlite" ? 40 : 10 },
+    );
+  });
+});
 
 test.each([
   { pages: 100, actions: 30, expected: 30 },

@@ -6,20 +6,15 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { acceptedDeeds } from "../../../../src/ledger/deeds.ts";
 import type { Ledger } from "../../../../src/ledger/ledger.ts";
-import { openLedger } from "../../../../src/ledger/open-ledger.ts";
 import { RECORD_BYTES, writeOrigin } from "../../../../src/plan/files/index-file.ts";
 import { readAndAsk } from "../../../../src/plan/identity/how-accepted.ts";
+import { describeBothLedgers, newLedger } from "../../../support/both-ledgers.ts";
 
 let folder: string;
-let ledger: Ledger;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "tickets-asked-"));
-  ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined });
 });
-afterEach(() => {
-  ledger[Symbol.dispose]();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Few, so that most are known or stand several times; some differ only in their last byte. */
 const known = fc.array(fc.record({ identity: fc.nat(40), content: fc.nat(2), taken: fc.nat(1) }), { maxLength: 120 });
@@ -44,7 +39,7 @@ const contentOf = (number: number): Buffer => Buffer.from([1, 2, 3, 4, 5, 6, 7, 
 type Known = ReturnType<typeof known.generate>["value"];
 type Asked = ReturnType<typeof asked.generate>["value"];
 
-function fill(deeds: Known): void {
+function fill(ledger: Ledger, deeds: Known): void {
   ledger.run("DELETE FROM deeds");
   const sql = "INSERT INTO deeds (identity, run_no, seq, content, taken) VALUES (?, 1, ?, ?, ?)";
   for (const [at, { identity, content, taken }] of deeds.entries())
@@ -63,30 +58,33 @@ function indexOf(candidates: Asked): Buffer {
 }
 
 /** The same, asked one by one. */
-function told({ identity, content, action, untimed, keyed }: Asked[number]): number {
+function told(ledger: Ledger, { identity, content, action, untimed, keyed }: Asked[number]): number {
   const accepted = acceptedDeeds(ledger, identityOf(identity));
   if (!accepted.some((each) => each.content.equals(contentOf(content)))) return 0;
   const hasOthers = action !== "soldTicket" && untimed && !keyed;
   return hasOthers && accepted.length > 1 ? 3 : 1;
 }
 
-test("candidates asked together are told what each would be told alone, in their order", async () => {
-  await fc.assert(
-    fc.asyncProperty(known, asked, async (deeds, candidates) => {
-      fill(deeds);
-      const path = join(folder, "index");
-      writeFileSync(path, indexOf(candidates));
-      await using index = await open(path, "r");
-      const how: number[] = [];
-      for await (const part of readAndAsk(ledger, index, candidates.length)) {
-        expect(part.first).toBe(how.length);
-        how.push(...(part.how ?? []));
-      }
-      expect(how).toEqual(candidates.map(told));
-    }),
-    { numRuns: 40 },
-  );
-}, 120_000);
+describeBothLedgers("a ledger", (of) => {
+  test("tells candidates asked together what each would be told alone, in their order", async () => {
+    const ledger = await newLedger(of);
+    await fc.assert(
+      fc.asyncProperty(known, asked, async (deeds, candidates) => {
+        fill(ledger, deeds);
+        const path = join(folder, "index");
+        writeFileSync(path, indexOf(candidates));
+        await using index = await open(path, "r");
+        const how: number[] = [];
+        for await (const part of readAndAsk(ledger, index, candidates.length)) {
+          expect(part.first).toBe(how.length);
+          how.push(...(part.how ?? []));
+        }
+        expect(how).toEqual(candidates.map((each) => told(ledger, each)));
+      }),
+      { numRuns: of.kind === "sqlite" ? 40 : 10 },
+    );
+  }, 120_000);
+});
 
 test("an index that is shorter than its candidates is no index", async () => {
   const path = join(folder, "index");
