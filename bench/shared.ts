@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { copyLedger } from "../src/ledger/copy.ts";
+import type { Ledger } from "../src/ledger/ledger.ts";
 import { reopen } from "../src/ledger/moved.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { openPostgres } from "../src/ledger/postgres/open-postgres.ts";
@@ -134,19 +135,30 @@ export async function nightlyPostgres(bench: Bench, rows: number): Promise<Outco
 
 const SCHEMA = "nightly";
 
-/** Copies the ledger into the database; both are used afterwards, against the same service, which forgets. */
+/**
+ * Copies the ledger into the database, and back into another file; all three have to be equal. Two are used afterwards, against
+ * the same service, which forgets.
+ */
 async function copied(path: string, { url }: Database): Promise<string> {
+  const back = join(dirname(dirname(path)), "back", "ledger.db");
   using file = openLedger({ path, boundTo: undefined });
+  using another = openLedger({ path: back, boundTo: undefined });
   const address = { url, schema: SCHEMA, application: "bench", connectTimeoutMs: 10_000 };
   using ledger = openPostgres({ address, boundTo: undefined });
-  const from = performance.now();
-  const { tables } = await copyLedger(file, ledger, {
-    signal: new AbortController().signal,
-    at: new Date().toISOString(),
-    onProgress: () => undefined,
-  });
-  const seconds = (performance.now() - from) / 1000;
-  reopen(file, { who: "bench", reason: "both are measured" });
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  return `Copied into PostgreSQL and compared: ${rows.toLocaleString("en")} rows in ${seconds.toFixed(0)} s.`;
+  const copy = async (from: Ledger, to: Ledger) => {
+    const start = performance.now();
+    const signal = new AbortController().signal;
+    const { tables } = await copyLedger(from, to, {
+      signal,
+      at: new Date().toISOString(),
+      onProgress: () => undefined,
+    });
+    reopen(from, { who: "bench", reason: "both are measured" });
+    return { tables, seconds: (performance.now() - start) / 1000 };
+  };
+  const [there, home] = [await copy(file, ledger), await copy(ledger, another)];
+  if (JSON.stringify(there.tables) !== JSON.stringify(home.tables))
+    throw new Error("the ledger that came back is another");
+  const rows = there.tables.reduce((sum, table) => sum + table.rows, 0);
+  return `Copied into PostgreSQL and compared: ${rows.toLocaleString("en")} rows in ${there.seconds.toFixed(0)} s; and back, equal, in ${home.seconds.toFixed(0)} s.`;
 }
