@@ -37,7 +37,7 @@ import { PLAN_KEPT_MS } from "./places.ts";
 import { openPromises } from "./promises.ts";
 import { prunePlans } from "./prune.ts";
 import type { RunEnd } from "./run-end.ts";
-import { isPlannedElsewhere, openRunPlan } from "./run-plan.ts";
+import { areRejectsElsewhere, openRunPlan } from "./run-plan.ts";
 import { sendRun } from "./send-run.ts";
 import type { Session } from "./session.ts";
 import { hasUnsentRows, summarise } from "./summary.ts";
@@ -87,7 +87,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   };
   const done = stop.kind === "finished";
   if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop), stop.kind === "stopped" && stop.by === "SIGINT");
-  const rejects = isPlannedElsewhere(ledger, run)
+  const rejects = areRejectsElsewhere(ledger, run, plan)
     ? NO_REJECTS
     : await writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, plan.manifest) });
   crashPoint("rejects written");

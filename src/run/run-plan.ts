@@ -69,5 +69,9 @@ export function isPlannedElsewhere(ledger: Ledger, { manifest }: Pick<RunRecord,
   return ledger.kind === "postgres" && !isHere(ledger, parseManifest(manifest).options.machine);
 }
 
+/** Likewise, or in another folder of this machine: the plan's own folder lacks what they are made of. */
+export const areRejectsElsewhere = (ledger: Ledger, run: Pick<RunRecord, "manifest">, plan: Plan): boolean =>
+  isPlannedElsewhere(ledger, run) || existsSync(planFiles(plan.directory).fetched);
+
 const storing = (doing: "storing" | "fetching", share: number, total: number) =>
   ({ doing, done: Math.floor(share * total), total, unit: "action" }) as const;

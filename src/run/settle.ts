@@ -42,7 +42,7 @@ import type { NothingToSettle } from "./progress.ts";
 import { openPromises, openPromisesLate } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
 import { type Questions, questionsOf } from "./run-details.ts";
-import { isPlannedElsewhere, openRunPlan } from "./run-plan.ts";
+import { areRejectsElsewhere, openRunPlan } from "./run-plan.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
@@ -151,7 +151,7 @@ async function settleByPlan(
   const { manifest } = plan;
   const questions = decision === undefined ? await questionsOf(ledger, environment, plan, chunks, run) : undefined;
   const directory = rejectsDirectory(context, manifest);
-  const isElsewhere = isPlannedElsewhere(ledger, run);
+  const isElsewhere = areRejectsElsewhere(ledger, run, plan);
   const rejects =
     decision === undefined
       ? undefined
@@ -234,7 +234,7 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
   try {
     await using plan = await openRunPlan(session, run);
     for (const chunk of undecidedChunks(session.ledger, run.runNo)) await plan.chunk(chunk);
-    return !withRejects || isPlannedElsewhere(session.ledger, run) || (await canWriteRejects(plan));
+    return !withRejects || areRejectsElsewhere(session.ledger, run, plan) || (await canWriteRejects(plan));
   } catch {
     return false;
   }

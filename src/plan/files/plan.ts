@@ -16,6 +16,8 @@ export const planFiles = (directory: string) => ({
   index: join(directory, "actions.index"),
   manifest: join(directory, "manifest.json"),
   invalid: join(directory, "invalid.ndjson"),
+  /** Is there where the folder was made from a shared ledger: what rejects are made of is not. */
+  fetched: join(directory, "fetched"),
 });
 
 /** The text of `data` in a line of the plan. */

@@ -105,9 +105,11 @@ async function fetchLocked(
     await using file = await createFile(from.manifest);
     await file.text(`${manifest}\n`);
     await file.sync();
+    await using mark = await createFile(from.fetched);
+    await mark.sync();
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // The manifest last: from then on the folder is a plan.
-    for (const each of [...STORED, "manifest"] as const) await rename(from[each], to[each]);
+    for (const each of [...STORED, "fetched", "manifest"] as const) await rename(from[each], to[each]);
     await syncDirectory(folder);
     await syncDirectory(dirname(folder));
   } finally {

@@ -27,7 +27,7 @@ const through = ({ url }: Pick<Place, "url">, ...ports: readonly number[]): stri
   url.replace(/127\.0\.0\.1:\d+/, ports.map((port) => `127.0.0.1:${port}`).join(","));
 
 function open({ url, schema }: Place, options: Partial<PostgresOptions> = {}): PostgresLedger {
-  const address = { url, schema, application: "tickets", connectTimeoutMs: 1000, silenceMs: 100 };
+  const address = { url, schema, application: "tickets", connectTimeoutMs: 10_000, silenceMs: 100 };
   const ledger = openPostgres({ address, boundTo: "a service", ...options });
   onTestFinished(() => ledger[Symbol.dispose]());
   return ledger;
