@@ -1,11 +1,12 @@
 /** `tickets collect`: brings what workers elsewhere sent into the publisher's files. */
 
 import { collectCommand, settleCommand, statusCommand, workCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, number } from "../actions/text.ts";
+import { count, displayPath, number } from "../actions/text.ts";
 import { type CollectedRun, type CollectSettings, collect as collectRuns } from "../run/collect.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
+import { describeRejectsElsewhere } from "./words.ts";
 
 export interface CollectOptions extends EnvironmentOptions, Omit<CollectSettings, "settings" | "startedAt"> {
   readonly json: boolean;
@@ -35,10 +36,7 @@ function tellRun(run: CollectedRun, environment: { readonly named: readonly stri
   const left = run.state === "open" ? `, ${number(decided)} of ${count(total, "action")} sent so far` : "";
   reporter.info(`Run ${run.run} is ${run.state}${left}: ${written}.`);
   if (run.rejects.length > 0) reporter.info(`Rejects: ${run.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
-  if (run.rejectsOn !== undefined)
-    reporter.warn(
-      `The rejects of run ${run.run} are made of its inputs, which are on ${cleanText(run.rejectsOn, 100)}. There: ${collectCommand(environment, run.run)}`,
-    );
+  if (run.rejectsOn !== undefined) reporter.warn(describeRejectsElsewhere(run.run, run.rejectsOn, environment));
   if (run.areRejectsLost)
     reporter.warn(
       `The rejects of run ${run.run} can't be written: the copies of its inputs are gone. What was rejected stands among its promises.`,

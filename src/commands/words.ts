@@ -1,8 +1,8 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import { decideChunkCommand, importCommand } from "../actions/next-command.ts";
+import { collectCommand, decideChunkCommand, importCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
-import { displayOrigin } from "../config/environment.ts";
+import { displayOrigin, type Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { describeHolder } from "../ledger/lock.ts";
 import type { NotedSettlement } from "../ledger/settlements.ts";
@@ -62,6 +62,8 @@ const WORDS: Words = {
     trace.sending = run;
     reporter.info(`Run ${run} of ${createdAt} is not finished; it comes first.`, { event: "run.first" });
   },
+  "rejects left elsewhere": ({ environment, run, host }, { reporter }) =>
+    reporter.warn(describeRejectsElsewhere(run, host, environment)),
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
       `Not everything that was settled of run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
@@ -188,6 +190,13 @@ const WORDS: Words = {
     );
   },
 };
+
+export const describeRejectsElsewhere = (
+  run: string,
+  host: string | undefined,
+  environment: Pick<Environment, "named">,
+): string =>
+  `The rejects of run ${run} are made of its inputs, which are ${host === undefined ? "in the folder where it was planned" : `on ${cleanText(host, 100)}`}. There: ${collectCommand(environment, run)}`;
 
 /** What is used, and whether its memory is new. */
 function describeOpened(

@@ -7,6 +7,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type LeftToOthers, leftToOthers } from "../ledger/left-to-others.ts";
+import { hostOf, isHere } from "../ledger/machine.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
 import { openLanes } from "../ledger/postgres/lane-claims.ts";
@@ -87,9 +88,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   };
   const done = stop.kind === "finished";
   if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop), stop.kind === "stopped" && stop.by === "SIGINT");
-  const rejects = areRejectsElsewhere(ledger, run, plan)
-    ? NO_REJECTS
-    : await writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, plan.manifest) });
+  const rejects = await rejectsOf(context, session, run, plan);
   crashPoint("rejects written");
   // An interrupted run may end long after it was planned, when what it waited for is decided.
   const left = leftToOthers(ledger, run, plan.manifest.actions, plan.manifest.behind);
@@ -104,6 +103,24 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const end = endOf(context, options, { plan, stops, counts, left, exitCode, sent, rejects, output: promises?.path });
   progress.happened({ kind: "run ended", end });
   return end;
+}
+
+/** Writes the rejects where the run was planned. Elsewhere, it is told where that is. */
+export async function rejectsOf(
+  context: RunContext,
+  { environment, ledger }: Pick<Session, "environment" | "ledger">,
+  run: RunRecord,
+  plan: Plan,
+): Promise<WrittenRejects> {
+  const { manifest } = plan;
+  if (!areRejectsElsewhere(ledger, run, plan))
+    return writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, manifest) });
+  if (leavesOpen(ledger, run.runNo) || hasUnsentRows(manifest.rows)) {
+    const { machine } = manifest.options;
+    const host = machine === undefined || isHere(ledger, machine) ? undefined : hostOf(machine);
+    context.progress.happened({ kind: "rejects left elsewhere", environment, run: run.run, host });
+  }
+  return NO_REJECTS;
 }
 
 function endOf(

@@ -19,7 +19,7 @@ import {
   undecidedChunks,
 } from "../ledger/runs.ts";
 import { settlementOfChunk } from "../ledger/settlements.ts";
-import { canWriteRejects, NO_REJECTS, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
+import { canWriteRejects, type WrittenRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import {
   closePlanned,
@@ -33,7 +33,7 @@ import {
 } from "../sending/by-hand.ts";
 import { projectUnwritten, type RecordContext, recover } from "../sending/record-answer.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
-import { noteInList, rejectsDirectory, tellSuperseded } from "./carry-out.ts";
+import { noteInList, rejectsOf, tellSuperseded } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
 import { mendLost, refuseLost } from "./mend-lost.ts";
@@ -150,14 +150,7 @@ async function settleByPlan(
   } else if (decision !== undefined) await decide(context, session, run, { ...options, decision, chunks, settling });
   const { manifest } = plan;
   const questions = decision === undefined ? await questionsOf(ledger, environment, plan, chunks, run) : undefined;
-  const directory = rejectsDirectory(context, manifest);
-  const isElsewhere = areRejectsElsewhere(ledger, run, plan);
-  const rejects =
-    decision === undefined
-      ? undefined
-      : isElsewhere
-        ? NO_REJECTS
-        : await writeRejects({ ledger, run, plan, directory });
+  const rejects = decision === undefined ? undefined : await rejectsOf(context, session, run, plan);
   crashPoint("rejects written");
   mergeOutcomes(ledger);
   crashPoint("merged");

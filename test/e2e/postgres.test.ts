@@ -281,11 +281,21 @@ test(
     const [run] = /[0-9a-f]{8}(?= )/.exec((await tickets(["status", ...ENV], there)).stdout) ?? [];
     const settled = await tickets(["settle", String(run), "--sent", "--reason", "looked it up", ...ENV], there);
     expect(settled.exitCode).toBe(0);
+    const failed = { status: "error", action: "soldTicket", ticketId: "T-25", error: "sold out" };
+    service.behave({ failureOf: ({ data }) => (data.ticketId === "T-25" ? failed : undefined) });
     const rest = await tickets(["resume", ...ENV], there);
-    expect([rest.exitCode, service.sent().length]).toEqual([0, 30]);
-    const again = await tickets(SEND);
-    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+    expect([rest.exitCode, service.sent().length]).toEqual([4, 30]);
+    // What rejects are made of is in the first folder only.
+    expect(rest.stderr).toContain(
+      `The rejects of run ${run} are made of its inputs, which are in the folder where it was planned. There: tickets collect ${run}`,
+    );
+    expect((await tickets(["collect", ...ENV])).stderr).toContain("Rejects: sales.rejects.csv");
+    expect(place.read("sales.rejects.csv")).toContain("T-25");
     expect(new Set(service.sent().map(({ data }) => data.ticketId)).size).toBe(30);
+    service.behave({});
+    const again = await tickets(SEND);
+    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("1 to send")]);
+    expect(service.sent()).toHaveLength(31);
   },
 );
 
