@@ -142,8 +142,8 @@ async function endEmpty(
 
 function published(
   { startedAt }: PublishSettings,
-  { session: { environment }, manifest, checked: { plan, problems }, output }: PlannedInput,
-  { run }: RunRecord,
+  { session: { environment, ledger }, manifest, checked: { plan, problems }, output }: PlannedInput,
+  { run, runNo }: RunRecord,
   ahead: number,
 ): PublishResult {
   const { waiting } = plan.actions;
@@ -154,6 +154,7 @@ function published(
     exitCode: exitCodeOf(plan),
     plan,
     problems,
+    counts: countRun(ledger, runNo),
     durationMs: performance.now() - startedAt,
     output: output ?? null,
     next: collectCommand(environment, run, "--follow"),

@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { summaryIn } from "../support/invariant/sales.ts";
 import { type Machines, ON_IT, openMachines, writeSales } from "../support/machines.ts";
@@ -140,17 +142,15 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expect(next.exitCode, next.stderr).toBe(0);
     expect(next.stderr).toContain("behind 1 run that is still open");
     expect(summaryIn<Published>(next).actions).toMatchObject({ total: 7, notSent: 3, inDoubt: 4 });
-    for (let runs = 2; runs > 0; runs -= 1) {
-      const sent = await here.run(["resume", ...ON_IT]);
-      expect(sent.exitCode, sent.stderr).toBe(0);
-    }
+    const sent = await here.run(["work", "--until-idle", ...ON_IT]);
+    expect(sent.exitCode, sent.stderr).toBe(0);
     expect(ticketsOf({ rig })).toEqual(["E1", "T1", "T2", "T3", "T4", "T5", "T6"]);
-    await there.run(["collect", ...ON_IT]);
+    for (const machine of [here, there]) expect((await machine.run(["collect", ...ON_IT])).exitCode).toBe(0);
     expectOnce(lines("out.ndjson"), 4);
     expectOnce(lines("there.ndjson"), 3);
   });
 
-  it("enters each action once where two machines publish at the same moment, and one that may not wait names the other", async () => {
+  it("enters each action once where two machines publish at the same moment", async () => {
     const { rig, add, query } = await openMachines();
     const [here, there] = [add("here"), add("there")];
     writeSales(rig.place.path("sales.ndjson"), 1, 40);
@@ -161,6 +161,40 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expect(ran.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
     expect(ran.map((each) => summaryIn<Published>(each).state).toSorted()).toEqual(["nothing new", "published"]);
     expect(await query("SELECT sum(count) AS actions FROM @chunks")).toEqual([{ actions: "41" }]);
+  });
+
+  it("names who is publishing, and since when, to one that may not wait, and takes its turn where it may", async () => {
+    const { rig, add, query } = await openMachines();
+    const [here, there] = [add("here"), add("there")];
+    writeSales(rig.place.path("sales.ndjson"), 1, 5);
+    // Whoever publishes holds the lock until the end of its input comes.
+    const feed = rig.place.path("feed");
+    execFileSync("mkfifo", [feed]);
+    const first = here.run(["publish", "-", ...PUBLISH.slice(2), "--input-format", "ndjson"], {
+      shell: 'cat feed | "$@"',
+    });
+    const isHeld = async (): Promise<boolean> => {
+      const [tables] = await query("SELECT to_regclass('@locks') AS locks");
+      return tables?.locks != null && (await query("SELECT host FROM @locks")).length > 0;
+    };
+    while (!(await isHeld()));
+    const busy = await there.run(PUBLISH);
+    expect(busy.exitCode, busy.stderr).toBe(8);
+    expect(busy.stderr).toMatch(
+      /Another run holds the ledger of playground \(process \d+ on here, since 20\d\d-[^:]+:[^:]+:[^:]+: tickets publish -/,
+    );
+    const waiting = there.run([...PUBLISH.slice(0, -1), "there.ndjson", "--wait-lock", "10m"], {
+      onSpawn: (child) =>
+        child.stderr?.on("data", (text: Buffer) => {
+          if (text.includes("Waiting for another run")) void writeFile(feed, rig.place.read("sales.ndjson"));
+        }),
+    });
+    expect((await first).exitCode).toBe(0);
+    const waited = await waiting;
+    expect([waited.exitCode, waited.stderr]).toEqual([
+      0,
+      expect.stringContaining("6 published before and still to be sent"),
+    ]);
   });
 
   it("tells of a run that a person has to decide about as stream does, and publishes nothing", async () => {
