@@ -73,6 +73,18 @@ export const METRICS = {
     help: "Runs that are not finished.",
     samples: ({ ledger }) => known(ledger?.unfinishedRuns),
   },
+  tickets_workers: {
+    help: "Processes that send, on all machines; absent where the ledger is one machine's alone.",
+    samples: ({ ledger }) => known(ledger?.team?.workers),
+  },
+  tickets_backlog_actions: {
+    help: "Actions of open runs that are still to be sent; absent where the ledger is one machine's alone.",
+    samples: ({ ledger }) => known(ledger?.team?.backlog),
+  },
+  tickets_last_minute_actions: {
+    help: "Actions that were answered within the last minute, on all machines; absent where the ledger is one machine's alone.",
+    samples: ({ ledger }) => known(ledger?.team?.lastMinute),
+  },
   tickets_ledger_size_bytes: {
     help: "Size of the ledger on disk.",
     samples: ({ ledger }) => known(ledger?.bytes),

@@ -8,6 +8,7 @@ import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { NotedEnd } from "../ledger/invocations.ts";
+import type { LaneStanding, Team, WorkerStanding } from "../ledger/postgres/workers.ts";
 import type { RunCounts, RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { Manifest } from "../plan/files/manifest.ts";
@@ -78,16 +79,26 @@ export async function status(options: StatusOptions, context: Context): Promise<
 }
 
 /** The document of `status --json`. */
-function toDocument({ lastSuccess, lastFailure, runs }: Status) {
+function toDocument({ lastSuccess, lastFailure, runs, team }: Status) {
   return {
     lastSuccess: lastSuccess ?? null,
     lastFailure: lastFailure ?? null,
     runs: runs.map(({ summary, manifest }) => ({ ...summary, files: filesOf(manifest) })),
+    ...(team !== undefined && {
+      workers: team.workers.map(({ worker, ...rest }) => ({ ...rest, lanes: lanesOf(team, worker).map(laneOf) })),
+      lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: holderOf(team, lane) !== undefined })),
+      lastMinute: team.lastMinute,
+    }),
   };
 }
 
+const lanesOf = ({ lanes }: Team, worker: number): Team["lanes"] => lanes.filter((lane) => lane.worker === worker);
+const laneOf = ({ run, lane, actions, beingSent }: LaneStanding) => ({ run, lane, actions, beingSent });
+const holderOf = ({ workers }: Team, lane: LaneStanding): WorkerStanding | undefined =>
+  workers.find(({ worker }) => worker === lane.worker);
+
 /** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
-function tellStatus({ lastSuccess, lastFailure, runs, next }: Status, { reporter, stdout }: Context): void {
+function tellStatus({ lastSuccess, lastFailure, runs, next, team }: Status, { reporter, stdout }: Context): void {
   const now = Date.now();
   const columns = columnsOf(stdout);
   reporter.out(`last success  ${lastSuccess === undefined ? "none" : describeEnd(lastSuccess, now)}\n`);
@@ -97,6 +108,7 @@ function tellStatus({ lastSuccess, lastFailure, runs, next }: Status, { reporter
     const lines = next.map((command) => `  ${asked.get(command) ?? "an older run"}:\n    ${command}\n`);
     reporter.out(`\nTo decide:\n${lines.join("")}`);
   }
+  if (team !== undefined) tellTeam(team, { now, columns, reporter });
   const [unfinished, finished] = [true, false].map((isOpen) =>
     runs.filter(({ run }) => (run.state === "open") === isOpen),
   );
@@ -111,13 +123,44 @@ function describeQuestion({ run, counts, summary: { actions } }: RunStatus): str
   return `run ${run.run}, ${what}${open === 0 ? "" : `, ${number(open)} of ${count(actions.total, "action")}`}`;
 }
 
+/** Who sends what on all machines, where several may, and how much is left. */
+function tellTeam(team: Team, { now, columns, reporter }: Surface): void {
+  const { workers, lanes, lastMinute } = team;
+  if (workers.length > 0) {
+    const rows = workers.map(({ worker, host, process, command, since, seenAgoMs }) =>
+      [
+        `${cleanText(host, 60)} ${process}`,
+        `${describeAge(now - Date.parse(since))} ago`,
+        `${describeAge(seenAgoMs)} ago`,
+        lanesOf(team, worker)
+          .map(({ lane }) => lane)
+          .join(" ") || "-",
+        cleanText(command, 60),
+      ].map((text) => ({ text, isNumber: false })),
+    );
+    reporter.out(
+      `\nSending now:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`,
+    );
+  }
+  if (lanes.length === 0) return;
+  const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
+  const free = lanes.filter((lane) => holderOf(team, lane) === undefined).length;
+  const unheld = free === 0 ? "" : `, ${number(free)} of them without a worker`;
+  reporter.out(
+    `\nTo send: ${count(left, "action")} in ${count(lanes.length, "lane")}${unheld}; ${number(lastMinute)} answered in the last minute.\n`,
+  );
+}
+
+/** Where and when a table is shown. */
+interface Surface {
+  readonly now: number;
+  readonly columns: number;
+  readonly reporter: Reporter;
+}
+
 const COLUMNS = ["run", "began", "state", "exit", "took", "files", "actions"] as const;
 
-function tellRuns(
-  title: string,
-  runs: readonly RunStatus[] = [],
-  { now, columns, reporter }: { readonly now: number; readonly columns: number; readonly reporter: Reporter },
-): void {
+function tellRuns(title: string, runs: readonly RunStatus[] = [], { now, columns, reporter }: Surface): void {
   if (runs.length === 0) return;
   const rows = runs.map((run) => {
     const { createdAt } = run.run;

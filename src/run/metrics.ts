@@ -3,10 +3,12 @@
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { lastRunEnd, lastSuccess, type SendingEnd } from "../ledger/invocations.ts";
+import { readTeam, type Team } from "../ledger/postgres/workers.ts";
 import { openRuns, runsWithDoubts } from "../ledger/runs.ts";
 import { diskUseOf } from "./disk-use.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { countsOf } from "./status.ts";
+import { isShared } from "./worker.ts";
 
 export interface Metrics {
   readonly environment: string;
@@ -23,6 +25,8 @@ interface LedgerMetrics {
   readonly doubts: number;
   readonly unfinishedRuns: number;
   readonly bytes: number;
+  /** What is sent right now; undefined where the ledger is one machine's alone. */
+  readonly team: { readonly workers: number; readonly backlog: number; readonly lastMinute: number } | undefined;
 }
 
 /**
@@ -34,7 +38,11 @@ export async function readMetrics(environment: Environment, last?: SendingEnd): 
   try {
     using ledger = await openLedgerToRead(environment);
     if (ledger === undefined)
-      return { environment: name, last, ledger: { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0 } };
+      return {
+        environment: name,
+        last,
+        ledger: { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0, team: undefined },
+      };
     let doubts = 0;
     for (const run of runsWithDoubts(ledger)) {
       const { inDoubt, inFlight } = await countsOf(ledger, run, environment);
@@ -48,6 +56,7 @@ export async function readMetrics(environment: Environment, last?: SendingEnd): 
         doubts,
         unfinishedRuns: openRuns(ledger).length,
         bytes: diskUseOf(environment.ledgerPath, ledger).ledger,
+        team: isShared(ledger) ? toNumbers(readTeam(ledger)) : undefined,
       },
     };
   } catch (cause) {
@@ -55,3 +64,9 @@ export async function readMetrics(environment: Environment, last?: SendingEnd): 
     return { environment: name, last, ledger: undefined };
   }
 }
+
+const toNumbers = ({ workers, lanes, lastMinute }: Team): LedgerMetrics["team"] => ({
+  workers: workers.length,
+  backlog: lanes.reduce((sum, { actions }) => sum + actions, 0),
+  lastMinute,
+});

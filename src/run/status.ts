@@ -7,6 +7,8 @@ import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.t
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { shownPlace } from "../ledger/machine.ts";
+import { openLanes } from "../ledger/postgres/lane-claims.ts";
+import { readTeam, type Team } from "../ledger/postgres/workers.ts";
 import { readRunList } from "../ledger/run-list.ts";
 import {
   chunksOf,
@@ -27,6 +29,7 @@ import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { openRunPlan } from "./run-plan.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
+import { isShared } from "./worker.ts";
 
 export interface StatusSettings {
   readonly settings: Settings;
@@ -46,6 +49,8 @@ export interface Status {
   readonly runs: readonly RunStatus[];
   /** The commands that decide about runs which wait for a person, the oldest first. */
   readonly next: readonly string[];
+  /** Who sends right now; undefined where the ledger is this machine's alone. */
+  readonly team: Team | undefined;
 }
 
 export interface RunStatus {
@@ -67,7 +72,15 @@ export async function status({ cwd }: RunContext, { settings, run: name }: Statu
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
   const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, cwd);
   if (ledger === undefined)
-    return { problem, hasLedger: false, lastSuccess: undefined, lastFailure: undefined, runs: [], next: [] };
+    return {
+      problem,
+      hasLedger: false,
+      lastSuccess: undefined,
+      lastFailure: undefined,
+      runs: [],
+      next: [],
+      team: undefined,
+    };
   const runs: RunStatus[] = [];
   const named = name === undefined ? listRuns(ledger, RUNS_TOLD) : [findRun(ledger, name)];
   for (const run of named) if (run !== undefined) runs.push(await statusOf(ledger, run, environment));
@@ -78,7 +91,8 @@ export async function status({ cwd }: RunContext, { settings, run: name }: Statu
     if (command !== null) next.push(command);
   }
   const [success, failure] = [lastSuccess(ledger), lastFailure(ledger)];
-  return { problem, hasLedger: true, lastSuccess: success, lastFailure: failure, runs, next };
+  const team = isShared(ledger) ? readTeam(ledger) : undefined;
+  return { problem, hasLedger: true, lastSuccess: success, lastFailure: failure, runs, next, team };
 }
 
 /** The run of that name, as the next command would find it; undefined where the ledger does not know it. */
@@ -113,8 +127,8 @@ async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment
 }
 
 /**
- * What the next command would find. A stored answer counts as what it says. Only a process that holds the lock has something
- * in flight; without one, the answer to what was being sent is lost.
+ * What the next command would find. A stored answer counts as what it says. What was being sent is in doubt once nobody can
+ * be waiting for its answer any more.
  */
 export async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
   const counts = countRun(ledger, run.runNo);
@@ -126,8 +140,14 @@ export async function countsOf(ledger: Ledger, run: RunRecord, environment: Envi
     accepted: counts.accepted + (stored.get("accepted") ?? 0),
     rejected: counts.rejected + (stored.get("rejected") ?? 0),
     inDoubt: counts.inDoubt - known + (stored.get("in doubt") ?? 0),
-    inFlight: inFlight > 0 && (await isLockHeld(environment, ledger)) ? inFlight : 0,
+    inFlight: inFlight > 0 && (await isBeingSent(ledger, run, environment)) ? inFlight : 0,
   };
+}
+
+/** Whether an answer may still come: someone holds the lock or, where several machines send, the time of a request is not over. */
+async function isBeingSent(ledger: Ledger, { runNo }: RunRecord, environment: Environment): Promise<boolean> {
+  if (isShared(ledger)) return openLanes(ledger, runNo).some(({ overInMs }) => overInMs > 0);
+  return isLockHeld(environment, ledger);
 }
 
 async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Environment): ReturnType<typeof countStored> {

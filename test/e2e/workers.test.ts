@@ -244,6 +244,44 @@ test(
   },
 );
 
+test(named("status shows who sends which lanes on all machines, and what is left"), ONLY_WITH, async () => {
+  const rig = await openRig({ actions: 60, lanes: 3, chunkSize: 10 });
+  const { service, startWorker, tickets, run, place } = rig;
+  const { promise: isAsked, resolve: onAsked } = Promise.withResolvers<void>();
+  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+  service.behave({
+    answer: async () => {
+      if (service.requests.length === 2) onAsked();
+      await mayAnswer;
+      return undefined;
+    },
+  });
+  // Two requests stay on their way while it is looked.
+  const worker = startWorker("--lanes", "2", "--timeout", "10m");
+  await isAsked;
+  const shown = JSON.parse((await tickets(["status", ...ENV, "--json"])).stdout);
+  expect(shown.workers).toMatchObject([
+    { command: "tickets work", process: worker.child.pid, seenAgoMs: expect.any(Number) },
+  ]);
+  const lanes = [0, 1, 2].map((lane) => ({ run, lane, actions: 20, beingSent: lane === 2 ? 0 : 10, held: lane !== 2 }));
+  expect(shown.lanes).toEqual(lanes);
+  expect(shown.workers[0].lanes.map(({ lane }: { readonly lane: number }) => lane)).toEqual([0, 1]);
+  expect(shown.lastMinute).toBe(0);
+  const { stdout } = await tickets(["status", ...ENV, "--metrics-file", "tickets.prom"]);
+  expect(stdout).toMatch(
+    new RegExp(`Sending now:\n.*\n.*\n\\S+ ${worker.child.pid} +.* ago +.* ago +0 1 +tickets work`),
+  );
+  expect(stdout).toContain(
+    "To send: 60 actions in 3 lanes, 1 of them without a worker; 0 answered in the last minute.",
+  );
+  expect(stdout).toContain("being sent");
+  expect(place.read("tickets.prom")).toMatch(/tickets_workers\{.*\} 1\n[\s\S]*tickets_backlog_actions\{.*\} 60\n/);
+  answer();
+  expect((await worker.ended).exitCode).toBe(0);
+  const after = JSON.parse((await tickets(["status", ...ENV, "--json"])).stdout);
+  expect(after).toMatchObject({ workers: [], lanes: [], lastMinute: 60 });
+});
+
 test(named("SIGTERM lets the request in flight end, and others go on"), ONLY_WITH, async () => {
   const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
   const { service, startWorker } = rig;

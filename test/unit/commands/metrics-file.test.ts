@@ -12,7 +12,13 @@ const NIGHT: Metrics = {
     ...{ endedAt: "2026-03-01T03:00:12.500Z", exitCode: 6, durationMs: 12_500 },
     actions: { accepted: 5, rejected: 1, refused: 0, inDoubt: 2, settledByHand: 0, notSent: 4, alreadySent: 7 },
   },
-  ledger: { lastSuccess: "2026-02-28T03:00:00.000Z", doubts: 2, unfinishedRuns: 1, bytes: 4096 },
+  ledger: {
+    lastSuccess: "2026-02-28T03:00:00.000Z",
+    doubts: 2,
+    unfinishedRuns: 1,
+    bytes: 4096,
+    team: { workers: 3, backlog: 700, lastMinute: 60 },
+  },
 };
 
 const samplesIn = (text: string): readonly string[] => text.split("\n").filter((line) => /^[^#]/.test(line));
@@ -40,6 +46,9 @@ test("each metric has its help, its type and its environment", () => {
     'tickets_last_run_actions{environment="production",outcome="already_sent"} 7',
     'tickets_doubts{environment="production"} 2',
     'tickets_unfinished_runs{environment="production"} 1',
+    'tickets_workers{environment="production"} 3',
+    'tickets_backlog_actions{environment="production"} 700',
+    'tickets_last_minute_actions{environment="production"} 60',
     'tickets_ledger_size_bytes{environment="production"} 4096',
   ]);
   const names = samplesIn(text).map((line) => line.split("{")[0]);
@@ -54,7 +63,7 @@ test("what is not known is left out, and no success yet is 0", () => {
     'tickets_last_run_exit_code{environment="a"} 5',
     'tickets_last_run_duration_seconds{environment="a"} 0.01',
   ]);
-  const ledger = { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0 };
+  const ledger = { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0, team: undefined };
   expect(samplesIn(metricsText({ environment: "a", last: undefined, ledger }))[0]).toBe(
     'tickets_last_success_timestamp_seconds{environment="a"} 0',
   );
