@@ -14,7 +14,7 @@ import {
   releaseLane,
 } from "../ledger/postgres/lane-claims.ts";
 import type { PostgresLedger } from "../ledger/postgres/open-postgres.ts";
-import { enterWorker, noteLeft, noteSeen } from "../ledger/postgres/workers.ts";
+import { endWhenSilent, enterWorker, noteLeft, noteSeen } from "../ledger/postgres/workers.ts";
 import { openQuestions } from "../ledger/runs.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import { holdLane, marginOf } from "../sending/lane-hold.ts";
@@ -47,11 +47,14 @@ export function startWorker(
   const worker = enterWorker(ledger, { host: hostname(), pid: process.pid, command });
   const claims = new Set<Claim>();
   const silentMs = timeoutMs + marginOf(timeoutMs);
+  endWhenSilent(ledger, silentMs);
   const timer = setInterval(
     () =>
       quietly(() => {
         noteSeen(ledger, worker);
         keepLocks(ledger, claims);
+        // Again each time: a session may have been begun anew.
+        endWhenSilent(ledger, silentMs);
       }),
     SEEN_MS,
   );
@@ -71,6 +74,7 @@ export function startWorker(
       quietly(() => {
         for (const claim of [...claims]) release(claim);
         noteLeft(ledger, worker);
+        endWhenSilent(ledger, 0);
       });
     },
   };

@@ -371,7 +371,8 @@ test.each(SEEDS)(
       frozen.push(member);
       member.freeze();
     };
-    const often = Math.min(0.2, 24 / (LANES * 12));
+    // Some tens of times in a run, however long it is.
+    const often = Math.min(0.08, 40 / (LANES * 12));
     service.behave({
       answer: ({ items }: ServiceRequest) => {
         const fault = isCalm ? 1 : random();

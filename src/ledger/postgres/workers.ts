@@ -23,6 +23,16 @@ export function noteSeen(ledger: Ledger, worker: number): void {
   ledger.run("UPDATE workers SET seen_at = clock_timestamp() WHERE worker = ?", worker);
 }
 
+/**
+ * Has the server end this session once it has asked nothing for so long, within a transaction too: its process is frozen then,
+ * and nobody else may be allowed to end it. 0: never.
+ */
+export function endWhenSilent(ledger: Ledger, ms: number): void {
+  const sql = `SELECT set_config('idle_in_transaction_session_timeout', ?, false), CASE
+    WHEN current_setting('server_version_num')::bigint >= 140000 THEN set_config('idle_session_timeout', ?, false) END`;
+  ledger.all(sql, String(ms), String(ms));
+}
+
 export function noteLeft(ledger: Ledger, worker: number): void {
   ledger.run("UPDATE workers SET seen_at = clock_timestamp(), ended_at = clock_timestamp() WHERE worker = ?", worker);
 }

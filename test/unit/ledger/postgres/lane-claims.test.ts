@@ -14,7 +14,7 @@ import {
   takeTurn,
 } from "../../../../src/ledger/postgres/lane-claims.ts";
 import { openPostgres, type PostgresLedger } from "../../../../src/ledger/postgres/open-postgres.ts";
-import { enterWorker, noteLeft, readTeam } from "../../../../src/ledger/postgres/workers.ts";
+import { endWhenSilent, enterWorker, noteLeft, readTeam } from "../../../../src/ledger/postgres/workers.ts";
 import { addChunks, chunksOf, enterRun, nextPlannedChunk, noteStop } from "../../../../src/ledger/runs.ts";
 import { holdLane, type LaneHold, marginOf } from "../../../../src/sending/lane-hold.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "../../../support/postgres.ts";
@@ -145,6 +145,33 @@ describe.skipIf(WITHOUT_POSTGRES)(`a lane${NEEDS_POSTGRES}`, () => {
     expect(one.transaction(() => isHeld(one, mine))).toBe(false);
     expect(other.endSilentHolder(`lane ${runNo} 0`, -1), "one's own").toBe(false);
   });
+
+  test.each(["idle", "within a transaction"])(
+    "of a session that is silent, %s, is free once the server has ended it by itself",
+    async (how) => {
+      const two = await openTwo();
+      const { one, other, runNo } = two;
+      const mine = claim(one, two);
+      endWhenSilent(one, 100);
+      const takeOver = (): Claim => {
+        for (;;) {
+          const theirs = claimLane(other, { runNo, lane: 0, worker: 99 }, LONG_MS);
+          if (theirs !== undefined) return theirs;
+        }
+      };
+      let tries = 0;
+      if (how === "idle") expect(takeOver().fence).toBe(2);
+      else
+        one.transaction(() => {
+          tries += 1;
+          one.run("UPDATE workers SET seen_at = clock_timestamp()");
+          if (tries === 1) expect(takeOver().fence).toBe(2);
+          one.run("UPDATE workers SET seen_at = clock_timestamp()");
+        });
+      expect(one.transaction(() => isHeld(one, mine))).toBe(false);
+      expect(tries).toBe(how === "idle" ? 0 : 2);
+    },
+  );
 
   test("is open as long as something is planned or being sent in it; the longest comes first", async () => {
     const two = await openTwo();
