@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const WALKS = {
   short: {
     INVARIANT_TRIALS: "20",
+    SHARED_TRIALS: "2",
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "short",
     CALLS: "2",
@@ -22,6 +23,7 @@ const WALKS = {
   },
   rest: {
     INVARIANT_TRIALS: "40",
+    SHARED_TRIALS: "10",
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
     CALLS: "150",
@@ -37,6 +39,7 @@ const WALKS = {
   },
   all: {
     INVARIANT_TRIALS: "40",
+    SHARED_TRIALS: "10",
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
     CALLS: "150",

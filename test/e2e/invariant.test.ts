@@ -8,11 +8,14 @@
 
 import { expect, test } from "vitest";
 import { CRASH_POINTS } from "../../src/disk/crash-points.ts";
-import { carryOut, newTally } from "../support/invariant/carry.ts";
+import { type SharedLedger, sharedLedger } from "../support/both-ledgers.ts";
+import { carryOut, newTally, type Tally } from "../support/invariant/carry.ts";
 import { trialOf } from "../support/invariant/trial.ts";
+import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
 
 /** How many, from where on, and how much of each day: `vitest.config.ts`. */
 const TRIALS = Number(process.env.INVARIANT_TRIALS);
+const SHARED_TRIALS = Number(process.env.SHARED_TRIALS);
 const FIRST_SEED = Number(process.env.INVARIANT_SEED);
 const DAYS = process.env.INVARIANT_DAYS === "short" ? "short" : "whole";
 /** Two, since a machine of CI has no more cores. */
@@ -20,27 +23,41 @@ const AT_ONCE = 2;
 /** So few trials need not reach every boundary. */
 const ENOUGH = 100;
 
-test(`nothing is lost, doubled or out of order in ${TRIALS} bad days`, {
-  tags: ["both"],
-  timeout: 60_000 + TRIALS * 60_000,
-}, async () => {
+/** @param trials the setting of how many, for who repeats one. */
+async function live(count: number, trials: string, ledgerOf: () => Promise<SharedLedger | undefined>): Promise<Tally> {
   const tally = newTally();
   let next = FIRST_SEED;
   const work = async (): Promise<void> => {
-    while (next < FIRST_SEED + TRIALS) {
+    while (next < FIRST_SEED + count) {
       const seed = next;
       next += 1;
-      await carryOut(trialOf(seed, DAYS), tally).catch((cause: unknown) => {
+      await carryOut(trialOf(seed, DAYS), tally, await ledgerOf()).catch((cause: unknown) => {
         next = Number.POSITIVE_INFINITY;
-        const repeat = `INVARIANT_SEED=${seed} INVARIANT_TRIALS=1 INVARIANT_DAYS=${DAYS}`;
+        const repeat = `INVARIANT_SEED=${seed} ${trials}=1 INVARIANT_DAYS=${DAYS}`;
         throw new Error(`${repeat}\n${cause instanceof Error ? cause.message : cause}`);
       });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   if (process.env.INVARIANT_VERBOSE) console.info(tally);
+  return tally;
+}
+
+const settings = (trials: number) => ({ tags: ["both"], timeout: 60_000 + trials * 60_000 });
+
+test(`nothing is lost, doubled or out of order in ${TRIALS} bad days`, settings(TRIALS), async () => {
+  const tally = await live(TRIALS, "INVARIANT_TRIALS", () => Promise.resolve(undefined));
   if (TRIALS < ENOUGH) return;
   for (const point of CRASH_POINTS)
     expect(tally.boundaries.get(point), `kills at the boundary "${point}"`).toBeGreaterThan(0);
   expect(Math.max(...tally.lanes.keys()), "lanes of a run").toBeGreaterThan(2);
 });
+
+test.skipIf(WITHOUT_POSTGRES)(
+  `nor in ${SHARED_TRIALS} with the ledger in PostgreSQL${NEEDS_POSTGRES}`,
+  settings(SHARED_TRIALS),
+  async () => {
+    const tally = await live(SHARED_TRIALS, "SHARED_TRIALS", sharedLedger);
+    expect(tally.kills).toBeGreaterThan(0);
+  },
+);

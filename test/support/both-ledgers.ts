@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { openPostgres } from "../../src/ledger/postgres/open-postgres.ts";
+import { findPostgres, openPostgres } from "../../src/ledger/postgres/open-postgres.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 
 /** `LEDGER=postgres` has every environment of these tests keep its ledger there. */
@@ -16,8 +16,8 @@ export interface SharedLedger {
   /** Of an environment, as YAML on one line. */
   readonly settings: string;
   readonly env: NodeJS.ProcessEnv;
-  /** To look into. */
-  readonly open: () => Ledger;
+  /** To look into; undefined where there is none yet. */
+  readonly find: () => Ledger | undefined;
 }
 
 /** A place for a ledger that no other test has. */
@@ -27,7 +27,7 @@ export async function sharedLedger(): Promise<SharedLedger> {
   return {
     settings: `ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}`,
     env: { TICKETS_LEDGER_URL: server.url },
-    open: () => openPostgres({ address: addressOf(server.url, schema), boundTo: undefined, readOnly: true }),
+    find: () => findPostgres({ address: addressOf(server.url, schema), boundTo: undefined }),
   };
 }
 
@@ -72,6 +72,14 @@ const POSTGRES: LedgerKind = {
     };
   },
 };
+
+/**
+ * The config of an environment whose ledger is there, in a folder that has none.
+ *
+ * @param more settings of the environment, as YAML on one line each.
+ */
+export const configOf = (environment: string, { settings }: SharedLedger, ...more: readonly string[]): string =>
+  `environments:\n  ${environment}:\n${[settings, ...more].map((each) => `    ${each}\n`).join("")}`;
 
 /** A suite that holds for both. */
 export function describeBothLedgers(name: string, suite: (of: LedgerKind) => void): void {

@@ -147,7 +147,7 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     },
     withLedger(look) {
       const path = join(folder, "state", "local", "ledger.db");
-      using ledger = shared?.open() ?? openLedger({ path, boundTo: undefined, readOnly: true });
+      using ledger = shared?.find() ?? openLedger({ path, boundTo: undefined, readOnly: true });
       return look(ledger);
     },
   };

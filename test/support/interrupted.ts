@@ -1,12 +1,13 @@
 /** A run that was interrupted: a rig of the test's own, what its ledger says, and a person who settles what is in doubt. */
 
 import { expect, onTestFinished } from "vitest";
+import type { SharedLedger } from "./both-ledgers.ts";
 import { openRig, type Rig } from "./invariant/rig.ts";
 import { openSales, type SalesRig } from "./invariant/sales.ts";
 import { type Placed, readLedger, readTruth } from "./invariant/truth.ts";
 
-export async function salesRig(actions: number): Promise<SalesRig> {
-  const rig = await openSales(actions);
+export async function salesRig(actions: number, shared?: SharedLedger): Promise<SalesRig> {
+  const rig = await openSales(actions, shared);
   onTestFinished(rig.close);
   return rig;
 }

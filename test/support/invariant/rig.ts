@@ -8,6 +8,7 @@ import type { FaultScript } from "../../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../bin.ts";
+import { configOf, type SharedLedger } from "../both-ledgers.ts";
 
 /** A kill -9, and when. */
 export type Interruption =
@@ -28,8 +29,9 @@ export interface Rig {
   readonly sandbox: Sandbox;
   /** What an environment called playground needs, and where its ledger is. */
   readonly env: Readonly<Record<string, string>>;
-  /** Folder of the playground's ledger. */
+  /** Folder of the playground's ledger, or of what a machine keeps beside one in PostgreSQL. */
   readonly state: string;
+  readonly shared: SharedLedger | undefined;
   /** Everything that the service processed: one list a request, in order. */
   requests(): readonly (readonly ProcessedAction[])[];
   run(args: readonly string[], options?: RunOptions & { readonly interruption?: Interruption }): Promise<Ran>;
@@ -40,7 +42,7 @@ export interface Rig {
 
 const BALLAST_BYTES = 32 * 1024 * 1024;
 
-export async function openRig(faults: FaultScript = { rules: [] }): Promise<Rig> {
+export async function openRig(faults: FaultScript = { rules: [] }, shared?: SharedLedger): Promise<Rig> {
   const place = openWorkplace();
   let processing = 0;
   let hooks: { readonly request: number; readonly when: "before" | "after"; readonly then: () => void }[] = [];
@@ -68,7 +70,9 @@ export async function openRig(faults: FaultScript = { rules: [] }): Promise<Rig>
     TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
     TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
     TICKETS_STATE_DIR: place.path("state"),
+    ...shared?.env,
   };
+  if (shared !== undefined) place.write("tickets.config.yaml", configOf("playground", shared));
   const onRequest: Rig["onRequest"] = (request, when, then) => {
     hooks.push({ request: processing + request, when, then });
   };
@@ -77,6 +81,7 @@ export async function openRig(faults: FaultScript = { rules: [] }): Promise<Rig>
     sandbox,
     env,
     state,
+    shared,
     requests: () => [...Map.groupBy(engine.processed(), ({ request }) => request).values()],
     onRequest,
     async run(args, { interruption, ...options } = {}) {

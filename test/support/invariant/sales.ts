@@ -1,6 +1,7 @@
 /** Files of sales for a rig, and where each action stands in them. */
 
 import type { Action } from "../../../src/actions/actions.ts";
+import type { SharedLedger } from "../both-ledgers.ts";
 import { readTable, salesTable } from "../tables.ts";
 import { openRig, type Ran, type Rig } from "./rig.ts";
 import type { Placed } from "./truth.ts";
@@ -24,8 +25,8 @@ export interface SalesRig extends Rig {
 }
 
 /** An event and its sales, ready to be streamed. The event is the first of `actions` actions. */
-export async function openSales(actions: number): Promise<SalesRig> {
-  const rig = await openRig();
+export async function openSales(actions: number, shared?: SharedLedger): Promise<SalesRig> {
+  const rig = await openRig(undefined, shared);
   const sales = salesTable(actions - 1);
   rig.place.write("events.csv", EVENTS);
   rig.place.write("sales.csv", sales);

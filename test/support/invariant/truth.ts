@@ -8,8 +8,11 @@ import type { Action } from "../../../src/actions/actions.ts";
 import { contentText } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import { defineActionsView } from "../../../src/ledger/actions-view.ts";
+import { fromPlaced } from "../../../src/ledger/machine.ts";
 import { wrap } from "../../../src/ledger/open-ledger.ts";
+import { outcomesOfRun } from "../../../src/ledger/outcomes.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
+import type { SharedLedger } from "../both-ledgers.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
 
@@ -238,9 +241,26 @@ export function readOutput(path: string): readonly PromiseLine[] {
   return readTable(text) as unknown as readonly PromiseLine[]; // numbers as text, which nobody here minds
 }
 
-/** Every run with its plan, its chunks and its outcomes, as any SQLite client sees them. */
-export function readLedger({ state }: Rig): readonly LedgerRun[] {
-  const path = join(state, "ledger.db");
+/** Every run with its plan, its chunks and its outcomes. */
+export function readLedger({ state, shared }: Rig): readonly LedgerRun[] {
+  const tables = shared === undefined ? readFile(join(state, "ledger.db")) : readShared(shared);
+  return tables.map(({ run_no: _, ...run }) => ({
+    ...run,
+    lines: readFileSync(join(state, "runs", run.run, "actions.ndjson"), "utf8")
+      .split("\n")
+      .slice(0, -1),
+  }));
+}
+
+type RunTables = Omit<LedgerRun, "lines"> & { readonly run_no: number };
+
+const RUNS = "SELECT run_no, run, state, output FROM runs ORDER BY run_no";
+const CHUNKS = "SELECT chunk, lane, first, count, state, parent FROM chunks WHERE run_no = ? ORDER BY first, chunk";
+const ACTIONS =
+  "SELECT seq, chunk, source, line, action, outcome, status, action_promise FROM actions WHERE run_no = ? ORDER BY seq";
+
+/** As any SQLite client sees them. */
+function readFile(path: string): readonly RunTables[] {
   if (!existsSync(path)) return [];
   // A process that dies while it makes the file leaves one without tables.
   const ledger = new DatabaseSync(path);
@@ -249,25 +269,31 @@ export function readLedger({ state }: Rig): readonly LedgerRun[] {
     defineActionsView(ledger, wrap(ledger, path));
     const all = <T>(sql: string, ...values: number[]): readonly T[] =>
       ledger.prepare(sql).all(...values) as unknown as readonly T[]; // as the columns say
-    return all<{ run_no: number; run: string; state: string; output: string | null }>(
-      "SELECT run_no, run, state, output FROM runs ORDER BY run_no",
-    ).map(({ run_no, ...run }) => ({
+    return all<Omit<RunTables, "chunks" | "outcomes">>(RUNS).map((run) => ({
       ...run,
-      lines: readFileSync(join(state, "runs", run.run, "actions.ndjson"), "utf8")
-        .split("\n")
-        .slice(0, -1),
-      chunks: all<Chunk>(
-        "SELECT chunk, lane, first, count, state, parent FROM chunks WHERE run_no = ? ORDER BY first, chunk",
-        run_no,
-      ),
-      outcomes: all<Outcome>(
-        "SELECT seq, chunk, source, line, action, outcome, status, action_promise FROM actions WHERE run_no = ? ORDER BY seq",
-        run_no,
-      ),
+      chunks: all<Chunk>(CHUNKS, run.run_no),
+      outcomes: all<Outcome>(ACTIONS, run.run_no),
     }));
   } finally {
     ledger.close();
   }
+}
+
+/** No client of PostgreSQL sees what was sent, which is compressed. */
+function readShared(shared: SharedLedger): readonly RunTables[] {
+  using ledger = shared.find();
+  if (ledger === undefined) return [];
+  const all = <T>(sql: string, ...values: number[]): readonly T[] =>
+    ledger.all(sql, ...values) as unknown as readonly T[]; // as the columns say
+  return all<Omit<RunTables, "chunks" | "outcomes">>(RUNS).map((run) => ({
+    ...run,
+    // All machines of the test are this one.
+    output: run.output === null ? null : fromPlaced(run.output).path,
+    chunks: all<Chunk>(CHUNKS, run.run_no),
+    outcomes: [...outcomesOfRun(ledger, run.run_no)]
+      .flat()
+      .map(({ actionPromise, ...outcome }) => ({ ...outcome, action_promise: actionPromise ?? null })),
+  }));
 }
 
 /** The places of actions whose chunk is not settled yet. */
