@@ -2,10 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
+import { type SharedLedger, sharedLedger } from "../../support/both-ledgers.ts";
 import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig, settleByTruth, states } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
+import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 
 interface Boundary {
   readonly point: CrashPoint;
@@ -64,9 +66,12 @@ const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>
 );
 
 describe("a process that dies at a boundary of a chunk's life", () => {
-  const dies = async ({ point, time, chunks, at, next }: (typeof PASSES)[number]): Promise<void> => {
-    const rig = await salesRig(20);
-    const command = rig.stream("--chunk-size", String(20 / chunks), "--json");
+  const dies = async (pass: (typeof PASSES)[number], shared?: SharedLedger): Promise<void> => {
+    const { point, time, chunks, at, next } = pass;
+    const rig = await salesRig(20, shared);
+    // What a process that died was sending is waited for, where another one may be sending it still.
+    const limits = shared === undefined ? [] : ["--timeout", "2s", "--wait-lock", "1m"];
+    const command = rig.stream("--chunk-size", String(20 / chunks), "--json", ...limits);
     const died = await rig.run(command, { interruption: { kind: "boundary", point, time } });
     expect(died.killed).toBe(true);
     if (chunks === CHUNKS) expect(states(rig)).toBe(at(time) ?? "");
@@ -98,10 +103,22 @@ describe("a process that dies at a boundary of a chunk's life", () => {
   const OFTEN: readonly CrashPoint[] = ["intended", "answered"];
   const isShort = ({ point, time, chunks }: (typeof PASSES)[number]) =>
     chunks === CHUNKS && time === 1 && OFTEN.includes(point);
-  test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", dies);
+  test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", (pass) =>
+    dies(pass),
+  );
   test.each(PASSES.filter((pass) => !isShort(pass)))(
     "$point, pass $time of $chunks: the same command puts it right, too",
     { tags: ["long"] },
-    dies,
+    (pass) => dies(pass),
   );
+
+  describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
+    const diesShared = async (pass: (typeof PASSES)[number]): Promise<void> => dies(pass, await sharedLedger());
+    test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", diesShared);
+    test.each(PASSES.filter((pass) => !isShort(pass)))(
+      "$point, pass $time of $chunks: the same command puts it right, too",
+      { tags: ["long"] },
+      diesShared,
+    );
+  });
 });
