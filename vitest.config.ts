@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const WALKS = {
   short: {
     INVARIANT_TRIALS: "20",
-    SHARED_TRIALS: "2",
+    ...{ SHARED_TRIALS: "2", SHARED_SEASONS: "1", SHARED_WORLDS: "1" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "short",
     CALLS: "2",
@@ -23,7 +23,7 @@ const WALKS = {
   },
   rest: {
     INVARIANT_TRIALS: "40",
-    SHARED_TRIALS: "10",
+    ...{ SHARED_TRIALS: "10", SHARED_SEASONS: "4", SHARED_WORLDS: "5" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
     CALLS: "150",
@@ -39,7 +39,7 @@ const WALKS = {
   },
   all: {
     INVARIANT_TRIALS: "40",
-    SHARED_TRIALS: "10",
+    ...{ SHARED_TRIALS: "10", SHARED_SEASONS: "4", SHARED_WORLDS: "5" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
     CALLS: "150",

@@ -16,7 +16,7 @@ import { BALLAST_BYTES, openLedger } from "../../src/ledger/open-ledger.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/sending/send.ts";
-import { IS_LEDGER_SHARED, sharedLedger } from "./both-ledgers.ts";
+import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./both-ledgers.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
 
 const KEY = "key-of-the-test";
@@ -123,15 +123,16 @@ export async function openField(settings = "", port = 0): Promise<Field> {
   });
   await mkdir(join(folder, "home"));
   await makeBallast(join(folder, "state", "local"));
+  const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
   const write = async (name: string, text: string | Buffer): Promise<void> => {
-    await writeFile(join(folder, name), text);
+    const isConfig = shared !== undefined && name === CONFIG;
+    await writeFile(join(folder, name), isConfig ? withLedger(String(text), shared) : text);
     // No export that is being written just now, whose end would be watched.
     const aWhileAgo = new Date(Date.now() - 3_600_000);
     await utimes(join(folder, name), aWhileAgo, aWhileAgo);
   };
-  const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
-  const all = [settings, shared?.settings ?? ""].filter((each) => each !== "");
-  if (all.length > 0) await write("tickets.config.yaml", `environments:\n  local:\n    ${all.join("\n    ")}\n`);
+  if (settings !== "") await write(CONFIG, `environments:\n  local:\n    ${settings}\n`);
+  else if (shared !== undefined) await write(CONFIG, "");
   const ownEnv = { ...environmentOf(folder, sandbox.url), ...shared?.env };
   return {
     folder,
@@ -151,6 +152,15 @@ export async function openField(settings = "", port = 0): Promise<Field> {
       return look(ledger);
     },
   };
+}
+
+const CONFIG = "tickets.config.yaml";
+
+/** The same config, by which the ledger of `local` is in PostgreSQL. */
+function withLedger(config: string, shared: SharedLedger): string {
+  const own = `environments:\n  local:\n    ${shared.settings}\n`;
+  const environments = /^environments:\n {2}local:\n/m;
+  return environments.test(config) ? config.replace(environments, own) : `${own}${config}`;
 }
 
 /** As large as the ledger's own, and empty: to write that out takes longer than most tests. */

@@ -18,6 +18,7 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
+import type { SharedLedger } from "../both-ledgers.ts";
 import { makeContext, settleOptions, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, startService } from "../service.ts";
@@ -155,13 +156,13 @@ export interface PlayedWorld {
   readonly mended: number;
 }
 
-/** Plays one world; the same random numbers make the same one. */
-export async function playHistories(random: Random): Promise<PlayedWorld> {
+/** Plays one world; the same random numbers make the same one, whatever holds the ledger. */
+export async function playHistories(random: Random, shared?: SharedLedger): Promise<PlayedWorld> {
   const habits = habitsOf(random);
   const histories = Array.from({ length: TICKETS }, (_, number) => historyOf(`T${number}`, habits, random));
   const folder = await mkdtemp(join(tmpdir(), "tickets-histories-"));
   try {
-    return await play(folder, habits, histories, random);
+    return await play({ folder, shared }, habits, histories, random);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -245,7 +246,7 @@ function historyOf(ticket: string, habits: Habits, random: Random): History {
 }
 
 async function play(
-  folder: string,
+  { folder, shared }: { readonly folder: string; readonly shared: SharedLedger | undefined },
   habits: Habits,
   histories: readonly History[],
   random: Random,
@@ -292,13 +293,14 @@ async function play(
     },
   });
   await mkdir(join(folder, "home"));
-  const environment = "environments: {playground: {maxRejected: 100000}}\n";
-  await writeFile(join(folder, "tickets.config.yaml"), environment);
+  const settings = ["maxRejected: 100000", ...(shared === undefined ? [] : [shared.settings])].join(", ");
+  await writeFile(join(folder, "tickets.config.yaml"), `environments: {playground: {${settings}}}\n`);
   const env = {
     HOME: join(folder, "home"),
     TICKETS_ENV: "playground",
     TICKETS_STATE_DIR: join(folder, "state"),
     ...service.env,
+    ...shared?.env,
   };
 
   const run = async (work: (context: Context) => Promise<number>) => {

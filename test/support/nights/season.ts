@@ -17,6 +17,7 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
+import { configOf, type SharedLedger } from "../both-ledgers.ts";
 import { makeContext, settleOptions, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, type Service, startService } from "../service.ts";
@@ -64,15 +65,19 @@ interface Input {
   readonly shown: ReadonlySet<string>;
 }
 
-/**
- * Plays a season; fails where a night was neither right nor said what it did not do.
- *
- * @param keys for a season in which rows have numbers that the config takes for their keys.
- * @param isWhole for one in which every night gives all that happened, in order, and contents come back.
- */
-export async function playSeason(random: Random, keys?: Random, isWhole = false): Promise<Played> {
+export interface SeasonOptions {
+  /** For a season in which rows have numbers that the config takes for their keys. */
+  readonly keys?: Random | undefined;
+  /** Every night gives all that happened, in order, and contents come back. */
+  readonly isWhole?: boolean;
+  readonly shared?: SharedLedger | undefined;
+}
+
+/** Plays a season; fails where a night was neither right nor said what it did not do. */
+export async function playSeason(random: Random, options: SeasonOptions = {}): Promise<Played> {
+  const { keys, isWhole = false, shared } = options;
   const world = createWorld(random, { keys, isWhole });
-  await using desk = await openDesk(world, random);
+  await using desk = await openDesk(world, random, shared);
   const played = { nights: 0, told: 0, mended: 0, doubts: 0 };
   const judge = (files: readonly NightFile[], night: Night, extent: Extent): void => {
     played.nights += 1;
@@ -135,11 +140,12 @@ interface Desk extends AsyncDisposable {
   story(): string;
 }
 
-async function openDesk(world: World, random: Random): Promise<Desk> {
+async function openDesk(world: World, random: Random, shared: SharedLedger | undefined): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), "tickets-nights-"));
   const exports = join(folder, "exports");
   await mkdir(join(folder, "home"));
-  if (world.config !== "") await writeFile(join(folder, "tickets.config.yaml"), world.config);
+  const config = `${world.config}${shared === undefined ? "" : configOf("playground", shared)}`;
+  if (config !== "") await writeFile(join(folder, "tickets.config.yaml"), config);
   const accepted: Accepted[] = [];
   const asked: Asked[] = [];
   const inputs = new Map<number, Input>();
@@ -193,6 +199,7 @@ async function openDesk(world: World, random: Random): Promise<Desk> {
     TICKETS_ENV: "playground",
     TICKETS_STATE_DIR: join(folder, "state"),
     ...service.env,
+    ...shared?.env,
   };
 
   const run = async (command: (context: ReturnType<typeof makeContext>["context"]) => Promise<number>) => {
