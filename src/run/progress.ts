@@ -73,7 +73,6 @@ export type RunEvent =
   | { readonly kind: "sending planned"; readonly plan: PlanResult; readonly manifest: Manifest }
   | ({ readonly kind: "lost run mended" } & MendedRun)
   | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
-  /** What was settled of a closed run and had not been fully written. */
   /** What rejects are made of is where the run was planned. `host`: undefined for another folder of this machine. */
   | {
       readonly kind: "rejects left elsewhere";
@@ -81,6 +80,7 @@ export type RunEvent =
       readonly run: string;
       readonly host: string | undefined;
     }
+  /** What was settled of a closed run and had not been fully written. */
   | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
   | { readonly kind: "output was moved here"; readonly path: string; readonly from: string }
   /** `isOfReset`: it belongs to the sandbox before its reset. */
