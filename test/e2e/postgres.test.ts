@@ -23,6 +23,8 @@ const SEND = ["stream", "sales.csv", ...ENV];
 const SECRET = "w%3Ard";
 
 const ONLY_WITH = { skip: WITHOUT_POSTGRES };
+/** What takes long: the long walk has it. */
+const LONG = { ...ONLY_WITH, tags: ["long"] };
 const named = (name: string): string => `${name}${NEEDS_POSTGRES}`;
 
 interface Rig {
@@ -113,7 +115,7 @@ test(named("every command works with it"), ONLY_WITH, async () => {
   expect(place.files().filter((name) => /ledger\.db|ballast|lock\.db/.test(name))).toEqual([]);
 });
 
-test(named("env shows where it is and how safe, and the password nowhere"), ONLY_WITH, async () => {
+test(named("env shows where it is and how safe, and the password nowhere"), LONG, async () => {
   const { tickets, schema, server } = await openRig();
   const before = await tickets(["env", "playground"]);
   expect(before.stdout).toMatch(
@@ -141,7 +143,7 @@ test(named("env shows where it is and how safe, and the password nowhere"), ONLY
   ]);
 });
 
-test(named("query asks in the words of PostgreSQL, and changes nothing"), ONLY_WITH, async () => {
+test(named("query asks in the words of PostgreSQL, and changes nothing"), LONG, async () => {
   const { tickets } = await openRig();
   await tickets(SEND);
   const ask = (sql: string, ...more: readonly string[]) => tickets(["query", sql, ...ENV, ...more]);
@@ -170,56 +172,52 @@ test(named("query asks in the words of PostgreSQL, and changes nothing"), ONLY_W
   expect((await ask("SELECT count(*) AS n FROM runs", "--json")).stdout).toContain('"n":1');
 });
 
-test(
-  named("what is wrong with the way to the database is said, and what to do; nothing is sent"),
-  ONLY_WITH,
-  async () => {
-    const { tickets, service, server, place, schema } = await openRig();
-    const at = `127.0.0.1:${server.port}`;
-    const wrong: readonly (readonly [url: string, exitCode: number, what: string, todo: string])[] = [
-      ["", 2, "tickets.config.yaml:6): the variable TICKETS_LEDGER_URL is not set", "Put the database's URL there"],
-      [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
-      [`postgres://tickets:${SECRET}/x@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
-      [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
-      [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a % that begins no character", "%40"],
-      [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
-      [`${server.url}?sslmode=prefer`, 2, "leaves open whether TLS is used", "postgres://"],
-      [`${server.url}?sslkey=x`, 2, "says sslkey, which the config says", "postgres://"],
-      [
-        `postgres://tickets:${SECRET}@${at}/ledgers`,
-        2,
-        "the server does not let it in",
-        "Check the user and the password",
-      ],
-      [`postgres://tickets@${at}/ledgers`, 2, "the server asks for a password, and the URL has none", "The URL names"],
-      [server.url.replace("/ledgers", "/none"), 2, "there is no such database", "Create it"],
-      [`${server.url}?sslmode=require`, 2, "the server has no TLS", "sslmode=disable"],
-      [`${server.url}?options=-c%20synchronous_commit%3Doff`, 2, "runs with synchronous_commit = off", "unsafeLedger"],
-      [`postgres://tickets:${SECRET}@127.0.0.1:1/ledgers`, 10, "the server can't be reached", "Check that it runs"],
-    ];
-    for (const [url, exitCode, what, todo] of wrong) {
-      const ended = await tickets(["status", ...ENV], { env: { TICKETS_LEDGER_URL: url } });
-      expect([url, ended.exitCode, ended.stderr]).toEqual([url, exitCode, expect.stringContaining(what)]);
-      expect(ended.stderr).toContain(todo);
-    }
-    const ended = await tickets(SEND, { env: { TICKETS_LEDGER_URL: server.url.replace("/ledgers", "/none") } });
-    expect([ended.exitCode, service.sent()]).toEqual([2, []]);
-    // Whoever may read only, may not send either.
-    await server.query(`CREATE SCHEMA ${schema}`);
-    const barred = await tickets(SEND);
-    expect([barred.exitCode, barred.stderr]).toEqual([
-      10,
-      expect.stringContaining("its user may not do that: permission denied"),
-    ]);
-    place.write("tickets.config.yaml", `${configOf({ service, schema })}    unsafeLedger: true\n`);
-    await server.query(`DROP SCHEMA ${schema}`);
-    const unsafe = { env: { TICKETS_LEDGER_URL: `${server.url}?options=-c%20synchronous_commit%3Doff` } };
-    expect((await tickets(SEND, unsafe)).exitCode).toBe(0);
-    expect((await tickets(["env", "playground"], unsafe)).stdout).toContain(
-      "may forget what it has confirmed (synchronous_commit = off)",
-    );
-  },
-);
+test(named("what is wrong with the way to the database is said, and what to do; nothing is sent"), LONG, async () => {
+  const { tickets, service, server, place, schema } = await openRig();
+  const at = `127.0.0.1:${server.port}`;
+  const wrong: readonly (readonly [url: string, exitCode: number, what: string, todo: string])[] = [
+    ["", 2, "tickets.config.yaml:6): the variable TICKETS_LEDGER_URL is not set", "Put the database's URL there"],
+    [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
+    [`postgres://tickets:${SECRET}/x@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
+    [`postgres://tickets:12/${SECRET}@${at}/ledgers`, 2, "is not the URL of a PostgreSQL database", "%2F"],
+    [`postgres://tickets:${SECRET}%ZZ@${at}/ledgers`, 2, "has a % that begins no character", "%40"],
+    [`postgres://tickets:${SECRET}@${at}`, 2, "names no database", "DATABASE"],
+    [`${server.url}?sslmode=prefer`, 2, "leaves open whether TLS is used", "postgres://"],
+    [`${server.url}?sslkey=x`, 2, "says sslkey, which the config says", "postgres://"],
+    [
+      `postgres://tickets:${SECRET}@${at}/ledgers`,
+      2,
+      "the server does not let it in",
+      "Check the user and the password",
+    ],
+    [`postgres://tickets@${at}/ledgers`, 2, "the server asks for a password, and the URL has none", "The URL names"],
+    [server.url.replace("/ledgers", "/none"), 2, "there is no such database", "Create it"],
+    [`${server.url}?sslmode=require`, 2, "the server has no TLS", "sslmode=disable"],
+    [`${server.url}?options=-c%20synchronous_commit%3Doff`, 2, "runs with synchronous_commit = off", "unsafeLedger"],
+    [`postgres://tickets:${SECRET}@127.0.0.1:1/ledgers`, 10, "the server can't be reached", "Check that it runs"],
+  ];
+  for (const [url, exitCode, what, todo] of wrong) {
+    const ended = await tickets(["status", ...ENV], { env: { TICKETS_LEDGER_URL: url } });
+    expect([url, ended.exitCode, ended.stderr]).toEqual([url, exitCode, expect.stringContaining(what)]);
+    expect(ended.stderr).toContain(todo);
+  }
+  const ended = await tickets(SEND, { env: { TICKETS_LEDGER_URL: server.url.replace("/ledgers", "/none") } });
+  expect([ended.exitCode, service.sent()]).toEqual([2, []]);
+  // Whoever may read only, may not send either.
+  await server.query(`CREATE SCHEMA ${schema}`);
+  const barred = await tickets(SEND);
+  expect([barred.exitCode, barred.stderr]).toEqual([
+    10,
+    expect.stringContaining("its user may not do that: permission denied"),
+  ]);
+  place.write("tickets.config.yaml", `${configOf({ service, schema })}    unsafeLedger: true\n`);
+  await server.query(`DROP SCHEMA ${schema}`);
+  const unsafe = { env: { TICKETS_LEDGER_URL: `${server.url}?options=-c%20synchronous_commit%3Doff` } };
+  expect((await tickets(SEND, unsafe)).exitCode).toBe(0);
+  expect((await tickets(["env", "playground"], unsafe)).stdout).toContain(
+    "may forget what it has confirmed (synchronous_commit = off)",
+  );
+});
 
 test(named("one run at a time, whichever machine: the second is told who holds it, or waits"), ONLY_WITH, async () => {
   const [arrived, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -301,7 +299,7 @@ test(
 
 test(
   named("a database that was lost or put back from an older copy is noticed, and promises give it its memory back"),
-  ONLY_WITH,
+  LONG,
   async () => {
     const { tickets, place, service, server, schema } = await openRig();
     place.write("sales-more.csv", salesTable(30));
@@ -335,30 +333,26 @@ test(
   },
 );
 
-test(
-  named("machines take turns on one run, and each has a list of runs that shows an older copy"),
-  ONLY_WITH,
-  async () => {
-    const { tickets, place, service } = await openRig();
-    place.write("sales-more.csv", salesTable(25));
-    const there = { env: elsewhere(place) };
-    expect((await tickets(SEND)).exitCode).toBe(0);
-    const second = await tickets(["stream", "sales-more.csv", ...ENV, "-o", "there.ndjson"], there);
-    expect([second.exitCode, second.stderr]).toEqual([0, expect.stringContaining("with 1 earlier run")]);
-    expect(second.stderr).not.toContain("list of runs");
-    expect(service.sent()).toHaveLength(25);
-    const back = await tickets(["stream", "sales-more.csv", ...ENV]);
-    expect([back.exitCode, back.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
-    expect(back.stderr).not.toMatch(/list of runs|another machine/);
-    const lists = place.files().filter((name) => name.endsWith("run-list.ndjson"));
-    expect(lists).toHaveLength(2);
-    for (const list of lists) expect(place.read(list).match(/"entry":"stopped".*"state":"finished"/g)).toHaveLength(2);
-  },
-);
+test(named("machines take turns on one run, and each has a list of runs that shows an older copy"), LONG, async () => {
+  const { tickets, place, service } = await openRig();
+  place.write("sales-more.csv", salesTable(25));
+  const there = { env: elsewhere(place) };
+  expect((await tickets(SEND)).exitCode).toBe(0);
+  const second = await tickets(["stream", "sales-more.csv", ...ENV, "-o", "there.ndjson"], there);
+  expect([second.exitCode, second.stderr]).toEqual([0, expect.stringContaining("with 1 earlier run")]);
+  expect(second.stderr).not.toContain("list of runs");
+  expect(service.sent()).toHaveLength(25);
+  const back = await tickets(["stream", "sales-more.csv", ...ENV]);
+  expect([back.exitCode, back.stderr]).toEqual([0, expect.stringContaining("Nothing new")]);
+  expect(back.stderr).not.toMatch(/list of runs|another machine/);
+  const lists = place.files().filter((name) => name.endsWith("run-list.ndjson"));
+  expect(lists).toHaveLength(2);
+  for (const list of lists) expect(place.read(list).match(/"entry":"stopped".*"state":"finished"/g)).toHaveLength(2);
+});
 
 test(
   named("a ledger that the environment had before is not forgotten: neither a file nor another schema"),
-  ONLY_WITH,
+  LONG,
   async () => {
     const { tickets, place, service, schema, server } = await openRig();
     const config = configOf({ service, schema });
@@ -398,7 +392,7 @@ async function startWithTls() {
   return { server, ca: cert };
 }
 
-test(named("by TLS, with the authority that the config names"), ONLY_WITH, async () => {
+test(named("by TLS, with the authority that the config names"), LONG, async () => {
   const [{ server, ca }, { place, service, tickets, schema }] = [await startWithTls(), await openRig()];
   const env = { TICKETS_LEDGER_URL: `${server.url}?sslmode=verify-full` };
   const refused = await tickets(SEND, { env });

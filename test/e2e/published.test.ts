@@ -47,6 +47,9 @@ function expectOnce(lines: readonly string[], actions: number): void {
 const ticketsOf = ({ rig }: Pick<Machines, "rig">): readonly unknown[] =>
   rig.requests().flatMap((request) => request.map(({ ticketId, eventId }) => ticketId ?? eventId));
 
+/** What takes long: the long walk has it. */
+const LONG = { tags: ["long"] };
+
 describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS_POSTGRES}`, () => {
   it("sends nothing itself; another machine sends it, and its promises come back once", async () => {
     const { rig, lines, here, there, run, state, actions } = await published(5);
@@ -66,7 +69,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expect(results.stdout.trimEnd().split("\n")).toEqual(lines("out.ndjson"));
   });
 
-  it("gives back what the plan takes in the ledger and on other machines", async () => {
+  it("gives back what the plan takes in the ledger and on other machines", LONG, async () => {
     const { rig, here, there, run, query } = await published(5);
     await there.run(["resume", run, ...ON_IT]);
     expect(existsSync(rig.place.path(`there/state/playground/runs/${run}`))).toBe(true);
@@ -85,6 +88,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
 
   it.each(["planned", "plan shared", "entered"] as const)(
     "puts right what a kill left when the run was %s",
+    LONG,
     async (point) => {
       const { rig, add, query } = await openMachines();
       const [here, there] = [add("here"), add("there")];
@@ -105,6 +109,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
 
   it.each(["projected", "recorded", "rejects written"] as const)(
     "collects each line once although it was killed when something was %s",
+    LONG,
     async (point) => {
       const { rig, lines, here, there, run } = await published(5);
       await there.run(["resume", run, ...ON_IT]);
@@ -124,7 +129,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     },
   );
 
-  it("follows a run until it has ended", async () => {
+  it("follows a run until it has ended", LONG, async () => {
     const { lines, here, there, run } = await published(9);
     const [followed, sent] = await Promise.all([
       here.run(["collect", run, "--follow", "--json", ...ON_IT]),
@@ -135,7 +140,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expectOnce(lines("out.ndjson"), 10);
   });
 
-  it("enters a run behind one that is still to be sent, without what that holds", async () => {
+  it("enters a run behind one that is still to be sent, without what that holds", LONG, async () => {
     const { rig, lines, here, there } = await published(3);
     writeSales(rig.place.path("sales.ndjson"), 1, 6);
     const next = await there.run([...PUBLISH.slice(0, -1), "there.ndjson", "--json"]);
@@ -163,41 +168,45 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expect(await query("SELECT sum(count) AS actions FROM @chunks")).toEqual([{ actions: "41" }]);
   });
 
-  it("names who is publishing, and since when, to one that may not wait, and takes its turn where it may", async () => {
-    const { rig, add, query } = await openMachines();
-    const [here, there] = [add("here"), add("there")];
-    writeSales(rig.place.path("sales.ndjson"), 1, 5);
-    // Whoever publishes holds the lock until the end of its input comes.
-    const feed = rig.place.path("feed");
-    execFileSync("mkfifo", [feed]);
-    const first = here.run(["publish", "-", ...PUBLISH.slice(2), "--input-format", "ndjson"], {
-      shell: 'cat feed | "$@"',
-    });
-    const isHeld = async (): Promise<boolean> => {
-      const [tables] = await query("SELECT to_regclass('@locks') AS locks");
-      return tables?.locks != null && (await query("SELECT host FROM @locks")).length > 0;
-    };
-    while (!(await isHeld()));
-    const busy = await there.run(PUBLISH);
-    expect(busy.exitCode, busy.stderr).toBe(8);
-    expect(busy.stderr).toMatch(
-      /Another run holds the ledger of playground \(process \d+ on here, since 20\d\d-[^:]+:[^:]+:[^:]+: tickets publish -/,
-    );
-    const waiting = there.run([...PUBLISH.slice(0, -1), "there.ndjson", "--wait-lock", "10m"], {
-      onSpawn: (child) =>
-        child.stderr?.on("data", (text: Buffer) => {
-          if (text.includes("Waiting for another run")) void writeFile(feed, rig.place.read("sales.ndjson"));
-        }),
-    });
-    expect((await first).exitCode).toBe(0);
-    const waited = await waiting;
-    expect([waited.exitCode, waited.stderr]).toEqual([
-      0,
-      expect.stringContaining("6 published before and still to be sent"),
-    ]);
-  });
+  it(
+    "names who is publishing, and since when, to one that may not wait, and takes its turn where it may",
+    LONG,
+    async () => {
+      const { rig, add, query } = await openMachines();
+      const [here, there] = [add("here"), add("there")];
+      writeSales(rig.place.path("sales.ndjson"), 1, 5);
+      // Whoever publishes holds the lock until the end of its input comes.
+      const feed = rig.place.path("feed");
+      execFileSync("mkfifo", [feed]);
+      const first = here.run(["publish", "-", ...PUBLISH.slice(2), "--input-format", "ndjson"], {
+        shell: 'cat feed | "$@"',
+      });
+      const isHeld = async (): Promise<boolean> => {
+        const [tables] = await query("SELECT to_regclass('@locks') AS locks");
+        return tables?.locks != null && (await query("SELECT host FROM @locks")).length > 0;
+      };
+      while (!(await isHeld()));
+      const busy = await there.run(PUBLISH);
+      expect(busy.exitCode, busy.stderr).toBe(8);
+      expect(busy.stderr).toMatch(
+        /Another run holds the ledger of playground \(process \d+ on here, since 20\d\d-[^:]+:[^:]+:[^:]+: tickets publish -/,
+      );
+      const waiting = there.run([...PUBLISH.slice(0, -1), "there.ndjson", "--wait-lock", "10m"], {
+        onSpawn: (child) =>
+          child.stderr?.on("data", (text: Buffer) => {
+            if (text.includes("Waiting for another run")) void writeFile(feed, rig.place.read("sales.ndjson"));
+          }),
+      });
+      expect((await first).exitCode).toBe(0);
+      const waited = await waiting;
+      expect([waited.exitCode, waited.stderr]).toEqual([
+        0,
+        expect.stringContaining("6 published before and still to be sent"),
+      ]);
+    },
+  );
 
-  it("tells of a run that a person has to decide about as stream does, and publishes nothing", async () => {
+  it("tells of a run that a person has to decide about as stream does, and publishes nothing", LONG, async () => {
     const { rig, here, there, run, query } = await published(5);
     const killed = await there.run(["resume", run, ...ON_IT, "--timeout", "1s"], {
       interruption: { kind: "request", request: 2, when: "before" },
@@ -216,7 +225,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expect(await query("SELECT run FROM @runs")).toEqual([{ run }]);
   });
 
-  it("writes only on the machine that the promises belong to, until they are moved", async () => {
+  it("writes only on the machine that the promises belong to, until they are moved", LONG, async () => {
     const { rig, lines, here, there, run } = await published(5);
     await there.run(["resume", run, ...ON_IT]);
     await here.run(["collect", ...ON_IT]);
@@ -256,7 +265,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expect(lines(rejects)[0]).toContain("T2");
   });
 
-  it("has no promises for standard output", async () => {
+  it("has no promises for standard output", LONG, async () => {
     const { rig, add } = await openMachines();
     writeSales(rig.place.path("sales.ndjson"), 1, 1);
     const refused = await add("here").run(["publish", "sales.ndjson", ...ON_IT, "-o", "-"]);

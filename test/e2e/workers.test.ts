@@ -16,6 +16,8 @@ import { type PromiseLine, readLines } from "../support/tables.ts";
 
 const ENV = ["--env", "playground"];
 const ONLY_WITH = { skip: WITHOUT_POSTGRES };
+/** What takes long, since requests and their margins have to run out: the long walk has it. */
+const LONG = { ...ONLY_WITH, tags: ["long"] };
 const named = (name: string): string => `${name}${NEEDS_POSTGRES}`;
 
 /** As short as requests and their margin can be, since tests wait for both. */
@@ -173,32 +175,28 @@ test(named("workers share a run, and whichever comes last ends it"), ONLY_WITH, 
   expect(held).toEqual([]);
 });
 
-test(
-  named("the chunk of a worker that is killed waits until its time is over, and is in doubt"),
-  ONLY_WITH,
-  async () => {
-    const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
-    const { service, startWorker, tickets, run } = rig;
-    const killed = startWorker();
-    service.behave({
-      answer: () => {
-        if (service.requests.length === 3) killed.child.kill("SIGKILL");
-        return undefined;
-      },
-    });
-    expect((await killed.ended).exitCode).toBe(null);
-    const next = await startWorker().ended;
-    expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
-    expect(next.stderr).toContain("waits for a person to decide about chunk 3");
-    const shown = await tickets(["settle", run, ...ENV]);
-    expect(`${shown.stdout}${shown.stderr}`).toContain("its sender vanished, and its time is over");
-    expect(await settleByTruth(rig, service.sent())).toBe(1);
-    expect((await startWorker().ended).exitCode).toBe(0);
-    await expectEachOnce(rig, service.sent());
-  },
-);
+test(named("the chunk of a worker that is killed waits until its time is over, and is in doubt"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+  const { service, startWorker, tickets, run } = rig;
+  const killed = startWorker();
+  service.behave({
+    answer: () => {
+      if (service.requests.length === 3) killed.child.kill("SIGKILL");
+      return undefined;
+    },
+  });
+  expect((await killed.ended).exitCode).toBe(null);
+  const next = await startWorker().ended;
+  expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
+  expect(next.stderr).toContain("waits for a person to decide about chunk 3");
+  const shown = await tickets(["settle", run, ...ENV]);
+  expect(`${shown.stdout}${shown.stderr}`).toContain("its sender vanished, and its time is over");
+  expect(await settleByTruth(rig, service.sent())).toBe(1);
+  expect((await startWorker().ended).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
 
-test(named("a worker that was frozen finds its lane taken, and what its answer said is kept"), ONLY_WITH, async () => {
+test(named("a worker that was frozen finds its lane taken, and what its answer said is kept"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
   const { service, startWorker, server, schema } = rig;
   const frozen = startWorker();
@@ -228,7 +226,7 @@ test(named("a worker that was frozen finds its lane taken, and what its answer s
 
 test(
   named("a worker that loses its connections stores its answers on new ones, and nothing is in doubt"),
-  ONLY_WITH,
+  LONG,
   async () => {
     const rig = await openRig({ actions: 120, lanes: 3, chunkSize: 10 });
     const { service, startWorker, proxy } = rig;
@@ -244,7 +242,7 @@ test(
   },
 );
 
-test(named("status shows who sends which lanes on all machines, and what is left"), ONLY_WITH, async () => {
+test(named("status shows who sends which lanes on all machines, and what is left"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 3, chunkSize: 10 });
   const { service, startWorker, tickets, run, place } = rig;
   const { promise: isAsked, resolve: onAsked } = Promise.withResolvers<void>();
@@ -297,21 +295,17 @@ test(named("SIGTERM lets the request in flight end, and others go on"), ONLY_WIT
   await expectEachOnce(rig, service.sent());
 });
 
-test(
-  named("stream sends what no worker sends, waits for the rest and writes the promises of all"),
-  ONLY_WITH,
-  async () => {
-    const rig = await openRig({ actions: 200, lanes: 4, chunkSize: 10 });
-    const worker = rig.startWorker("--lanes", "2");
-    const streamed = await rig.tickets(["resume", rig.run, ...ENV]);
-    expect([streamed.exitCode, (await worker.ended).exitCode], streamed.stderr).toEqual([0, 0]);
-    await expectEachOnce(rig, rig.service.sent());
-    const promises = readLines(rig.place.read("sales.playground.promises.ndjson"));
-    expect(promises.length).toBe(200);
-  },
-);
+test(named("stream sends what no worker sends, waits for the rest and writes the promises of all"), LONG, async () => {
+  const rig = await openRig({ actions: 200, lanes: 4, chunkSize: 10 });
+  const worker = rig.startWorker("--lanes", "2");
+  const streamed = await rig.tickets(["resume", rig.run, ...ENV]);
+  expect([streamed.exitCode, (await worker.ended).exitCode], streamed.stderr).toEqual([0, 0]);
+  await expectEachOnce(rig, rig.service.sent());
+  const promises = readLines(rig.place.read("sales.playground.promises.ndjson"));
+  expect(promises.length).toBe(200);
+});
 
-test(named("a run that a person stopped, and one that is closed, are left alone by workers"), ONLY_WITH, async () => {
+test(named("a run that a person stopped, and one that is closed, are left alone by workers"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
   const { service, tickets, run, startWorker, server, schema } = rig;
   await server.query(`UPDATE ${schema}.runs SET stopped_by_person = 1`);
