@@ -1,7 +1,7 @@
 /** Debian's PostgreSQL with its usual settings, on loopback and below the bench's folder; each commit waits for the disk. */
 
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,11 @@ export async function startDatabase(folder: string): Promise<Database | undefine
     execFileSync(file, rest, { cwd: tmpdir(), stdio: "ignore" });
   };
   const home = mkdtempSync(join(folder, "postgres-"));
-  if (isRoot) chownSync(home, idOf("-u"), idOf("-g"));
+  if (isRoot) {
+    // Its user passes through.
+    chmodSync(folder, 0o755);
+    chownSync(home, idOf("-u"), idOf("-g"));
+  }
   const data = join(home, "data");
   run("initdb", [`--pgdata=${data}`, "--username=tickets", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"]);
   const port = await freePort();

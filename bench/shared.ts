@@ -103,7 +103,8 @@ export async function nightlyPostgres(bench: Bench, rows: number): Promise<Outco
   using database = await startDatabase(bench.folder);
   if (database === undefined) return WITHOUT;
   const { seed, folder, rounds } = bench;
-  const filled = join(folder, `ledger-${seed}-${rows}`);
+  // Of its own: the nights of other cases put what is new here into theirs.
+  const filled = join(folder, `ledger-postgres-${seed}-${rows}`);
   fillLedger(ledgerPath(filled), { seed, first: 0, rows }, bench.service.baseUrl);
   const state = join(folder, "nightly-postgres");
   rmSync(state, { recursive: true, force: true });

@@ -7,6 +7,8 @@ import { fromPlaced, machineOf, toPlaced } from "./machine.ts";
 
 export type ColumnValue = Uint8Array | string | number | bigint | null;
 
+const NO_BYTES = new Uint8Array(1).subarray(0, 0);
+
 const valueAt = (row: SqlRow, name: string): ColumnValue => row[name] ?? null;
 
 /** A value as it is compared: the same for the same in both. A path of this machine is without its name. */
@@ -28,5 +30,6 @@ export function valueFor({ kind }: Pick<Ledger, "kind">, row: SqlRow, column: Ta
     return fromPlaced(value).machine === undefined ? toPlaced({ kind }, value) : value;
   if (column.kind === "promises" && kind === "sqlite")
     return promisesAsStored(value as Uint8Array | null, Number(row.count)); // bytes by now
-  return value;
+  // No bytes at no place in memory, as they come from a thread, are NULL for the driver of the lowest supported Node.
+  return value instanceof Uint8Array && value.length === 0 ? NO_BYTES : value;
 }

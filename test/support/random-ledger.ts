@@ -1,5 +1,6 @@
 /** A ledger with random rows in every table, odd ones among them, and all that a ledger holds, to compare it. */
 
+import { DatabaseSync } from "node:sqlite";
 import { valueFor } from "../../src/ledger/column-values.ts";
 import type { Ledger, SqlRow } from "../../src/ledger/ledger.ts";
 import { type LedgerTable, ledgerTables, type TableColumn } from "../../src/ledger/ledger-tables.ts";
@@ -9,6 +10,12 @@ import { makeStatusTable } from "../../src/ledger/promise-statuses.ts";
 import { randomOf } from "./random.ts";
 
 type Random = () => number;
+
+/** Whether SQLite gives a text with U+0000 whole. The driver of the lowest supported Node ends it there; nothing that is read as text from a ledger has one. */
+function readsNul(): boolean {
+  using database = new DatabaseSync(":memory:");
+  return database.prepare("SELECT ? AS text").get("\u0000.")?.text === "\u0000.";
+}
 
 const CHARACTERS = [
   "",
@@ -26,7 +33,7 @@ const CHARACTERS = [
   "é",
   "票",
   "🎟",
-  "\u0000",
+  ...(readsNul() ? ["\u0000"] : []),
   "\u0001",
   "\u0002",
   "~",

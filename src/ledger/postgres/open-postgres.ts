@@ -113,6 +113,10 @@ function translated(sql: string): string {
 /** Rows that are fetched at a time. */
 const PAGE = 1000;
 const PATIENCE_MS = 60_000;
+/** What a try to connect takes at most, with several hosts, on a busy machine. */
+const LONGEST_TRY_MS = 30_000;
+/** After so many a server that loses each session is given up, once patience has run out as well. */
+const MOST_LOSSES = 3;
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
 
 /**
@@ -155,7 +159,8 @@ class Session implements PostgresLedger {
 
   /** Begins a session with the locks of the one before, and tries for as long as patience lasts. */
   begin(): void {
-    const deadline = performance.now() + this.#patienceMs;
+    let since = performance.now();
+    let deadline = since + this.#patienceMs;
     const fenced = [...this.#fenced];
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
       try {
@@ -165,7 +170,11 @@ class Session implements PostgresLedger {
         for (const name of fenced) if (this.#tryLock(name)) this.#fenced.add(name);
         break;
       } catch (cause) {
-        if (!isPassing(cause) || performance.now() + waitMs > deadline) throw this.#failure(cause);
+        const now = performance.now();
+        // A process that was stopped for a while, or whose machine slept, has not tried meanwhile.
+        deadline += Math.max(0, now - since - LONGEST_TRY_MS);
+        since = now;
+        if (!isPassing(cause) || now + waitMs > deadline) throw this.#failure(cause);
         sleep(waitMs);
       }
     }
@@ -436,10 +445,12 @@ class Session implements PostgresLedger {
   /** A server that lets sessions in and loses each of them is not waited for without end. */
   #startPatience(): { readonly use: (cause: unknown) => void } {
     let deadline: number | undefined;
+    let losses = 0;
     return {
       use: (cause) => {
+        losses += 1;
         deadline ??= performance.now() + this.#patienceMs;
-        if (performance.now() > deadline) throw this.#failure(cause);
+        if (performance.now() > deadline && losses >= MOST_LOSSES) throw this.#failure(cause);
       },
     };
   }

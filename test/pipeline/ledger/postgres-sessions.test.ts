@@ -1,7 +1,7 @@
 /** What a session with PostgreSQL holds, refuses and gives back. */
 
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import {
   openPostgres,
@@ -27,7 +27,8 @@ const through = ({ url }: Pick<Place, "url">, ...ports: readonly number[]): stri
   url.replace(/127\.0\.0\.1:\d+/, ports.map((port) => `127.0.0.1:${port}`).join(","));
 
 function open({ url, schema }: Place, options: Partial<PostgresOptions> = {}): PostgresLedger {
-  const address = { url, schema, application: "tickets", connectTimeoutMs: 10_000, silenceMs: 100 };
+  const connectTimeoutMs = Math.min(10_000, options.patienceMs ?? 10_000);
+  const address = { url, schema, application: "tickets", connectTimeoutMs, silenceMs: 100 };
   const ledger = openPostgres({ address, boundTo: "a service", ...options });
   onTestFinished(() => ledger[Symbol.dispose]());
   return ledger;
@@ -133,6 +134,26 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
     expect(thrownBy(() => metaOf(ledger, "bound_to"))).toMatchObject({ code: "storage" });
     proxy.refuse(false);
     expect(metaOf(ledger, "bound_to")).toBe("a service");
+  });
+
+  it("is tried further after the process was stopped for longer than it tries", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const proxy = startProxy(server.port);
+    const ledger = open({ ...place, url: through(place, proxy.port) });
+    proxy.refuse(true);
+    proxy.cutAll();
+    const now = performance.now.bind(performance);
+    let asked = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => {
+      asked += 1;
+      // Refused at least once by then.
+      if (asked === 4) proxy.refuse(false);
+      return now() + (asked < 4 ? 0 : 3_600_000);
+    });
+    onTestFinished(() => clock.mockRestore());
+    expect(metaOf(ledger, "bound_to")).toBe("a service");
+    expect(asked).toBeGreaterThanOrEqual(4);
   });
 
   it("waits for a statement that takes long, and does it again where its reply was lost on the way", async () => {
