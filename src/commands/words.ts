@@ -1,6 +1,6 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import { collectCommand, decideChunkCommand, importCommand } from "../actions/next-command.ts";
+import { collectCommand, decideChunkCommand, importCommand, settleCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin, type Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
@@ -154,6 +154,12 @@ const WORDS: Words = {
     reporter.warn(
       `Chunk ${chunk.chunk} still waits: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} beside that promise: ${decideChunkCommand(run, chunk.chunk, environment, "--sent")}. If not: the same with --not-sent.`,
     ),
+  "doubts found late": ({ run, chunks, environment }, { reporter }) => {
+    const [noun, verb, it] = chunks.length === 1 ? ["Chunk", "is", "it"] : ["Chunks", "are", "them"];
+    reporter.warn(
+      `${noun} ${chunks.map(({ chunk }) => chunk).join(", ")} ${verb} in doubt only now: the sender vanished, and nobody has looked yet whether the service has ${it}. Nothing was decided about ${it}. To see what it is about: ${settleCommand(run, environment)}`,
+    );
+  },
   "promises without a place": ({ run, promises, directory }, { reporter }) =>
     reporter.warn(
       `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the whole chunk that held ${promises === 1 ? "it" : "them"} as open or closed, and the run's plan is lost. Their ids are remembered and not sent again. For the rest of the run, restore the folder ${directory} from a backup, then import again.`,

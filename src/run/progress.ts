@@ -134,6 +134,13 @@ export type RunEvent =
       readonly chunk: ChunkRecord;
       readonly environment: Environment;
     }
+  /** They were on their way from workers that vanished, and are in doubt only since the person decided about others. */
+  | {
+      readonly kind: "doubts found late";
+      readonly run: string;
+      readonly chunks: readonly ChunkRecord[];
+      readonly environment: Environment;
+    }
   /** Lines of a promises file that the ledger can't place without the run's plan; their ids are remembered. */
   | {
       readonly kind: "promises without a place";

@@ -133,6 +133,7 @@ async function settleByPlan(
   await using promises =
     decision === undefined ? openPromisesLate(context, session, run) : await openPromises(context, session, run);
   const settling = { ledger, plan, runNo: run.runNo, promises };
+  const asked = new Set(openQuestions(ledger, run.runNo).map(({ chunk }) => chunk));
   await recover(settling);
   using worker =
     decision !== undefined && isShared(ledger) ? startWorker(ledger, environment, "tickets settle") : undefined;
@@ -142,12 +143,18 @@ async function settleByPlan(
     if (worker !== undefined) await claimRun(worker, ledger, run, waitMs, context.stop);
   };
   if (!closes) await claimAll();
-  const chunks = chosenChunks(session, run, options.chunk, openQuestions(ledger, run.runNo));
+  const open = openQuestions(ledger, run.runNo);
+  // Nobody has looked yet whether the service has what was on its way from a worker until now. Whoever names it has.
+  const isLate = ({ chunk }: ChunkRecord): boolean =>
+    worker !== undefined && options.chunk === undefined && !asked.has(chunk);
+  const chosen = chosenChunks(session, run, options.chunk, open);
+  const chunks = chosen.filter((chunk) => !isLate(chunk));
   refuseTooMany(options, chunks);
   if (closes) {
     if (!(await mayClose(context, options, session, run, true))) return { kind: "stays open" };
     if (run.state === "open") await closePlanned(ledger, plan, run, settlementOf(decision, options.reason), claimAll);
-  } else if (decision !== undefined) await decide(context, session, run, { ...options, decision, chunks, settling });
+  } else if (decision !== undefined)
+    await decide(context, session, run, { ...options, decision, chunks, late: chosen.filter(isLate), settling });
   const { manifest } = plan;
   const questions = decision === undefined ? await questionsOf(ledger, environment, plan, chunks, run) : undefined;
   const rejects = decision === undefined ? undefined : await rejectsOf(context, session, run, plan);
@@ -190,15 +197,19 @@ async function decide(
   options: Pick<SettleSettings, "chunk" | "first" | "reason"> & {
     readonly decision: "sent" | "not-sent";
     readonly chunks: readonly ChunkRecord[];
+    /** In doubt only since the command looked: they still wait. */
+    readonly late: readonly ChunkRecord[];
     readonly settling: RecordContext;
   },
 ): Promise<void> {
   const { progress } = context;
   const { ledger, environment } = session;
-  const { decision, chunks, chunk: only, settling } = options;
+  const { decision, chunks, late, chunk: only, settling } = options;
   const { plan } = settling;
   const settlement = settlementOf(decision, options.reason);
-  if (chunks.length === 0) progress.happened({ kind: "nothing to settle", ...whatIsSettled(ledger, run, options) });
+  if (late.length > 0) progress.happened({ kind: "doubts found late", run: run.run, chunks: late, environment });
+  else if (chunks.length === 0)
+    progress.happened({ kind: "nothing to settle", ...whatIsSettled(ledger, run, options) });
   for (const chunk of chunks) {
     // Decided about together with others, one deed could be counted twice unnoticed.
     if (decision === "sent" && only === undefined && isPromisedElsewhere(ledger, run, chunk)) {

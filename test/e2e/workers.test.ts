@@ -32,6 +32,8 @@ interface Rig {
   /** The actions of the input, in its order. */
   readonly input: readonly Item[];
   readonly run: string;
+  /** See `plannedOf`; read once. */
+  readonly planned: () => readonly string[];
   readonly tickets: (args: readonly string[], options?: RunOptions) => Promise<Ended>;
   /** On a machine of its own. */
   readonly startWorker: (...args: readonly string[]) => Member;
@@ -102,7 +104,12 @@ async function openRig({ actions, lanes, chunkSize, ...behaviour }: RigOptions):
     onTestFinished(() => void child?.kill("SIGKILL"));
     return { child, ended, freeze, rests: Promise.race([ended, isFrozen]) };
   };
-  return { place, server, schema, service, proxy, input, run: String(run), tickets, startWorker };
+  let keys: readonly string[] | undefined;
+  const planned = (): readonly string[] => {
+    keys ??= plannedOf({ place, run: String(run) });
+    return keys;
+  };
+  return { place, server, schema, service, proxy, input, run: String(run), planned, tickets, startWorker };
 }
 
 /** Sales of several events, one event a lane, mixed. */
@@ -134,34 +141,45 @@ async function expectEachOnce({ place, input, run, tickets }: Rig, processed: re
 const stateOf = async ({ server, schema }: Rig): Promise<unknown> =>
   (await server.query(`SELECT state, exit_code FROM ${schema}.runs`))[0];
 
-/** The actions of a chunk, as the plan on the publisher's machine has them. */
-function actionsIn({ place, run }: Rig, first: number, count: number): readonly string[] {
+/** All actions in the order of the plan on the publisher's machine, in which chunks count them. */
+function plannedOf({ place, run }: Pick<Rig, "place" | "run">): readonly string[] {
   const plan = place.files().find((name) => name.includes("home/state") && name.endsWith(`${run}/actions.ndjson`));
-  const lines = readLines(place.read(plan ?? "")) as readonly Item[];
-  return lines.slice(first - 1, first - 1 + count).map(keyOf);
+  return (readLines(place.read(plan ?? "")) as readonly Item[]).map(keyOf);
 }
 
-/** A person looks which of the doubts the service has, and says so. Returns how many there were. */
+/** A person looks which of the doubts the service has, and says so, until there are none. Returns how many there were. */
 async function settleByTruth(rig: Rig, processed: readonly Item[]): Promise<number> {
-  const { server, schema, run, tickets } = rig;
-  const had = new Set(processed.map(keyOf));
+  let all = 0;
+  for (let before = -1; before !== all; ) {
+    before = all;
+    // A decision may find others.
+    all += await settleSeen(rig, processed);
+  }
+  return all;
+}
+
+/** Decides about the doubts that there are. */
+async function settleSeen({ server, schema, run, planned, tickets }: Rig, processed: readonly Item[]): Promise<number> {
   const doubts = await server.query(
     `SELECT chunk, first, count FROM ${schema}.chunks WHERE state = 'in doubt' ORDER BY chunk`,
   );
+  const had = new Set(doubts.length === 0 ? [] : processed.map(keyOf));
+  const [sent, notSent]: readonly [string[], string[]] = [[], []];
   for (const { chunk, first, count } of doubts) {
-    const actions = actionsIn(rig, Number(first), Number(count));
+    const actions = planned().slice(Number(first) - 1, Number(first) - 1 + Number(count));
     const found = actions.filter((key) => had.has(key)).length;
     expect([0, actions.length], `the service has part of chunk ${chunk}`).toContain(found);
-    const settled = await tickets([
-      "settle",
-      run,
-      ...ENV,
-      "--chunk",
-      String(chunk),
-      found === 0 ? "--not-sent" : "--sent",
-    ]);
-    expect([0, 6], settled.stderr).toContain(settled.exitCode);
+    (found === 0 ? notSent : sent).push(String(chunk));
   }
+  const settle = async (...args: readonly string[]): Promise<void> => {
+    const settled = await tickets(["settle", run, ...ENV, ...args]);
+    expect([0, 6], settled.stderr).toContain(settled.exitCode);
+  };
+  // The fewer one by one, the others at once.
+  const [few, many, ofFew, ofMany] =
+    sent.length < notSent.length ? [sent, notSent, "--sent", "--not-sent"] : [notSent, sent, "--not-sent", "--sent"];
+  for (const chunk of few) await settle(ofFew, "--chunk", chunk);
+  if (many.length > 0) await settle(ofMany);
   return doubts.length;
 }
 
@@ -192,6 +210,27 @@ test(named("the chunk of a worker that is killed waits until its time is over, a
   const shown = await tickets(["settle", run, ...ENV]);
   expect(`${shown.stdout}${shown.stderr}`).toContain("its sender vanished, and its time is over");
   expect(await settleByTruth(rig, service.sent())).toBe(1);
+  expect((await startWorker().ended).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
+
+test(named("a decision about all doubts is none about those that nobody has looked at"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+  const { service, startWorker, tickets, run } = rig;
+  const killed = startWorker();
+  service.behave({
+    answer: () => {
+      if (service.requests.length === 3) killed.child.kill("SIGKILL");
+      return undefined;
+    },
+  });
+  await killed.ended;
+  const unseen = await tickets(["settle", run, ...ENV, "--not-sent", "--wait-lock", "2m"]);
+  expect(unseen.exitCode, unseen.stderr).toBe(6);
+  expect(unseen.stderr).toContain("Chunk 3 is in doubt only now");
+  expect(unseen.stderr).not.toContain("has nothing to settle");
+  const seen = await tickets(["settle", run, ...ENV, "--sent"]);
+  expect(`${seen.stdout}${seen.stderr}`).toContain("Chunk 3: 10 actions settled as sent.");
   expect((await startWorker().ended).exitCode).toBe(0);
   await expectEachOnce(rig, service.sent());
 });
