@@ -10,8 +10,8 @@ import { ROW_NUMBERS, ROW_PLACES } from "./row-places.ts";
 import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
 import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
 
-/** Version of the tables below, kept in SQLite's `user_version`. */
-export const LEDGER_VERSION = 5;
+/** Version of the tables below, kept in SQLite's `user_version`. The tables of 5 are the same, but who knows no later one would send from a ledger that was moved. */
+export const LEDGER_VERSION = 6;
 
 const oneOf = (column: string, values: readonly string[]): string =>
   `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
@@ -329,6 +329,10 @@ export function migrate(
   definePresentIdentity(database);
   definePlainIdentity(database);
   if (from >= LEDGER_VERSION) return;
+  if (from >= PACKED) {
+    database.exec(`PRAGMA user_version = ${LEDGER_VERSION}`);
+    return;
+  }
   ledger.transaction(() => {
     const actions = from === 0 ? 0 : Number(database.prepare("SELECT count(*) AS n FROM actions").get()?.n);
     if (actions > 0) onPacking(actions);

@@ -97,3 +97,19 @@ test("one that can't be brought to this version stays as it was", async () => {
   expect(found.prepare("SELECT count(*) AS n FROM actions").get()).toEqual({ n: 13 });
   found.close();
 });
+
+test("one of version 5 has the same tables, and can't be opened by that version any more", async () => {
+  const field = await lived();
+  const path = join(field.folder, "state", "local", "ledger.db");
+  const before = knownIn(path);
+  const older = new DatabaseSync(path);
+  older.exec("PRAGMA user_version = 5");
+  older.close();
+  expect(knownIn(path), "read as it is").toEqual(before);
+  const night = await field.stream(["sales.ndjson", "orders.csv", "later.ndjson"]);
+  expect(night.summary?.actions).toMatchObject({ total: 10, accepted: 0, alreadySent: 10 });
+  using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
+  expect(ledger.get("PRAGMA user_version")).toEqual({ user_version: LEDGER_VERSION });
+  expect(LEDGER_VERSION).toBeGreaterThan(5);
+  expect(knownIn(path)).toEqual(before);
+});

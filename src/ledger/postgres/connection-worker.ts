@@ -77,7 +77,7 @@ const WAIT_FOR_STANDBY =
 const HELLO = `SELECT set_config(pg_settings.name, wanted.value, false) FROM pg_settings
   JOIN (VALUES ${literals}) AS wanted (name, value) USING (name);
 ${WAIT_FOR_STANDBY};
-SELECT pg_is_in_recovery() AS is_standby, pg_backend_pid() AS pid,
+SELECT pg_is_in_recovery() AS is_standby, pg_backend_pid() AS pid, current_setting('server_version') AS version,
   (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS started_at`;
 
 interface Session {

@@ -187,6 +187,7 @@ class Session implements PostgresLedger {
     this.#server = undefined;
     const hello = this.#connection.connect();
     this.#server = { pid: Number(hello.pid), startedAt: String(hello.started_at) };
+    refuseOld(String(hello.version), this.path);
     if (!this.#isUnsafe) refuseForgetful({ all: (sql) => [...this.#connection.ask(sql, []).rows] }, this.path);
     for (const { pid, startedAt } of this.#lost) this.#connection.ask(END_SESSION, [pid, startedAt]);
     this.#lost = [];
@@ -535,6 +536,20 @@ const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_
 
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** The oldest that is tried. */
+const OLDEST_SERVER = 15;
+
+/**
+ * @param version as the server says it, such as `15.18 (Debian 15.18-0+deb12u1)`.
+ * @throws Failure `usage` for a server with which nobody has tried that a ledger is safe.
+ */
+export function refuseOld(version: string, path: string): void {
+  if (Number.parseInt(version, 10) >= OLDEST_SERVER) return;
+  throw new Failure("usage", `${path} is on PostgreSQL ${version}. Nothing was sent.`, {
+    hint: `A ledger needs version ${OLDEST_SERVER} or a later one: earlier ones were never tried with it.`,
+  });
 }
 
 function refuseForgetful(ledger: Pick<Ledger, "all">, path: string): void {

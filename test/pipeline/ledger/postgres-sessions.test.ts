@@ -7,6 +7,7 @@ import {
   openPostgres,
   type PostgresLedger,
   type PostgresOptions,
+  refuseOld,
   shownAddress,
 } from "../../../src/ledger/postgres/open-postgres.ts";
 import {
@@ -65,6 +66,17 @@ const CANCEL_WAIT = `DO $$ BEGIN
     PERFORM pg_sleep(0.01);
   END LOOP;
 END $$`;
+
+it.each(["9.6.24", "14.12 (Debian 14.12-1)", "?"])("a server of version %s is refused: none was tried", (version) => {
+  expect(thrownBy(() => refuseOld(version, "postgres://db/tickets"))).toMatchObject({
+    code: "usage",
+    message: `postgres://db/tickets is on PostgreSQL ${version}. Nothing was sent.`,
+  });
+});
+
+it.each(["15.0", "18.1", "15.18 (Debian 15.18-0+deb12u1)", "19devel"])("a server of version %s is taken", (version) => {
+  expect(() => refuseOld(version, "postgres://db/tickets")).not.toThrow();
+});
 
 describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, () => {
   it("keeps its locks over a connection that was lost", async () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
 import { endAnswered, markSending } from "../../../src/ledger/attempts.ts";
@@ -21,6 +21,7 @@ import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { ItemOutcome } from "../../../src/sending/answer.ts";
 import { type ChunkFacts, decideChunk, storeDecided } from "../../../src/sending/chunk-outcomes.ts";
 import { packChunk } from "../../../src/sending/pack-chunk.ts";
+import { describeBothLedgers, type LedgerKind, newLedger } from "../../support/both-ledgers.ts";
 import { makeOlder } from "../../support/older-ledger.ts";
 
 const compressor = openBlockCompressor();
@@ -36,9 +37,8 @@ async function folder(): Promise<string> {
 }
 
 /** A ledger with a run of one chunk, of which an answer came. */
-async function answered(count: number, length: number): Promise<Ledger> {
-  const ledger = openLedger({ path: join(await folder(), "ledger.db"), boundTo: "https://example.test" });
-  onTestFinished(() => ledger[Symbol.dispose]());
+async function answered(of: LedgerKind, count: number, length: number): Promise<Ledger> {
+  const ledger = await newLedger(of, { boundTo: "https://example.test" });
   const chunks = [{ lane: 0, first: 1, count, offset: 0, length }];
   enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
   answer(ledger);
@@ -60,7 +60,17 @@ async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly
   return String(decided.lines(STYLE));
 }
 
-describe("a chunk with an answer of every kind", () => {
+/** What has every tally fail, and what ends that. */
+const FAILING = [
+  "CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no_room'); END",
+  "DROP TRIGGER full",
+] as const;
+const FAILING_IN_POSTGRES = [
+  "ALTER TABLE tallies ADD CONSTRAINT no_room CHECK (actions < 0)",
+  "ALTER TABLE tallies DROP CONSTRAINT no_room",
+] as const;
+
+describeBothLedgers("a chunk with an answer of every kind", (of) => {
   const COUNT = 137;
   const lines = Array.from({ length: COUNT }, (_, at) =>
     at % 9 === 0
@@ -87,7 +97,7 @@ describe("a chunk with an answer of every kind", () => {
   };
 
   it("is recorded action by action, with its doubts in chunks of their own", async () => {
-    const ledger = await answered(COUNT, bytes.length);
+    const ledger = await answered(of, COUNT, bytes.length);
     const lines = (await recordOutcomes(ledger, factsOf(ledger), items)).trimEnd().split("\n");
     expect(lines).toHaveLength(COUNT - 3);
     expect(lines.map((line) => JSON.parse(line))).toEqual(
@@ -117,10 +127,11 @@ describe("a chunk with an answer of every kind", () => {
   });
 
   it("that can't be recorded is not recorded by half", async () => {
-    const ledger = await answered(COUNT, bytes.length);
-    ledger.run("CREATE TRIGGER full BEFORE INSERT ON tallies BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    await expect(recordOutcomes(ledger, factsOf(ledger), items)).rejects.toThrow("no room");
-    ledger.run("DROP TRIGGER full");
+    const ledger = await answered(of, COUNT, bytes.length);
+    const [fail, work] = of.kind === "sqlite" ? FAILING : FAILING_IN_POSTGRES;
+    ledger.run(fail);
+    await expect(recordOutcomes(ledger, factsOf(ledger), items)).rejects.toThrow("no_room");
+    ledger.run(work);
     expect(ledger.get("SELECT count(*) AS n FROM blocks")).toEqual({ n: 0 });
     await recordOutcomes(ledger, factsOf(ledger), items);
     expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
@@ -129,7 +140,7 @@ describe("a chunk with an answer of every kind", () => {
 
 const ticketOf = (ledger: Ledger, ticketId: string) => ledgerKnownState(ledger, NOTHING_PENDING).ticket({ ticketId });
 
-describe("merging", () => {
+describeBothLedgers("merging", (of) => {
   const outcome = (seq: number, chunk: number, action: ActionName, data: ActionData): NewOutcome => ({
     seq,
     chunk,
@@ -146,7 +157,7 @@ describe("merging", () => {
   });
 
   it("follows the order of the plan where a part of a chunk became a chunk of its own", async () => {
-    const ledger = await answered(3, 30);
+    const ledger = await answered(of, 3, 30);
     const [chunk] = chunksOf(ledger, 1);
     if (chunk === undefined) throw new Error("the run has a chunk");
     addChunks(ledger, chunk, [{ first: 2, count: 1, offset: 10, length: 10 }], "planned");
@@ -163,7 +174,7 @@ describe("merging", () => {
 
   it("knows the same of tickets that were only sold as of those among other actions", async () => {
     const merged = async (more: readonly NewOutcome[]) => {
-      const ledger = await answered(6, 60);
+      const ledger = await answered(of, 6, 60);
       const [chunk] = chunksOf(ledger, 1);
       if (chunk === undefined) throw new Error("the run has a chunk");
       ledger.run(
