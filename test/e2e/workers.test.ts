@@ -8,7 +8,13 @@
 import type { ChildProcess } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../support/bin.ts";
-import { NEEDS_POSTGRES, type PostgresServer, startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import {
+  NEEDS_POSTGRES,
+  type PostgresServer,
+  startOwnPostgres,
+  startPostgres,
+  WITHOUT_POSTGRES,
+} from "../support/postgres.ts";
 import { startProxy } from "../support/proxy.ts";
 import { randomOf } from "../support/random.ts";
 import { type Item, type Service, type ServiceOptions, type ServiceRequest, startService } from "../support/service.ts";
@@ -25,7 +31,9 @@ const TIMEOUT = "1s";
 
 interface Rig {
   readonly place: Workplace;
+  /** The one that takes writes now. */
   readonly server: PostgresServer;
+  readonly failOverTo: (server: PostgresServer) => void;
   readonly schema: string;
   readonly service: Service;
   readonly proxy: ReturnType<typeof startProxy>;
@@ -50,17 +58,20 @@ interface Member {
 }
 
 interface RigOptions extends ServiceOptions {
+  /** One of all tests if there is none. */
+  readonly own?: PostgresServer;
   readonly actions: number;
   readonly lanes: number;
   readonly chunkSize: number;
 }
 
 /** A run is published, and nothing of it is sent. */
-async function openRig({ actions, lanes, chunkSize, ...behaviour }: RigOptions): Promise<Rig> {
-  const [server, service, place] = [await startPostgres(), await startService(behaviour), openWorkplace()];
+async function openRig({ actions, lanes, chunkSize, own, ...behaviour }: RigOptions): Promise<Rig> {
+  let server = own ?? (await startPostgres());
+  const [service, place] = [await startService(behaviour), openWorkplace()];
   const [schema, proxy] = [server.newSchema(), startProxy(server.port)];
   onTestFinished(async () => {
-    await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    if (own === undefined) await server.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   });
   const input = salesOf(actions, lanes);
   place.write("sales.ndjson", input.map((item) => `${JSON.stringify(item)}\n`).join(""));
@@ -76,9 +87,8 @@ async function openRig({ actions, lanes, chunkSize, ...behaviour }: RigOptions):
     ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}
 `,
   );
-  const env = { ...service.env, TICKETS_LEDGER_URL: server.url };
   const tickets: Rig["tickets"] = (args, options = {}) =>
-    place.tickets(args, { ...options, env: { ...env, ...options.env } });
+    place.tickets(args, { ...options, env: { ...service.env, TICKETS_LEDGER_URL: server.url, ...options.env } });
   const published = await tickets(["stream", "sales.ndjson", ...ENV, "--max-duration", "1ms"]);
   expect(published.exitCode, published.stderr).toBe(7);
   const [{ run } = { run: "" }] = await server.query(`SELECT run FROM ${schema}.runs`);
@@ -109,7 +119,17 @@ async function openRig({ actions, lanes, chunkSize, ...behaviour }: RigOptions):
     keys ??= plannedOf({ place, run: String(run) });
     return keys;
   };
-  return { place, server, schema, service, proxy, input, run: String(run), planned, tickets, startWorker };
+  return {
+    ...{ place, schema, service, proxy, input, run: String(run), planned, tickets, startWorker },
+    get server() {
+      return server;
+    },
+    failOverTo(next) {
+      server = next;
+      proxy.lead(next.port);
+      proxy.cutAll();
+    },
+  };
 }
 
 /** Sales of several events, one event a lane, mixed. */
@@ -374,16 +394,21 @@ const SEEDS = Array.from({ length: Number(process.env.WORKER_SEEDS) }, (_, at) =
 const MOST_ROUNDS = 200;
 
 test.each(SEEDS)(
-  named("workers are killed and frozen, connections cut, answers lost: each action once, by seed %i"),
+  named(
+    "workers are killed and frozen, connections cut, answers lost, the server killed: each action once, by seed %i",
+  ),
   { ...ONLY_WITH, tags: ["both"] },
   async (seed) => {
     const random = randomOf(seed);
+    const own = await startOwnPostgres();
+    const standby = seed % 2 === 0 ? await own.addStandby() : undefined;
     const rig = await openRig({
+      own,
       actions: ACTIONS,
       lanes: LANES,
       chunkSize: Math.max(5, Math.floor(ACTIONS / LANES / 12)),
     });
-    const { service, proxy, startWorker, server, schema } = rig;
+    const { service, proxy, startWorker, schema } = rig;
     const processed: Item[] = [];
     let awake: Member[] = [];
     let frozen: Member[] = [];
@@ -404,10 +429,22 @@ test.each(SEEDS)(
       frozen.push(member);
       member.freeze();
     };
+    let isServerWell = true;
+    /** Once, in the middle of the run: the server is killed, and comes back or has its standby take its place. */
+    const killServer = (): void => {
+      isServerWell = false;
+      own.stop("killed");
+      if (standby === undefined) own.start();
+      else {
+        standby.promote();
+        rig.failOverTo(standby);
+      }
+    };
     // Some tens of times in a run, however long it is.
     const often = Math.min(0.08, 40 / (LANES * 12));
     service.behave({
       answer: ({ items }: ServiceRequest) => {
+        if (isServerWell && processed.length > ACTIONS / 3) killServer();
         const fault = isCalm ? 1 : random();
         if (fault < often / 2) return { status: 429, body: "", headers: { "Retry-After": "0" } };
         processed.push(...items);
@@ -431,8 +468,9 @@ test.each(SEEDS)(
       frozen = [];
       await settleByTruth(rig, processed);
     }
+    expect(isServerWell).toBe(false);
     await expectEachOnce(rig, processed);
-    const [unasked] = await server.query(
+    const [unasked] = await rig.server.query(
       `SELECT count(*) AS n FROM ${schema}.chunks WHERE state IN ('in doubt', 'sending')`,
     );
     expect(unasked?.n).toBe("0");
