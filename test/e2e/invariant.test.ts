@@ -55,7 +55,7 @@ test(`nothing is lost, doubled or out of order in ${TRIALS} bad days`, settings(
 
 test.skipIf(WITHOUT_POSTGRES)(
   `nor in ${SHARED_TRIALS} with the ledger in PostgreSQL${NEEDS_POSTGRES}`,
-  settings(10 * SHARED_TRIALS),
+  { ...settings(10 * SHARED_TRIALS), tags: ["long"] },
   async () => {
     const tally = await live(SHARED_TRIALS, "SHARED_TRIALS", sharedLedger);
     expect(tally.kills).toBeGreaterThan(0);

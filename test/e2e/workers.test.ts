@@ -397,7 +397,7 @@ test.each(SEEDS)(
   named(
     "workers are killed and frozen, connections cut, answers lost, the server killed: each action once, by seed %i",
   ),
-  { ...ONLY_WITH, tags: ["both"] },
+  LONG,
   async (seed) => {
     const random = randomOf(seed);
     const own = await startOwnPostgres();

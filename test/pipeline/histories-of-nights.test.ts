@@ -39,7 +39,7 @@ test("of hundreds of histories each deed is sent once and in order, or told", se
 
 test.skipIf(WITHOUT_POSTGRES)(
   `and so it is with the ledger in PostgreSQL, of the same deeds${NEEDS_POSTGRES}`,
-  settings(SHARED_WORLDS, 10),
+  { ...settings(SHARED_WORLDS, 10), tags: ["long"] },
   async () => {
     expect(await play(SHARED_WORLDS, sharedLedger)).toEqual(await play(SHARED_WORLDS, inFiles));
   },
