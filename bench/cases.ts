@@ -247,7 +247,7 @@ export const CASES = {
   },
   workers: {
     title: "Workers, 200 ms a chunk",
-    what: "A million rows of one run in 64 lanes, published into PostgreSQL, sent to a service that takes 200 ms for each request by 1, 2, 4 and 8 workers, each with one lane at a time and a plan to fetch.",
+    what: "A million rows of one run in 64 lanes, published into PostgreSQL, sent to a service that takes 200 ms for each request by 1, 2, 4 and 8 workers, each with one lane at a time.",
     rows: MILLION,
     run: workers,
   },

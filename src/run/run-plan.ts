@@ -29,6 +29,19 @@ export async function openRunPlan(opened: Opened, run: RunRecord, asking?: Askin
   return openPlan(await planFolder(opened, run, asking), run.manifest);
 }
 
+/**
+ * Opens the plan of a run that is to be sent here, wherever it is: chunks are read from the ledger where this machine has no
+ * folder of it, and nothing is kept.
+ *
+ * @throws Failure `storage` as `openRunPlan` does.
+ */
+export async function openPlanToSend({ environment, ledger }: Opened, run: RunRecord): Promise<Plan> {
+  const folder = planDirectory(environment, run.run);
+  if (ledger.kind === "sqlite" || existsSync(planFiles(folder).manifest)) return openPlan(folder, run.manifest);
+  const { openStoredPlan } = await import("../plan/files/stored-plan.ts");
+  return openStoredPlan(ledger, run, folder);
+}
+
 /** The folder of a run's plan, made first where it is missing and the ledger has it. */
 async function planFolder({ environment, ledger }: Opened, run: RunRecord, asking?: Asking): Promise<string> {
   const folder = planDirectory(environment, run.run);

@@ -21,7 +21,7 @@ import { exitCodeOf, exitCodeOfDone } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { whyItWaits } from "./earlier-runs.ts";
 import { openLedgerOf, tryLockEnvironment } from "./ledger-of.ts";
-import { openRunPlan } from "./run-plan.ts";
+import { openPlanToSend } from "./run-plan.ts";
 import { type Service, sendRun, stopAfter } from "./send-run.ts";
 import { tellOpened, tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
@@ -165,7 +165,7 @@ async function workOn(context: RunContext, working: Work, run: RunRecord): Promi
     if (!(await endIfDone(context, working, run))) await pause(LOOK_AGAIN_MS, context.stop);
     return undefined;
   }
-  await using plan = await openRunPlan(working, run, context);
+  await using plan = await openPlanToSend(working, run);
   // Nothing holds it up any more: what stopped it was decided, or may be tried again.
   if (run.exitCode === EXIT_CODES.refused) noteGoesOn(ledger, run.runNo);
   const { runNo } = run;

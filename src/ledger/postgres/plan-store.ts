@@ -5,10 +5,10 @@ import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
 import type { Ledger } from "../ledger.ts";
 
-/** Bytes of a file that one row holds, compressed. */
-const PIECE_BYTES = 1024 * 1024;
+/** Bytes of a file that one row holds, compressed: a part of a chunk's actions, and some chunks of the index. */
+const PIECE_BYTES = 256 * 1024;
 /** Pieces that are compressed at once and committed together. */
-const PIECES_OF_BATCH = 16;
+const PIECES_OF_BATCH = 64;
 
 const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)];
 
@@ -43,13 +43,52 @@ export async function storePlanFile(
   }
 }
 
+/** A piece of a plan's file; undefined behind its last, and where the ledger does not have it. */
+async function pieceOf(ledger: Ledger, run: string, name: string, part: number): Promise<Buffer | undefined> {
+  const row = ledger.get("SELECT bytes FROM plan_files WHERE run = ? AND name = ? AND part = ?", run, name, part);
+  return row && (await decompress(row.bytes as Uint8Array)); // a bytea NOT NULL column
+}
+
 /** A file of a plan, piece by piece; none where the ledger does not have it. */
 export async function* planFilePieces(ledger: Ledger, run: string, name: string): AsyncGenerator<Buffer> {
   for (let part = 0; ; part += 1) {
-    const row = ledger.get("SELECT bytes FROM plan_files WHERE run = ? AND name = ? AND part = ?", run, name, part);
-    if (row === undefined) return;
-    yield await decompress(row.bytes as Uint8Array); // a bytea NOT NULL column
+    const piece = await pieceOf(ledger, run, name, part);
+    if (piece === undefined) return;
+    yield piece;
   }
+}
+
+/** Pieces that are kept: chunks of one lane seldom follow each other, but small ones share a piece. */
+const MOST_PIECES = 8;
+
+/** Reads a plan's file where it is stored, from any place in it. */
+export function storedPlanFile(
+  ledger: Ledger,
+  run: string,
+  name: string,
+): { readonly read: (bytes: Buffer, position: number) => Promise<number>; readonly close: () => Promise<void> } {
+  const pieces = new Map<number, Promise<Buffer | undefined>>();
+  const pieceAt = (part: number): Promise<Buffer | undefined> => {
+    const known = pieces.get(part);
+    // Put behind the others: the first one goes first.
+    pieces.delete(part);
+    const piece = known ?? pieceOf(ledger, run, name, part);
+    pieces.set(part, piece);
+    for (const other of pieces.keys()) if (pieces.size > MOST_PIECES) pieces.delete(other);
+    return piece;
+  };
+  return {
+    async read(bytes, position) {
+      const [part, within] = [Math.floor(position / PIECE_BYTES), position % PIECE_BYTES];
+      try {
+        return (await pieceAt(part))?.copy(bytes, 0, within) ?? 0;
+      } catch (cause) {
+        pieces.delete(part);
+        throw cause;
+      }
+    },
+    close: async () => pieces.clear(),
+  };
 }
 
 export const hasStoredPlan = (ledger: Ledger, run: string): boolean =>

@@ -50,6 +50,29 @@ export interface Plan extends AsyncDisposable {
   records(chunk: ChunkBorders): Promise<readonly IndexRecord[]>;
 }
 
+/** A file of a plan, wherever its bytes are. */
+export interface PlanFile {
+  /** Reads from `position` into `bytes`, as far as there is any; returns how many bytes there were. */
+  read(bytes: Buffer, position: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Where a plan is, in words. */
+interface PlanPlace {
+  /** Begins a sentence. */
+  readonly name: string;
+  /** What to do where it is damaged. */
+  readonly restoring: string;
+}
+
+/** A plan as it is read. */
+interface PlanSource {
+  readonly actions: PlanFile;
+  readonly index: PlanFile;
+  readonly place: PlanPlace;
+  readonly directory: string;
+}
+
 /**
  * @param entered the manifest as the ledger keeps it since the run was entered; the folder's must be the same.
  * @throws Failure `storage` when the plan is gone or damaged; it is never made again in silence, since the input may
@@ -57,15 +80,13 @@ export interface Plan extends AsyncDisposable {
  */
 export async function openPlan(directory: string, entered: string): Promise<Plan> {
   const paths = planFiles(directory);
-  let manifest: Manifest;
-  let actions: FileHandle;
-  let index: FileHandle;
+  const place = { name: `The plan in ${directory}`, restoring: restoring(directory) };
   try {
     const text = await readFile(paths.manifest, "utf8");
-    manifest = parseManifest(text);
-    if (text.trimEnd() !== entered) throw damaged(directory, "its manifest is not the one that the run began with");
-    actions = await open(paths.actions, "r");
-    index = await open(paths.index, "r");
+    const manifest = parseManifest(text);
+    if (text.trimEnd() !== entered) throw damaged(place, "its manifest is not the one that the run began with");
+    const actions = fileOf(await open(paths.actions, "r"));
+    return planFrom({ actions, index: fileOf(await open(paths.index, "r")), place, directory }, manifest);
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     throw new Failure(
@@ -74,10 +95,19 @@ export async function openPlan(directory: string, entered: string): Promise<Plan
       { hint: restoring(directory), cause },
     );
   }
-  const files = { actions, index, directory };
+}
+
+const fileOf = (file: FileHandle): PlanFile => ({
+  read: async (bytes, position) => (await file.read(bytes, 0, bytes.length, position)).bytesRead,
+  close: () => file.close(),
+});
+
+/** @param manifest as the ledger keeps it since the run was entered. */
+export function planFrom(files: PlanSource, manifest: Manifest): Plan {
+  const { actions, index, place, directory } = files;
   const initialOf = (chunk: ChunkBorders): InitialChunk => {
     const initial = findInitial(manifest.chunks, chunk);
-    if (initial === undefined) throw damaged(directory, `it has no chunk that holds ${describe(chunk)}`);
+    if (initial === undefined) throw damaged(place, `it has no chunk that holds ${describe(chunk)}`);
     return initial;
   };
   const readChunk = async (chunk: ChunkBorders): Promise<PlanChunk> => {
@@ -88,7 +118,7 @@ export async function openPlan(directory: string, entered: string): Promise<Plan
     ]);
     const read = { actions: toChunkActions(bytes, chunk.count), index: records };
     if (initial.indexSha256 === undefined && !fitTogether(read, manifest))
-      throw damaged(directory, `the index does not fit ${describe(chunk)}`);
+      throw damaged(place, `the index does not fit ${describe(chunk)}`);
     return read;
   };
   /** By lane. */
@@ -119,7 +149,7 @@ export async function openPlan(directory: string, entered: string): Promise<Plan
         lines.push(bytes.subarray(from, end));
         from = end + 1;
       }
-      if (lines.length !== chunk.count) throw damaged(directory, `${describe(chunk)} are ${lines.length}`);
+      if (lines.length !== chunk.count) throw damaged(place, `${describe(chunk)} are ${lines.length}`);
       return lines;
     },
     async records(chunk) {
@@ -155,15 +185,9 @@ function findInitial(initial: readonly InitialChunk[], { first, count, offset, l
   return isPart ? found : undefined;
 }
 
-interface PlanFiles {
-  readonly actions: FileHandle;
-  readonly index: FileHandle;
-  readonly directory: string;
-}
-
 /** The verified lines of a chunk, behind `before` free bytes. */
 async function readActions(
-  { actions, directory }: PlanFiles,
+  { actions, place }: PlanSource,
   initial: InitialChunk,
   chunk: ChunkBorders,
   before: number,
@@ -171,13 +195,12 @@ async function readActions(
   const isWhole = chunk.length === initial.length;
   const bytes = Buffer.allocUnsafe((isWhole ? before : 0) + initial.length);
   const lines = isWhole ? bytes.subarray(before) : bytes;
-  await readFully(actions, lines, initial.offset, directory);
-  if (sha256(lines) !== initial.sha256)
-    throw damaged(directory, `${describe(initial)} are not the ones that were checked`);
+  await readFully(actions, lines, initial.offset, place);
+  if (sha256(lines) !== initial.sha256) throw damaged(place, `${describe(initial)} are not the ones that were checked`);
   const from = chunk.offset - initial.offset;
   // The borders of a chunk that was cut come from the ledger: they must mean the same action.
   if (countLines(lines.subarray(0, from)) !== chunk.first - initial.first)
-    throw damaged(directory, `${describe(chunk)} are not where the ledger says`);
+    throw damaged(place, `${describe(chunk)} are not where the ledger says`);
   if (isWhole) return bytes;
   const part = Buffer.allocUnsafe(before + chunk.length);
   lines.copy(part, before, from, from + chunk.length);
@@ -186,14 +209,14 @@ async function readActions(
 
 /** The verified records of a chunk. Plans that version 1 of the index made have no checksum of it. */
 async function readIndex(
-  { index, directory }: PlanFiles,
+  { index, place }: PlanSource,
   initial: InitialChunk,
   { first, count }: ChunkBorders,
 ): Promise<Buffer> {
   const records = Buffer.allocUnsafe(initial.count * RECORD_BYTES);
-  await readFully(index, records, (initial.first - 1) * RECORD_BYTES, directory);
+  await readFully(index, records, (initial.first - 1) * RECORD_BYTES, place);
   if (initial.indexSha256 !== undefined && sha256(records) !== initial.indexSha256)
-    throw damaged(directory, `the index of ${describe(initial)} is not the one that was checked`);
+    throw damaged(place, `the index of ${describe(initial)} is not the one that was checked`);
   if (count === initial.count) return records;
   const from = (first - initial.first) * RECORD_BYTES;
   const part = Buffer.allocUnsafe(count * RECORD_BYTES);
@@ -219,10 +242,8 @@ function countLines(bytes: Buffer): number {
 const describe = ({ first, count }: Pick<ChunkBorders, "first" | "count">): string =>
   count === 1 ? `action ${first}` : `actions ${first} to ${first + count - 1}`;
 
-function damaged(directory: string, why: string): Failure {
-  return new Failure("storage", `The plan in ${directory} is damaged: ${why}. Nothing of this chunk was sent.`, {
-    hint: restoring(directory),
-  });
+function damaged({ name, restoring }: PlanPlace, why: string): Failure {
+  return new Failure("storage", `${name} is damaged: ${why}. Nothing of this chunk was sent.`, { hint: restoring });
 }
 
 /** For a file of a plan that is not there any more. */
@@ -269,13 +290,11 @@ export function sha256(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-async function readFully(file: FileHandle, bytes: Buffer, position: number, directory: string): Promise<void> {
+async function readFully(file: PlanFile, bytes: Buffer, position: number, place: PlanPlace): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
-    const { bytesRead } = await file.read(bytes, at, bytes.length - at, position + at);
+    const bytesRead = await file.read(bytes.subarray(at), position + at);
     if (bytesRead === 0)
-      throw new Failure("storage", `The plan in ${directory} is shorter than its manifest says.`, {
-        hint: restoring(directory),
-      });
+      throw new Failure("storage", `${place.name} is shorter than its manifest says.`, { hint: place.restoring });
     at += bytesRead;
   }
 }

@@ -12,13 +12,14 @@ import {
   hasStoredPlan,
   planFilePieces,
   removeUnenteredPlans,
+  storedPlanFile,
   storePlanFile,
 } from "../../ledger/postgres/plan-store.ts";
 import type { RunRecord } from "../../ledger/runs.ts";
 import { createFile } from "./append-file.ts";
 import { RECORD_BYTES } from "./index-file.ts";
 import { type Manifest, parseManifest } from "./manifest.ts";
-import { planFiles } from "./plan.ts";
+import { type Plan, type PlanFile, planFiles, planFrom } from "./plan.ts";
 
 /** What of a plan is stored. The run's manifest is in the ledger anyway; inputs and invalid rows stay where the run was planned. */
 const STORED = ["actions", "index"] as const;
@@ -42,6 +43,25 @@ export async function storePlan(ledger: Ledger, run: string, folder: string, onS
       done += bytes;
       onShare(done / Math.max(1, total));
     });
+}
+
+/**
+ * Reads a plan where it is stored, chunk by chunk. Each is compared with its checksum, as those of a folder are.
+ *
+ * @param folder where the plan would be on this machine.
+ * @throws Failure `storage` when the ledger does not have the plan either.
+ */
+export function openStoredPlan(ledger: Ledger, { run, manifest }: RunOfPlan, folder: string): Plan {
+  const planned = parseManifest(manifest);
+  // A plan without actions has no bytes.
+  if (planned.chunks.length > 0 && !hasStoredPlan(ledger, run)) throw missing(ledger, run, folder);
+  const paths = planFiles(folder);
+  const [actions, index] = STORED.map((file) => storedPlanFile(ledger, run, basename(paths[file]))) as [
+    PlanFile,
+    PlanFile,
+  ]; // two of two
+  const place = { name: `The plan of run ${run} in ${ledger.path}`, restoring: RESTORING };
+  return planFrom({ actions, index, place, directory: folder }, planned);
 }
 
 /**
@@ -158,11 +178,13 @@ async function* writeChecked(
   await file.sync();
 }
 
+const RESTORING = "Send it from the machine where it was planned, or restore the database from a backup.";
+
 function damaged({ path }: Ledger, run: string, file: StoredFile): Failure {
   return new Failure(
     "storage",
     `The plan of run ${run} in ${path} is damaged: its ${file} are not the ones that were checked. Nothing of it was sent from here.`,
-    { hint: "Send it from the machine where it was planned, or restore the database from a backup." },
+    { hint: RESTORING },
   );
 }
 

@@ -27,8 +27,10 @@ interface Place {
 const through = ({ url }: Pick<Place, "url">, ...ports: readonly number[]): string =>
   url.replace(/127\.0\.0\.1:\d+/, ports.map((port) => `127.0.0.1:${port}`).join(","));
 
-function open({ url, schema }: Place, options: Partial<PostgresOptions> = {}): PostgresLedger {
-  const connectTimeoutMs = Math.min(10_000, options.patienceMs ?? 10_000);
+function open(
+  { url, schema }: Place,
+  { connectTimeoutMs = 10_000, ...options }: Partial<PostgresOptions> & { readonly connectTimeoutMs?: number } = {},
+): PostgresLedger {
   const address = { url, schema, application: "tickets", connectTimeoutMs, silenceMs: 100 };
   const ledger = openPostgres({ address, boundTo: "a service", ...options });
   onTestFinished(() => ledger[Symbol.dispose]());
@@ -135,11 +137,12 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
     const place = placeOn(server);
     const proxy = startProxy(server.port);
     const held = { ...place, url: through(place, proxy.port) };
-    const ledger = open(held, { patienceMs: 300 });
+    const soon = { patienceMs: 300, connectTimeoutMs: 1000 };
+    const ledger = open(held, soon);
     proxy.holdBack(true);
     expect(thrownBy(() => metaOf(ledger, "bound_to"))).toMatchObject({ code: "storage" });
     expect(thrownBy(() => ledger.run("DELETE FROM meta"))).toMatchObject({ code: "storage" });
-    expect(thrownBy(() => open(held, { patienceMs: 300 }))).toMatchObject({ code: "storage" });
+    expect(thrownBy(() => open(held, soon))).toMatchObject({ code: "storage" });
     proxy.holdBack(false);
     proxy.refuse(true);
     proxy.cutAll();

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openPostgres, type PostgresLedger } from "../../../src/ledger/postgres/open-postgres.ts";
-import { removeStoredPlan, storedPlans } from "../../../src/ledger/postgres/plan-store.ts";
+import { removeStoredPlan, storedPlanFile, storedPlans } from "../../../src/ledger/postgres/plan-store.ts";
 import { enterRun } from "../../../src/ledger/runs.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import { type Manifest, manifestOf, NO_ACTIONS } from "../../../src/plan/files/manifest.ts";
-import { planFiles } from "../../../src/plan/files/plan.ts";
-import { fetchPlan, storePlan } from "../../../src/plan/files/stored-plan.ts";
+import { openPlan, planFiles } from "../../../src/plan/files/plan.ts";
+import { fetchPlan, openStoredPlan, storePlan } from "../../../src/plan/files/stored-plan.ts";
 import { openFolder } from "../../support/planned.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 
@@ -31,7 +31,7 @@ async function openLedger(): Promise<PostgresLedger> {
 function makePlan(folder: string, sizes: readonly number[]): { readonly directory: string; readonly manifest: string } {
   const directory = join(folder, "state", "runs", RUN);
   mkdirSync(directory, { recursive: true });
-  const actions = sizes.map((size) => randomBytes(size));
+  const actions = sizes.map((size, at) => linesOf(size, at + 1));
   const index = sizes.map((_, at) => randomBytes(RECORD_BYTES * (at + 1)));
   let [first, offset] = [1, 0];
   const chunks: Manifest["chunks"] = sizes.map((length, at) => {
@@ -58,6 +58,12 @@ function makePlan(folder: string, sizes: readonly number[]): { readonly director
   return { directory, manifest };
 }
 
+/** So many bytes in so many lines, of which the last are empty. */
+function linesOf(size: number, count: number): Buffer {
+  const bytes = Buffer.from(randomBytes(size).toString("latin1").replaceAll("\n", " "), "latin1");
+  return bytes.fill("\n", size - count);
+}
+
 const MIB = 1024 * 1024;
 const PLANS: readonly (readonly number[])[] = [[1], [MIB], [10, MIB - 10, MIB + 1, 3 * MIB], [17 * MIB, 5], []];
 
@@ -78,6 +84,24 @@ describe.skipIf(WITHOUT_POSTGRES)(`plans in a shared ledger${NEEDS_POSTGRES}`, (
     for (const name of readdirSync(directory))
       expect(readFileSync(join(elsewhere, name)).equals(readFileSync(join(directory, name))), name).toBe(true);
     expect(existsSync(join(folder, "elsewhere", "fetching"))).toBe(false);
+
+    // Piece by piece, without a folder.
+    await using inFolder = await openPlan(directory, manifest);
+    await using stored = openStoredPlan(ledger, { run: RUN, manifest }, join(folder, "nowhere"));
+    for (const each of inFolder.manifest.chunks.toReversed()) {
+      const lines = await stored.lines(each);
+      expect(lines.length).toBe(each.count);
+      expect(Buffer.concat(lines).equals(Buffer.concat(await inFolder.lines(each)))).toBe(true);
+    }
+    for (const path of [planFiles(directory).actions, planFiles(directory).index]) {
+      const whole = readFileSync(path);
+      const file = storedPlanFile(ledger, RUN, basename(path));
+      const read = Buffer.alloc(whole.length + 1);
+      let at = 0;
+      for (let got = -1; got !== 0; at += got) got = await file.read(read.subarray(at), at);
+      expect(read.subarray(0, at).equals(whole), path).toBe(true);
+    }
+    expect(existsSync(join(folder, "nowhere"))).toBe(false);
   });
 
   it.each([
@@ -97,6 +121,21 @@ describe.skipIf(WITHOUT_POSTGRES)(`plans in a shared ledger${NEEDS_POSTGRES}`, (
     await expect(fetchPlan(ledger, { run: RUN, manifest }, directory, asking())).rejects.toThrow("is damaged");
     expect(existsSync(directory)).toBe(false);
     expect(existsSync(join(folder, "state", "fetching"))).toBe(false);
+    await using stored = openStoredPlan(ledger, { run: RUN, manifest }, directory);
+    const reading = await Promise.allSettled(
+      stored.manifest.chunks.flatMap((each) => [stored.lines(each), stored.records(each)]),
+    );
+    // The index of these plans tells of no actions; all that matters is that it is not read as another one.
+    const refused = reading.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []));
+    const told =
+      /^Failure: The plan of run abcd1234 in postgres:\/\/.* (?:is damaged: |is shorter than its manifest says)/;
+    expect(refused.filter((reason) => told.test(reason)).length).toBeGreaterThan(0);
+  });
+
+  it("has none to be read where the ledger has none", async () => {
+    const ledger = await openLedger();
+    const { directory, manifest } = makePlan(openFolder(), [10]);
+    expect(() => openStoredPlan(ledger, { run: RUN, manifest }, directory)).toThrow("any more");
   });
 
   it("completes a folder of which the manifest is missing, over what a dead process left beside it", async () => {
