@@ -142,7 +142,7 @@ function serve(): void {
       held = send;
       report({ kind: "held" });
     } else if (options.latencyMs === 0) send();
-    else setTimeout(send, options.latencyMs - tookMs);
+    else setTimeout(send, Math.max(0, options.latencyMs - tookMs));
   };
 
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {

@@ -213,9 +213,8 @@ test(named("workers share a run, and whichever comes last ends it"), ONLY_WITH, 
   expect(held).toEqual([]);
 });
 
-test(named("the chunk of a worker that is killed waits until its time is over, and is in doubt"), LONG, async () => {
-  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
-  const { service, startWorker, tickets, run } = rig;
+/** A worker is killed while its third request is answered. */
+async function killAtThird({ service, startWorker }: Rig): Promise<void> {
   const killed = startWorker();
   service.behave({
     answer: () => {
@@ -224,6 +223,12 @@ test(named("the chunk of a worker that is killed waits until its time is over, a
     },
   });
   expect((await killed.ended).exitCode).toBe(null);
+}
+
+test(named("the chunk of a worker that is killed waits until its time is over, and is in doubt"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+  const { service, startWorker, tickets, run } = rig;
+  await killAtThird(rig);
   const next = await startWorker().ended;
   expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
   expect(next.stderr).toContain("waits for a person to decide about chunk 3");
@@ -237,14 +242,7 @@ test(named("the chunk of a worker that is killed waits until its time is over, a
 test(named("a decision about all doubts is none about those that nobody has looked at"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
   const { service, startWorker, tickets, run } = rig;
-  const killed = startWorker();
-  service.behave({
-    answer: () => {
-      if (service.requests.length === 3) killed.child.kill("SIGKILL");
-      return undefined;
-    },
-  });
-  await killed.ended;
+  await killAtThird(rig);
   const unseen = await tickets(["settle", run, ...ENV, "--not-sent", "--wait-lock", "2m"]);
   expect(unseen.exitCode, unseen.stderr).toBe(6);
   expect(unseen.stderr).toContain("Chunk 3 is in doubt only now");
