@@ -60,13 +60,15 @@ interface Member {
 interface RigOptions extends ServiceOptions {
   /** One of all tests if there is none. */
   readonly own?: PostgresServer;
+  /** Of a request (`TIMEOUT`). */
+  readonly timeout?: string;
   readonly actions: number;
   readonly lanes: number;
   readonly chunkSize: number;
 }
 
 /** A run is published, and nothing of it is sent. */
-async function openRig({ actions, lanes, chunkSize, own, ...behaviour }: RigOptions): Promise<Rig> {
+async function openRig({ actions, lanes, chunkSize, own, timeout = TIMEOUT, ...behaviour }: RigOptions): Promise<Rig> {
   let server = own ?? (await startPostgres());
   const [service, place] = [await startService(behaviour), openWorkplace()];
   const [schema, proxy] = [server.newSchema(), startProxy(server.port)];
@@ -81,7 +83,7 @@ async function openRig({ actions, lanes, chunkSize, own, ...behaviour }: RigOpti
   playground:
     baseUrl: ${service.baseUrl}
     apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
-    timeout: ${TIMEOUT}
+    timeout: ${timeout}
     chunkSize: ${chunkSize}
     lanes: ${lanes}
     ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}
@@ -402,6 +404,8 @@ test.each(SEEDS)(
     const standby = seed % 2 === 0 ? await own.addStandby() : undefined;
     const rig = await openRig({
       own,
+      // A busy machine takes longer than a second to answer eight workers, and each doubt begins a round anew.
+      timeout: "4s",
       actions: ACTIONS,
       lanes: LANES,
       chunkSize: Math.max(5, Math.floor(ACTIONS / LANES / 12)),
