@@ -7,6 +7,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const WALKS = {
   short: {
     INVARIANT_TRIALS: "10",
+    // Left out of it, and named all the same.
+    ...{ SHARED_TRIALS: "1", SHARED_SEASONS: "1", SHARED_WORLDS: "1" },
+    ...{ WORKER_ACTIONS: "600", WORKER_LANES: "8", WORKERS: "3", WORKER_SEED: "1", WORKER_SEEDS: "1" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "short",
     CALLS: "2",

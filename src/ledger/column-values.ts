@@ -7,6 +7,7 @@ import { fromPlaced, machineOf, toPlaced } from "./machine.ts";
 
 export type ColumnValue = Uint8Array | string | number | bigint | null;
 
+/** At a place in memory: those at none, as they come from a thread, are NULL for the driver of the lowest supported Node. */
 const NO_BYTES = new Uint8Array(1).subarray(0, 0);
 
 const valueAt = (row: SqlRow, name: string): ColumnValue => row[name] ?? null;
@@ -30,6 +31,5 @@ export function valueFor({ kind }: Pick<Ledger, "kind">, row: SqlRow, column: Ta
     return fromPlaced(value).machine === undefined ? toPlaced({ kind }, value) : value;
   if (column.kind === "promises" && kind === "sqlite")
     return promisesAsStored(value as Uint8Array | null, Number(row.count)); // bytes by now
-  // No bytes at no place in memory, as they come from a thread, are NULL for the driver of the lowest supported Node.
   return value instanceof Uint8Array && value.length === 0 ? NO_BYTES : value;
 }

@@ -115,7 +115,7 @@ const PAGE = 1000;
 const PATIENCE_MS = 60_000;
 /** What a try to connect takes at most, with several hosts, on a busy machine. */
 const LONGEST_TRY_MS = 30_000;
-/** After so many a server that loses each session is given up, once patience has run out as well. */
+/** So many sessions in a row are lost before a server is given up, however long that took: the process may have been stopped meanwhile. */
 const MOST_LOSSES = 3;
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
 
