@@ -8,7 +8,7 @@ const WALKS = {
   short: {
     INVARIANT_TRIALS: "10",
     // Left out of it, and named all the same.
-    ...{ SHARED_TRIALS: "1", SHARED_SEASONS: "1", SHARED_WORLDS: "1" },
+    ...{ SHARED_TRIALS: "1", SHARED_SEASONS: "1", SHARED_WORLDS: "1", PUBLISH_ROUNDS: "1" },
     ...{ WORKER_ACTIONS: "600", WORKER_LANES: "8", WORKERS: "3", WORKER_SEED: "1", WORKER_SEEDS: "1" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "short",
@@ -24,11 +24,11 @@ const WALKS = {
   },
   rest: {
     INVARIANT_TRIALS: "20",
-    ...{ SHARED_TRIALS: "2", SHARED_SEASONS: "1", SHARED_WORLDS: "2" },
+    ...{ SHARED_TRIALS: "2", SHARED_SEASONS: "1", SHARED_WORLDS: "2", PUBLISH_ROUNDS: "12" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
-    CALLS: "100",
-    CUTS: "120",
+    CALLS: "148",
+    CUTS: "199",
     FIRST_CUT: "2",
     RACE_ROUNDS: "12",
     SEASONS: "10",
@@ -40,7 +40,7 @@ const WALKS = {
   },
   all: {
     INVARIANT_TRIALS: "40",
-    ...{ SHARED_TRIALS: "10", SHARED_SEASONS: "4", SHARED_WORLDS: "5" },
+    ...{ SHARED_TRIALS: "10", SHARED_SEASONS: "4", SHARED_WORLDS: "5", PUBLISH_ROUNDS: "50" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
     CALLS: "150",

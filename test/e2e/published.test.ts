@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { type ChildProcess, execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { summaryIn } from "../support/invariant/sales.ts";
@@ -42,6 +42,36 @@ function expectOnce(lines: readonly string[], actions: number): void {
   });
   expect(places).toHaveLength(actions);
   expect(new Set(places).size).toBe(actions);
+}
+
+/** `PUBLISH_ROUNDS=500` does more; how many else: `vitest.config.ts`. */
+const ROUNDS = Number(process.env.PUBLISH_ROUNDS);
+
+/** Events that get a ticket each round: the new one, and those before it. */
+const SELLING = 3;
+
+/** An export after so many rounds, all that it had before and what is new: actions in order of time. */
+function exportOf(
+  rounds: number,
+): readonly { readonly action: string; readonly eventId: string; readonly ticketId?: string }[] {
+  return Array.from({ length: rounds }, (_, at) => at + 1).flatMap((round) => [
+    { action: "newEvent", eventId: `E${round}` },
+    ...Array.from({ length: Math.min(SELLING, round) }, (_, back) => ({
+      action: "soldTicket",
+      eventId: `E${round - back}`,
+      ticketId: `T${round}-${round - back}`,
+    })),
+  ]);
+}
+
+function writeExport(path: string, rounds: number): void {
+  const lines = exportOf(rounds).map(({ action, eventId, ticketId }, at) => {
+    const own = ticketId
+      ? { ticketId, userId: "u1", price: "10", orderTime: 1_767_225_600 + at }
+      : { eventName: eventId, currency: "EUR" };
+    return `${JSON.stringify({ action, data: { eventId, ...own } })}\n`;
+  });
+  writeFileSync(path, lines.join(""));
 }
 
 const ticketsOf = ({ rig }: Pick<Machines, "rig">): readonly unknown[] =>
@@ -167,6 +197,51 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     expect(ran.map((each) => summaryIn<Published>(each).state).toSorted()).toEqual(["nothing new", "published"]);
     expect(await query("SELECT sum(count) AS actions FROM @chunks")).toEqual([{ actions: "41" }]);
   });
+
+  it(
+    `sends each action once where two machines publish the same exports at the same moment and four work, ${ROUNDS} times`,
+    LONG,
+    async () => {
+      const { rig, lines, add } = await openMachines();
+      const publishers = ["one", "other"].map((host) => ({ ...add(host), output: `${host}.ndjson` }));
+      const working = ["a", "b", "c", "d"].map((host) => {
+        let child: ChildProcess | undefined;
+        const ended = add(host).run(["work", "--lanes", "2", ...ON_IT], {
+          onSpawn: (spawned) => {
+            child = spawned;
+          },
+        });
+        return { ended, stop: () => child?.kill("SIGTERM") };
+      });
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        writeExport(rig.place.path("sales.ndjson"), round);
+        const ran = await Promise.all(
+          publishers.map(({ run, output }) =>
+            run([...PUBLISH.slice(0, -1), output, "--lanes", "4", "--wait-lock", "10m", "--json"]),
+          ),
+        );
+        for (const { exitCode, stderr } of ran) expect(exitCode, stderr).toBe(0);
+        const summaries = ran.map((each) => summaryIn<Published>(each));
+        expect(summaries.map(({ state }) => state).toSorted()).toEqual(["nothing new", "published"]);
+      }
+      expect((await add("last").run(["work", "--until-idle", ...ON_IT])).exitCode).toBe(0);
+      for (const { stop } of working) stop();
+      for (const { ended } of working) expect([0, 143], (await ended).stderr).toContain((await ended).exitCode);
+      const all = exportOf(ROUNDS);
+      const sent = rig.requests().flat();
+      expect(sent).toHaveLength(all.length);
+      const byEvent = Map.groupBy(sent, ({ eventId }) => eventId);
+      for (const [event, ofEvent] of Map.groupBy(all, ({ eventId }) => eventId)) {
+        const ids = ofEvent.map(({ ticketId = null }) => ticketId);
+        expect(byEvent.get(event)?.map(({ ticketId }) => ticketId)).toEqual(ids);
+      }
+      for (const { run } of publishers) expect((await run(["collect", ...ON_IT])).exitCode).toBe(0);
+      expectOnce(
+        publishers.flatMap(({ output }) => (existsSync(rig.place.path(output)) ? lines(output) : [])),
+        all.length,
+      );
+    },
+  );
 
   it(
     "names who is publishing, and since when, to one that may not wait, and takes its turn where it may",

@@ -102,7 +102,7 @@ describe("a process that dies at a boundary of a chunk's life", () => {
   /** Those around what the service may have got. */
   const OFTEN: readonly CrashPoint[] = ["intended", "answered"];
   const isShort = ({ point, time, chunks }: (typeof PASSES)[number]) =>
-    chunks === CHUNKS && time === 1 && OFTEN.includes(point);
+    chunks === CHUNKS && time < CHUNKS && OFTEN.includes(point);
   test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", (pass) =>
     dies(pass),
   );
@@ -115,7 +115,8 @@ describe("a process that dies at a boundary of a chunk's life", () => {
   describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
     const diesShared = async (pass: (typeof PASSES)[number]): Promise<void> => dies(pass, await sharedLedger());
     test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", diesShared);
-    test.each(PASSES.filter((pass) => !isShort(pass)))(
+    // What a lone chunk and the last one leave does not depend on where the ledger is.
+    test.each(PASSES.filter((pass) => !isShort(pass) && pass.chunks === CHUNKS && pass.time < CHUNKS))(
       "$point, pass $time of $chunks: the same command puts it right, too",
       { tags: ["long"] },
       diesShared,
