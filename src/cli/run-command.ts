@@ -9,11 +9,11 @@ import { parseAge, parseDuration } from "../config/duration.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
+import { keepHeapSmall } from "./heap.ts";
 import type { LogFile } from "./log-file.ts";
 import { LOG_FORMATS, type LogFormat } from "./log-line.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
-import { keepYoungGenerationSmall } from "./young-generation.ts";
 
 /** The process that a command runs in, as far as it can be told to stop. */
 export interface Process {
@@ -105,7 +105,7 @@ export async function runCommand(
   command: (options: Options, context: Context) => Promise<number>,
 ): Promise<number> {
   const [startedAt, started] = [new Date(), performance.now()];
-  keepYoungGenerationSmall();
+  keepHeapSmall();
   const { stdin, stdout, stderr, env } = process;
   const { quiet = false, verbose = false, json = false, color } = flags;
   const trace = newTrace();

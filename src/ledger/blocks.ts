@@ -265,15 +265,15 @@ function toBlockRead(row: SqlRow): Block {
 }
 
 /** Where each line begins, and where one behind the last would. */
-function startsOfLines(lines: Buffer, count: number): readonly number[] {
-  const starts = [0];
-  while (starts.length <= count) {
-    const from = starts.at(-1) ?? 0;
-    if (from >= lines.length) break;
+function startsOfLines(lines: Buffer, count: number): Uint32Array {
+  const starts = new Uint32Array(count + 1);
+  let known = 1;
+  for (let from = 0; known <= count && from < lines.length; known += 1) {
     const end = lines.indexOf("\n", from);
-    starts.push((end === -1 ? lines.length : end) + 1);
+    from = (end === -1 ? lines.length : end) + 1;
+    starts[known] = from;
   }
-  return starts;
+  return starts.subarray(0, known);
 }
 
 function lazily<T>(make: () => T): () => T {

@@ -116,11 +116,11 @@ const SMALL = { pages: 2 ** 15, actions: 2 ** 20 + 2 ** 16 } as const;
 
 /**
  * How many deeds are written at a time, for 70 bytes of memory each. Each time writes most pages of the table: that costs little
- * while they are few, and half as many at a time take half of the memory.
+ * while they are few, and a quarter as many at a time take a quarter of the memory.
  */
 export function deedsAtATime({ pages, actions }: { readonly pages: number; readonly actions: number }): number {
   const isSmall = pages <= SMALL.pages && actions <= SMALL.actions;
-  return Math.min(actions, isSmall ? MOST_DEEDS / 2 : MOST_DEEDS);
+  return Math.min(actions, isSmall ? MOST_DEEDS / 4 : MOST_DEEDS);
 }
 
 /** The merge of one run. */

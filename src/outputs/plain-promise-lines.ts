@@ -7,9 +7,9 @@ import { actionAt, areAlike, inputAt, lineAt, RECORD_BYTES } from "../plan/files
 import { quotedText, type RunLabel } from "./promise-lines.ts";
 
 /** A chunk, and the promises that its actions were given. */
-interface AcceptedChunk {
+export interface AcceptedChunk {
   readonly chunk: { readonly chunk: number; readonly first: number };
-  readonly actions: ChunkActions;
+  readonly actions: Pick<ChunkActions, "body" | "places" | "count">;
   /** The chunk's part of the plan's index. */
   readonly index: Buffer;
   /** The names of the plan's inputs, by number. */
@@ -167,7 +167,7 @@ class LineWriter {
 }
 
 /** Bytes of an action. */
-const lengthOf = ({ places }: ChunkActions, number: number): number =>
+const lengthOf = ({ places }: Pick<ChunkActions, "places">, number: number): number =>
   held(places[number * PLACES + END]) - held(places[number * PLACES + START]);
 
 /** Of what stands within its list. */

@@ -19,6 +19,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
+import type { LineMaker } from "../outputs/line-maker.ts";
 import { plainPromiseLines } from "../outputs/plain-promise-lines.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/files/chunk-actions.ts";
@@ -57,11 +58,18 @@ export interface DecidedChunk {
   /** Parts that are in doubt, with what the service said of their actions. */
   readonly doubts: readonly Stretch[];
   readonly doubted: readonly { readonly seq: number; readonly response: string }[];
-  /** The lines of the promises. */
-  readonly lines: (style: LineStyle) => string | Uint8Array;
+  /**
+   * The lines of the promises, for which it is asked once.
+   *
+   * @param make those of a plain answer (here, at once).
+   * @returns undefined where `make` has lost them: the ledger knows what they say.
+   */
+  readonly lines: (style: LineStyle, make?: LineMaker["make"]) => Promise<string | Uint8Array | undefined>;
   /** Gives back the memory that it was made of, once it is stored and its lines are written. */
   readonly release: () => void;
 }
+
+const makeHere: LineMaker["make"] = async (accepted, label) => plainPromiseLines(accepted, label);
 
 /** The same of a plain answer: all of its actions were accepted. */
 export function decidePlain(
@@ -84,10 +92,10 @@ export function decidePlain(
     else tally.actions += 1;
   }
   let written: Buffer | undefined;
-  const lines: DecidedChunk["lines"] = ({ label, format, safeCsv }) => {
+  const lines: DecidedChunk["lines"] = async ({ label, format, safeCsv }, make = makeHere) => {
     const promised = { ...answer, length: UUID_LENGTH };
     if (format === "ndjson") {
-      written = plainPromiseLines({ ...facts, promised, at }, label);
+      written = await make({ ...facts, promised, at }, label);
       return written;
     }
     const text = asBuffer(answer.body).toString("latin1");
@@ -125,7 +133,7 @@ export function decideChunk(
     tallies: talliesOf(known),
     doubts: isWhole ? [] : doubtfulParts(facts, items),
     doubted,
-    lines: ({ label, format, safeCsv }) => promiseLines(known, label, format, safeCsv),
+    lines: async ({ label, format, safeCsv }) => promiseLines(known, label, format, safeCsv),
     release: () => undefined,
   };
 }

@@ -4,6 +4,7 @@ import { Failure } from "../failure.ts";
 import { openBlockCompressor } from "../ledger/block-compressor.ts";
 import { openCheckpointer } from "../ledger/checkpointer.ts";
 import { chunksOf } from "../ledger/runs.ts";
+import { openLineMaker } from "../outputs/line-maker.ts";
 import type { ServiceClient } from "./client.ts";
 import { plainAnswers } from "./fast/plain-answer.ts";
 import type { LaneHold } from "./lane-hold.ts";
@@ -59,6 +60,7 @@ export async function sendLanes(
   const halt = new AbortController();
   using compressor = openBlockCompressor();
   await using checkpointer = openCheckpointer(context.ledger);
+  await using lineMaker = openLineMaker();
   using promises = promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned);
   const common: Common = {
     rejected: 0,
@@ -70,7 +72,7 @@ export async function sendLanes(
     notBefore: 0,
     halt: halt.signal,
     lanes: source.atOnce,
-    promiseLog: openPromiseLog(context, checkpointer),
+    promiseLog: openPromiseLog(context, { checkpointer, lineMaker }),
   };
   const wake = AbortSignal.any([context.stop, halt.signal]);
   const run = async (): Promise<LaneEnd> => {

@@ -10,7 +10,7 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, dropEmptyChunks } from "../ledger/runs.ts";
-import { promiseLines } from "../outputs/promise-lines.ts";
+import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { PromiseSink } from "../outputs/promise-sink.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
 import type { IndexRecord } from "../plan/files/index-file.ts";
@@ -94,11 +94,16 @@ export async function projectUnwritten(context: ProjectContext): Promise<void> {
 
 /** Writes the promises of a chunk as the ledger has its outcomes. */
 export async function projectStored(context: ProjectContext, chunk: number): Promise<void> {
-  const { ledger, runNo, promises } = context;
-  if (promises === undefined) return;
-  const { label, format, safeCsv } = promises.style;
-  await project(context, chunk, promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv));
+  const { promises } = context;
+  if (promises !== undefined) await project(context, chunk, storedLines(context, chunk, promises.style));
 }
+
+/** The lines of the promises of a chunk as the ledger has its outcomes. */
+export const storedLines = (
+  { ledger, runNo }: Pick<ProjectContext, "ledger" | "runNo">,
+  chunk: number,
+  { label, format, safeCsv }: LineStyle,
+): string => promiseLines(outcomesOfChunk(ledger, runNo, chunk), label, format, safeCsv);
 
 /** An answer that was stored when the process died, read again. */
 function readStored(ledger: Ledger, { chunk, actions }: ChunkFacts) {
@@ -150,8 +155,7 @@ export async function recover(context: RecordContext): Promise<void> {
       storeDecided(ledger, decided);
       changeChunk(ledger, "record", chunk);
     });
-    const { promises } = context;
-    if (promises !== undefined) await project(context, chunk.chunk, decided.lines(promises.style));
+    await projectStored(context, chunk.chunk);
     decided.release();
   }
   if (ledger.kind === "postgres") return;

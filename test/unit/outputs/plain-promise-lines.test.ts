@@ -2,8 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { ActionName } from "../../../src/actions/actions.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
+import { openLineMaker } from "../../../src/outputs/line-maker.ts";
 import { plainPromiseLines } from "../../../src/outputs/plain-promise-lines.ts";
 import { promiseLines } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
@@ -37,39 +39,78 @@ const row = fc.record({
 });
 const number = fc.constantFrom(1, 5, 8, 90, 95, 99_990, 123_456, 999_980, 2_147_483_640);
 
+interface Row {
+  readonly action: Readonly<{ action: ActionName; data: object }>;
+  readonly input: number;
+  readonly distance: number;
+}
+
+/** A chunk that was accepted, and what is told of each of its actions. */
+function acceptedOf(rows: readonly Row[], first: number, firstLine: number) {
+  let line = firstLine;
+  const index = Buffer.alloc(rows.length * RECORD_BYTES, 7);
+  const told = rows.map(({ action: { action: name, data }, input, distance }, at) => {
+    line += distance;
+    const marks = { untimed: false, keyed: false, further: false, nth: 0 };
+    writeOrigin(index, at * RECORD_BYTES, { input, line, row: at, action: name, ...marks });
+    const outcome = {
+      outcome: "accepted",
+      status: "success",
+      actionPromise: randomUUID(),
+      response: undefined,
+    } as const;
+    return { seq: first + at, chunk: 4, source: INPUTS[input] ?? "", line, action: name, ...data, ...outcome, at: AT };
+  });
+  const bytes = Buffer.from(`[${rows.map((each) => `${stringifyJson(each.action)}\n`).join("")}`);
+  const body = Buffer.from(told.map(({ actionPromise }) => `"${actionPromise}"`).join());
+  const promised = { body, starts: Int32Array.from(rows, (_, at) => at * 39 + 1), length: 36 };
+  const actions = toChunkActions(bytes, rows.length);
+  return { told, accepted: { chunk: { chunk: 4, first }, actions, index, inputs: INPUTS, promised, at: AT } };
+}
+
 it("has the same bytes, whatever stands in the lines before", () => {
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 40 }), number, number, (rows, first, firstLine) => {
-      let line = firstLine;
-      const index = Buffer.alloc(rows.length * RECORD_BYTES, 7);
-      const told = rows.map(({ action: { action: name, data }, input, distance }, at) => {
-        line += distance;
-        const marks = { untimed: false, keyed: false, further: false, nth: 0 };
-        writeOrigin(index, at * RECORD_BYTES, { input, line, row: at, action: name, ...marks });
-        const outcome = {
-          outcome: "accepted",
-          status: "success",
-          actionPromise: randomUUID(),
-          response: undefined,
-        } as const;
-        return {
-          seq: first + at,
-          chunk: 4,
-          source: INPUTS[input] ?? "",
-          line,
-          action: name,
-          ...data,
-          ...outcome,
-          at: AT,
-        };
-      });
-      const bytes = Buffer.from(`[${rows.map((each) => `${stringifyJson(each.action)}\n`).join("")}`);
-      const body = Buffer.from(told.map(({ actionPromise }) => `"${actionPromise}"`).join());
-      const promised = { body, starts: Int32Array.from(rows, (_, at) => at * 39 + 1), length: 36 };
-      const actions = toChunkActions(bytes, rows.length);
-      const accepted = { chunk: { chunk: 4, first }, actions, index, inputs: INPUTS, promised, at: AT };
+      const { told, accepted } = acceptedOf(rows, first, firstLine);
       expect(plainPromiseLines(accepted, LABEL).toString("utf8")).toBe(promiseLines(told, LABEL, "ndjson"));
     }),
     { numRuns: Number(process.env.RUNS ?? 200) },
   );
+});
+
+describe("lines made on another thread", () => {
+  const SALES = Array.from({ length: 5000 }, (_, at): Row => {
+    const data = { eventId: "E-1", ticketId: `T-${at}` };
+    return { action: { action: "soldTicket", data }, input: at % 2, distance: 1 };
+  });
+
+  it("are the same, chunk after chunk", async () => {
+    await using maker = openLineMaker(SALES.length);
+    for (let chunk = 0; chunk < 4; chunk += 1) {
+      const { told, accepted } = acceptedOf(SALES, chunk * SALES.length + 1, 1);
+      const lines = await maker.make(accepted, LABEL);
+      expect(lines?.toString("utf8")).toBe(promiseLines(told, LABEL, "ndjson"));
+      // The first is too short for a thread; the others are gone with what they were made of.
+      expect(accepted.promised.starts.length).toBe(chunk === 0 ? SALES.length : 0);
+    }
+  });
+
+  it("take nothing along that shares its memory", async () => {
+    await using maker = openLineMaker(0);
+    const { told, accepted } = acceptedOf(SALES, 1, 1);
+    const shared = Buffer.concat([accepted.actions.body, Buffer.from("of another")]);
+    const body = shared.subarray(0, accepted.actions.body.length);
+    const lines = await maker.make({ ...accepted, actions: { ...accepted.actions, body } }, LABEL);
+    expect(lines?.toString("utf8")).toBe(promiseLines(told, LABEL, "ndjson"));
+    expect(shared.subarray(body.length).toString()).toBe("of another");
+  });
+
+  it("are lost with the thread, and the next are made without one", async () => {
+    await using maker = openLineMaker(0);
+    const damaged = acceptedOf(SALES, 1, 1).accepted;
+    damaged.index.fill(0xff);
+    expect(await maker.make(damaged, LABEL)).toBeUndefined();
+    const { told, accepted } = acceptedOf(SALES, 1, 1);
+    expect((await maker.make(accepted, LABEL))?.toString("utf8")).toBe(promiseLines(told, LABEL, "ndjson"));
+  });
 });

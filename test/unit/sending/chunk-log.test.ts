@@ -2,6 +2,7 @@ import { afterAll, expect, it, onTestFinished } from "vitest";
 import { openBlockCompressor } from "../../../src/ledger/block-compressor.ts";
 import { openCheckpointer } from "../../../src/ledger/checkpointer.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
+import { openLineMaker } from "../../../src/outputs/line-maker.ts";
 import type { PromiseSink } from "../../../src/outputs/promise-sink.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
@@ -63,7 +64,8 @@ async function beginIn({ newPlace }: LedgerKind) {
   const plan = { manifest: { inputs: [{ name: "events.csv" }] }, chunk: async () => facts() } as unknown as Plan;
   const told: number[] = [];
   const context = { ledger, plan, runNo, promises };
-  const log = openChunkLog(context, { number: 0 }, openPromiseLog(context, openCheckpointer(ledger)), {
+  const beside = { checkpointer: openCheckpointer(ledger), lineMaker: openLineMaker() };
+  const log = openChunkLog(context, { number: 0 }, openPromiseLog(context, beside), {
     onRecorded: ({ chunk }) => {
       told.push(chunk.chunk);
     },

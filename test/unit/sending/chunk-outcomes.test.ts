@@ -57,7 +57,7 @@ function answer(ledger: Ledger): void {
 async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
   const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
   ledger.transaction(() => storeDecided(ledger, decided));
-  return String(decided.lines(STYLE));
+  return String(await decided.lines(STYLE));
 }
 
 /** What has every tally fail, and what ends that. */

@@ -152,7 +152,7 @@ describe("an answer in the words of one before", () => {
             decideChunk(facts, reference.items, AT, packed),
           ];
           expect(seen(fast)).toEqual(seen(slow));
-          for (const style of STYLES) expect(String(fast.lines(style))).toBe(String(slow.lines(style)));
+          for (const style of STYLES) expect(String(await fast.lines(style))).toBe(String(await slow.lines(style)));
         },
       ),
       { numRuns: RUNS },
