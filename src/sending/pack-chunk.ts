@@ -1,10 +1,11 @@
 /** What a chunk sends, made ready for the ledger while its request is on its way. */
 
 import { free } from "../disk/buffers.ts";
+import { turn } from "../disk/turns.ts";
 import { BLOCK_ACTIONS, DEED_BYTES, encodeOrigins } from "../ledger/block.ts";
 import type { BlockCompressor } from "../ledger/block-compressor.ts";
 import type { NewBlock } from "../ledger/blocks.ts";
-import type { ChunkActions } from "../plan/files/chunk-actions.ts";
+import { type ChunkActions, IN_A_STEP } from "../plan/files/chunk-actions.ts";
 import { inputAt, lineAt, RECORD_BYTES } from "../plan/files/index-file.ts";
 
 /** All of a block but what the answer says. */
@@ -21,12 +22,13 @@ interface Sent {
 }
 
 /** In the order of the chunk's actions. The body must not change before this resolves. */
-export function packChunk(
+export async function packChunk(
   { chunk, actions, index, inputs }: Sent,
   compressor: BlockCompressor,
 ): Promise<readonly PackedPart[]> {
   const parts: Promise<PackedPart>[] = [];
   for (let from = 0; from < actions.count; from += BLOCK_ACTIONS) {
+    if (from > 0 && from % IN_A_STEP < BLOCK_ACTIONS) await turn();
     const count = Math.min(BLOCK_ACTIONS, actions.count - from);
     const records = index.subarray(from * RECORD_BYTES, (from + count) * RECORD_BYTES);
     const origins = encodeOrigins(
@@ -35,7 +37,10 @@ export function packChunk(
       (at) => lineAt(records, at * RECORD_BYTES),
     );
     const rest = { first: chunk.first + from, count, origins, deeds: deedsIn(records, count) };
-    parts.push(compressed(actions.lines(from, from + count), compressor).then((actions) => ({ ...rest, actions })));
+    const part = compressed(actions.lines(from, from + count), compressor).then((actions) => ({ ...rest, actions }));
+    // Told to whoever waits for all of them.
+    part.catch(() => undefined);
+    parts.push(part);
   }
   return Promise.all(parts);
 }

@@ -1,12 +1,12 @@
 /** The promises as the lanes of a run write them: chunk after chunk, each of them noted in the ledger with what is committed next. */
 
 import { crashPoint } from "../disk/crash-points.ts";
+import { turn } from "../disk/turns.ts";
 import type { NewBlock } from "../ledger/blocks.ts";
 import type { Checkpointer } from "../ledger/checkpointer.ts";
 import type { LineMaker } from "../outputs/line-maker.ts";
 import type { DecidedChunk } from "./chunk-outcomes.ts";
 import { appendLines, type RecordContext, storedLines } from "./record-answer.ts";
-import { turn } from "./turns.ts";
 
 export interface PromiseLog {
   /**

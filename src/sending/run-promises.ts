@@ -12,11 +12,12 @@ export interface RunPromises extends Disposable {
   has(promise: string): boolean;
   add(promise: string): void;
   /**
-   * Adds promises that are UUIDs in lower case, if none of them was added before and no two are alike; else none.
+   * Adds promises that are UUIDs in lower case, if none of them was added before and no two are alike; else none. All of them are
+   * added in the last step.
    *
    * @param packed 16 bytes each (`packUuidAt`).
    */
-  addNew(packed: Uint8Array): boolean;
+  addNew(packed: Uint8Array): Generator<void, boolean>;
 }
 
 /** Slots for the smallest run. */
@@ -80,7 +81,7 @@ export function createRunPromises(expected = 0): RunPromises {
     }
   };
   return {
-    addNew(packed) {
+    *addNew(packed) {
       const digests = new Uint32Array(packed.length / (UUID_BYTES / 2));
       // All of them first, so that the memory can be asked for several slots at a time.
       for (let at = 0; at < digests.length; at += 2) {
@@ -88,6 +89,7 @@ export function createRunPromises(expected = 0): RunPromises {
         digests[at] = hash[0] ?? 0;
         digests[at + 1] = hash[1] ?? 0;
       }
+      yield;
       makeRoom(digests.length / 2);
       for (let at = 0; at < digests.length; at += 2) {
         const [high, low] = [digests[at] ?? 0, digests[at + 1] ?? 0];

@@ -3,6 +3,7 @@
 import { cleanText } from "../actions/text.ts";
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import { inTurns, turn } from "../disk/turns.ts";
 import type { StopSignal } from "../failure.ts";
 import type { BlockCompressor } from "../ledger/block-compressor.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
@@ -21,7 +22,6 @@ import { isProxyAsking } from "./proxy.ts";
 import { chunkFacts, type RecordContext } from "./record-answer.ts";
 import { backoffMs, retryAfterMs } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
-import { turn } from "./turns.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
 export type Stop =
@@ -294,10 +294,10 @@ async function readPlain(
 ): Promise<PlainReading | undefined> {
   if (exchange.kind !== "answer" || !isBelieved(exchange)) return undefined;
   await turn();
-  const answer = plain.read(exchange.body, actions);
+  const answer = await inTurns(plain.read(exchange.body, actions));
   if (answer === undefined) return undefined;
   await turn();
-  if (!promises.addNew(answer.promises)) return undefined;
+  if (!(await inTurns(promises.addNew(answer.promises)))) return undefined;
   await turn();
   return { kind: "plain", answer };
 }

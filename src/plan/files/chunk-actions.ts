@@ -3,6 +3,7 @@
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { asBuffer, isAt } from "../../disk/buffers.ts";
+import { atOnce } from "../../disk/turns.ts";
 
 export interface ChunkActions {
   /** The request body: a JSON array of the actions. */
@@ -56,11 +57,36 @@ const MOST_IDS = ACTION_NAMES.map((name) => {
  *
  * @param bytes one free byte and then the lines, each ending in a newline.
  */
-export function toChunkActions(bytes: Buffer, count: number): ChunkActions {
+export const toChunkActions = (bytes: Buffer, count: number): ChunkActions => atOnce(chunkActionSteps(bytes, count));
+
+/** The same in steps. The bytes are not whole lines, nor a body, before the last. */
+export function* chunkActionSteps(bytes: Buffer, count: number): Generator<void, ChunkActions> {
   const places = new Int32Array(count * PLACES);
   let at = 1;
+  for (let from = 0; from < count; from += IN_A_STEP) {
+    if (from > 0) yield;
+    at = placeActions(bytes, at, places, from, Math.min(from + IN_A_STEP, count));
+  }
+  if (at !== bytes.length || places.at(END - PLACES) === 0)
+    throw new Error("the plan's chunk has another number of actions than it says");
+  bytes[0] = OPEN;
+  bytes[bytes.length - 1] = CLOSE;
+  return actionsAt(bytes, places);
+}
+
+/** Actions that are looked at in a step: it takes less than a millisecond. */
+export const IN_A_STEP = 2500;
+
+/**
+ * Finds some actions of a chunk, by their numbers in it, and parts them by commas.
+ *
+ * @param start of the first.
+ * @returns a place behind the last.
+ */
+function placeActions(bytes: Buffer, start: number, places: Int32Array, from: number, to: number): number {
+  let at = start;
   let kind = 0;
-  for (let number = 0; number < count && at < bytes.length; number += 1) {
+  for (let number = from; number < to && at < bytes.length; number += 1) {
     const base = number * PLACES;
     places[base + START] = at;
     at += HEAD.length;
@@ -73,11 +99,7 @@ export function toChunkActions(bytes: Buffer, count: number): ChunkActions {
     bytes[end] = COMMA;
     at = end + 1;
   }
-  if (at !== bytes.length || places.at(END - PLACES) === 0)
-    throw new Error("the plan's chunk has another number of actions than it says");
-  bytes[0] = OPEN;
-  bytes[bytes.length - 1] = CLOSE;
-  return actionsAt(bytes, places);
+  return at;
 }
 
 /**

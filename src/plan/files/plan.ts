@@ -5,9 +5,10 @@ import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import type { ActionName } from "../../actions/actions.ts";
 import { closeCommand, decideCommand, settleCommand } from "../../actions/next-command.ts";
+import { inTurns } from "../../disk/turns.ts";
 import { Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../../ledger/runs.ts";
-import { type ChunkActions, toChunkActions } from "./chunk-actions.ts";
+import { type ChunkActions, chunkActionSteps } from "./chunk-actions.ts";
 import { findOrigin, type IndexRecord, RECORD_BYTES, readRecord } from "./index-file.ts";
 import { type Manifest, parseManifest } from "./manifest.ts";
 
@@ -116,7 +117,7 @@ export function planFrom(files: PlanSource, manifest: Manifest): Plan {
       readActions(files, initial, chunk, 1),
       readIndex(files, initial, chunk),
     ]);
-    const read = { actions: toChunkActions(bytes, chunk.count), index: records };
+    const read = { actions: await inTurns(chunkActionSteps(bytes, chunk.count)), index: records };
     if (initial.indexSha256 === undefined && !fitTogether(read, manifest))
       throw damaged(place, `the index does not fit ${describe(chunk)}`);
     return read;

@@ -10,6 +10,7 @@ import {
   type ActionsSent,
   type ChunkActions,
   ID_PLACES,
+  IN_A_STEP,
   PLACES,
   selectActions,
   sentActions,
@@ -28,8 +29,8 @@ export interface PlainAnswer {
 
 /** Has the reference read some items of an answer, and reads what is like them. */
 export interface PlainAnswers {
-  /** Undefined for an answer that the reference has to read. */
-  read(body: Buffer, actions: ChunkActions): PlainAnswer | undefined;
+  /** In steps; undefined for an answer that the reference has to read. */
+  read(body: Buffer, actions: ChunkActions): Generator<void, PlainAnswer | undefined>;
 }
 
 /** Answers from which is learnt. One whose words differ each time will not become plain. */
@@ -39,14 +40,15 @@ export function plainAnswers(): PlainAnswers {
   let form: AnswerForm | undefined;
   let left = IS_FAST_PATH_ON ? MOST_LEARNT : 0;
   return {
-    read(body, actions) {
-      const answer = form === undefined ? undefined : readByForm(form, body, actions);
+    *read(body, actions) {
+      const answer = form === undefined ? undefined : yield* readByForm(form, body, actions);
       if (answer !== undefined || left === 0) return answer;
       const learnt = learnFrom(body, actions, form);
       if (learnt === undefined) return undefined;
       left -= 1;
       form = learnt;
-      return readByForm(form, body, actions);
+      yield;
+      return yield* readByForm(learnt, body, actions);
     },
   };
 }
@@ -246,31 +248,52 @@ function toPiece(bytes: Buffer): Piece {
 
 // ---- reading ----
 
-function readByForm(form: AnswerForm, body: Buffer, actions: ChunkActions): PlainAnswer | undefined {
-  const { head, between, tail, items } = form;
+function* readByForm(form: AnswerForm, body: Buffer, actions: ChunkActions): Generator<void, PlainAnswer | undefined> {
+  const { head, tail } = form;
   const { count } = actions;
-  const starts = new Int32Array(count);
-  const promises = Buffer.allocUnsafe(count * UUID_BYTES);
-  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  const answer = { body, starts: new Int32Array(count), promises: Buffer.allocUnsafe(count * UUID_BYTES) };
   let at = isAt(body, 0, head) ? head.length : -1;
+  for (let from = 0; from < count && at !== -1; from += IN_A_STEP) {
+    if (from > 0) yield;
+    at = readItems(form, answer, at, actions, from, Math.min(from + IN_A_STEP, count));
+  }
+  const isWhole = at !== -1 && isAt(body, at, tail) && at + tail.length === body.length;
+  return isWhole ? answer : undefined;
+}
+
+/**
+ * Reads some items of an answer, by their numbers in it.
+ *
+ * @param start of the first, with what parts it from the one before.
+ * @returns where the last ends; -1 where one is not of the form.
+ */
+function readItems(
+  { between, items }: AnswerForm,
+  { body, starts, promises }: PlainAnswer,
+  start: number,
+  actions: ChunkActions,
+  from: number,
+  to: number,
+): number {
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  let at = start;
   let kind = -1;
   let item: ItemForm | undefined;
-  for (let number = 0; number < count && at !== -1; number += 1) {
+  for (let number = from; number < to && at !== -1; number += 1) {
     if (number > 0) at = isAt(body, at, between) ? at + between.length : -1;
     const next = kindOf(actions, number);
     if (next !== kind) item = items.get(next);
     kind = next;
-    if (item === undefined || at === -1) return undefined;
+    if (item === undefined || at === -1) return -1;
     at = readItem(item, body, view, at, actions, number, starts, promises);
   }
-  const isWhole = at !== -1 && isAt(body, at, tail) && at + tail.length === body.length;
-  return isWhole ? { body, starts, promises } : undefined;
+  return at;
 }
 
 /** Where the item ends; -1 for one that is not of the form. */
 function readItem(
   { pieces, holes }: ItemForm,
-  body: Buffer,
+  body: Uint8Array,
   view: DataView,
   from: number,
   { body: sent, places }: ChunkActions,

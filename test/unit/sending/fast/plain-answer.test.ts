@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { ACTION_NAMES, actionSpec } from "../../../../src/actions/actions.ts";
 import { stringifyJson } from "../../../../src/actions/json.ts";
+import { atOnce } from "../../../../src/disk/turns.ts";
 import { decodePromises } from "../../../../src/ledger/block.ts";
 import { openBlockCompressor } from "../../../../src/ledger/block-compressor.ts";
 import type { LineStyle } from "../../../../src/outputs/promise-lines.ts";
@@ -137,15 +138,15 @@ describe("an answer in the words of one before", () => {
         async (first, second, written) => {
           const answers = plainAnswers();
           const [taught, facts] = [factsOf(first), factsOf(second)];
-          answers.read(Buffer.from(answerTo(first, written)), taught.actions);
+          atOnce(answers.read(Buffer.from(answerTo(first, written)), taught.actions));
           const body = Buffer.from(answerTo(second, written));
           const reference = readExchange(exchangeOf(body), sentActions(facts.actions), [], createRunPromises());
-          const answer = answers.read(body, facts.actions);
+          const answer = atOnce(answers.read(body, facts.actions));
           if (answer === undefined) return;
           plain += 1;
           expect(reference.kind).toBe("decided");
           if (reference.kind !== "decided") return;
-          expect(createRunPromises().addNew(answer.promises)).toBe(true);
+          expect(atOnce(createRunPromises().addNew(answer.promises))).toBe(true);
           const packed = await packChunk(facts, compressor);
           const [fast, slow] = [
             decidePlain(facts, answer, AT, packed),
@@ -173,13 +174,13 @@ describe("an answer in the words of one before", () => {
           const answers = plainAnswers();
           const { actions: sent } = factsOf(actions);
           const body = Buffer.from(answerTo(actions, written));
-          if (isTaught) answers.read(body, sent);
+          if (isTaught) atOnce(answers.read(body, sent));
           const damaged = damage(body, places, byte);
-          const answer = answers.read(damaged, sent);
+          const answer = atOnce(answers.read(damaged, sent));
           if (answer === undefined) return;
           asked += 1;
           const reference = readExchange(exchangeOf(damaged), sentActions(sent), [], createRunPromises());
-          if (!createRunPromises().addNew(answer.promises)) return;
+          if (!atOnce(createRunPromises().addNew(answer.promises))) return;
           expect(reference.kind === "decided" && reference.items.every(({ outcome }) => outcome === "accepted")).toBe(
             true,
           );
@@ -201,7 +202,7 @@ describe("an answer in the words of one before", () => {
     });
     const written = { spaced: false, promiseFirst: true, extra: {}, withStatus: true, tail: { request: 1 } } as const;
     const body = Buffer.from(answerTo(sales, written));
-    const answer = plainAnswers().read(body, factsOf(sales).actions);
+    const answer = atOnce(plainAnswers().read(body, factsOf(sales).actions));
     expect(answer?.starts).toHaveLength(sales.length);
   });
 
@@ -215,7 +216,7 @@ describe("an answer in the words of one before", () => {
     ["closes what is not open", '{"status":"success","data":[}]]}'],
   ])("is left to the reference where it %s", (_, text) => {
     const { actions } = factsOf([{ action: "newEvent", data: { eventId: "E-1" } }]);
-    expect(plainAnswers().read(Buffer.from(text), actions)).toBeUndefined();
+    expect(atOnce(plainAnswers().read(Buffer.from(text), actions))).toBeUndefined();
   });
 
   it("is left to the reference where one of the items is of another kind, about something else or not accepted", () => {
@@ -236,9 +237,9 @@ describe("an answer in the words of one before", () => {
       ];
       for (const other of others) {
         expect(other).not.toBe(body);
-        expect(plainAnswers().read(Buffer.from(other), actions)).toBeUndefined();
+        expect(atOnce(plainAnswers().read(Buffer.from(other), actions))).toBeUndefined();
       }
     }
-    expect(plainAnswers().read(Buffer.from(body), actions)).toBeDefined();
+    expect(atOnce(plainAnswers().read(Buffer.from(body), actions))).toBeDefined();
   });
 });
