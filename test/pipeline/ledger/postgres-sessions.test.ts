@@ -232,7 +232,8 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
       add("other");
     });
     await meanwhile;
-    expect(times).toBe(2);
+    // Begun anew, it may take its first row before the other has it, and be undone once more.
+    expect(times).toBeGreaterThan(1);
     for (const key of ["one", "other"]) expect(metaOf(ledger, key)).toBe("theirs ours ");
   });
 
