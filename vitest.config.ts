@@ -27,7 +27,7 @@ const WALKS = {
     ...{ SHARED_TRIALS: "2", SHARED_SEASONS: "1", SHARED_WORLDS: "2", PUBLISH_ROUNDS: "12" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
-    CALLS: "148",
+    CALLS: "150",
     CUTS: "199",
     FIRST_CUT: "2",
     RACE_ROUNDS: "12",

@@ -18,6 +18,7 @@ export interface LineMaker extends AsyncDisposable {
   make(accepted: AcceptedChunk, label: RunLabel): Promise<Buffer | undefined>;
 }
 
+/** What the thread is asked for. */
 export interface LineTask {
   readonly accepted: Omit<AcceptedChunk, "index"> & { readonly index: Uint8Array };
   readonly label: RunLabel;

@@ -20,7 +20,6 @@ import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
 import type { LineMaker } from "../outputs/line-maker.ts";
-import { plainPromiseLines } from "../outputs/plain-promise-lines.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/files/chunk-actions.ts";
 import { actionAt, RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
@@ -61,15 +60,13 @@ export interface DecidedChunk {
   /**
    * The lines of the promises, for which it is asked once.
    *
-   * @param make those of a plain answer (here, at once).
+   * @param make those of a plain answer.
    * @returns undefined where `make` has lost them: the ledger knows what they say.
    */
-  readonly lines: (style: LineStyle, make?: LineMaker["make"]) => Promise<string | Uint8Array | undefined>;
+  readonly lines: (style: LineStyle, make: LineMaker["make"]) => Promise<string | Uint8Array | undefined>;
   /** Gives back the memory that it was made of, once it is stored and its lines are written. */
   readonly release: () => void;
 }
-
-const makeHere: LineMaker["make"] = async (accepted, label) => plainPromiseLines(accepted, label);
 
 /** The same of a plain answer: all of its actions were accepted. */
 export function decidePlain(
@@ -92,7 +89,7 @@ export function decidePlain(
     else tally.actions += 1;
   }
   let written: Buffer | undefined;
-  const lines: DecidedChunk["lines"] = async ({ label, format, safeCsv }, make = makeHere) => {
+  const lines: DecidedChunk["lines"] = async ({ label, format, safeCsv }, make) => {
     const promised = { ...answer, length: UUID_LENGTH };
     if (format === "ndjson") {
       written = await make({ ...facts, promised, at }, label);

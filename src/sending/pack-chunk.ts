@@ -28,6 +28,7 @@ export async function packChunk(
 ): Promise<readonly PackedPart[]> {
   const parts: Promise<PackedPart>[] = [];
   for (let from = 0; from < actions.count; from += BLOCK_ACTIONS) {
+    // With the first block of each further step: the other lanes wait for this thread.
     if (from > 0 && from % IN_A_STEP < BLOCK_ACTIONS) await turn();
     const count = Math.min(BLOCK_ACTIONS, actions.count - from);
     const records = index.subarray(from * RECORD_BYTES, (from + count) * RECORD_BYTES);

@@ -443,7 +443,7 @@ test.each(SEEDS)(
       }
     };
     // Some tens of times in a run, however long it is.
-    const often = Math.min(0.08, 24 / (LANES * 12));
+    const often = Math.min(0.08, 40 / (LANES * 12));
     service.behave({
       answer: ({ items }: ServiceRequest) => {
         if (isServerWell && processed.length > ACTIONS / 3) killServer();

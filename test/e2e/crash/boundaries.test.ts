@@ -115,8 +115,7 @@ describe("a process that dies at a boundary of a chunk's life", () => {
   describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
     const diesShared = async (pass: (typeof PASSES)[number]): Promise<void> => dies(pass, await sharedLedger());
     test.each(PASSES.filter(isShort))("$point, pass $time of $chunks: the same command puts it right", diesShared);
-    // What a lone chunk and the last one leave does not depend on where the ledger is.
-    test.each(PASSES.filter((pass) => !isShort(pass) && pass.chunks === CHUNKS && pass.time < CHUNKS))(
+    test.each(PASSES.filter((pass) => !isShort(pass)))(
       "$point, pass $time of $chunks: the same command puts it right, too",
       { tags: ["long"] },
       diesShared,

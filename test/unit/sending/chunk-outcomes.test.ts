@@ -15,6 +15,7 @@ import { outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
 import { NOTHING_PENDING } from "../../../src/ledger/pending.ts";
 import { addChunks, chunksOf, countRun, enterRun } from "../../../src/ledger/runs.ts";
 import { LEDGER_VERSION } from "../../../src/ledger/schema.ts";
+import { openLineMaker } from "../../../src/outputs/line-maker.ts";
 import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
@@ -57,7 +58,7 @@ function answer(ledger: Ledger): void {
 async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
   const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
   ledger.transaction(() => storeDecided(ledger, decided));
-  return String(await decided.lines(STYLE));
+  return String(await decided.lines(STYLE, openLineMaker().make));
 }
 
 /** What has every tally fail, and what ends that. */

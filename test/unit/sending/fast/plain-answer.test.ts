@@ -8,6 +8,7 @@ import { stringifyJson } from "../../../../src/actions/json.ts";
 import { atOnce } from "../../../../src/disk/turns.ts";
 import { decodePromises } from "../../../../src/ledger/block.ts";
 import { openBlockCompressor } from "../../../../src/ledger/block-compressor.ts";
+import { openLineMaker } from "../../../../src/outputs/line-maker.ts";
 import type { LineStyle } from "../../../../src/outputs/promise-lines.ts";
 import { sentActions, toChunkActions } from "../../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES, writeOrigin } from "../../../../src/plan/files/index-file.ts";
@@ -107,6 +108,9 @@ function damage(body: Buffer, places: readonly number[], byte: number): Buffer {
   return damaged;
 }
 
+/** Too few for a thread. */
+const { make } = openLineMaker();
+
 const STYLES: readonly LineStyle[] = [
   { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false },
   { label: { environment: "x", run: "7f3a0c11" }, format: "csv", safeCsv: true },
@@ -153,7 +157,8 @@ describe("an answer in the words of one before", () => {
             decideChunk(facts, reference.items, AT, packed),
           ];
           expect(seen(fast)).toEqual(seen(slow));
-          for (const style of STYLES) expect(String(await fast.lines(style))).toBe(String(await slow.lines(style)));
+          for (const style of STYLES)
+            expect(String(await fast.lines(style, make))).toBe(String(await slow.lines(style, make)));
         },
       ),
       { numRuns: RUNS },
