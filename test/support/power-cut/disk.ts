@@ -79,6 +79,8 @@ export class Disk {
   readonly #root: string;
   readonly #top: Folder;
   #renamed: Pending<NameChange>[] = [];
+  /** What had a name before: a call of another thread that began while it was renamed may still tell the file by it. */
+  readonly #formerly = new Map<string, Entry | undefined>();
 
   constructor(root: string, top: Folder) {
     this.#root = root;
@@ -135,6 +137,11 @@ export class Disk {
     return at;
   }
 
+  /** What a call names that was open to it. */
+  #findOpen(path: string): Entry | undefined {
+    return this.#find(path) ?? this.#formerly.get(path);
+  }
+
   #folder(path: string): Folder {
     const found = this.#find(path);
     if (found?.kind !== "folder") throw new Error(`the trace knows no folder ${path}`);
@@ -142,7 +149,7 @@ export class Disk {
   }
 
   #file(path: string): DiskFile {
-    const found = this.#find(path);
+    const found = this.#findOpen(path);
     if (found?.kind !== "file") throw new Error(`the trace knows no file ${path}`);
     return found;
   }
@@ -180,6 +187,7 @@ export class Disk {
         const { path, to } = operation;
         if (dirname(path) !== dirname(to)) throw new Error(`nobody rebuilds a move from ${path} to ${to}`);
         const entry = this.#find(path);
+        this.#formerly.set(path, entry);
         this.#rename(path, new Map([[basename(path), undefined] as const, [basename(to), entry] as const]), end);
         return;
       }
@@ -204,7 +212,7 @@ export class Disk {
 
   /** What had ended before an fsync began is on the disk once that has ended. */
   #sync(path: string, start: number): void {
-    const entry = this.#find(path);
+    const entry = this.#findOpen(path);
     if (entry === undefined) return;
     if (entry.kind === "folder") {
       const isCovered = ({ what, end }: Pending<NameChange>): boolean => what.folder === entry && end <= start;

@@ -64,6 +64,20 @@ test("an fsync counts once it has ended", () => {
   expect(read("old.txt")).toBe("old+1");
 });
 
+test("an fsync counts that tells its file by the name from which another thread is renaming it", () => {
+  const { folder, path, cut, read } = openPlace();
+  cut(
+    [
+      append(path("old.txt"), "+1"),
+      { kind: "rename", path: path("old.txt"), to: path("new.txt") },
+      sync(path("old.txt")),
+      sync(folder),
+    ],
+    NOTHING,
+  );
+  expect(read("new.txt")).toBe("old+1");
+});
+
 test("a new file is lost with all that was forced to the disk in it, until its folder was", () => {
   const { folder, path, cut, read } = openPlace();
   const calls = [create(path("new.txt")), append(path("new.txt"), "new"), sync(path("new.txt"))];
