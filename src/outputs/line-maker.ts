@@ -4,8 +4,9 @@
  */
 
 import type { Worker } from "node:worker_threads";
-import { asBuffer, isOwn } from "../disk/buffers.ts";
+import { isOwn } from "../disk/buffers.ts";
 import { startWorker } from "../disk/start-worker.ts";
+import type { OutputBytes } from "./output-file.ts";
 import { type AcceptedChunk, plainPromiseLines } from "./plain-promise-lines.ts";
 import type { RunLabel } from "./promise-lines.ts";
 
@@ -15,10 +16,10 @@ export interface LineMaker extends AsyncDisposable {
    *
    * @returns undefined where the thread has ended with it: the ledger holds all that they say.
    */
-  make(accepted: AcceptedChunk, label: RunLabel): Promise<Buffer | undefined>;
+  make(accepted: AcceptedChunk, label: RunLabel): Promise<OutputBytes | undefined>;
 }
 
-/** What the thread is asked for. */
+/** What the thread is asked for; it gives bytes with their digest. */
 export interface LineTask {
   readonly accepted: Omit<AcceptedChunk, "index"> & { readonly index: Uint8Array };
   readonly label: RunLabel;
@@ -36,13 +37,13 @@ export function openLineMaker(few = FEW): LineMaker {
   let worker: Worker | undefined;
   let ended: Promise<void> | undefined;
   /** Told of the lines that are asked for. */
-  let onLines: (lines: Buffer | undefined) => void = () => undefined;
+  let onLines: (lines: OutputBytes | undefined) => void = () => undefined;
   const start = (): void => {
     const { promise, resolve } = Promise.withResolvers<void>();
     ended = promise;
     worker = startWorker(import.meta.url, "line-worker", MEMORY);
     worker?.unref();
-    worker?.on("message", (lines: Uint8Array) => onLines(asBuffer(lines)));
+    worker?.on("message", (lines: Required<OutputBytes>) => onLines(lines));
     worker?.on("error", () => undefined); // it ends then
     worker?.on("exit", () => {
       worker = undefined;
@@ -56,8 +57,8 @@ export function openLineMaker(few = FEW): LineMaker {
       made += accepted.actions.count;
       if (made > few && ended === undefined) start();
       const to = worker;
-      if (to === undefined) return plainPromiseLines(accepted, label);
-      const { promise, resolve } = Promise.withResolvers<Buffer | undefined>();
+      if (to === undefined) return { bytes: plainPromiseLines(accepted, label) };
+      const { promise, resolve } = Promise.withResolvers<OutputBytes | undefined>();
       onLines = resolve;
       to.ref();
       to.postMessage(...toSend(accepted, label));

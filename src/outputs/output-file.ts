@@ -31,6 +31,15 @@ import {
 import { findRun } from "../ledger/runs.ts";
 import { labelIn, type RunLabel } from "./promise-lines.ts";
 
+/** What a file gets. */
+export type OutputText = string | OutputBytes;
+
+export interface OutputBytes {
+  readonly bytes: Uint8Array;
+  /** Theirs, in hex, where it is known already. */
+  readonly sha256?: string | undefined;
+}
+
 export interface Appended {
   /** Part of a transaction: notes what the file holds now. */
   record(ledger: Ledger): void;
@@ -337,11 +346,12 @@ export class OutputFile implements AsyncDisposable {
    *
    * @throws OutputChanged when the file is not as this process left it.
    */
-  async append(text: string | Uint8Array): Promise<Appended> {
+  async append(text: OutputText): Promise<Appended> {
     const { path } = this;
     const file = this.#file;
     const opened = this.#opened;
-    const bytes = typeof text === "string" ? Buffer.from(text, "utf8") : text;
+    const given: OutputBytes = typeof text === "string" ? { bytes: Buffer.from(text, "utf8") } : text;
+    const { bytes } = given;
     const now = await stat(path, { bigint: true }).catch(() => undefined);
     if (now === undefined || now.ino !== opened.ino || now.dev !== opened.dev || now.size !== BigInt(this.#length))
       throw new OutputChanged(path);
@@ -362,7 +372,7 @@ export class OutputFile implements AsyncDisposable {
     this.#length += length;
     const { mtimeNs } = await file.stat({ bigint: true });
     this.#writtenAt = mtimeNs;
-    const sha256 = hash("sha256", bytes);
+    const sha256 = given.sha256 ?? hash("sha256", bytes);
     return {
       record(target) {
         noteAppended(target, path, { start, length, sha256, mtimeNs: String(mtimeNs) });

@@ -8,7 +8,14 @@ import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { knownOutput } from "../ledger/outputs.ts";
 import { hasProjected } from "../ledger/runs.ts";
-import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
+import {
+  freeName,
+  OutputChanged,
+  type OutputFile,
+  type OutputState,
+  type OutputText,
+  openOutput,
+} from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader, type RunLabel } from "./promise-lines.ts";
 
 export interface PromiseSink extends AsyncDisposable {
@@ -18,7 +25,7 @@ export interface PromiseSink extends AsyncDisposable {
    * Writes the lines of a chunk, as `promiseLines` makes them in the style of this sink. After it resolves they are on
    * disk; the returned function is part of the transaction that notes it.
    */
-  write(lines: string | Uint8Array): Promise<(ledger: Ledger) => void>;
+  write(lines: OutputText): Promise<(ledger: Ledger) => void>;
   /** How the lines must be written. */
   readonly style: LineStyle;
 }
@@ -108,7 +115,7 @@ export function openPromiseStream(
     async write(lines) {
       if (file === undefined && failure === undefined && !stream.destroyed) {
         try {
-          await write(lines);
+          await write(typeof lines === "string" ? lines : lines.bytes);
           return () => undefined;
         } catch (cause) {
           // EIO: a terminal that was closed.

@@ -20,6 +20,7 @@ import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
 import type { LineMaker } from "../outputs/line-maker.ts";
+import type { OutputText } from "../outputs/output-file.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/files/chunk-actions.ts";
 import { actionAt, RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
@@ -63,7 +64,7 @@ export interface DecidedChunk {
    * @param make those of a plain answer.
    * @returns undefined where `make` has lost them: the ledger knows what they say.
    */
-  readonly lines: (style: LineStyle, make: LineMaker["make"]) => Promise<string | Uint8Array | undefined>;
+  readonly lines: (style: LineStyle, make: LineMaker["make"]) => Promise<OutputText | undefined>;
   /** Gives back the memory that it was made of, once it is stored and its lines are written. */
   readonly release: () => void;
 }
@@ -88,12 +89,13 @@ export function decidePlain(
     if (tally === undefined) tallies.set(action, { chunk: chunk.chunk, action, outcome: "accepted", actions: 1 });
     else tally.actions += 1;
   }
-  let written: Buffer | undefined;
+  let written: Uint8Array | undefined;
   const lines: DecidedChunk["lines"] = async ({ label, format, safeCsv }, make) => {
     const promised = { ...answer, length: UUID_LENGTH };
     if (format === "ndjson") {
-      written = await make({ ...facts, promised, at }, label);
-      return written;
+      const made = await make({ ...facts, promised, at }, label);
+      written = made?.bytes;
+      return made;
     }
     const text = asBuffer(answer.body).toString("latin1");
     const itemOf = (seq: number): ItemFacts => {

@@ -10,6 +10,7 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, dropEmptyChunks } from "../ledger/runs.ts";
+import type { OutputText } from "../outputs/output-file.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { PromiseSink } from "../outputs/promise-sink.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
@@ -69,7 +70,7 @@ type ProjectContext = Omit<RecordContext, "plan">;
 export async function appendLines(
   { ledger, promises, runNo }: ProjectContext,
   chunk: number,
-  lines: string | Uint8Array,
+  lines: OutputText,
 ): Promise<() => void> {
   if (promises === undefined) return () => undefined;
   const record = await promises.write(lines);
@@ -80,7 +81,7 @@ export async function appendLines(
   };
 }
 
-async function project(context: ProjectContext, chunk: number, lines: string | Uint8Array): Promise<void> {
+async function project(context: ProjectContext, chunk: number, lines: OutputText): Promise<void> {
   const note = await appendLines(context, chunk, lines);
   context.ledger.transaction(note);
   crashPoint("recorded");

@@ -1,6 +1,6 @@
 /** Lines that are made of bytes are those that are made of outcomes. */
 
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ActionName } from "../../../src/actions/actions.ts";
@@ -10,6 +10,7 @@ import { plainPromiseLines } from "../../../src/outputs/plain-promise-lines.ts";
 import { promiseLines } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES, writeOrigin } from "../../../src/plan/files/index-file.ts";
+import { outputText } from "../../support/output-text.ts";
 
 const LABEL = { environment: "x", run: "7f3a0c11" };
 const INPUTS = ["sales.csv", 'ü"\u202e.csv'];
@@ -84,12 +85,13 @@ describe("lines made on another thread", () => {
     return { action: { action: "soldTicket", data }, input: at % 2, distance: 1 };
   });
 
-  it("are the same, chunk after chunk", async () => {
+  it("are the same, chunk after chunk, with their digest", async () => {
     await using maker = openLineMaker(SALES.length);
     for (let chunk = 0; chunk < 4; chunk += 1) {
       const { told, accepted } = acceptedOf(SALES, chunk * SALES.length + 1, 1);
       const lines = await maker.make(accepted, LABEL);
-      expect(lines?.toString("utf8")).toBe(promiseLines(told, LABEL, "ndjson"));
+      expect(outputText(lines)).toBe(promiseLines(told, LABEL, "ndjson"));
+      expect(lines?.sha256).toBe(chunk === 0 ? undefined : hash("sha256", lines?.bytes ?? ""));
       // The first is too short for a thread; the others are gone with what they were made of.
       expect(accepted.promised.starts.length).toBe(chunk === 0 ? SALES.length : 0);
     }
@@ -101,7 +103,7 @@ describe("lines made on another thread", () => {
     const shared = Buffer.concat([accepted.actions.body, Buffer.from("of another")]);
     const body = shared.subarray(0, accepted.actions.body.length);
     const lines = await maker.make({ ...accepted, actions: { ...accepted.actions, body } }, LABEL);
-    expect(lines?.toString("utf8")).toBe(promiseLines(told, LABEL, "ndjson"));
+    expect(outputText(lines)).toBe(promiseLines(told, LABEL, "ndjson"));
     expect(shared.subarray(body.length).toString()).toBe("of another");
   });
 
@@ -111,6 +113,6 @@ describe("lines made on another thread", () => {
     damaged.index.fill(0xff);
     expect(await maker.make(damaged, LABEL)).toBeUndefined();
     const { told, accepted } = acceptedOf(SALES, 1, 1);
-    expect((await maker.make(accepted, LABEL))?.toString("utf8")).toBe(promiseLines(told, LABEL, "ndjson"));
+    expect(outputText(await maker.make(accepted, LABEL))).toBe(promiseLines(told, LABEL, "ndjson"));
   });
 });

@@ -24,6 +24,7 @@ import { type ChunkFacts, decideChunk, storeDecided } from "../../../src/sending
 import { packChunk } from "../../../src/sending/pack-chunk.ts";
 import { describeBothLedgers, type LedgerKind, newLedger } from "../../support/both-ledgers.ts";
 import { makeOlder } from "../../support/older-ledger.ts";
+import { outputText } from "../../support/output-text.ts";
 
 const compressor = openBlockCompressor();
 afterAll(() => compressor[Symbol.dispose]());
@@ -58,7 +59,7 @@ function answer(ledger: Ledger): void {
 async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
   const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
   ledger.transaction(() => storeDecided(ledger, decided));
-  return String(await decided.lines(STYLE, openLineMaker().make));
+  return outputText(await decided.lines(STYLE, openLineMaker().make)) ?? "";
 }
 
 /** What has every tally fail, and what ends that. */

@@ -17,6 +17,7 @@ import { type DecidedChunk, decideChunk, decidePlain } from "../../../../src/sen
 import { LETTERS, plainAnswers } from "../../../../src/sending/fast/plain-answer.ts";
 import { packChunk } from "../../../../src/sending/pack-chunk.ts";
 import { createRunPromises } from "../../../../src/sending/run-promises.ts";
+import { outputText } from "../../../support/output-text.ts";
 import { codePoint } from "../../../support/texts.ts";
 
 const compressor = openBlockCompressor();
@@ -158,7 +159,7 @@ describe("an answer in the words of one before", () => {
           ];
           expect(seen(fast)).toEqual(seen(slow));
           for (const style of STYLES)
-            expect(String(await fast.lines(style, make))).toBe(String(await slow.lines(style, make)));
+            expect(outputText(await fast.lines(style, make))).toBe(outputText(await slow.lines(style, make)));
         },
       ),
       { numRuns: RUNS },
