@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import type { Exchange } from "./answer.ts";
+import { openAnswerBody } from "./answer-body.ts";
 import { type Connections, openConnections } from "./connection.ts";
 import { decoded, MAX_ANSWER_BYTES } from "./content-codings.ts";
 import { type Instant, instant, msSince } from "./instant.ts";
@@ -83,7 +84,7 @@ export function openClient(options: {
       await turn();
     }
     const result = await exchange(
-      { dispatcher, connections, isProxied, signal, timeoutMs, onLeaving, leftMs },
+      { dispatcher, connections, isProxied, signal, timeoutMs, maxAnswerBytes, onLeaving, leftMs },
       {
         ...what,
         origin,
@@ -163,6 +164,7 @@ interface Way {
   readonly isProxied: boolean;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
+  readonly maxAnswerBytes: number;
   readonly onLeaving: (() => void) | undefined;
   readonly leftMs: (() => number) | undefined;
 }
@@ -213,7 +215,8 @@ function inTime(request: Dispatcher.DispatchOptions, leftMs: (() => number) | un
 }
 
 function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange> {
-  const { dispatcher, connections, isProxied, signal, onLeaving, leftMs = () => Number.POSITIVE_INFINITY } = way;
+  const { dispatcher, connections, isProxied, signal, onLeaving, maxAnswerBytes } = way;
+  const { leftMs = () => Number.POSITIVE_INFINITY } = way;
   const timeoutMs = Math.min(way.timeoutMs, Math.max(0, leftMs()));
   const { request, isWhole } = inTime(asked, way.leftMs);
   return new Promise((resolve) => {
@@ -221,8 +224,8 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
     let ended = false;
     let status: number | undefined;
     let early = false;
-    let headers: Record<string, string | string[] | undefined> = {};
-    const chunks: Buffer[] = [];
+    let headers: Headers = {};
+    let body = openAnswerBody(undefined, maxAnswerBytes);
     let abort: ((reason: Error) => void) | undefined;
 
     const end = (error?: Error): void => {
@@ -233,13 +236,8 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
         resolve({
           kind: "answer",
           status,
-          headers: {
-            retryAfter: text(headers["retry-after"]),
-            date: text(headers.date),
-            location: text(headers.location),
-            contentEncoding: text(headers["content-encoding"]),
-          },
-          body: Buffer.concat(chunks),
+          headers: answerHeaders(headers),
+          body: body.taken(),
           whole: error === undefined,
           early,
           ...(error !== undefined && { error }),
@@ -286,6 +284,7 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
           if (statusCode < 200) return;
           status = statusCode;
           headers = responseHeaders as typeof headers; // undici: lower-case names to text or lists of text
+          body = openAnswerBody(text(headers["content-length"]), maxAnswerBytes);
           const isEarly = isWhole() ? connections.isEarly() : true;
           early = isEarly !== false;
           // Only an answer that would be believed waits for a second look: a server that refuses early may be about to reset.
@@ -297,7 +296,7 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
           });
         },
         onResponseData(_controller, chunk) {
-          chunks.push(chunk);
+          body.add(chunk);
         },
         onResponseEnd() {
           end();
@@ -312,6 +311,16 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
     }
   });
 }
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Those that tell how an answer is to be read. */
+const answerHeaders = (headers: Headers) => ({
+  retryAfter: text(headers["retry-after"]),
+  date: text(headers.date),
+  location: text(headers.location),
+  contentEncoding: text(headers["content-encoding"]),
+});
 
 function text(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;

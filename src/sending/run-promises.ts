@@ -6,6 +6,7 @@ import { free } from "../disk/buffers.ts";
 import { packUuid, UUID_BYTES } from "../ledger/block.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
+import { IN_A_STEP } from "../plan/files/chunk-actions.ts";
 
 /** Disposing of it gives its memory back, which the collector would not do before what follows needs as much. */
 export interface RunPromises extends Disposable {
@@ -88,6 +89,12 @@ export function createRunPromises(expected = 0): RunPromises {
         digestPacked(packed, at * (UUID_BYTES / 2));
         digests[at] = hash[0] ?? 0;
         digests[at + 1] = hash[1] ?? 0;
+      }
+      // Looked at in steps: their places are in the processor's cache then, and the last step, which is one, is short.
+      for (let from = 0; from < digests.length; from += 2 * IN_A_STEP) {
+        yield;
+        for (let at = from; at < Math.min(from + 2 * IN_A_STEP, digests.length); at += 2)
+          if (slots[2 * find(digests[at] ?? 0, digests[at + 1] ?? 0)] !== 0) return false;
       }
       yield;
       makeRoom(digests.length / 2);
