@@ -114,7 +114,7 @@ class LongestFirst extends BaseSequencer {
 /** More workers than there are cores: most wait for a process that they started, and that for a disk. Time limits are there to end a hung test, on the busiest machine; nothing is ever asserted by them. */
 export default defineConfig({
   test: {
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 3,
     sequence: { sequencer: LongestFirst },
     // What somebody sets for a run of their own counts more.
     env: Object.fromEntries(
