@@ -303,7 +303,8 @@ export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(
   }
 }
 
-function isDiskFull(cause: unknown): boolean {
+/** Whether an error of SQLite or the file system says that there is no room. */
+export function isDiskFull(cause: unknown): boolean {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   return sqliteErrorKind(inner) === "full" || ["ENOSPC", "EDQUOT", "EFBIG"].includes(errorCode(inner) ?? "");
 }

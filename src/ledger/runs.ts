@@ -168,6 +168,11 @@ export function listRuns(ledger: Ledger, limit = Number.MAX_SAFE_INTEGER): reado
   return ledger.all(`SELECT ${RUN_COLUMNS} FROM runs ORDER BY run_no DESC LIMIT ?`, limit).map(toRun);
 }
 
+/** How many actions of a run the service has rejected. */
+export const rejectedIn = (ledger: Ledger, runNo: number): number => Number(ledger.get(REJECTED, runNo)?.n);
+
+const REJECTED = "SELECT coalesce(sum(actions), 0) AS n FROM tallies WHERE run_no = ? AND outcome = 'rejected'";
+
 /** Whether a run has undecided chunks, for which its plan is still needed. */
 export const isUndecided = (ledger: Ledger, runNo: number): boolean => undecidedChunks(ledger, runNo).length > 0;
 

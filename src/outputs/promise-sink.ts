@@ -115,7 +115,8 @@ export function openPromiseStream(
     async write(lines) {
       if (file === undefined && failure === undefined && !stream.destroyed) {
         try {
-          await write(typeof lines === "string" ? lines : lines.bytes);
+          // Whoever made the stream may keep what it is given, and the memory of lines is given back.
+          await write(typeof lines === "string" ? lines : Buffer.from(lines.bytes));
           return () => undefined;
         } catch (cause) {
           // EIO: a terminal that was closed.

@@ -256,8 +256,11 @@ async function sendShared(
   const stops = await send(context, options, recording, claimedLanes(context, worker, of));
   await projectUnwritten(recording);
   const [first] = stops;
-  if (first?.kind !== "finished" || openLanes(ledger, runNo).length === 0) return stops;
-  return [{ kind: "stopped", by: whyNotAll(context, options) }];
+  if (first?.kind !== "finished") return stops;
+  if (openLanes(ledger, runNo).length > 0) return [{ kind: "stopped", by: whyNotAll(context, options) }];
+  // What workers have settled meanwhile; nothing comes after it.
+  await projectUnwritten(recording);
+  return stops;
 }
 
 /** Why a run was not sent to its end although nothing went wrong here. */

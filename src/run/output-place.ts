@@ -17,7 +17,7 @@ import {
 } from "../outputs/output-file.ts";
 import { delimiterOf, promiseFormat, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
-import { hasLostRuns, isOfResetSandbox, lockOutput, outputWaitMs, refuseStrangeOutput } from "./promises.ts";
+import { hasLostRuns, isOfResetSandbox, lockOutput, refuseStrangeOutput } from "./promises.ts";
 import type { Session } from "./session.ts";
 
 /** Where the promises go; undefined for standard output. Without `output`, the file is named after the first input. */
@@ -57,7 +57,7 @@ export async function makeWayForOutput(
     );
   }
   // Another writer of this file is noticed now rather than when the first answer comes.
-  using _lock = await lockOutput(context, path, "tickets stream", outputWaitMs(ledger));
+  using _lock = await lockOutput(context, ledger, path, "tickets stream");
   const found = await inspectOutput(ledger, path);
   if (found.state === "ours" && found.movedFrom !== undefined) {
     adoptMoved(ledger, path, found.movedFrom);

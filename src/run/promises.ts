@@ -9,7 +9,7 @@ import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { acquireLock } from "../ledger/lock.ts";
-import { isHere } from "../ledger/machine.ts";
+import { isHere, toPlaced } from "../ledger/machine.ts";
 import { wasReset } from "../ledger/run-list.ts";
 import { noteOutput, type RunRecord, unwrittenRuns } from "../ledger/runs.ts";
 import { freeName, inspectOutput, type OutputState } from "../outputs/output-file.ts";
@@ -28,6 +28,7 @@ import { whyNotImported } from "./promises-file.ts";
 import { isPlannedElsewhere } from "./run-plan.ts";
 import type { Session } from "./session.ts";
 import { sharedTemporaryFolder } from "./temporary.ts";
+import { isShared } from "./worker.ts";
 
 /** What promises are written with. */
 export interface PromiseWriting extends Pick<Session, "ledger" | "environment"> {
@@ -87,7 +88,7 @@ interface Writing {
 async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
   const { context, ledger, environment, run, safeCsv, moveTo } = writing;
   const label = labelOf(run);
-  const lock = await lockOutput(context, path, `run ${run.run}`, outputWaitMs(ledger));
+  const lock = await lockOutput(context, ledger, path, `run ${run.run}`);
   try {
     const state = await inspectOutput(ledger, path, (length) => unrecordedIn(writing, path, length));
     // The file shows that more was sent than the ledger knows; going on would send it again.
@@ -160,17 +161,44 @@ export function openPromisesLate(context: RunContext, session: Session, run: Run
 }
 
 /** Who collects holds a file only as long as it appends a few chunks. */
-export const outputWaitMs = ({ kind }: Ledger): number => (kind === "sqlite" ? 0 : 60_000);
+const outputWaitMs = ({ kind }: Ledger): number => (kind === "sqlite" ? 0 : 60_000);
 
-/** @throws Failure `busy` while another run writes the file, after `waitMs`. */
-export function lockOutput(context: RunContext, path: string, command: string, waitMs = 0): Promise<Disposable> {
-  return acquireLock({
+/**
+ * Two processes may have other folders for temporary files, as a service with a private one has: those that share a ledger
+ * look there too.
+ *
+ * @throws Failure `busy` while another run writes the file, after `outputWaitMs`.
+ */
+export async function lockOutput(
+  context: RunContext,
+  ledger: Ledger,
+  path: string,
+  command: string,
+): Promise<Disposable> {
+  const locking = {
     what: displayPath(path, context.cwd),
-    path: outputLockPath(path),
     command,
-    waitMs,
+    waitMs: outputWaitMs(ledger),
     signal: context.abort,
-  });
+  };
+  const lock = await acquireLock({ ...locking, path: outputLockPath(path) });
+  if (!isShared(ledger)) return lock;
+  try {
+    const { acquireServerLock } = await import("../ledger/postgres/lock.ts");
+    const shared = await acquireServerLock({ ...locking, ledger, name: `output ${toPlaced(ledger, path)}` });
+    return {
+      [Symbol.dispose]() {
+        try {
+          shared[Symbol.dispose]();
+        } finally {
+          lock[Symbol.dispose]();
+        }
+      },
+    };
+  } catch (cause) {
+    lock[Symbol.dispose]();
+    throw cause;
+  }
 }
 
 /** Two ledgers may be told to write to the same file, so its lock is where both look. */

@@ -8,6 +8,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
+import { isDiskFull, storageFailure } from "../ledger/open-ledger.ts";
 import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import {
   type ChunkRecord,
@@ -22,6 +23,7 @@ import { settlementOfChunk } from "../ledger/settlements.ts";
 import { canWriteRejects, type WrittenRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import {
+  beginClosing,
   closePlanned,
   closeWithoutPlan,
   type Decision,
@@ -113,7 +115,7 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   const closes = decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes))) {
     if (closes && !(await mayClose(context, options, session, run, false))) return { kind: "stays open" };
-    return settleWithoutPlan(context, session, run, options);
+    return await settleWithoutPlan(context, session, run, options);
   }
   return await settleByPlan(context, session, run, options);
 }
@@ -239,7 +241,9 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
     await using plan = await openRunPlan(session, run);
     for (const chunk of undecidedChunks(session.ledger, run.runNo)) await plan.chunk(chunk);
     return !withRejects || areRejectsElsewhere(session.ledger, run, plan) || (await canWriteRejects(plan));
-  } catch {
+  } catch (cause) {
+    // It may be whole where there is no room to fetch it to.
+    if (isDiskFull(cause)) throw storageFailure(planDirectory(session.environment, run.run), cause);
     return false;
   }
 }
@@ -248,16 +252,30 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
  * Settles a run that is closed, or is to be closed, when its plan is lost. The number of its actions is known, but not which
  * they are. So they can't be noted as sent, and while they are in doubt no other action can be told from them.
  */
-function settleWithoutPlan(
+async function settleWithoutPlan(
   context: RunContext,
   session: Session,
   run: RunRecord,
-  { decision, chunk: only, first, reason, startedAt }: SettleSettings,
-): SettleResult {
+  options: SettleSettings,
+): Promise<SettleResult> {
+  const { decision, chunk: only, first, reason, startedAt } = options;
   const { progress } = context;
   const { ledger, environment } = session;
-  const undecided = undecidedChunks(session.ledger, run.runNo);
-  const chunks = chosenChunks(session, run, only, undecided);
+  const closes = decision === "abandon" && run.state === "open";
+  const asked = new Set(openQuestions(ledger, run.runNo).map(({ chunk }) => chunk));
+  using worker =
+    decision !== undefined && isShared(ledger) ? startWorker(ledger, environment, "tickets settle") : undefined;
+  if (worker !== undefined) {
+    if (closes) beginClosing(ledger, run, settlementOf(decision, reason));
+    await claimRun(worker, ledger, run, Math.max(options.waitLock, LANES_WAIT_MS), context.stop);
+  }
+  const undecided = undecidedChunks(ledger, run.runNo);
+  // Nobody has looked yet whether the service has what was on its way from a worker until now. Whoever names it has.
+  const isLate = ({ chunk, state }: ChunkRecord): boolean =>
+    worker !== undefined && only === undefined && state === "in doubt" && !asked.has(chunk);
+  const chosen = chosenChunks(session, run, only, undecided);
+  const chunks = chosen.filter((chunk) => !isLate(chunk));
+  const late = chosen.filter(isLate);
   const isSettled = run.state !== "open" && undecided.length === 0;
   if (!isSettled && (decision === "sent" || first !== undefined))
     throw new Failure(
@@ -267,13 +285,17 @@ function settleWithoutPlan(
         hint: `Restore the folder ${planDirectory(environment, run.run)} from a backup. What can be done without it: ${settleCommand(run.run, environment)}`,
       },
     );
-  if (decision === "abandon" && run.state === "open")
-    closeWithoutPlan(ledger, run, settlementOf(decision, reason), EXIT_CODES["finished-with-rejects"]);
-  if (decision === "not-sent")
+  if (closes) {
+    const closing = findRun(ledger, run.run) ?? run;
+    closeWithoutPlan(ledger, closing, settlementOf(decision, reason), EXIT_CODES["finished-with-rejects"]);
+  }
+  if (decision === "not-sent") {
+    if (late.length > 0) progress.happened({ kind: "doubts found late", run: run.run, chunks: late, environment });
     for (const chunk of chunks) {
       settleNotSentWithoutPlan(ledger, chunk, settlementOf(decision, reason));
       progress.happened({ kind: "chunk settled by hand", chunk, decision, first: chunk.count, rest: undefined });
     }
+  }
   if (isSettled || (decision === "not-sent" && chunks.length === 0))
     progress.happened({ kind: "nothing to settle", ...whatIsSettled(ledger, run, { chunk: only, decision }) });
   if (!isSettled) progress.happened({ kind: "plan lost", run: run.run });

@@ -101,7 +101,7 @@ export async function closePlanned(
   settlement: Settlement,
   onClosing: () => Promise<void>,
 ): Promise<void> {
-  ledger.transaction(() => noteClosing(ledger, run, settlement));
+  beginClosing(ledger, run, settlement);
   crashPoint("closing");
   await onClosing();
   for (const chunk of chunksOf(ledger, run.runNo, "planned")) {
@@ -115,6 +115,11 @@ export async function closePlanned(
     );
     crashPoint("settled");
   }
+}
+
+/** After it returns, no worker begins anything more of the run. */
+export function beginClosing(ledger: Ledger, run: RunRecord, settlement: Settlement): void {
+  ledger.transaction(() => noteClosing(ledger, run, settlement));
 }
 
 /** Ends a run that has nothing planned any more. */

@@ -6,7 +6,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { inTurns, turn } from "../disk/turns.ts";
 import type { StopSignal } from "../failure.ts";
 import type { BlockCompressor } from "../ledger/block-compressor.ts";
-import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
+import { type ChunkRecord, chunksOf, rejectedIn } from "../ledger/runs.ts";
 import { type ChunkActions, sentActions } from "../plan/files/chunk-actions.ts";
 import { type AnswerHeaders, type Exchange, isBelieved, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
@@ -92,6 +92,8 @@ export interface SendContext extends RecordContext {
 export interface Common {
   /** Actions that the service has rejected since the command began. */
   rejected: number;
+  /** When it was looked how many of the run were rejected anywhere, and of these here, stored or not. */
+  looked?: { readonly at: number; readonly inRun: number; readonly here: number };
   /** The promises of all lanes, and of earlier processes of this run. */
   readonly promises: RunPromises;
   readonly compressor: BlockCompressor;
@@ -194,10 +196,24 @@ async function sendChunks(sender: Sender): Promise<LaneEnd> {
 }
 
 /** Why no further chunk may be sent, if there is a reason. */
-function hindrance({ context: { ledger, environment }, lane: { common } }: Sender): LaneEnd | undefined {
+function hindrance(sender: Sender): LaneEnd | undefined {
+  const { ledger, environment } = sender.context;
   if (ledger.isExhausted) return { kind: "disk full" };
-  if (common.rejected > environment.maxRejected) return { kind: "too many rejections", rejected: common.rejected };
+  const rejected = rejectedSoFar(sender);
+  if (rejected > environment.maxRejected) return { kind: "too many rejections", rejected };
   return undefined;
+}
+
+/** How long what others were told of rejections may be unknown here. */
+const LOOK_AGAIN_MS = 1000;
+
+/** Of a run that other machines send too, all that it was told of, but for the last second there. */
+function rejectedSoFar({ context: { ledger, runNo }, lane: { common, hold } }: Sender): number {
+  if (hold === undefined) return common.rejected;
+  const now = performance.now();
+  if (common.looked === undefined || now - common.looked.at > LOOK_AGAIN_MS)
+    common.looked = { at: now, inRun: rejectedIn(ledger, runNo), here: common.rejected };
+  return common.looked.inRun + common.rejected - common.looked.here;
 }
 
 function whyStopped({ context: { stop }, lane: { common } }: Sender): LaneEnd | undefined {

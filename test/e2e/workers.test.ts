@@ -6,6 +6,8 @@
  */
 
 import type { ChildProcess } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../support/bin.ts";
 import {
@@ -62,13 +64,15 @@ interface RigOptions extends ServiceOptions {
   readonly own?: PostgresServer;
   /** Of a request (`TIMEOUT`). */
   readonly timeout?: string;
+  readonly maxRejected?: number;
   readonly actions: number;
   readonly lanes: number;
   readonly chunkSize: number;
 }
 
 /** A run is published, and nothing of it is sent. */
-async function openRig({ actions, lanes, chunkSize, own, timeout = TIMEOUT, ...behaviour }: RigOptions): Promise<Rig> {
+async function openRig(options: RigOptions): Promise<Rig> {
+  const { actions, lanes, chunkSize, own, timeout = TIMEOUT, maxRejected = 100, ...behaviour } = options;
   let server = own ?? (await startPostgres());
   const [service, place] = [await startService(behaviour), openWorkplace()];
   const [schema, proxy] = [server.newSchema(), startProxy(server.port)];
@@ -85,6 +89,7 @@ async function openRig({ actions, lanes, chunkSize, own, timeout = TIMEOUT, ...b
     apiKey: {env: TICKETS_PLAYGROUND_API_KEY}
     timeout: ${timeout}
     chunkSize: ${chunkSize}
+    maxRejected: ${maxRejected}
     lanes: ${lanes}
     ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}
 `,
@@ -376,6 +381,70 @@ test(named("a run that a person stopped, and one that is closed, are left alone 
   expect(JSON.parse(idle.stdout)).toEqual({
     ...{ environment: "playground", exitCode: 0, accepted: 0, rejected: 0, ended: [], waits: null },
   });
+});
+
+test(named("a run that is closed without its plan waits for what is on its way"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10, timeout: "1m" });
+  const { place, service, startWorker, tickets, run, server, schema } = rig;
+  rmSync(place.path(place.files().find((name) => name.endsWith(`${run}/actions.ndjson`)) ?? ""));
+  let closed: Promise<Ended> | undefined;
+  service.behave({
+    answer: async () => {
+      if (service.requests.length !== 3) return undefined;
+      closed = tickets(["settle", run, ...ENV, "--abandon", "-y", "--wait-lock", "2m"]);
+      const hasBegun = async () => (await server.query(`SELECT 1 FROM ${schema}.settlements`)).length > 0;
+      while (!(await hasBegun())) await wait(50);
+      return undefined;
+    },
+  });
+  const worker = await startWorker().ended;
+  // It may look once more before the run is closed.
+  expect([0, 8], worker.stderr).toContain(worker.exitCode);
+  expect(worker.stderr).not.toContain("given up");
+  expect((await closed)?.exitCode, (await closed)?.stderr).toBe(0);
+  const states = await server.query(`SELECT state FROM ${schema}.chunks ORDER BY first`);
+  expect(states.map(({ state }) => state)).toEqual([...Array(3).fill("settled"), ...Array(3).fill("abandoned")]);
+  expect(await server.query(`SELECT 1 FROM ${schema}.doubted_answers`)).toEqual([]);
+  expect(service.requests.length).toBe(3);
+});
+
+test(named("rejections that other workers were told of count, too"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10, maxRejected: 15 });
+  const { service, startWorker } = rig;
+  const first = startWorker();
+  service.behave({
+    failureOf: ({ action }) => (action === "soldTicket" ? { status: "error", message: "no" } : undefined),
+    answer: () => {
+      if (service.requests.length === 1) first.child.kill("SIGTERM");
+      return undefined;
+    },
+  });
+  expect((await first.ended).exitCode).toBe(143);
+  const second = await startWorker().ended;
+  expect([second.exitCode, service.requests.length], second.stderr).toEqual([9, 2]);
+  expect(second.stderr).toContain("19 actions rejected, more than maxRejected (15)");
+});
+
+test(named("what is being appended is not cut off by who has another folder for temporary files"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10, timeout: "1m" });
+  const { place, service, tickets, run } = rig;
+  mkdirSync(place.path("other-tmp"));
+  let collected: Promise<Ended> | undefined;
+  service.behave({
+    answer: async () => {
+      if (service.requests.length !== 4) return undefined;
+      collected = tickets(["collect", run, ...ENV], { env: { TMPDIR: place.path("other-tmp") } });
+      // Long enough for it to write, if nothing held it back.
+      await Promise.race([collected, wait(5000)]);
+      return undefined;
+    },
+  });
+  const streamed = await tickets(["stream", "sales.ndjson", ...ENV]);
+  expect(streamed.exitCode, streamed.stderr).toBe(0);
+  expect((await collected)?.exitCode, (await collected)?.stderr).toBe(0);
+  const [output] = place.files().filter((name) => name.endsWith(".promises.ndjson"));
+  const lines = readLines(place.read(output ?? "")) as readonly PromiseLine[];
+  expect(lines.map(({ seq }) => seq)).toEqual(rig.input.map((_, at) => at + 1));
 });
 
 test(named("work needs a ledger that several machines share"), ONLY_WITH, async () => {

@@ -569,15 +569,7 @@ const TABLES_LOCK = "tables";
 
 /** False where there are none, and none are to be made. */
 function prepareTables(ledger: Session, path: string, schema: string, readOnly: boolean): boolean {
-  const version = readVersion(ledger);
-  if (version > MIGRATIONS.length)
-    throw new Failure(
-      "storage",
-      `The ledger ${path} was written by a newer version of tickets (tables of version ${version}; this one knows up to ${MIGRATIONS.length}).`,
-      {
-        hint: "Use that version, or a newer one.",
-      },
-    );
+  const version = knownVersion(ledger, path);
   if (version === MIGRATIONS.length) return true;
   if (readOnly && version === 0) return false;
   ledger.transaction(() => {
@@ -586,11 +578,25 @@ function prepareTables(ledger: Session, path: string, schema: string, readOnly: 
     if (ledger.get("SELECT 1 AS one FROM pg_namespace WHERE nspname = ?", schema) === undefined)
       ledger.define(`CREATE SCHEMA "${schema.replaceAll('"', '""')}"`);
     ledger.define(VERSION_TABLE);
-    for (const step of MIGRATIONS.slice(readVersion(ledger))) ledger.define(step);
+    // A newer program may have been quicker.
+    for (const step of MIGRATIONS.slice(knownVersion(ledger, path))) ledger.define(step);
     ledger.run("DELETE FROM ledger_version");
     ledger.run("INSERT INTO ledger_version (version) VALUES (?)", MIGRATIONS.length);
   });
   return true;
+}
+
+/** @throws Failure `storage` where the tables are of a version that this program does not know. */
+function knownVersion(ledger: Session, path: string): number {
+  const version = readVersion(ledger);
+  if (version <= MIGRATIONS.length) return version;
+  throw new Failure(
+    "storage",
+    `The ledger ${path} was written by a newer version of tickets (tables of version ${version}; this one knows up to ${MIGRATIONS.length}).`,
+    {
+      hint: "Use that version, or a newer one.",
+    },
+  );
 }
 
 function readVersion(ledger: Session): number {
