@@ -92,8 +92,8 @@ export interface SendContext extends RecordContext {
 export interface Common {
   /** Actions that the service has rejected since the command began. */
   rejected: number;
-  /** When it was looked how many of the run were rejected anywhere, and of these here, stored or not. */
-  looked?: { readonly at: number; readonly inRun: number; readonly here: number };
+  /** When it was looked how many of the run had been rejected anywhere, and how many at the first look. */
+  looked?: { readonly at: number; readonly inRun: number; readonly before: number };
   /** The promises of all lanes, and of earlier processes of this run. */
   readonly promises: RunPromises;
   readonly compressor: BlockCompressor;
@@ -207,13 +207,17 @@ function hindrance(sender: Sender): LaneEnd | undefined {
 /** How long what others were told of rejections may be unknown here. */
 const LOOK_AGAIN_MS = 1000;
 
-/** Of a run that other machines send too, all that it was told of, but for the last second there. */
+/** Since this process began. Of a run that others send too, what these were told counts, but for their last second. */
 function rejectedSoFar({ context: { ledger, runNo }, lane: { common, hold } }: Sender): number {
   if (hold === undefined) return common.rejected;
   const now = performance.now();
-  if (common.looked === undefined || now - common.looked.at > LOOK_AGAIN_MS)
-    common.looked = { at: now, inRun: rejectedIn(ledger, runNo), here: common.rejected };
-  return common.looked.inRun + common.rejected - common.looked.here;
+  const { looked } = common;
+  if (looked === undefined || now - looked.at > LOOK_AGAIN_MS) {
+    const inRun = rejectedIn(ledger, runNo);
+    common.looked = { at: now, inRun, before: looked?.before ?? inRun };
+  }
+  const { inRun = 0, before = 0 } = common.looked ?? {};
+  return Math.max(common.rejected, inRun - before);
 }
 
 function whyStopped({ context: { stop }, lane: { common } }: Sender): LaneEnd | undefined {
