@@ -170,7 +170,7 @@ const outputWaitMs = ({ kind }: Ledger): number => (kind === "sqlite" ? 0 : 60_0
  * @throws Failure `busy` while another run writes the file, after `outputWaitMs`.
  */
 export async function lockOutput(
-  context: RunContext,
+  context: Pick<RunContext, "cwd" | "abort">,
   ledger: Ledger,
   path: string,
   command: string,

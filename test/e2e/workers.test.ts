@@ -6,7 +6,7 @@
  */
 
 import type { ChildProcess } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../support/bin.ts";
@@ -425,28 +425,6 @@ test(named("rejections that other workers are told of count, too"), LONG, async 
   service.behave({});
   const resumed = await tickets(["resume", run, ...ENV]);
   expect([resumed.exitCode, service.requests.length], resumed.stderr).toEqual([4, 40]);
-});
-
-test(named("what is being appended is not cut off by who has another folder for temporary files"), LONG, async () => {
-  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10, timeout: "1m" });
-  const { place, service, tickets, run } = rig;
-  mkdirSync(place.path("other-tmp"));
-  let collected: Promise<Ended> | undefined;
-  service.behave({
-    answer: async () => {
-      if (service.requests.length !== 4) return undefined;
-      collected = tickets(["collect", run, ...ENV], { env: { TMPDIR: place.path("other-tmp") } });
-      // Long enough for it to write, if nothing held it back.
-      await Promise.race([collected, wait(5000)]);
-      return undefined;
-    },
-  });
-  const streamed = await tickets(["stream", "sales.ndjson", ...ENV]);
-  expect(streamed.exitCode, streamed.stderr).toBe(0);
-  expect((await collected)?.exitCode, (await collected)?.stderr).toBe(0);
-  const [output] = place.files().filter((name) => name.endsWith(".promises.ndjson"));
-  const lines = readLines(place.read(output ?? "")) as readonly PromiseLine[];
-  expect(lines.map(({ seq }) => seq)).toEqual(rig.input.map((_, at) => at + 1));
 });
 
 test(named("work needs a ledger that several machines share"), ONLY_WITH, async () => {
