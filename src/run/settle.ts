@@ -263,8 +263,9 @@ async function settleWithoutPlan(
   const { ledger, environment } = session;
   const closes = decision === "abandon" && run.state === "open";
   const asked = new Set(openQuestions(ledger, run.runNo).map(({ chunk }) => chunk));
-  using worker =
-    decision !== undefined && isShared(ledger) ? startWorker(ledger, environment, "tickets settle") : undefined;
+  // That something was sent can't be noted: it is refused below, and waits for nobody.
+  const decides = decision === "abandon" || decision === "not-sent";
+  using worker = decides && isShared(ledger) ? startWorker(ledger, environment, "tickets settle") : undefined;
   if (worker !== undefined) {
     if (closes) beginClosing(ledger, run, settlementOf(decision, reason));
     await claimRun(worker, ledger, run, Math.max(options.waitLock, LANES_WAIT_MS), context.stop);
