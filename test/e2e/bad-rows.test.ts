@@ -43,7 +43,7 @@ describe("one bad row among 12,000", () => {
   test("stops the run before anything is sent, and says where, what, why and what to do", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", text);
     const { exitCode, stderr, summary } = await place.summary(["stream", "sales.csv", "--env", "playground"], service);
@@ -74,7 +74,7 @@ describe("one bad row among 12,000", () => {
   test("with --max-invalid 1 the rest is sent, and the mended rejects are exactly what is missing", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", text);
     const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", "1"];
@@ -112,7 +112,7 @@ describe("one bad row among 12,000", () => {
   });
 
   test("mending the original instead sends the same", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", text);
     const command = ["stream", "sales.csv", "--env", "playground"];
@@ -125,7 +125,7 @@ describe("one bad row among 12,000", () => {
 });
 
 test("what depends on a bad row is held back with it, and mended with it", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const resold = readTable(readFileSync(fixture("resales.csv"), "utf8"));
   const times = Map.groupBy(resold, ({ ticketId }) => ticketId ?? "");
   const twice = new Set([...times].filter(([, rows]) => rows.length === 2).map(([ticketId]) => ticketId));
@@ -177,7 +177,7 @@ test("what depends on a bad row is held back with it, and mended with it", { tag
 const textOf = ({ action, data }: Item): string => `${action} ${JSON.stringify(data)}`;
 
 test("an event that is bad takes its sales with it, and no other's", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("events.csv", "eventId,currency\nE-1,EURO\nE-2,EUR\n");
   place.write("sales.csv", `${salesTable(3)}${salesTable(2, { first: 11, eventId: "E-2" }).replace(/^.*\n/, "")}`);
   const { summary } = await place.summary(["stream", "events.csv", "sales.csv", "--max-invalid", "1"]);
@@ -203,7 +203,7 @@ test("an event that is bad takes its sales with it, and no other's", { tags: ["l
 test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write(
     "sales.csv",
@@ -222,7 +222,7 @@ test("more invalid rows than allowed: nothing is sent; a share of the rows may b
 test("the same input again ends in 4 again and sends nothing; its rejects, mended, are sent once", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", salesTable(10).replace(",10.50,", ",?,"));
   const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", "1"];
@@ -240,7 +240,7 @@ test("the same input again ends in 4 again and sends nothing; its rejects, mende
 });
 
 test("the next command is whole: it can be pasted into a shell and does what it says", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("my orders.csv", salesTable(10).replace(",10.50,", ",?,"));
   const flags = ["--action", "soldTicket", "--env", "playground", "--state-dir", "state here"];
@@ -260,7 +260,7 @@ test("the next command is whole: it can be pasted into a shell and does what it 
 test("each next command finds the ledger that the command before it used, up to the end of the run", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService({ answer: () => ({ status: 500, body: "" }) });
   place.write("our config.yaml", `environments: {house: {baseUrl: "${service.baseUrl}", apiKey: {env: KEY}}}\n`);
   place.write("sales.csv", salesTable(3));
@@ -278,7 +278,7 @@ test("each next command finds the ledger that the command before it used, up to 
 test("the next command of an input that only the ledger shows to be invalid shows the same problems", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", salesTable(1));
   const env = { env: service.env };
@@ -300,7 +300,7 @@ function wordsOf(command: string): readonly string[] {
 }
 
 test("a file whose end can't be read as rows is not sent in part, whatever is allowed, and no allowance is offered", async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", salesTable(10).replace(",10.50,", ',"10.50,'));
   for (const allowed of ["0", "100%"]) {
@@ -314,7 +314,7 @@ test("a file whose end can't be read as rows is not sent in part, whatever is al
 });
 
 test("rejects of NDJSON rows are NDJSON, and are sent when mended", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   const sale = (n: number, price: string) => ({ eventId: "E-1", ticketId: `T-${n}`, userId: "u", price, orderTime: n });
   const rows = [sale(1, "1"), { action: "soldTicket", data: sale(2, "1,5") }, sale(3, "x"), sale(4, "1")];
@@ -336,7 +336,7 @@ test("rejects of NDJSON rows are NDJSON, and are sent when mended", { tags: ["lo
 test("rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   const row = '{"eventId":"E-1","ticketId":"T-1","userId":"u","price":12.50,"orderTime":"soon"}';
   place.write("sales.ndjson", `${row}\n`);

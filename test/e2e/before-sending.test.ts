@@ -11,7 +11,7 @@ import { salesTable } from "../support/tables.ts";
 
 describe("a key that is not there", () => {
   const endsAtOnce = async (where: string, message: string): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     // Whoever reads this waits for ever.
     execFileSync("mkfifo", [place.path("sales.csv")]);
@@ -30,7 +30,7 @@ describe("a key that is not there", () => {
   );
 
   test("is no matter to what does not send", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = { TICKETS_PLAYGROUND_BASE_URL: "https://api.example.com" };
     for (const args of [["validate"], ["plan"], ["stream", "--dry-run"]])
@@ -38,7 +38,7 @@ describe("a key that is not there", () => {
   });
 
   test("a command that gives it runs when something is sent, and not for a night without news", async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService({ key: "the-key-of-the-test" });
     place.write("sales.csv", salesTable(2));
     place.write(
@@ -53,7 +53,7 @@ describe("a key that is not there", () => {
 
 describe("the place of an output", () => {
   test("is made with the folders that are missing above it", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const commands = [
       ["stream", "events.csv", "-o", "a/b/promises.ndjson"],
@@ -68,7 +68,7 @@ describe("the place of an output", () => {
   });
 
   test("is not made through a link that leads nowhere", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     symlinkSync("elsewhere", place.path("out.ndjson"));
     expect((await place.tickets(["stream", "events.csv"])).exitCode).toBe(0);
@@ -91,7 +91,7 @@ describe("the place of an output", () => {
 
 const onLinux = test.skipIf(process.platform !== "linux");
 const endsWithSentence = async (home: string, message: string): Promise<void> => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", salesTable(1));
   const env = { ...service.env, HOME: home, XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" };
@@ -129,7 +129,7 @@ describe("a proxy", () => {
   });
 
   test("that asks for a login is asked once, and named without it", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const proxy = await openProxy(407);
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = playground(proxy.port);
@@ -144,7 +144,7 @@ describe("a proxy", () => {
   test("is named in tickets env, and in what could not be reached; not where NO_PROXY excepts the service", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const proxy = await openProxy(502);
     place.write("events.csv", "eventId,currency\nE-1,EUR\n");
     const env = playground(proxy.port);

@@ -14,7 +14,7 @@ const STATE = "home/state/tickets/playground";
 const SEND = ["stream", "sales.csv", ...ENV, "--chunk-size", "2", "--retries", "0"];
 
 async function openSales() {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", salesTable(6));
   const find = async (id: string, ...more: readonly string[]) => {

@@ -44,7 +44,7 @@ describe("input of every kind arrives as the same actions", () => {
     13,
   );
   const arrives = async (name: string, content: string | Buffer): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write(name, content);
     const { summary } = await place.summary(["stream", name, ...PLAYGROUND], service);
@@ -62,7 +62,7 @@ describe("input of every kind arrives as the same actions", () => {
     ["NDJSON rows", NDJSON, ["--action", "soldTicket"]],
     ["a request body", JSON.stringify(ITEMS), []],
   ])("standard input: %s", { tags: ["long"] }, async (_, stdin, more) => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     const { env } = service;
     const { summary } = await place.summary(["stream", "-", ...PLAYGROUND, ...more], { env, stdin });
@@ -74,7 +74,7 @@ describe("input of every kind arrives as the same actions", () => {
   });
 
   test.skipIf(process.platform === "win32")("a named pipe, which gives its bytes once (needs mkfifo)", async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("source", salesTable(3));
     execFileSync("mkfifo", [place.path("sales.csv")]);
@@ -88,7 +88,7 @@ describe("input of every kind arrives as the same actions", () => {
   });
 
   test("several files and globs, in the order given; a glob's files by name", async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales-b.csv", salesTable(2, { first: 3 }));
     place.write("sales-a.csv", salesTable(2, { first: 1 }));
@@ -108,7 +108,7 @@ describe("a quiet night", () => {
     ["a CSV file with a header only", "sales.csv", "eventId,ticketId,userId,price\n"],
     ["an empty list", "sales.json", "[]"],
   ])("%s is exit 0 with no actions, which is said", { tags: ["long"] }, async (_, name, content) => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     if (name !== "-") place.write(name, content);
     const options = { env: service.env, ...(name === "-" && { stdin: content }) };
@@ -135,7 +135,7 @@ function expectOneSentence(stderr: string, name: string): void {
 
 describe("a path that can't be used is exit 2 with one sentence", () => {
   const refuses = async (name: string, prepare: (path: string) => void, options: RunOptions = {}) => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     prepare(place.path(name));
     for (const command of ["stream", "validate", "plan"]) {
@@ -176,7 +176,7 @@ describe("a path that can't be used is exit 2 with one sentence", () => {
 });
 
 test.skipIf(BY_MODES_ONLY === undefined)(`a config without permission is exit 2 and named ${NEEDS_MODES}`, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", salesTable(1));
   chmodSync(place.write("tickets.config.yaml", "{}"), 0o000);
   const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"], { shell: BY_MODES_ONLY });
@@ -186,7 +186,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a config without permission is exit 2 
 });
 
 test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is streamed ${NEEDS_MODES}`, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   chmodSync(place.write("sales.csv", salesTable(3)), 0o444);
   const { exitCode } = await place.tickets(["stream", "sales.csv", ...PLAYGROUND], {
@@ -199,7 +199,7 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is stream
 
 describe("a file that tickets wrote", () => {
   test("is refused as input when it is a promises file", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", salesTable(3));
     await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
@@ -215,7 +215,7 @@ describe("a file that tickets wrote", () => {
 test("--encoding reads what is not UTF-8; without it the place is named and nothing is sent", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", Buffer.from(salesTable(3).replace("user-2", "Zo\u00eb"), "latin1"));
   const refused = await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
@@ -230,7 +230,7 @@ test("--encoding reads what is not UTF-8; without it the place is named and noth
 });
 
 test("line numbers are those of an editor, after cells with line breaks too", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write(
     "sales.csv",
@@ -243,7 +243,7 @@ test("line numbers are those of an editor, after cells with line breaks too", { 
 
 describe("plan", () => {
   const isInput = async (name: string): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const content = `${salesTable(20)}E-1,"T ""21""\n",Zoë 🎟,0.10,18446744073709551615\n`;
     if (name !== "-") place.write(name, content);
     const options = name === "-" ? { stdin: content } : {};
@@ -261,7 +261,7 @@ describe("plan", () => {
   test.each(["sales.csv", "-"])(IS_INPUT, { tags: ["long"] }, isInput);
 
   test("is what is then sent", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", salesTable(20));
     const { stdout } = await place.tickets(["plan", "sales.csv"]);
@@ -272,7 +272,7 @@ describe("plan", () => {
   });
 
   test("of invalid input is exit 3 and nothing on standard output", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", salesTable(3).replace(",11.50,", ",?,"));
     expect(await place.tickets(["plan", "sales.csv"])).toMatchObject({ exitCode: 3, stdout: "" });
   });

@@ -11,7 +11,7 @@ const KEY = "s3cr3t-key-Zm9vYmFy-0123456789";
 const COMMAND = ["stream", "sales.csv", "--env", "playground"];
 
 function openSales(): Workplace {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", salesTable(5));
   return place;
 }
@@ -121,7 +121,7 @@ describe("the right key", () => {
   });
 
   test("may come from a file that a config names", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService({ key: KEY });
     place.write("sales.csv", salesTable(5));
     place.write(

@@ -10,7 +10,7 @@ import { salesTable } from "../support/tables.ts";
 const JSON_LINES = ["--log-format", "json"];
 
 test("a run is told event by event, on stderr and in the log file", async () => {
-  const [place, service] = [openWorkplace(), await startService()];
+  const [place, service] = [openWorkplace({ isWarm: true }), await startService()];
   place.write("sales.csv", salesTable(3));
   const send = ["stream", "sales.csv", "--action", "soldTicket", "--env", "playground", "--chunk-size", "2"];
   const { stderr, exitCode } = await place.tickets([...send, ...JSON_LINES, "--log-file", "logs/t.log"], service);
@@ -38,7 +38,7 @@ test("a run is told event by event, on stderr and in the log file", async () => 
 });
 
 test("what fails before anything is a line, too", async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const failures: readonly (readonly [readonly string[], RegExp])[] = [
     [["strem"], /unknown command/],
     [["stream", "sales.csv", "--limit", "x"], /Give a whole number/],
@@ -70,7 +70,7 @@ test("what fails before anything is a line, too", async () => {
 const WALLET = "0x52908400098527886e0F7030069857D2E4169EE7";
 
 test("problems name their rule and place; who bought is masked, also with --verbose", { tags: ["long"] }, async () => {
-  const [place, service] = [openWorkplace(), await startService()];
+  const [place, service] = [openWorkplace({ isWarm: true }), await startService()];
   place.write("sales.csv", `eventId,ticketId,to,price\nE1,T1,${WALLET},10\n`);
   const command = ["stream", "sales.csv", "--env", "playground", "--verbose", "--log-file", "t.log"];
   const { stderr, exitCode } = await place.tickets(command, service);

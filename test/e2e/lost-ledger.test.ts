@@ -412,7 +412,7 @@ async function resetSandbox(place: Workplace): Promise<void> {
 test("after a reset the same command sends everything to the new sandbox, and the old promises are set aside", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", salesTable(3));
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");
   const command = ["stream", "events.csv", "sales.csv"];
@@ -439,7 +439,7 @@ test("after a reset the same command sends everything to the new sandbox, and th
 });
 
 test("a sandbox whose state was deleted by hand is begun anew by a reset", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");
   const command = ["stream", "events.csv"];
   expect(await place.tickets(command)).toMatchObject({ exitCode: 0 });
@@ -460,7 +460,7 @@ test("a sandbox whose state was deleted by hand is begun anew by a reset", { tag
 test("a sandbox that was begun anew misses nothing, and one that lost its ledger does", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", salesTable(3));
   place.write("events.csv", "eventId,currency\nE-1,EUR\n");
   const command = ["stream", "events.csv", "sales.csv", "-o", "a.ndjson"];

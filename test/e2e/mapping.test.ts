@@ -11,7 +11,7 @@ describe("tickets init", () => {
   test("writes a config that only needs what no export says, and the plan is then the expected one", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     cpSync(EVENTBRITE, place.path("attendees.csv"));
     const first = await place.tickets(["init", "attendees.csv"]);
     expect(first.exitCode).toBe(0);
@@ -56,7 +56,7 @@ describe("tickets init", () => {
   test("makes one config of several exports, which the command that it names takes as they are", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     cpSync(fixture("exports/alfio/tickets.csv"), place.path("tickets.csv"));
     cpSync(fixture("exports/hievents/events.csv"), place.path("events.csv"));
     cpSync(fixture("exports/hievents/events.csv"), place.path("events-old.csv"));
@@ -78,7 +78,7 @@ describe("tickets init", () => {
   });
 
   test("never overwrites: the file is named, --force sets it aside, -o - writes none", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     cpSync(EVENTBRITE, place.path("attendees.csv"));
     place.write("tickets.config.yaml", "env: mine\n");
     const refused = await place.tickets(["init", "attendees.csv"]);
@@ -99,7 +99,7 @@ describe("tickets init", () => {
   });
 
   test("refuses beside a config of another name, which would stop every command", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write(".ticketsrc.yaml", "env: mine\n");
     const refused = await place.tickets(["init"]);
     expect(refused.exitCode).toBe(2);
@@ -112,7 +112,7 @@ describe("tickets init", () => {
     ["actions, which need no config", ["init", fixture("payload.json")], /holds actions already/],
   ];
   const refuses = async (_what: string, args: readonly string[], message: RegExp): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const { exitCode, stderr } = await place.tickets(args);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(message);
@@ -124,7 +124,7 @@ describe("tickets init", () => {
   test("without an export writes an example that can be read; standard input works too", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     expect((await place.tickets(["init"])).exitCode).toBe(0);
     expect((await place.tickets(["env"])).exitCode).toBe(0);
     const { stdout, exitCode } = await place.tickets(["init", "-", "-o", "-"], { stdin: readFileSync(EVENTBRITE) });
@@ -135,7 +135,7 @@ describe("tickets init", () => {
 
 describe("tickets plan --preview", () => {
   const open = (): Workplace => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     cpSync(fixture("exports/hievents"), place.folder, { recursive: true });
     return place;
   };
@@ -176,7 +176,7 @@ describe("tickets plan --preview", () => {
 });
 
 const isPrinted = async (what: string): Promise<void> => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const { exitCode, stdout } = await place.tickets(["schema", what]);
   expect(exitCode).toBe(0);
   const committed = readFileSync(join(fixture("."), "..", "docs", "schema", `${what}.schema.json`), "utf8");
@@ -252,7 +252,7 @@ describe("never a silent wrong reading", () => {
       [],
     ],
   ])("%s stops before anything is read", { tags: ["long"] }, async (_what, config, header, at, more) => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("tickets.config.yaml", config);
     place.write("sold.csv", `${header}\n${GOOD}\n`);
     // One fault is told as it is; several under a line that counts them.
@@ -285,7 +285,7 @@ describe("never a silent wrong reading", () => {
     ["another currency than the event's", GOOD.replace("EUR", "USD"), "error", "value-unexpected", "Currency"],
     ["a ticket sold twice", GOOD.replace("t1", "t0"), "error", "ticket-sold-twice", "ticketId"],
   ])("%s is a problem with its line", { tags: ["long"] }, async (_what, row, severity, rule, field) => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("tickets.config.yaml", SOURCE);
     place.write("sold.csv", `${HEADER}\n${GOOD.replace("t1", "t0")}\n${row}\n`);
     const { exitCode, stdout } = await place.tickets(["validate", "sold.csv", "--json"]);
@@ -299,7 +299,7 @@ describe("never a silent wrong reading", () => {
   });
 
   test("values of unmapped statuses are counted and shown", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("tickets.config.yaml", SOURCE);
     const rows = ["t0;paid", "t1;open", "t2;open", "t3;lost"].map((start) => GOOD.replace("t1;paid", start));
     place.write("sold.csv", `${[HEADER, ...rows].join("\n")}\n`);
@@ -321,7 +321,7 @@ const SIMPLE = `sources:
 `;
 
 test("a file that the mapping fits nowhere is refused", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("tickets.config.yaml", SIMPLE);
   place.write("guests.csv", "ID,Status\nt0,bezahlt\nt1,bezahlt\nt2,storniert\n");
   const { exitCode, stderr } = await place.tickets(["stream", "guests.csv"]);
@@ -334,7 +334,7 @@ test("a file that the mapping fits nowhere is refused", { tags: ["long"] }, asyn
 test("two files under one constant eventId are told, or refused where the config wants it", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   // With a newEvent, event-registered-twice stops the run by itself.
   const config = SIMPLE.replace(/ *- newEvent.*\n/, "");
   place.write("tickets.config.yaml", config);

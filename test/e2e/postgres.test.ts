@@ -45,7 +45,11 @@ interface RigOptions extends ServiceOptions {
 }
 
 async function openRig({ sales = 20, more = "", ...behaviour }: RigOptions = {}): Promise<Rig> {
-  const [server, service, place] = [await startPostgres(), await startService(behaviour), openWorkplace()];
+  const [server, service, place] = [
+    await startPostgres(),
+    await startService(behaviour),
+    openWorkplace({ isWarm: true }),
+  ];
   const schema = server.newSchema();
   place.write("sales.csv", salesTable(sales));
   place.write("tickets.config.yaml", configOf({ service, schema, more }));

@@ -23,7 +23,7 @@ function age(place: Workplace): void {
 const ago = (): string => new Date(Date.now() - MONTH_MS).toISOString();
 
 async function sent() {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", salesTable(4));
   expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 0 });

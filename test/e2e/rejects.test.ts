@@ -23,7 +23,7 @@ const sentOf = (service: Service): readonly Item["data"][] => service.sent().map
 test("of two updates in a row the rejected one alone is open, and stays so when it is rejected again", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService({
     failureOf: ({ data }) => ("mediaUrl" in data ? { status: "error" } : undefined),
   });
@@ -57,7 +57,7 @@ test("of two updates in a row the rejected one alone is open, and stays so when 
 });
 
 test("a reason is a sentence; the service's answer stands in the promises alone", async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const failure = { status: "error", ticketId: "T-2", error: { code: "event_not_found", message: "No such event" } };
   const service = await startService({ failureOf: ({ data }) => (data.ticketId === "T-2" ? failure : undefined) });
   place.write("sales.csv", salesTable(3));
@@ -71,7 +71,7 @@ test("a reason is a sentence; the service's answer stands in the promises alone"
 });
 
 test("of many rejected actions the first are named, and the others counted", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService({ failureOf: () => ({ status: "error", error: { message: "No." } }) });
   place.write("sales.csv", salesTable(8));
   const { stderr, exitCode } = await place.summary(["stream", "sales.csv", ...ENV], service);
@@ -84,7 +84,7 @@ test("of many rejected actions the first are named, and the others counted", { t
 test("two nights' rejects hold a row once, whatever holds it, and two rejects files of it are one row when they are streamed", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("updates.csv", "ticketId,imageUrl\nT-1,no address\n");
   place.write("scans.csv", "ticketId,orderTime,action\nT-1,1760000000,scannedTicket\n");
@@ -105,7 +105,7 @@ test("two nights' rejects hold a row once, whatever holds it, and two rejects fi
 });
 
 test("--abandon names the rejects that it wrote, and how many rows they hold", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write(
     "tickets.config.yaml",
@@ -142,7 +142,7 @@ const TWO_ACTIONS = `sources:
 
 /** A nightly full export whose third row is bad, its rejects mended by `mend`. */
 async function mendedNight(mend: (row: Cells) => Cells, text = salesTable(5).replace(",10.50,", ",?,")) {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", text);
   const night = ["stream", "sales.csv", ...ENV];
@@ -277,7 +277,7 @@ describe("a bad row of which a mended one was accepted", () => {
   test("is mended only when all of its actions are: a part that is rejected keeps it open", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService({
       failureOf: ({ action }) => (action === "checkedInTicket" ? { status: "error" } : undefined),
     });
@@ -310,7 +310,7 @@ describe("a bad row of which a mended one was accepted", () => {
   test("is mended where its export has titles above the header, and its rejects have none", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("tickets.config.yaml", 'sources: {orders: {match: "sales*.csv", csv: {header: 3}}}\n');
     place.write("sales.csv", `Sales of the week\n\n${salesTable(3).replace(",12.50,", ",?,")}`);
@@ -326,7 +326,7 @@ describe("a bad row of which a mended one was accepted", () => {
   test("does not hold what depends on it, and what was held for it is sent once, by its rejects or by the next export", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", salesTable(3).replace("T-2,user-2,12.50", "T-2,user-2,?"));
     place.write(
@@ -358,7 +358,7 @@ describe("a bad row of which a mended one was accepted", () => {
   test("is mended in NDJSON, whatever the order of its keys and the spelling of what is not in it", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     const row = (price: string): string =>
       `{"eventId":"E-1","ticketId":"T-1","userId":"u","price":${price},"orderTime":1700000000}\n`;
@@ -396,7 +396,7 @@ describe("beside the export that they come from", () => {
 
   /** A night whose update the service rejects, and the next export, which has it and a later one. */
   async function rejectedNight() {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService({ failureOf: () => ({ status: "error" }) });
     place.write("updates.csv", updates(FIRST));
     expect((await place.tickets(["stream", "updates.csv", ...ENV], service)).exitCode).toBe(4);
@@ -456,7 +456,7 @@ describe("guards against formulas", () => {
   const SALES = `eventId,ticketId,userId,price,orderTime\n${ROWS.join("")}`;
 
   const areTold = async (...flags: readonly string[]): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", SALES);
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv", ...flags];
@@ -490,7 +490,7 @@ describe("guards against formulas", () => {
   test("are told by the file, in promises and in rejects", { tags: ["long"] }, () => areTold());
 
   test("a file that was begun without them is not continued with them", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", salesTable(2));
     const command = ["stream", "sales.csv", ...ENV, "-o", "promises.csv"];
@@ -531,7 +531,7 @@ const ITEMS = SALES.trim()
 const NDJSON = ITEMS.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 async function mendAsPrinted({ input, content, config, flags = [] }: Night): Promise<void> {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   if (config !== undefined) place.write("tickets.config.yaml", config);
   if (input !== "-") place.write(input, content);

@@ -15,7 +15,7 @@ const SALES = fixture("sales.csv");
 const STEMS = ["events", "event-updates", "sales", "updates", "resales", "scans", "checkins", "claims"];
 
 test("events and sales go to the sandbox once; the same command again sends nothing and says so", async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const first = await place.tickets(["stream", EVENTS, SALES]);
   expect(first.exitCode).toBe(0);
   expect(first.stdout).toBe("");
@@ -38,7 +38,7 @@ test("events and sales go to the sandbox once; the same command again sends noth
 test("events and sales go to a service once; the same command again opens no connection", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const { env, ...service } = await startService();
   const command = ["stream", EVENTS, SALES, "--env", "playground"];
   expect(await place.tickets(command, { env })).toMatchObject({ exitCode: 0 });
@@ -54,7 +54,7 @@ test("events and sales go to a service once; the same command again opens no con
 });
 
 test("the first lines say how a file was understood and what of it becomes public", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const { stderr } = await place.tickets(["stream", SALES, "--dry-run", "--max-invalid", "100%"]);
   const line = stderr.split("\n").find((each) => each.includes("sales.csv →")) ?? "";
   expect(line).toContain("soldTicket by file name, 12 columns, 9 used");
@@ -65,7 +65,7 @@ test("the first lines say how a file was understood and what of it becomes publi
 test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   const command = ["stream", SALES, "--env", "playground"];
   const { exitCode, stderr, summary } = await place.summary(command, { env: service.env });
@@ -114,7 +114,7 @@ test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in t
 });
 
 test("every promise is the one that the service gave for that action", async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const given = new Map<string, string>();
   const service = await startService({
     answer: ({ items }) => ({
@@ -139,7 +139,7 @@ test("every promise is the one that the service gave for that action", async () 
 test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is no news as NDJSON", {
   tags: ["long"],
 }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const tables = [...STEMS, "invalidations"].map((stem) => fixture(`${stem}.csv`));
   const { summary } = await place.summary(["stream", ...tables]);
   expect(summary).toMatchObject({ exitCode: 0, state: "finished" });
@@ -156,7 +156,7 @@ test("a whole season of nine kinds is accepted by the sandbox, from CSV, and is 
 });
 
 test("the sandbox's own record is the plan, action for action", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const files = ["events", "sales", "resales"].map((stem) => fixture(`${stem}.csv`));
   const plan = await place.tickets(["plan", ...files, "-o", "plan.ndjson", "--quiet"]);
   expect(plan).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFailed, onTestFinished } from "vitest";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
+import { runWarm } from "./warm-bin.ts";
 
 export const BIN = fileURLToPath(new URL("../../bin/tickets.js", import.meta.url));
 export const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
@@ -36,6 +37,8 @@ export interface RunOptions {
   readonly shell?: string | undefined;
   /** Gets the process as soon as it runs, to send it signals. */
   readonly onSpawn?: (child: ChildProcess) => void;
+  /** For a command whose process is not what is tried: one that has run others before, unless something else is asked of it. */
+  readonly isWarm?: boolean;
 }
 
 /** A folder of one test, removed with it. Home, state and temporary files of what runs there lie inside it. */
@@ -52,7 +55,8 @@ export interface Workplace {
   summary(args: readonly string[], options?: RunOptions): Promise<Ended & { readonly summary: Summary }>;
 }
 
-export function openWorkplace(): Workplace {
+/** @param isWarm of commands that don't say it themselves. */
+export function openWorkplace({ isWarm = false }: Pick<RunOptions, "isWarm"> = {}): Workplace {
   const folder = mkdtempSync(join(tmpdir(), "tickets-e2e-"));
   const path = (name: string): string => join(folder, name);
   for (const name of ["home", "tmp"]) mkdirSync(path(name));
@@ -63,7 +67,7 @@ export function openWorkplace(): Workplace {
   });
 
   const tickets: Workplace["tickets"] = async (args, options = {}) => {
-    const ended = await runBin(args, folder, options);
+    const ended = await runBin(args, folder, { isWarm, ...options });
     const shown = (text: string): string => (text.length > 4000 ? `${text.slice(0, 4000)}…\n` : text);
     told.push(
       `$ tickets ${args.join(" ")}\n${shown(ended.stderr)}${shown(ended.stdout)}exit ${ended.exitCode ?? "by signal"}`,
@@ -114,7 +118,12 @@ export const settingsIn = (folder: string): Readonly<Record<string, string | und
 });
 
 async function runBin(args: readonly string[], folder: string, options: RunOptions): Promise<Ended> {
-  const { env = {}, stdin, nodeArgs = [], shell } = options;
+  const { env = {}, stdin, nodeArgs = [], shell, onSpawn, isWarm = false } = options;
+  const isPlain = [stdin, options.nodeArgs, shell, onSpawn].every((asked) => asked === undefined);
+  if (isWarm && isPlain) {
+    const command = { args, cwd: folder, env: definedOf({ ...settingsIn(folder), ...env }) };
+    return { args, ...(await runWarm(command, LONGEST_MS)) };
+  }
   const command = [process.execPath, ...nodeArgs, BIN, ...args];
   const [program = "", ...words] = shell === undefined ? command : ["/bin/sh", "-c", shell, "sh", ...command];
   const child = spawn(program, words, {
@@ -124,7 +133,7 @@ async function runBin(args: readonly string[], folder: string, options: RunOptio
     timeout: LONGEST_MS,
     killSignal: "SIGKILL",
   });
-  options.onSpawn?.(child);
+  onSpawn?.(child);
   const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
   if (stdin !== undefined) {
     child.stdin?.on("error", () => {}); // the program need not read it to the end
@@ -136,6 +145,9 @@ async function runBin(args: readonly string[], folder: string, options: RunOptio
   const exitCode = await promise;
   return { args, exitCode, stdout: out(), stderr: err() };
 }
+
+const definedOf = (env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
 function textOf(stream: NodeJS.ReadableStream | null): () => string {
   const chunks: Buffer[] = [];

@@ -37,7 +37,7 @@ const FAULTS_END = 30;
 /** What a command said, without the warnings about the input. */
 const shown = (stderr: string): string => stderr.replace(/^warning: .*\n/gm, "").slice(-1500);
 
-/** How long a command takes that nobody kills, learnt from those before. */
+/** How long a command takes whose kill did not come about, learnt from those before: one that nobody kills does not start anew. */
 let typicalMs = 600;
 
 export async function carryOut(trial: Trial, tally: Tally, shared?: SharedLedger): Promise<void> {
@@ -81,7 +81,7 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
     const interruption = toInterruption(given);
     const began = performance.now();
     const ran = await rig.run(args, interruption === undefined ? {} : { interruption });
-    if (interruption === undefined) typicalMs = 0.8 * typicalMs + 0.2 * (performance.now() - began);
+    if (interruption !== undefined && !ran.killed) typicalMs = 0.8 * typicalMs + 0.2 * (performance.now() - began);
     if (ran.killed) tally.kills += 1;
     if (ran.killed && given.kind === "boundary")
       tally.boundaries.set(given.point, (tally.boundaries.get(given.point) ?? 0) + 1);

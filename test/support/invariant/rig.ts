@@ -34,6 +34,7 @@ export interface Rig {
   readonly shared: SharedLedger | undefined;
   /** Everything that the service processed: one list a request, in order. */
   requests(): readonly (readonly ProcessedAction[])[];
+  /** One that is neither killed nor otherwise looked at as a process runs in one that has run others before. */
   run(args: readonly string[], options?: RunOptions & { readonly interruption?: Interruption }): Promise<Ran>;
   /** Calls back while the service holds the n-th request from now, before or after it processes it. */
   onRequest(request: number, when: "before" | "after", then: () => void): void;
@@ -98,7 +99,13 @@ export async function openRig(faults: FaultScript = { rules: [] }, shared?: Shar
         interruption?.kind === "boundary"
           ? { TICKETS_TEST_CRASH_AT: `${interruption.point}:${interruption.time}` }
           : {};
-      const ended = await place.tickets(args, { ...options, env: { ...env, ...crashAt, ...options.env }, onSpawn });
+      const isKilled = interruption !== undefined;
+      const ended = await place.tickets(args, {
+        isWarm: !isKilled,
+        ...options,
+        env: { ...env, ...crashAt, ...options.env },
+        ...((isKilled || options.onSpawn !== undefined) && { onSpawn }),
+      });
       clearTimeout(timer);
       hooks = [];
       return { ...ended, killed: ended.exitCode === null };

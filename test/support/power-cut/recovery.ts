@@ -25,7 +25,7 @@ export async function putRight(told: ToldStory, args: readonly string[], said: s
 }
 
 export async function type({ place, env }: ToldStory, args: readonly string[], said: string[]): Promise<Ended> {
-  const ended = await place.tickets(args, { env });
+  const ended = await place.tickets(args, { env, isWarm: true });
   said.push(`$ tickets ${args.join(" ")}\n${ended.stderr}exit ${ended.exitCode}`);
   return ended;
 }
