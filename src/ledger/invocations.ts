@@ -4,10 +4,10 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { EXIT_CODES } from "../failure.ts";
-import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { isInUse } from "./moved.ts";
 import { refuseNetworkFileSystem, wrap } from "./open-ledger.ts";
+import { IMPORTED_MAPPING } from "./runs.ts";
 import { LEDGER_VERSION } from "./schema.ts";
 
 /** An invocation that has ended. Times are UTC in ISO 8601. */

@@ -18,9 +18,6 @@ import { spellingsOf } from "./zero-ids.ts";
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
 
-/** What the manifest of an imported run says in place of the mapping's digest. */
-export const IMPORTED_MAPPING = "imported";
-
 /**
  * The events and tickets that the environment has accepted, for the checks across actions.
  *

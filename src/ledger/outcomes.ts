@@ -198,16 +198,30 @@ export interface TakenDeed {
   /** Unique to the deed. */
   readonly place: string;
   readonly content: Buffer;
+  /** By the clocks. */
+  readonly isSince: boolean;
 }
 
-/** Deeds of an identity that other runs have sent since a time, in their order. */
-export function takenSince(ledger: Ledger, identity: Buffer, runNo: number, since: string): readonly TakenDeed[] {
-  const sql = `SELECT run, seq, content FROM deeds JOIN runs USING (run_no)
-    WHERE identity = ? AND taken = 1 AND run_no <> ? AND ${decidedAt("deeds.run_no", "deeds.seq")} > ? ORDER BY run_no, seq`;
-  return ledger.all(sql, identity, runNo, since).map(({ run, seq, content }) => ({
-    run: String(run),
-    place: `${run} ${seq}`,
-    content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
+/**
+ * Deeds of an identity that other runs have sent, in their order: those behind a run in the ledger, or all of a run that was
+ * lost (`hasRunSince`).
+ *
+ * @param since when the run was planned.
+ */
+export function takenBeside(
+  ledger: Ledger,
+  identity: Buffer,
+  runNo: number,
+  { wasLost, since }: { readonly wasLost: boolean; readonly since: string },
+): readonly TakenDeed[] {
+  const others = wasLost ? "<>" : ">";
+  const sql = `SELECT run, seq, content, ${decidedAt("deeds.run_no", "deeds.seq")} > ? AS is_since FROM deeds JOIN runs USING (run_no)
+    WHERE identity = ? AND taken = 1 AND run_no ${others} ? ORDER BY run_no, seq`;
+  return ledger.all(sql, since, identity, runNo).map((row) => ({
+    run: String(row.run),
+    place: `${row.run} ${row.seq}`,
+    content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
+    isSince: Number(row.is_since) === 1,
   }));
 }
 

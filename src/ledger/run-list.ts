@@ -26,12 +26,19 @@ import { nameOfTime } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { Failure } from "../failure.ts";
 import { TAKEN } from "./blocks.ts";
-import { IMPORTED_MAPPING } from "./known-state.ts";
 import type { Ledger } from "./ledger.ts";
 import { isHere } from "./machine.ts";
 import { storageFailure } from "./open-ledger.ts";
 import { knownOutput } from "./outputs.ts";
-import { type ChunkRecord, chunksOf, countRun, listRuns, type RunRecord, undecidedChunks } from "./runs.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  countRun,
+  IMPORTED_MAPPING,
+  listRuns,
+  type RunRecord,
+  undecidedChunks,
+} from "./runs.ts";
 
 const COUNT = z.number().int().nonnegative();
 

@@ -134,6 +134,9 @@ function enteredAgain(run: string): string {
   return `entered from its plan: ${run}`;
 }
 
+/** What the manifest of an imported run says in place of the mapping's digest. */
+export const IMPORTED_MAPPING = "imported";
+
 /** Whether all runs before it in the ledger are older. */
 export const isInOrderOfTime = (
   ledger: Ledger,
@@ -243,15 +246,27 @@ export function unmergedChunks(ledger: Ledger, runNo: number): readonly ChunkRec
 const UNMERGED = `merged = 0 AND state IN ${sqlList([...UNDECIDED_STATES, ...SETTLED_STATES])}`;
 
 /**
- * Whether another run was open at a time, or has ended since, that may have sent what this one holds. Where several machines
- * publish, runs wait in line, and none plans what another one holds: only those that came back after a loss are left.
+ * Whether another run may have sent what this one holds since it was planned. Which came first is told by their order in the
+ * ledger, and not by clocks: one that was an hour fast makes what it stamped look later than what is planned an hour on. Only a
+ * run that was lost stands behind others that were planned after it; of these, times are all that is known.
+ *
+ * Where several machines publish, runs wait in line, and none plans what another one holds: only those that came back after a
+ * loss are left.
+ *
+ * @param plannedAt when it was planned.
  */
-export function hasRunSince(ledger: Ledger, runNo: number, at: string): boolean {
-  const cameBack = ` AND (manifest = '' OR EXISTS (SELECT 1 FROM meta WHERE key = '${enteredAgain("")}' || run))`;
-  const sql = `SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?)${
-    ledger.kind === "postgres" ? cameBack : ""
-  } LIMIT 1`;
-  return ledger.get(sql, runNo, at) !== undefined;
+export function hasRunSince(
+  ledger: Ledger,
+  { runNo, run }: Pick<RunRecord, "runNo" | "run">,
+  plannedAt: string,
+): boolean {
+  const cameBack = ` AND (manifest ->> '$.mapping' = '${IMPORTED_MAPPING}'
+    OR EXISTS (SELECT 1 FROM meta WHERE key = '${enteredAgain("")}' || run))`;
+  const among = ledger.kind === "postgres" ? cameBack : "";
+  if (!wasEnteredAgain(ledger, { run }))
+    return ledger.get(`SELECT 1 AS one FROM runs WHERE run_no > ?${among} LIMIT 1`, runNo) !== undefined;
+  const sql = `SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?)${among} LIMIT 1`;
+  return ledger.get(sql, runNo, plannedAt) !== undefined;
 }
 
 /** The last run that was given an input of this name, with what its bytes were then. */

@@ -8,7 +8,7 @@ import { errorCode, Failure } from "../failure.ts";
 import { endAttempt, keepDoubtedAnswer, storedAnswer } from "../ledger/attempts.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
-import { forgetUnplaced, IMPORTED, IMPORTED_MAPPING, unplacedActions } from "../ledger/known-state.ts";
+import { forgetUnplaced, IMPORTED, unplacedActions } from "../ledger/known-state.ts";
 import { type Ledger, writeMeta } from "../ledger/ledger.ts";
 import { countByAction, hasOutcome } from "../ledger/outcomes.ts";
 import {
@@ -16,6 +16,7 @@ import {
   chunksOf,
   enterImportedRun,
   findRun,
+  IMPORTED_MAPPING,
   noteManifest,
   type RunRecord,
   undecidedChunks,

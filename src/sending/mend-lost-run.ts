@@ -7,7 +7,6 @@ import { readFileSync } from "node:fs";
 import { EXIT_CODES } from "../failure.ts";
 import { endAttempt } from "../ledger/attempts.ts";
 import { changeChunk } from "../ledger/chunks.ts";
-import { IMPORTED_MAPPING } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { decidedWithin } from "../ledger/outcomes.ts";
 import { notePromisedElsewhere } from "../ledger/promised-elsewhere.ts";
@@ -19,6 +18,7 @@ import {
   countRun,
   endRun,
   enterRun,
+  IMPORTED_MAPPING,
   noteEnteredAgain,
   type RunRecord,
   reopenRun,

@@ -7,8 +7,8 @@ import { type Action, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { unplacedActions } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { SENT_ELSEWHERE, SUPERSEDED, takenSince } from "../ledger/outcomes.ts";
-import { type ChunkRecord, hasRunSince, plannedChunks } from "../ledger/runs.ts";
+import { SENT_ELSEWHERE, SUPERSEDED, type TakenDeed, takenBeside } from "../ledger/outcomes.ts";
+import { type ChunkRecord, hasRunSince, plannedChunks, wasEnteredAgain } from "../ledger/runs.ts";
 import { CONTENT_BYTES, type IndexRecord } from "../plan/files/index-file.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import { closeUnsent } from "./chunk-parts.ts";
@@ -22,10 +22,10 @@ import { actionsOf } from "./record-answer.ts";
  * @returns how many actions were closed.
  */
 export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: number, lane?: number): Promise<number> {
-  const { createdAt } = plan.manifest;
   // The run has sent these itself, as its promises show; their place in it was not known when they were imported.
   const unplaced = unplacedActions(ledger, runNo);
-  if (unplaced.size === 0 && !hasRunSince(ledger, runNo, createdAt)) return 0;
+  const takenOf = takenElsewhere(ledger, plan, runNo);
+  if (unplaced.size === 0 && takenOf === undefined) return 0;
   const chunks = plannedChunks(ledger, runNo, lane);
   const statusOf = new Map<number, string>();
   for (const chunk of chunks) {
@@ -34,7 +34,7 @@ export async function closeSentElsewhere(ledger: Ledger, plan: Plan, runNo: numb
         statusOf.set(seq, SENT_ELSEWHERE);
         continue;
       }
-      const later = identitiesOf(action, record).flatMap((each) => takenSince(ledger, each, runNo, createdAt));
+      const later = takenOf?.(action, record) ?? [];
       if (later.length === 0) continue;
       const isThis =
         actionSpec(record.action).identity === "once" || later.some(({ content }) => content.equals(record.content));
@@ -66,15 +66,13 @@ export async function findPromisedElsewhere(
   chunks: readonly ChunkRecord[],
 ): Promise<ReadonlyMap<number, PromisedElsewhere>> {
   const promised = new Map<number, PromisedElsewhere>();
-  const { createdAt } = plan.manifest;
-  if (!hasRunSince(ledger, runNo, createdAt)) return promised;
+  const takenOf = takenElsewhere(ledger, plan, runNo);
+  if (takenOf === undefined) return promised;
   const counted = new Set<string>();
   for (const chunk of chunks.toSorted((one, other) => other.first - one.first)) {
     for (const { seq, action, record } of (await actionsOf(plan, chunk)).toReversed()) {
       const isOnce = actionSpec(record.action).identity === "once";
-      const later = identitiesOf(action, record)
-        .flatMap((each) => takenSince(ledger, each, runNo, createdAt))
-        .filter(({ place }) => !counted.has(place));
+      const later = takenOf(action, record).filter(({ place }) => !counted.has(place));
       const same = later.find(({ content }) => isOnce || content.equals(record.content));
       const found = same ?? later.find(({ content }) => content.equals(ONLY_IDS));
       if (found === undefined) continue;
@@ -83,6 +81,25 @@ export async function findPromisedElsewhere(
     }
   }
   return promised;
+}
+
+/**
+ * Tells what other runs have taken of an action since its run was planned; undefined where there is no such run. Of a deed that
+ * happens once it does not matter when: whoever planned it here did not know of it.
+ */
+function takenElsewhere(
+  ledger: Ledger,
+  { manifest: { run, createdAt } }: Plan,
+  runNo: number,
+): ((action: Action, record: IndexRecord) => readonly TakenDeed[]) | undefined {
+  if (!hasRunSince(ledger, { runNo, run }, createdAt)) return undefined;
+  const among = { wasLost: wasEnteredAgain(ledger, { run }), since: createdAt };
+  return (action, record) => {
+    const isOnce = actionSpec(record.action).identity === "once";
+    return identitiesOf(action, record)
+      .flatMap((each) => takenBeside(ledger, each, runNo, among))
+      .filter(({ isSince }) => isSince || (isOnce && !among.wasLost));
+  };
 }
 
 /** The content of a deed of which an import gave only the ids. */

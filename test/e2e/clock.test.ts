@@ -1,0 +1,49 @@
+/** A machine whose clock is wrong for a while. */
+
+import { expect, test } from "vitest";
+import { openWorkplace } from "../support/bin.ts";
+import { startService } from "../support/service.ts";
+
+const line = (action: string, data: object): string => `${JSON.stringify({ action, data })}\n`;
+const scan = (orderTime: number): string => line("scannedTicket", { ticketId: "T-1", orderTime });
+const cover = (name: string): string =>
+  line("updateTicket", { ticketId: "T-1", imageUrl: `https://cdn.example/${name}.png` });
+
+const FIRST =
+  line("newEvent", { eventId: "E-1", eventName: "Fair", currency: "EUR" }) +
+  line("soldTicket", { eventId: "E-1", ticketId: "T-1", userId: "u-1", price: "10.00", orderTime: 1_700_000_000 }) +
+  cover("a") +
+  scan(1_700_000_000);
+
+/** Moves what a process takes for now. */
+const ADVANCE = `const Real = Date;
+globalThis.Date = class extends Real {
+  constructor(...given) {
+    super(...(given.length === 0 ? [Real.now() + 3_600_000] : given));
+  }
+  static now() {
+    return Real.now() + 3_600_000;
+  }
+};
+`;
+
+test("what was sent while the clock was an hour fast does not keep back what is planned once it is right", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("fast-clock.cjs", ADVANCE);
+  place.write("first.ndjson", FIRST);
+  place.write("then.ndjson", cover("b") + scan(1_700_000_500));
+  place.write("back.ndjson", cover("a"));
+  const stream = (input: string, flags: readonly string[] = [], nodeArgs: readonly string[] = []) =>
+    place.summary(["stream", input, "--env", "playground", ...flags], { ...service, nodeArgs });
+
+  const ahead = await stream("first.ndjson", [], ["--require", place.path("fast-clock.cjs")]);
+  expect(ahead.summary).toMatchObject({ exitCode: 0, actions: { accepted: 4 } });
+  expect((await stream("then.ndjson")).summary).toMatchObject({ exitCode: 0, actions: { total: 2, accepted: 2 } });
+  const back = await stream("back.ndjson", ["--again"]);
+  expect(back.summary, "a person says that it is to be sent").toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+  expect(service.sent().map(({ action, data }) => ("imageUrl" in data ? data.imageUrl : action))).toEqual([
+    ...["newEvent", "soldTicket", "https://cdn.example/a.png", "scannedTicket"],
+    ...["https://cdn.example/b.png", "scannedTicket", "https://cdn.example/a.png"],
+  ]);
+});
