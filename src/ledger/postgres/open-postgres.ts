@@ -142,7 +142,12 @@ class Session implements PostgresLedger {
   /** The session that is under way, and those that were lost and may not know it yet. */
   #server: ServerSession | undefined;
   #lost: ServerSession[] = [];
+  #timeline: Timeline | undefined;
   #isInTransaction = false;
+  /** The session has what the one before it had. */
+  #isWhole = false;
+  /** Why there is no going on, whoever was told of it: what was decided so far counts no more. */
+  #over: Failure | undefined;
   #sessions = 0;
   #cursors = 0;
 
@@ -159,6 +164,19 @@ class Session implements PostgresLedger {
 
   /** Begins a session with the locks of the one before, and tries for as long as patience lasts. */
   begin(): void {
+    if (this.#over !== undefined) throw this.#over;
+    this.#isWhole = false;
+    try {
+      this.#beginAnew();
+    } catch (cause) {
+      // A server that can't be reached may be there again for the next statement.
+      if (cause instanceof Failure && !(cause.cause instanceof ServerError)) this.#over = cause;
+      this.#isWhole = false;
+      throw cause;
+    }
+  }
+
+  #beginAnew(): void {
     let since = performance.now();
     let deadline = since + this.#patienceMs;
     const fenced = [...this.#fenced];
@@ -179,6 +197,7 @@ class Session implements PostgresLedger {
       }
     }
     this.#sessions += 1;
+    this.#isWhole = true;
     for (const onAgain of this.#locks.values()) onAgain?.();
   }
 
@@ -192,20 +211,48 @@ class Session implements PostgresLedger {
     for (const { pid, startedAt } of this.#lost) this.#connection.ask(END_SESSION, [pid, startedAt]);
     this.#lost = [];
     this.#refuseForgotten();
+    this.#refuseUnwaited();
   }
 
   /** A server that took the place of another may lack what that had confirmed. */
   #refuseForgotten(): void {
     if (this.#committed === 0) return;
     const [row] = this.#connection.ask("SELECT number FROM commits WHERE session = $1", [this.#id]).rows;
-    if (row !== undefined && Number(row.number) >= this.#committed) return;
+    if (row === undefined || Number(row.number) < this.#committed) throw forgotten(this.path);
+  }
+
+  /**
+   * A server that nobody waited for may lack what the one before had confirmed to others, though it has all of this one's own. A
+   * server that is made the primary begins a timeline.
+   */
+  #refuseUnwaited(): void {
+    const server = this.#askTimeline();
+    const before = this.#timeline;
+    this.#timeline = server;
+    if (before === undefined || server === undefined || before.id === server.id || before.isWaitedFor) return;
     throw new Failure(
       "storage",
-      `${this.path} lacks what it had confirmed before the connection was lost. Nothing more was sent.`,
+      `Another server took the place of the one at ${this.path}, and commits had not waited for it: it may lack what was confirmed last. Nothing more was sent.`,
       {
-        hint: "Another server took its place without having everything. What was sent last may be in the first one alone: look there, and in docs/ledger.md, before anything is sent again.",
+        hint: "Stop all workers, look at what the first server has, and settle before they start again: docs/scale-out.md, Fail-over",
       },
     );
+  }
+
+  /** Undefined where the server does not say it, as one that keeps no log of its own. */
+  #askTimeline(): Timeline | undefined {
+    try {
+      const [row] = this.#connection.ask(TIMELINE, []).rows;
+      return { id: String(row?.id), isWaitedFor: row?.standbys !== "" };
+    } catch (cause) {
+      if (!(cause instanceof ServerError) || cause.isLost) throw cause;
+      return undefined;
+    }
+  }
+
+  /** Before anything is asked outside of a transaction. */
+  #ready(): void {
+    if (!this.#isWhole) this.begin();
   }
 
   /** The server may hold the lock for the session that was lost until it notices. */
@@ -256,7 +303,7 @@ class Session implements PostgresLedger {
 
   #ofSession<T>(session: number, ask: () => T): T {
     try {
-      if (session !== this.#sessions)
+      if (session !== this.#sessions || !this.#isWhole)
         throw new ServerError({ message: "the connection was lost while rows were read", code: "08003", isLost: true });
       return ask();
     } catch (cause) {
@@ -266,7 +313,7 @@ class Session implements PostgresLedger {
 
   /** What can't be closed has gone with its session or its transaction. */
   #close(name: string, session: number): void {
-    if (session !== this.#sessions) return;
+    if (session !== this.#sessions || !this.#isWhole) return;
     try {
       this.#connection.ask(`CLOSE ${name}`, []);
     } catch (cause) {
@@ -309,6 +356,7 @@ class Session implements PostgresLedger {
   /** Undefined where the commit was lost, and nothing was changed. */
   #once<T>(change: () => T): { readonly result: T } | undefined {
     let result: T;
+    this.#ready();
     this.#connection.ask("BEGIN", []);
     this.#isInTransaction = true;
     try {
@@ -344,7 +392,9 @@ class Session implements PostgresLedger {
     } catch (cause) {
       if (!isLost(cause)) {
         this.#rollBack();
-        throw cause;
+        if (!isRowMissing(cause)) throw cause;
+        this.#over = forgotten(this.path);
+        throw this.#over;
       }
       this.begin();
     }
@@ -360,6 +410,7 @@ class Session implements PostgresLedger {
     const patience = this.#startPatience();
     for (;;) {
       try {
+        this.#ready();
         const { rows, isWarned } = this.#connection.ask(DECIDE, [this.#id, number, this.#lastNumber]);
         if (isWarned) continue;
         this.#committed = Number(rows[0]?.number);
@@ -408,7 +459,9 @@ class Session implements PostgresLedger {
 
   unlock(name: string): void {
     const wasHeld = this.#fenced.delete(name) || this.#locks.delete(name);
-    if (wasHeld) this.#read(() => this.#connection.ask(`SELECT pg_advisory_unlock(${LOCK_KEY})`, [name]));
+    // Where there is no going on, all of them end with the session.
+    if (wasHeld && this.#over === undefined)
+      this.#read(() => this.#connection.ask(`SELECT pg_advisory_unlock(${LOCK_KEY})`, [name]));
   }
 
   endSilentHolder(name: string, silentMs: number): boolean {
@@ -416,6 +469,7 @@ class Session implements PostgresLedger {
   }
 
   look(sql: string): TextTable {
+    this.#ready();
     return this.#connection.look(sql);
   }
 
@@ -433,6 +487,7 @@ class Session implements PostgresLedger {
     const patience = this.#startPatience();
     for (;;) {
       try {
+        if (!this.#isInTransaction) this.#ready();
         return ask();
       } catch (cause) {
         if (this.#isInTransaction) throw cause;
@@ -474,6 +529,11 @@ class Session implements PostgresLedger {
   }
 }
 
+const forgotten = (path: string): Failure =>
+  new Failure("storage", `${path} lacks what it had confirmed before the connection was lost. Nothing more was sent.`, {
+    hint: "Another server took its place without having everything. What was sent last may be in the first one alone: look there, and in docs/ledger.md, before anything is sent again.",
+  });
+
 /** What a process has decided by the ledger counts no more. */
 export const takenMeanwhile = (path: string): Failure =>
   new Failure(
@@ -488,6 +548,16 @@ interface ServerSession {
   readonly startedAt: string;
 }
 
+/** A server's since it was made the primary. */
+interface Timeline {
+  readonly id: string;
+  /** A commit is confirmed once a standby has it. */
+  readonly isWaitedFor: boolean;
+}
+
+const TIMELINE =
+  "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS id, current_setting('synchronous_standby_names') AS standbys";
+
 /** What it was still to get can't come any more, and its locks are free. */
 const END_SESSION =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
@@ -500,19 +570,24 @@ const BEGIN_SNAPSHOT =
 const FORGET_COMMITS = `DELETE FROM commits WHERE session IN (
   SELECT session FROM commits WHERE at < now() - interval '90 days' LIMIT 100 FOR UPDATE SKIP LOCKED)`;
 
-/** The end of a transaction. Where the row has another number than this session knows, it fails. */
+/** The end of a transaction. Where the row has another number than this session knows, or is gone, it fails. */
 function commit(id: string, before: number, number: number): string {
-  const note = `INSERT INTO commits AS had (session, number, at) VALUES ('${id}', ${number}, now())
-    ON CONFLICT (session) DO UPDATE SET number = CASE had.number WHEN ${before} THEN excluded.number END, at = excluded.at`;
-  return `${before === 0 ? `${FORGET_COMMITS}; ` : ""}${note}; COMMIT`;
+  if (before === 0)
+    return `${FORGET_COMMITS}; INSERT INTO commits (session, number, at) VALUES ('${id}', ${number}, now()); COMMIT`;
+  return `INSERT INTO commits (session, number, at)
+      SELECT '${id}', NULL, now() WHERE NOT EXISTS (SELECT FROM commits WHERE session = '${id}');
+    UPDATE commits SET number = CASE number WHEN ${before} THEN ${number} END, at = now() WHERE session = '${id}'; COMMIT`;
 }
 
 const DECIDE = `INSERT INTO commits AS had (session, number, at) VALUES ($1, $3, now())
   ON CONFLICT (session) DO UPDATE SET number = CASE had.number WHEN $2 THEN had.number ELSE excluded.number END, at = excluded.at
   RETURNING number`;
 
-/** SQLSTATE. */
-const NO_SUCH_TABLE = "42P01";
+/** SQLSTATEs. */
+const [NO_SUCH_TABLE, NOT_NULL_VIOLATION] = ["42P01", "23502"];
+
+/** By `commit`. */
+const isRowMissing = (cause: unknown): boolean => cause instanceof ServerError && cause.code === NOT_NULL_VIOLATION;
 
 const isLost = (cause: unknown): boolean => cause instanceof ServerError && cause.isLost;
 

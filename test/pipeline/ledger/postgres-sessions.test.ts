@@ -338,8 +338,49 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
     standby.start();
     standby.promote();
     const failure = thrownBy(() => metaOf(ledger, "one"));
-    expect(failure).toMatchObject({ code: "storage", message: expect.stringContaining("lacks what it had confirmed") });
-    expect(thrownBy(() => ledger.run("DELETE FROM meta"))).toMatchObject({ code: "storage" });
+    const refused = { code: "storage", message: expect.stringContaining("lacks what it had confirmed") };
+    expect(failure).toMatchObject(refused);
+    // Whoever asks next, though the connection is there.
+    for (const ask of [
+      () => metaOf(ledger, "one"),
+      () => ledger.run("DELETE FROM meta"),
+      () => ledger.look("SELECT 1"),
+    ])
+      expect(thrownBy(ask)).toMatchObject(refused);
+  });
+
+  it("refuses a server that nobody waited for and that took another's place, though it has all of this session's own", async () => {
+    const primary = await startOwnPostgres();
+    const standby = await primary.addStandby();
+    const place = placeOn(primary);
+    const address = { ...place, url: through(place, primary.port, standby.port) };
+    const waited = open(address);
+    waited.run("INSERT INTO meta (key, value) VALUES ('one', '')");
+    await primary.query("ALTER SYSTEM SET synchronous_standby_names = ''");
+    await primary.query("SELECT pg_reload_conf()");
+    const ledger = open(address);
+    expect(metaOf(ledger, "one")).toBe("");
+    primary.stop("killed");
+    standby.promote();
+    expect(metaOf(waited, "one")).toBe("");
+    const refused = { code: "storage", message: expect.stringContaining("commits had not waited for it") };
+    for (let time = 1; time <= 2; time += 1) expect(thrownBy(() => metaOf(ledger, "one"))).toMatchObject(refused);
+  });
+
+  it("asks nothing more of a session whose lock counts no more, whoever was told of that", async () => {
+    const server = await startPostgres();
+    const place = placeOn(server);
+    const ledger = open(place);
+    const lost = new Failure("busy", "others may have decided meanwhile");
+    ledger.tryLock("the environment", () => {
+      throw lost;
+    });
+    const { pid } = ledger.get("SELECT pg_backend_pid() AS pid") ?? {};
+    await server.query(`SELECT pg_terminate_backend(${pid})`);
+    for (const ask of [() => metaOf(ledger, "bound_to"), () => ledger.run("DELETE FROM meta")])
+      expect(thrownBy(ask)).toBe(lost);
+    expect(metaOf(open(place), "bound_to")).toBe("a service");
+    ledger.unlock("the environment");
   });
 
   it("takes the one of several servers that takes writes, and waits for none to be made that", async () => {
