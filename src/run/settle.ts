@@ -4,11 +4,12 @@ import { closeCommand, resumeCommand, settleCommand, streamOfRejects } from "../
 import { count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { isDiskFull, storageFailure } from "../ledger/open-ledger.ts";
+import { ServerError } from "../ledger/postgres/connection.ts";
 import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import {
   type ChunkRecord,
@@ -242,10 +243,19 @@ async function isPlanWhole(session: Session, run: RunRecord, withRejects: boolea
     for (const chunk of undecidedChunks(session.ledger, run.runNo)) await plan.chunk(chunk);
     return !withRejects || areRejectsElsewhere(session.ledger, run, plan) || (await canWriteRejects(plan));
   } catch (cause) {
-    // It may be whole where there is no room to fetch it to.
-    if (isDiskFull(cause)) throw storageFailure(planDirectory(session.environment, run.run), cause);
-    return false;
+    if (isOfPlan(cause)) return false;
+    throw cause instanceof Failure ? cause : storageFailure(planDirectory(session.environment, run.run), cause);
   }
+}
+
+/** What a machine lacks for a while: a right, a file descriptor, memory. */
+const LACKS: readonly (string | undefined)[] = ["EACCES", "EPERM", "EROFS", "EMFILE", "ENFILE", "ENOMEM"];
+
+/** Whether it is the plan itself that is missing or damaged. It may be whole where there is no room, no right or no server to fetch it. */
+function isOfPlan(thrown: unknown): boolean {
+  if (thrown instanceof Failure && thrown.code !== "storage") return false;
+  const cause = thrown instanceof Failure ? thrown.cause : thrown;
+  return !(cause instanceof ServerError || isDiskFull(cause) || LACKS.includes(errorCode(cause)));
 }
 
 /**

@@ -7,6 +7,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../support/bin.ts";
@@ -406,6 +407,22 @@ test(named("a run that is closed without its plan waits for what is on its way")
   expect(states.map(({ state }) => state)).toEqual([...Array(3).fill("settled"), ...Array(3).fill("abandoned")]);
   expect(await server.query(`SELECT 1 FROM ${schema}.doubted_answers`)).toEqual([]);
   expect(service.requests.length).toBe(3);
+});
+
+test(named("a run whose plan the database can't give just now stays open"), ONLY_WITH, async () => {
+  const { place, tickets, run, server, schema } = await openRig({ actions: 20, lanes: 1, chunkSize: 10 });
+  rmSync(dirname(place.path(place.files().find((name) => name.endsWith(`${run}/actions.ndjson`)) ?? "")), {
+    recursive: true,
+  });
+  const close = ["settle", run, ...ENV, "--abandon", "-y"];
+  await server.query(`ALTER TABLE ${schema}.plan_files RENAME TO away`);
+  const refused = await tickets(close);
+  expect([refused.exitCode, refused.stderr]).toEqual([10, expect.not.stringContaining("is lost")]);
+  await server.query(`ALTER TABLE ${schema}.away RENAME TO plan_files`);
+  const [{ state } = {}] = await server.query(`SELECT state FROM ${schema}.runs`);
+  expect(state).toBe("open");
+  const closed = await tickets(close);
+  expect([closed.exitCode, closed.stderr]).toEqual([0, expect.not.stringContaining("is lost")]);
 });
 
 test(named("rejections that other workers are told of count, too"), LONG, async () => {
