@@ -212,6 +212,7 @@ class Session implements PostgresLedger {
     this.#lost = [];
     this.#refuseForgotten();
     this.#refuseUnwaited();
+    this.#connection.ask(SIGN_SESSION, [this.#id]);
   }
 
   /** A server that took the place of another may lack what that had confirmed. */
@@ -392,9 +393,8 @@ class Session implements PostgresLedger {
     } catch (cause) {
       if (!isLost(cause)) {
         this.#rollBack();
-        if (!isRowMissing(cause)) throw cause;
-        this.#over = forgotten(this.path);
-        throw this.#over;
+        this.#over = isRowMissing(cause) ? forgotten(this.path) : isOtherSession(cause) ? pooled(this.path) : undefined;
+        throw this.#over ?? cause;
       }
       this.begin();
     }
@@ -453,8 +453,10 @@ class Session implements PostgresLedger {
   }
 
   #tryLock(name: string): boolean {
-    const [row] = this.#connection.ask(`SELECT pg_try_advisory_lock(${LOCK_KEY}) AS held`, [name]).rows;
-    return Number(row?.held) === 1;
+    const [row] = this.#connection.ask(TRY_LOCK, [name]).rows;
+    if (row?.session === this.#id) return Number(row.held) === 1;
+    this.#over = pooled(this.path);
+    throw this.#over;
   }
 
   unlock(name: string): void {
@@ -534,6 +536,12 @@ const forgotten = (path: string): Failure =>
     hint: "Another server took its place without having everything. What was sent last may be in the first one alone: look there, and in docs/ledger.md, before anything is sent again.",
   });
 
+/** Locks belong to sessions: through such a pooler they would exclude nobody. */
+const pooled = (path: string): Failure =>
+  new Failure("usage", `Between this machine and ${path} is a pooler that gives each transaction another session.`, {
+    hint: "Let the URL name the server itself, or a pooler in session mode: docs/scale-out.md, Fail-over",
+  });
+
 /** What a process has decided by the ledger counts no more. */
 export const takenMeanwhile = (path: string): Failure =>
   new Failure(
@@ -570,13 +578,20 @@ const BEGIN_SNAPSHOT =
 const FORGET_COMMITS = `DELETE FROM commits WHERE session IN (
   SELECT session FROM commits WHERE at < now() - interval '90 days' LIMIT 100 FOR UPDATE SKIP LOCKED)`;
 
-/** The end of a transaction. Where the row has another number than this session knows, or is gone, it fails. */
+/**
+ * The end of a transaction. It fails in a session that is not this one's, and where the row has another number than this session
+ * knows, or is gone.
+ */
 function commit(id: string, before: number, number: number): string {
+  return `${note(id, before, number)}; SELECT 1 / (current_setting('${SIGNATURE}', true) = '${id}')::int; COMMIT`;
+}
+
+function note(id: string, before: number, number: number): string {
   if (before === 0)
-    return `${FORGET_COMMITS}; INSERT INTO commits (session, number, at) VALUES ('${id}', ${number}, now()); COMMIT`;
+    return `${FORGET_COMMITS}; INSERT INTO commits (session, number, at) VALUES ('${id}', ${number}, now())`;
   return `INSERT INTO commits (session, number, at)
       SELECT '${id}', NULL, now() WHERE NOT EXISTS (SELECT FROM commits WHERE session = '${id}');
-    UPDATE commits SET number = CASE number WHEN ${before} THEN ${number} END, at = now() WHERE session = '${id}'; COMMIT`;
+    UPDATE commits SET number = CASE number WHEN ${before} THEN ${number} END, at = now() WHERE session = '${id}'`;
 }
 
 const DECIDE = `INSERT INTO commits AS had (session, number, at) VALUES ($1, $3, now())
@@ -584,10 +599,11 @@ const DECIDE = `INSERT INTO commits AS had (session, number, at) VALUES ($1, $3,
   RETURNING number`;
 
 /** SQLSTATEs. */
-const [NO_SUCH_TABLE, NOT_NULL_VIOLATION] = ["42P01", "23502"];
+const [NO_SUCH_TABLE, NOT_NULL_VIOLATION, DIVISION_BY_ZERO] = ["42P01", "23502", "22012"];
 
 /** By `commit`. */
 const isRowMissing = (cause: unknown): boolean => cause instanceof ServerError && cause.code === NOT_NULL_VIOLATION;
+const isOtherSession = (cause: unknown): boolean => cause instanceof ServerError && cause.code === DIVISION_BY_ZERO;
 
 const isLost = (cause: unknown): boolean => cause instanceof ServerError && cause.isLost;
 
@@ -599,7 +615,13 @@ const isDeadlock = (cause: unknown): boolean =>
 const isPassing = (cause: unknown): boolean =>
   cause instanceof ServerError && !isSettled(cause) && (cause.isLost || /^(?:08|53300|57P0)/.test(cause.code ?? ""));
 
+/** A setting that says whose the session is. */
+const SIGNATURE = "tickets.session";
+const SIGN_SESSION = `SELECT set_config('${SIGNATURE}', $1, false)`;
+
 const LOCK_KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
+
+const TRY_LOCK = `SELECT pg_try_advisory_lock(${LOCK_KEY}) AS held, current_setting('${SIGNATURE}', true) AS session`;
 
 /** A session that waits for its next statement, or for someone to read what it has answered. */
 const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)

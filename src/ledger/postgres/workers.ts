@@ -25,13 +25,16 @@ export function noteSeen(ledger: Ledger, worker: number): void {
 
 /**
  * Has the server end this session once it has asked nothing for so long, within a transaction too: its process is frozen then,
- * and nobody else may be allowed to end it. 0: never.
+ * and nobody else may be allowed to end it. 0: never, but for a transaction, which keeps others from its rows.
  */
 export function endWhenSilent(ledger: Ledger, ms: number): void {
   const sql = `SELECT set_config('idle_in_transaction_session_timeout', ?, false), CASE
     WHEN current_setting('server_version_num')::bigint >= 140000 THEN set_config('idle_session_timeout', ?, false) END`;
-  ledger.all(sql, String(ms), String(ms));
+  ledger.all(sql, ms === 0 ? SILENT_IN_TRANSACTION : String(ms), String(ms));
 }
+
+/** As each session begins (connection-worker.ts). */
+const SILENT_IN_TRANSACTION = "60s";
 
 export function noteLeft(ledger: Ledger, worker: number): void {
   ledger.run("UPDATE workers SET seen_at = clock_timestamp(), ended_at = clock_timestamp() WHERE worker = ?", worker);

@@ -383,6 +383,22 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
     ledger.unlock("the environment");
   });
 
+  it("refuses a session that a pooler has given to another client meanwhile", async () => {
+    const place = placeOn(await startPostgres());
+    const ledgers = Array.from({ length: 2 }, () => open(place));
+    for (const ledger of ledgers) ledger.look("SELECT set_config('tickets.session', 'another', false)");
+    const [writes, locks] = ledgers;
+    const refused = {
+      code: "usage",
+      message: expect.stringContaining("a pooler that gives each transaction another session"),
+    };
+    for (let time = 1; time <= 2; time += 1) {
+      expect(thrownBy(() => writes?.run("DELETE FROM meta"))).toMatchObject(refused);
+      expect(thrownBy(() => locks?.tryLock("the environment"))).toMatchObject(refused);
+    }
+    expect(metaOf(open(place), "bound_to")).toBe("a service");
+  });
+
   it("takes the one of several servers that takes writes, and waits for none to be made that", async () => {
     const primary = await startOwnPostgres();
     const standby = await primary.addStandby();
