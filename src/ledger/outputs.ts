@@ -1,5 +1,6 @@
 /** The output files that a ledger knows: how much of each is on disk, and what it holds. */
 
+import { changeChunk } from "./chunks.ts";
 import { type Ledger, readMeta, type SqlRow, upsert, writeMeta } from "./ledger.ts";
 import { fromPlaced, isHere, toPlaced } from "./machine.ts";
 
@@ -33,10 +34,15 @@ function pathsHere(ledger: Ledger, rows: readonly SqlRow[]): readonly string[] {
 export const isKnownOutput = (ledger: Ledger, path: string): boolean =>
   ledger.get("SELECT 1 AS one FROM outputs WHERE path = ?", toPlaced(ledger, path)) !== undefined;
 
-/** One transaction: the promises file, as it is now, counts as written by this ledger's runs. */
+/**
+ * One transaction: the promises file, as it is now, counts as written by this ledger's runs.
+ *
+ * @param chunks whose lines stand in it, and were not noted as written.
+ */
 export function adoptOutput(
   ledger: Ledger,
   output: Readonly<Record<"path" | "mtimeNs" | "sha256", string>> & { readonly length: number },
+  chunks: readonly { readonly runNo: number; readonly chunk: number }[],
 ): void {
   const { length, mtimeNs, sha256 } = output;
   const path = toPlaced(ledger, output.path);
@@ -44,6 +50,7 @@ export function adoptOutput(
     ledger.run("DELETE FROM output_segments WHERE path = ?", path);
     ledger.run(NOTE_OUTPUT, path, "promises", length, mtimeNs);
     ledger.run("INSERT INTO output_segments (path, start, length, sha256) VALUES (?, 0, ?, ?)", path, length, sha256);
+    for (const chunk of chunks) changeChunk(ledger, "project", chunk);
   });
 }
 

@@ -10,11 +10,13 @@ import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED } from "../ledger/known-state.ts";
 import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
 import { mergeOutcomes, rememberUnplaced } from "../ledger/merge.ts";
-import { leavesOpen } from "../ledger/outcomes.ts";
+import { leavesOpen, outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { adoptOutput, knownOutputs } from "../ledger/outputs.ts";
 import { wasReset } from "../ledger/run-list.ts";
 import { decidedChunks, endRun, findRun, isUndecided, type RunRecord } from "../ledger/runs.ts";
+import { promiseFormat, promiseLines } from "../outputs/promise-lines.ts";
 import { noteRejects } from "../outputs/rejects.ts";
+import { parseManifest } from "../plan/files/manifest.ts";
 import { openPlan } from "../plan/files/plan.ts";
 import { refuseEmptyName } from "../readers/inputs.ts";
 import { isImportedRun } from "../sending/mend-lost-run.ts";
@@ -23,7 +25,8 @@ import { completeRun, contradictionOf, enterFromPlan, importRun, missingFrom, to
 import { lostRunsFailure, waysOut } from "./lost-runs.ts";
 import { mendLost } from "./mend-lost.ts";
 import { planDirectory } from "./places.ts";
-import { lineFailure, mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
+import { arePromisesElsewhere, labelOf, lockOutput } from "./promises.ts";
+import { appendWhole, lineFailure, mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
@@ -66,6 +69,8 @@ export async function importResults(context: RunContext, options: ImportSettings
   });
   const { ledger } = session;
   const path = resolve(cwd, file);
+  // In a shared ledger others write promises while this one imports.
+  using _lock = await lockOutput(context, ledger, path, "tickets results --import");
   const { lines, end } = await readToImport(context, session, path, file);
   refuseForeign(file, lines, environment);
   const runs = Map.groupBy(lines, ({ run }) => run);
@@ -81,8 +86,12 @@ export async function importResults(context: RunContext, options: ImportSettings
   mergeOutcomes(ledger);
   const isOurs = await mendEnd(path, end);
   if (end.isIncomplete) progress.happened({ kind: "promises end amid a line", file, text: end.text, isCutOff: isOurs });
-  if (isOurs) await adoptFile(ledger, path);
-  for (const original of await originalsOf(session, path, [...runs.keys()])) await adoptFile(ledger, original);
+  const originals = await originalsOf(session, path, [...runs.keys()]);
+  if (isOurs) await adoptFile(ledger, path, runs);
+  for (const original of originals) {
+    using _ofOriginal = await lockOutput(context, ledger, original, "tickets results --import");
+    await adoptFile(ledger, original, runs);
+  }
   await mendDecided(context, session);
   for (const [run, ofRun] of runs) await endAsListed(session, run, ofRun);
   const lost = session.lost();
@@ -241,8 +250,33 @@ async function areSameBytes(one: string, other: string): Promise<boolean> {
 }
 
 /** Makes the file the ledger's own again, so that later runs append to it. */
-async function adoptFile(ledger: Ledger, path: string): Promise<void> {
+async function adoptFile(
+  ledger: Ledger,
+  path: string,
+  runs: ReadonlyMap<string, readonly PromiseLine[]>,
+): Promise<void> {
+  const chunks = [...runs].flatMap(([run, lines]) => unnotedChunks(ledger, path, run, lines));
+  const lacking = chunks.map(({ rest }) => rest).join("");
+  if (lacking !== "") await appendWhole(path, lacking);
   const sha256 = await sha256OfFile(path);
   const { size, mtimeNs } = await stat(path, { bigint: true });
-  adoptOutput(ledger, { path, length: Number(size), mtimeNs: String(mtimeNs), sha256 });
+  adoptOutput(ledger, { path, length: Number(size), mtimeNs: String(mtimeNs), sha256 }, chunks);
+}
+
+/**
+ * Chunks of a run whose lines reached its file, all or some, before the process could note that, as with most that are killed.
+ * Each with the lines that the file lacks.
+ */
+function unnotedChunks(ledger: Ledger, path: string, name: string, lines: readonly PromiseLine[]) {
+  const run = findRun(ledger, name);
+  if (run?.output !== path || arePromisesElsewhere(ledger, run)) return [];
+  const { runNo } = run;
+  const { safeCsv } = parseManifest(run.manifest).options;
+  const told = new Set(lines.map(({ seq }) => seq));
+  return unprojectedChunks(ledger, runNo).flatMap((chunk) => {
+    const outcomes = outcomesOfChunk(ledger, runNo, chunk);
+    const untold = outcomes.filter(({ seq }) => !told.has(seq));
+    if (untold.length === outcomes.length) return [];
+    return [{ runNo, chunk, rest: promiseLines(untold, labelOf(run), promiseFormat(path), safeCsv) }];
+  });
 }

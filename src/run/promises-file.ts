@@ -11,6 +11,7 @@ import { isActionName } from "../actions/actions.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
+import { storageFailure } from "../ledger/open-ledger.ts";
 import { delimiterOf, promiseFormat } from "../outputs/promise-lines.ts";
 import { fileFailure } from "../readers/bytes.ts";
 
@@ -201,5 +202,16 @@ export async function mendEnd(path: string, { start, text, isIncomplete }: Unend
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Appends whole lines to a file that ends with one. After it resolves they are on disk. */
+export async function appendWhole(path: string, lines: string): Promise<void> {
+  try {
+    await using file = await open(path, "a");
+    await file.writeFile(lines);
+    await file.sync();
+  } catch (cause) {
+    throw storageFailure(path, cause);
   }
 }

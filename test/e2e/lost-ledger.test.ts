@@ -14,8 +14,11 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readRunList, runListLine } from "../../src/ledger/run-list.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
+import { type SharedLedger, sharedLedger } from "../support/both-ledgers.ts";
+import { salesRig, settleByTruth } from "../support/interrupted.ts";
 import { openSales, type SalesRig } from "../support/invariant/sales.ts";
-import { salesTable } from "../support/tables.ts";
+import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { readPromises, readTable, salesTable } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
 async function sales(actions = 20) {
@@ -397,6 +400,91 @@ test("the first line says NEW as long as nothing was sent", { tags: ["long"] }, 
     expect(stderr).toMatch(/^playground \(.*ledger\.db NEW\b/m);
   }
   expect((await rig.run(to("a.ndjson"))).stderr).toMatch(/ledger\.db with 1 earlier run\b/m);
+});
+
+describe("lines that were written, and not noted before a kill, stand once in a file that is imported", () => {
+  const seqsIn = (text: string): readonly number[] =>
+    (text.startsWith("{") ? readPromises(text) : readTable(text)).map(({ seq }) => Number(seq));
+  const EACH = [1, 2, 3, 4, 5, 6];
+
+  interface Case {
+    readonly file: string;
+    /** How much the power cut, or the kill, left of the lines. */
+    readonly left: (text: string) => string;
+  }
+  const ALL = (text: string): string => text;
+  const ONE_AND_A_HALF = (text: string): string => text.slice(0, -40);
+  const CASES = forWalks(
+    [
+      { file: "a.ndjson", left: ONE_AND_A_HALF },
+      { file: "a.ndjson", left: ALL },
+      { file: "a.csv", left: ALL },
+      { file: "a.csv", left: ONE_AND_A_HALF },
+    ],
+    2,
+  );
+
+  /** A run that died with the lines of its first chunk written and not noted. */
+  async function killed({ file, left }: Case, shared?: SharedLedger) {
+    const rig = await salesRig(6, shared);
+    // What a process that died was sending is waited for, where another one may be sending it still.
+    const limits = shared === undefined ? [] : ["--timeout", "2s", "--wait-lock", "1m"];
+    const command = to(file, "--chunk-size", "2", ...limits);
+    const died = await rig.run(command, { interruption: { kind: "boundary", point: "projected", time: 1 } });
+    expect(died.killed).toBe(true);
+    rig.place.write(file, left(rig.place.read(file)));
+    return { rig, command };
+  }
+
+  /** The import of the file, which brings nothing when it is done again. */
+  async function importTwice(rig: SalesRig, file: string): Promise<void> {
+    expect(await rig.run(importOf(file))).toMatchObject({ exitCode: 0 });
+    const text = rig.place.read(file);
+    const again = await rig.run(importOf(file));
+    expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining("known already")]);
+    expect(rig.place.read(file)).toBe(text);
+  }
+
+  async function endWell(rig: SalesRig, command: readonly string[], file: string): Promise<void> {
+    await settleByTruth(rig, rig.placed);
+    expect(await rig.run(command)).toMatchObject({ exitCode: 0 });
+    expect(seqsIn(rig.place.read(file))).toEqual(EACH);
+    expect(sent(rig)).toBe(EACH.length);
+    expect(rig.place.files().filter((name) => name.startsWith(file))).toEqual([file]);
+  }
+
+  const nothingWasLost = async (each: Case, shared?: SharedLedger): Promise<void> => {
+    const { rig, command } = await killed(each, shared);
+    await importTwice(rig, each.file);
+    await rig.run(command);
+    await endWell(rig, command, each.file);
+  };
+  const named = ({ file, left }: Case) => `${file}, ${left === ALL ? "whole" : "torn"}`;
+  for (const each of CASES.short) test(`${named(each)}, and nothing was lost`, () => nothingWasLost(each));
+  for (const each of CASES.long)
+    test(`${named(each)}, and nothing was lost`, { tags: ["long"] }, () => nothingWasLost(each));
+
+  describe.skipIf(WITHOUT_POSTGRES)(`with the ledger in PostgreSQL${NEEDS_POSTGRES}`, () => {
+    for (const each of [...CASES.short, ...CASES.long])
+      test(named(each), { tags: ["long"] }, async () => nothingWasLost(each, await sharedLedger()));
+  });
+
+  test("and the ledger was put back from a copy that was made then", async () => {
+    const { rig, command } = await killed({ file: "a.ndjson", left: ALL });
+    const putBack = copyLedger(rig);
+    await rig.run(command);
+    await settleByTruth(rig, rig.placed);
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: "all", on: { request: 1 } }] });
+    expect(await rig.run(command)).toMatchObject({ exitCode: 6 });
+    rig.sandbox.setFaults({ rules: [] });
+    putBack();
+    const refused = await rig.run(command);
+    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining("Import what it lacks")]);
+    await importTwice(rig, "a.ndjson");
+    const [, run = ""] = /run ([0-9a-f]{8})/.exec(refused.stderr) ?? [];
+    await rig.run(["settle", run, "--env", "playground"]);
+    await endWell(rig, command, "a.ndjson");
+  });
 });
 
 /** Begins the sandbox anew, as `tickets sandbox --reset` does. */
