@@ -8,6 +8,7 @@ export type OutputKind = "promises" | "rejects";
 
 /** A file as the ledger left it. */
 interface KnownOutput {
+  readonly kind: OutputKind;
   readonly length: number;
   /** Nanoseconds since 1970, as text; empty where nobody looked since. */
   readonly mtimeNs: string;
@@ -55,8 +56,9 @@ export function adoptOutput(
 }
 
 export function knownOutput(ledger: Ledger, path: string): KnownOutput | undefined {
-  const row = ledger.get("SELECT length, mtime_ns FROM outputs WHERE path = ?", toPlaced(ledger, path));
-  return row && { length: Number(row.length), mtimeNs: String(row.mtime_ns) };
+  const row = ledger.get("SELECT kind, length, mtime_ns FROM outputs WHERE path = ?", toPlaced(ledger, path));
+  // Only functions of this file write the column.
+  return row && { kind: row.kind as OutputKind, length: Number(row.length), mtimeNs: String(row.mtime_ns) };
 }
 
 /** What was written into a file, in order. */
@@ -77,6 +79,8 @@ export function noteFreshOutput(ledger: Ledger, file: string, kind: OutputKind):
   const path = toPlaced(ledger, file);
   ledger.run("DELETE FROM output_segments WHERE path = ?", path);
   ledger.run(NOTE_OUTPUT, path, kind, 0, "");
+  // Those that stood there were set aside.
+  if (kind === "promises") ledger.run("DELETE FROM rejects_files WHERE path = ?", path);
 }
 
 /** Part of a transaction: the file ends with this segment now. */

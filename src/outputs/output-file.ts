@@ -73,6 +73,7 @@ export type OutputState =
 /**
  * Looks at an output file without touching it.
  *
+ * @param kind of what is to be written: a file that gets promises and rejects could be read as neither.
  * @param unrecorded what a process that died may have been appending, one text for each append that it may have been, given how
  * much is recorded: a tail that is the beginning of one is a torn append, any other is someone else's. There may be many, so
  * they are made one by one.
@@ -80,6 +81,7 @@ export type OutputState =
 export async function inspectOutput(
   ledger: Ledger,
   path: string,
+  kind: OutputKind,
   unrecorded: (length: number) => AsyncIterable<string> | Iterable<string> = () => [],
 ): Promise<OutputState> {
   let size: number;
@@ -94,10 +96,13 @@ export async function inspectOutput(
       return (await isLink(path)) ? strange("it is a link to a file that does not exist") : { state: "fresh" };
     throw storageFailure(path, cause);
   }
-  if (size === 0) return { state: "fresh" };
   const known = knownOutput(ledger, path);
+  if (known !== undefined && known.kind !== kind) return strange(OF_KIND[known.kind]);
+  if (size === 0) return { state: "fresh" };
   if (known === undefined) {
     const movedFrom = await formerPath(ledger, path, size);
+    const former = movedFrom === undefined ? undefined : knownOutput(ledger, movedFrom);
+    if (former !== undefined && former.kind !== kind) return strange(OF_KIND[former.kind]);
     if (movedFrom !== undefined) return { state: "ours", length: size, torn: false, movedFrom };
     return strange("tickets did not write it for this environment", await unknownRunIn(ledger, path, size));
   }
@@ -116,6 +121,11 @@ export async function inspectOutput(
   }
   return { state: "ours", length, torn: size > length };
 }
+
+const OF_KIND: Readonly<Record<OutputKind, string>> = {
+  promises: "it is a promises file",
+  rejects: "it is a rejects file",
+};
 
 /** Whether the end of the file, behind what is recorded, is the beginning of an append that was under way. */
 async function isTorn(
@@ -386,7 +396,7 @@ export class OutputFile implements AsyncDisposable {
 }
 
 /**
- * Replaces a file of ours, of which nothing else is open, by `text`, whole. After it resolves the text is on disk; `record` must
+ * Replaces a rejects file of ours, of which nothing else is open, by `text`, whole. After it resolves the text is on disk; `record` must
  * then be called in the transaction that notes what is new of it. Whenever the process dies, the file holds the
  * old text or the new one, and is recognised as ours.
  *
@@ -405,7 +415,7 @@ export async function replaceOutput(
     const real = await realpath(path);
     const { mode } = await stat(real);
     await writeAnew(temporary, bytes, mode);
-    const now = await inspectOutput(ledger, path);
+    const now = await inspectOutput(ledger, path, "rejects");
     if (now.state !== "ours" || now.length !== state.length || now.torn) throw new OutputChanged(path);
     ledger.transaction(() => noteReplacing(ledger, path, { length: bytes.length, sha256: hash("sha256", bytes) }));
     crashPoint("replacing");
@@ -427,9 +437,9 @@ async function writeAnew(path: string, bytes: Buffer, mode: number): Promise<voi
 }
 
 /** `<stem>.<extension>`, or with a number where that is taken. */
-export async function freeName(ledger: Ledger, stem: string, extension: string): Promise<string> {
+export async function freeName(ledger: Ledger, kind: OutputKind, stem: string, extension: string): Promise<string> {
   for (let number = 1; ; number += 1) {
     const path = `${stem}${number === 1 ? "" : `.${number}`}.${extension}`;
-    if ((await inspectOutput(ledger, path)).state === "fresh") return path;
+    if ((await inspectOutput(ledger, path, kind)).state === "fresh") return path;
   }
 }

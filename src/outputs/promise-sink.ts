@@ -56,7 +56,7 @@ export async function openPromiseFile(options: {
       } catch (cause) {
         if (!(cause instanceof OutputChanged)) throw cause;
         await file[Symbol.asyncDispose]();
-        const path = await freeName(ledger, `${options.path}.${label.run}`, format);
+        const path = await freeName(ledger, "promises", `${options.path}.${label.run}`, format);
         file = await start(path, { state: "fresh" });
         onMoved(path);
         return (await file.append(text)).record;

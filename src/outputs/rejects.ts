@@ -432,13 +432,18 @@ async function writeFile(
   const appendedTo = (text: string): string =>
     (text === "" ? header : "") + textOf(joinRows(rowsIn(text), found, about).fresh);
   let path = join(directory, `${numberedStem(plan, at)}.rejects.${extension}`);
-  let state = await inspectOutput(ledger, path, async function* (length) {
+  let state = await inspectOutput(ledger, path, "rejects", async function* (length) {
     yield appendedTo(await readBeginning(path, length));
   });
   let text = state.state === "ours" ? await readBeginning(path, state.length) : "";
   // Rejects that someone mended in place, or whose columns differ, are left alone; a nightly run must not stop for them.
   if (state.state === "strange" || (state.state === "ours" && text !== "" && !text.startsWith(header))) {
-    path = await freeName(ledger, join(directory, `${numberedStem(plan, at)}.rejects.${run.run}`), extension);
+    path = await freeName(
+      ledger,
+      "rejects",
+      join(directory, `${numberedStem(plan, at)}.rejects.${run.run}`),
+      extension,
+    );
     state = { state: "fresh" };
     text = "";
   }

@@ -58,7 +58,7 @@ export async function makeWayForOutput(
   }
   // Another writer of this file is noticed now rather than when the first answer comes.
   using _lock = await lockOutput(context, ledger, path, "tickets stream");
-  const found = await inspectOutput(ledger, path);
+  const found = await inspectOutput(ledger, path, "promises");
   if (found.state === "ours" && found.movedFrom !== undefined) {
     adoptMoved(ledger, path, found.movedFrom);
     context.progress.happened({ kind: "output was moved here", path, from: found.movedFrom });

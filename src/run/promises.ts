@@ -90,14 +90,14 @@ async function openFile(writing: Writing, path: string): Promise<PromiseSink> {
   const label = labelOf(run);
   const lock = await lockOutput(context, ledger, path, `run ${run.run}`);
   try {
-    const state = await inspectOutput(ledger, path, (length) => unrecordedIn(writing, path, length));
+    const state = await inspectOutput(ledger, path, "promises", (length) => unrecordedIn(writing, path, length));
     // The file shows that more was sent than the ledger knows; going on would send it again.
     if (hasLostRuns(state, environment)) await refuseStrangeOutput(path, state, context, environment, run.run);
     const why = whyElsewhere(writing, path, state);
     if (why !== undefined) {
       // The run is under way, so its promises need a place whatever happened to the first one.
       const stem = why.because === "folder gone" ? join(context.cwd, basename(path)) : path;
-      const elsewhere = await freeName(ledger, `${stem}.${run.run}`, promiseFormat(path));
+      const elsewhere = await freeName(ledger, "promises", `${stem}.${run.run}`, promiseFormat(path));
       lock[Symbol.dispose]();
       moveTo(elsewhere, why);
       return await openFile(writing, elsewhere);

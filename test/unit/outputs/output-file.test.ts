@@ -43,7 +43,7 @@ async function placeWith(of: LedgerKind): Promise<Place> {
     path,
     ledger,
     async open(header = "", unrecorded) {
-      const state = await inspectOutput(ledger, path, unrecorded);
+      const state = await inspectOutput(ledger, path, "promises", unrecorded);
       const file = await openOutput({ ledger, path, kind: "promises", header, state });
       opened.push(file);
       return file;
@@ -74,11 +74,15 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       for (const make of [() => Promise.resolve(), (path: string) => writeFile(path, "")]) {
         const here = await place();
         await make(here.path);
-        expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "fresh" });
+        expect(await inspectOutput(here.ledger, here.path, "promises")).toEqual({ state: "fresh" });
         const file = await here.open("a,b\n");
         expect([file.length, await here.text()]).toEqual([4, "a,b\n"]);
         await here.add(file, "1,2\n");
-        expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "ours", length: 8, torn: false });
+        expect(await inspectOutput(here.ledger, here.path, "promises")).toEqual({
+          state: "ours",
+          length: 8,
+          torn: false,
+        });
       }
     });
 
@@ -95,7 +99,7 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       const texts = ["", "日本語\n", `${"x".repeat(3_000_000)}\n`, "🎫\n"];
       for (const text of texts) await here.add(file, text);
       expect(await here.text()).toBe(texts.join(""));
-      expect(await inspectOutput(here.ledger, here.path)).toMatchObject({ state: "ours", torn: false });
+      expect(await inspectOutput(here.ledger, here.path, "promises")).toMatchObject({ state: "ours", torn: false });
     });
   });
 
@@ -106,7 +110,11 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       const here = await written();
       await appendFile(here.path, tail);
       const unrecorded = (length: number) => [length === 8 ? "three\nfour\n" : "wrong length"];
-      expect(await inspectOutput(here.ledger, here.path, unrecorded)).toEqual({ state: "ours", length: 8, torn: true });
+      expect(await inspectOutput(here.ledger, here.path, "promises", unrecorded)).toEqual({
+        state: "ours",
+        length: 8,
+        torn: true,
+      });
       const file = await here.open("", unrecorded);
       expect(await here.text()).toBe("one\ntwo\n");
       await here.add(file, "three\nfour\n");
@@ -116,21 +124,23 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
     it.each(["three\n", "th", "four\nfi", "four\nfive\n"])("is cut back where lanes took turns: %j", async (tail) => {
       const here = await written();
       await appendFile(here.path, tail);
-      const state = await inspectOutput(here.ledger, here.path, () => ["three\n", "four\nfive\n"]);
+      const state = await inspectOutput(here.ledger, here.path, "promises", () => ["three\n", "four\nfive\n"]);
       expect(state).toEqual({ state: "ours", length: 8, torn: true });
     });
 
     it.each(["three\nfour\n", "four\nfive\nthree", "five"])("is one append: %j", async (tail) => {
       const here = await written();
       await appendFile(here.path, tail);
-      const state = await inspectOutput(here.ledger, here.path, () => ["three\n", "four\nfive\n"]);
+      const state = await inspectOutput(here.ledger, here.path, "promises", () => ["three\n", "four\nfive\n"]);
       expect(state).toMatchObject({ state: "strange" });
     });
 
     it.each(["four\n", "\0hree\nfive\n", "three\nfour\n\0"])("is nothing that others added: %j", async (tail) => {
       const here = await written();
       await appendFile(here.path, tail);
-      expect(await inspectOutput(here.ledger, here.path, () => ["three\nfour\n"])).toMatchObject({ state: "strange" });
+      expect(await inspectOutput(here.ledger, here.path, "promises", () => ["three\nfour\n"])).toMatchObject({
+        state: "strange",
+      });
     });
 
     it.each(["a,", "a,b\n1,"])("and a header among it is written again: %j", async (tail) => {
@@ -140,7 +150,11 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       const file = await here.open("a,b\n", (length) => [length === 0 ? "a,b\n1,2\n" : "wrong length"]);
       await here.add(file, "1,2\n");
       expect(await here.text()).toBe("a,b\n1,2\n");
-      expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "ours", length: 8, torn: false });
+      expect(await inspectOutput(here.ledger, here.path, "promises")).toEqual({
+        state: "ours",
+        length: 8,
+        torn: false,
+      });
     });
 
     it("is nothing when the text was on disk and only the record is missing", async () => {
@@ -174,7 +188,7 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
     it.each(changes)("%s", async (_name, change, why) => {
       const here = await written();
       await change(here);
-      const state = await inspectOutput(here.ledger, here.path, () => ["three\n"]);
+      const state = await inspectOutput(here.ledger, here.path, "promises", () => ["three\n"]);
       expect(state).toMatchObject({ state: "strange", lostRun: undefined });
       if (state.state === "strange") expect(state.why).toContain(why);
       await expect(openOutput({ ...here, kind: "promises", header: "", state })).rejects.toThrow("must not be written");
@@ -183,7 +197,7 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
     it("and one that tickets did not write", async () => {
       const here = await place();
       await writeFile(here.path, "something of value\n");
-      expect(await inspectOutput(here.ledger, here.path)).toEqual({
+      expect(await inspectOutput(here.ledger, here.path, "promises")).toEqual({
         state: "strange",
         why: "tickets did not write it for this environment",
         lostRun: undefined,
@@ -194,7 +208,11 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
     it("touched without change, it is still ours", async () => {
       const here = await written();
       await utimes(here.path, new Date(0), new Date(0));
-      expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "ours", length: 8, torn: false });
+      expect(await inspectOutput(here.ledger, here.path, "promises")).toEqual({
+        state: "ours",
+        length: 8,
+        torn: false,
+      });
     });
 
     it("copied elsewhere and back, it is still ours", async () => {
@@ -204,6 +222,18 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       await writeFile(here.path, text);
       await here.add(await here.open(), "three\n");
       expect(await here.text()).toBe("one\ntwo\nthree\n");
+    });
+
+    it("and one that holds something else, also once it was moved, or is still empty", async () => {
+      const here = await written();
+      const other = { state: "strange", why: "it is a promises file" };
+      expect(await inspectOutput(here.ledger, here.path, "rejects")).toMatchObject(other);
+      const path = join(here.folder, "moved.ndjson");
+      await rename(here.path, path);
+      expect(await inspectOutput(here.ledger, path, "rejects")).toMatchObject(other);
+      const begun = await place();
+      await begun.open();
+      expect(await inspectOutput(begun.ledger, begun.path, "rejects")).toMatchObject(other);
     });
 
     describe("moved elsewhere", () => {
@@ -217,15 +247,15 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
 
       it("it is still ours, and what the ledger knows of it moves along", async () => {
         const { ledger, path, former } = await moved();
-        const state = await inspectOutput(ledger, path);
+        const state = await inspectOutput(ledger, path, "promises");
         expect(state).toEqual({ state: "ours", length: 8, torn: false, movedFrom: former });
         await using file = await openOutput({ ledger, path, kind: "promises", header: "", state });
         const appended = await file.append("three\n");
         ledger.transaction(() => appended.record(ledger));
         expect(await readFile(path, "utf8")).toBe("one\ntwo\nthree\n");
-        expect(await inspectOutput(ledger, path)).toEqual({ state: "ours", length: 14, torn: false });
+        expect(await inspectOutput(ledger, path, "promises")).toEqual({ state: "ours", length: 14, torn: false });
         await writeFile(former, "one\ntwo\n");
-        expect(await inspectOutput(ledger, former)).toMatchObject(NOWHERE);
+        expect(await inspectOutput(ledger, former, "promises")).toMatchObject(NOWHERE);
       });
 
       it.each<[string, (place: Place & { readonly former: string }) => Promise<void>]>([
@@ -237,7 +267,7 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       ])("%s, it is not", async (_name, change) => {
         const here = await moved();
         await change(here);
-        expect(await inspectOutput(here.ledger, here.path)).toMatchObject(NOWHERE);
+        expect(await inspectOutput(here.ledger, here.path, "promises")).toMatchObject(NOWHERE);
       });
     });
 
@@ -246,7 +276,11 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       await rm(here.path);
       await here.add(await here.open("a,b\n"), "three\n");
       expect(await here.text()).toBe("a,b\nthree\n");
-      expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "ours", length: 10, torn: false });
+      expect(await inspectOutput(here.ledger, here.path, "promises")).toEqual({
+        state: "ours",
+        length: 10,
+        torn: false,
+      });
     });
 
     it("a file that holds runs which the ledger does not know tells of a lost ledger", async () => {
@@ -256,7 +290,7 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       ]) {
         const here = await place();
         await writeFile(here.path, line);
-        expect(await inspectOutput(here.ledger, here.path)).toMatchObject({
+        expect(await inspectOutput(here.ledger, here.path, "promises")).toMatchObject({
           state: "strange",
           lostRun: { environment: "x", run: "0badcafe" },
         });
@@ -309,7 +343,7 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       await using sink = await openPromiseFile({
         ledger: here.ledger,
         path: here.path,
-        state: await inspectOutput(here.ledger, here.path),
+        state: await inspectOutput(here.ledger, here.path, "promises"),
         label: { environment: "x", run: "7f3a0c11" },
         safeCsv: false,
         onMoved: (path) => moved.push(path),
@@ -326,7 +360,10 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       expect(sink.path).toBe(moved[0]);
       const lines = (await readFile(moved[0] ?? "", "utf8")).trimEnd().split("\n");
       expect(lines.map((line) => JSON.parse(line).seq)).toEqual([2, 3]);
-      expect(await inspectOutput(here.ledger, moved[0] ?? "")).toMatchObject({ state: "ours", torn: false });
+      expect(await inspectOutput(here.ledger, moved[0] ?? "", "promises")).toMatchObject({
+        state: "ours",
+        torn: false,
+      });
     });
 
     it("and again under another name when that one is taken", async () => {
@@ -354,7 +391,7 @@ describeBothLedgers("what a ledger knows of an output", (of) => {
       await writeFile(here.path, "something of value\n");
       const aside = await setOutputAside(here.path);
       expect(await readFile(aside, "utf8")).toBe("something of value\n");
-      expect(await inspectOutput(here.ledger, here.path)).toEqual({ state: "fresh" });
+      expect(await inspectOutput(here.ledger, here.path, "promises")).toEqual({ state: "fresh" });
     });
   });
 });

@@ -1,0 +1,71 @@
+/** Promises and rejects never share a file, whatever they are told to be called. */
+
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { importResults } from "../../../src/commands/results.ts";
+import { rejectsFilesOf } from "../../../src/ledger/outputs.ts";
+import { findRun } from "../../../src/ledger/runs.ts";
+import { type Field, makeContext, openField, processedBy } from "../../support/context.ts";
+
+const EVENT = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
+const sale = (ticketId: string): object => ({
+  action: "soldTicket",
+  data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
+});
+const linesOf = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+/** A first night, of which the service rejects the second sale. */
+async function rejecting(output?: string) {
+  const field = await openField();
+  await field.write("s.ndjson", linesOf([EVENT, sale("A"), sale("B")]));
+  field.setFaults({ fault: "failure-items", items: [2], on: { request: 1 } });
+  const night = await field.stream(["s.ndjson"], output === undefined ? {} : { output });
+  expect(night.exitCode).toBe(4);
+  return { field, night };
+}
+
+async function importOf(field: Field, file: string): Promise<{ readonly exitCode: number; readonly said: string }> {
+  const { context, said } = makeContext(field.folder, field.env);
+  return { exitCode: await importResults({ flags: {}, waitLock: 0, file }, context), said: said() };
+}
+
+test("rejects go beside promises that are called as they would be, which can be imported", async () => {
+  const { field, night } = await rejecting("s.rejects.ndjson");
+  const rejects = `s.rejects.${night.summary?.run}.ndjson`;
+  expect(night.summary).toMatchObject({
+    output: join(field.folder, "s.rejects.ndjson"),
+    rejects: [join(field.folder, rejects)],
+  });
+  const told = (await field.read("s.rejects.ndjson")).trimEnd().split("\n");
+  expect(told.map((line) => JSON.parse(line).seq)).toEqual([1, 2, 3]);
+  expect((await field.read(rejects)).trimEnd().split("\n")).toHaveLength(1);
+  expect(await importOf(field, "s.rejects.ndjson")).toMatchObject({ exitCode: 0 });
+});
+
+test("promises that hold no line yet are no place for rejects", async () => {
+  const field = await openField();
+  await field.write("s.ndjson", linesOf([{ ...EVENT, data: { ...EVENT.data, currency: "euros" } }]));
+  const night = await field.stream(["s.ndjson"], { output: "s.rejects.ndjson", maxInvalid: { rows: 1 } });
+  expect(night.summary?.rejects).toEqual([join(field.folder, `s.rejects.${night.summary?.run}.ndjson`)]);
+  expect(await field.read("s.rejects.ndjson")).toBe("");
+});
+
+test("promises don't go into rejects of earlier nights: nothing is sent", async () => {
+  const { field, night } = await rejecting();
+  const rejects = await field.read("s.rejects.ndjson");
+  await field.write("next.ndjson", linesOf([sale("C")]));
+  expect(await field.stream(["next.ndjson"], { output: "s.rejects.ndjson" })).toMatchObject({
+    exitCode: 2,
+    said: expect.stringContaining("s.rejects.ndjson is not appended to: it is a rejects file. Nothing was sent."),
+  });
+  expect(processedBy(field.sandbox)).toBe("E A (B)");
+  expect(await field.read("s.rejects.ndjson")).toBe(rejects);
+  const forced = await field.stream(["next.ndjson"], { output: "s.rejects.ndjson", force: true });
+  expect(forced.exitCode).toBe(0);
+  const ofFirst = field.withLedger((ledger) => {
+    const run = findRun(ledger, String(night.summary?.run));
+    return run && rejectsFilesOf(ledger, run.runNo);
+  });
+  expect(ofFirst).toEqual([]);
+  expect(await importOf(field, "s.rejects.ndjson")).toMatchObject({ exitCode: 0 });
+});
