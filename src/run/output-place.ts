@@ -33,6 +33,17 @@ export function outputPath(
   return join(cwd, `${stem}.${environment}.promises.ndjson`);
 }
 
+/** @param left what the command did not do. */
+export function refuseCompressed(path: string, cwd: string, left: string): void {
+  const [, plain, ending] = /^(.*[^/])(\.(?:gz|zst))$/is.exec(path) ?? [];
+  if (plain === undefined) return;
+  throw new Failure(
+    "usage",
+    `${displayPath(path, cwd)} ends in ${ending}, and promises are not written compressed. ${left}`,
+    { hint: `Name a file without ${ending}, such as ${displayPath(plain, cwd)}, and compress a copy of it.` },
+  );
+}
+
 interface OutputSession extends Pick<Session, "ledger" | "environment"> {
   readonly runList: Pick<Session["runList"], "content">;
 }
@@ -45,6 +56,7 @@ export async function makeWayForOutput(
   { force, safeCsv }: { readonly force: boolean; readonly safeCsv: boolean },
 ): Promise<void> {
   const { ledger, environment } = session;
+  refuseCompressed(path, context.cwd, "Nothing was sent.");
   const folder = dirname(path);
   makeOutputFolder(path);
   try {

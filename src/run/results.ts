@@ -19,6 +19,7 @@ import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-
 import type { RunContext } from "./context.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import { refuseCompressed } from "./output-place.ts";
 import { labelOf } from "./promises.ts";
 import { unknownRun } from "./resume.ts";
 import type { Settings } from "./settings.ts";
@@ -83,6 +84,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
     return { lines: written, path: undefined, undecided, problem };
   }
   const path = resolve(cwd, to);
+  refuseCompressed(path, cwd, "Nothing was written.");
   if (existsSync(path) && !force)
     throw new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
       hint: "Name another file, or replace it with --force.",

@@ -262,6 +262,16 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Name another file with --output, or set this one aside with --force (it is renamed, never deleted).",
   ],
   [
+    sendTo("p.ndjson.gz"),
+    "p.ndjson.gz ends in .gz, and promises are not written compressed. Nothing was sent.",
+    "Name a file without .gz, such as p.ndjson, and compress a copy of it.",
+  ],
+  [
+    sendTo("P.CSV.ZST", { force: true }),
+    "P.CSV.ZST ends in .ZST, and promises are not written compressed. Nothing was sent.",
+    "Name a file without .ZST, such as P.CSV, and compress a copy of it.",
+  ],
+  [
     sendTo("p.ndjson", { reportVanished: true, limit: 3 }),
     "--report-vanished needs the whole export, but --limit reads only part of it.",
     "Leave one of them out.",
@@ -376,6 +386,14 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     },
     "e.ndjson already exists and is not overwritten.",
     "Name another file, or replace it with --force.",
+  ],
+  [
+    async (context, field) => {
+      const run = await sendEvent(field);
+      return results({ run, output: "again.ndjson.zst", force: false, safeCsv: false, flags: {} }, context);
+    },
+    "again.ndjson.zst ends in .zst, and promises are not written compressed. Nothing was written.",
+    "Name a file without .zst, such as again.ndjson, and compress a copy of it.",
   ],
   [
     async (context, field) => {
