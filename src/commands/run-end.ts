@@ -61,10 +61,11 @@ export function tellStops(end: Pick<RunEnd, "environment" | "manifest" | "stops"
   const first = end.stops[0]?.stop;
   // What a person has to decide is reported for every lane; what ends all lanes alike, once.
   const told = new Set<Stop["kind"]>();
-  for (const { stop, whole } of end.stops) {
+  for (const each of end.stops) {
+    const { stop } = each;
     const isOfChunk = stop.kind === "in doubt" || stop.kind === "refused";
     const ofStop = { ...context, reporter: reporting(context.reporter, eventOf(stop)) };
-    if (isOfChunk || !told.has(stop.kind)) tellStop(ofStop, end, { stop, whole }, stop === first);
+    if (isOfChunk || !told.has(stop.kind)) tellStop(ofStop, end, each, stop === first);
     told.add(stop.kind);
   }
 }
@@ -127,21 +128,24 @@ function eventOf(stop: Stop): LogEvent {
 export function tellStop(
   { reporter, env }: Context,
   { environment, manifest }: Pick<RunEnd, "environment" | "manifest">,
-  { stop, whole }: RunStop,
+  { stop, whole, isAmongSent }: RunStop,
   isFirst: boolean,
 ): void {
-  const hasLanes = lanesOf(manifest) > 1;
+  const inLane = lanesOf(manifest) > 1 ? " in its lane" : "";
   const serviceName = environment.kind === "sandbox" ? "the sandbox" : environment.baseUrl;
   const throughProxy = proxyOf(environment, env)?.shown;
   const said = isFirst ? "Stopped:" : "Also:";
-  const after = (chunk: ChunkRecord): string =>
-    `chunk ${chunkNumber(chunk, whole)} or after it${hasLanes ? " in its lane" : ""}`;
+  const after = (chunk: ChunkRecord): string => `chunk ${chunkNumber(chunk, whole)} or after it${inLane}`;
+  const sentAfter = (chunk: ChunkRecord): string =>
+    isAmongSent
+      ? `Later actions of chunk ${whole ?? chunk.chunk} were sent; nothing after that chunk${inLane} was.`
+      : `Nothing after it${inLane} was sent.`;
   switch (stop.kind) {
     case "finished":
       break;
     case "in doubt":
       reporter.error(
-        `${said} chunk ${chunkNumber(stop.chunk, whole, [actionRange(stop.chunk)])} is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${hasLanes ? " in its lane" : ""} was sent.`,
+        `${said} chunk ${chunkNumber(stop.chunk, whole, [actionRange(stop.chunk)])} is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}${sentAfter(stop.chunk)}`,
       );
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;

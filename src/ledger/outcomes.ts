@@ -4,7 +4,7 @@ import { BLOCK_ACTIONS, fieldsOf, type SentAction } from "./block.ts";
 import { type Block, blockOf, blocksWithin, decidedAt, type OutcomeFacts, outcomeOf, TAKEN } from "./blocks.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
-import { type Outcome, SETTLED_STATES } from "./states.ts";
+import { type Outcome, PERHAPS_TAKEN_STATES, SETTLED_STATES } from "./states.ts";
 
 /** Status of an action that was closed unsent because a later one of its history was taken. */
 export const SUPERSEDED = "superseded";
@@ -166,7 +166,18 @@ export function decidedWithin(ledger: Ledger, runNo: number, first: number, end:
   return decided;
 }
 
-/** The same of those that the service has: at most so many. */
+/** Whether something of a run, from an action to before another, was sent: it was answered, or may have been taken. */
+export function wasSentWithin(ledger: Ledger, runNo: number, first: number, end: number): boolean {
+  if (ledger.get(PERHAPS_TAKEN, runNo, first, end) !== undefined) return true;
+  return decidedWithin(ledger, runNo, first, end).size > Number(ledger.get(NOT_SENT, runNo, first, end)?.n);
+}
+
+const PERHAPS_TAKEN = `SELECT 1 AS one FROM chunks
+  WHERE run_no = ? AND first >= ? AND first < ? AND state IN ${sqlList(PERHAPS_TAKEN_STATES)} LIMIT 1`;
+const NOT_SENT =
+  "SELECT count(*) AS n FROM exceptions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome = 'not sent'";
+
+/** The actions of a run within these that the service has: at most so many. */
 export function takenWithin(
   ledger: Ledger,
   runNo: number,

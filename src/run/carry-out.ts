@@ -23,7 +23,6 @@ import {
   type RunRecord,
   reopenRefused,
   runsWithDoubts,
-  wholeOf,
 } from "../ledger/runs.ts";
 import { NO_REJECTS, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
 import { type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
@@ -37,7 +36,7 @@ import type { RunContext } from "./context.ts";
 import { PLAN_KEPT_MS } from "./places.ts";
 import { openPromises } from "./promises.ts";
 import { prunePlans } from "./prune.ts";
-import type { RunEnd } from "./run-end.ts";
+import { type RunEnd, toRunStop } from "./run-end.ts";
 import { areRejectsElsewhere, openRunPlan } from "./run-plan.ts";
 import { sendRun } from "./send-run.ts";
 import type { Session } from "./session.ts";
@@ -162,7 +161,7 @@ function endOf(
     environment,
     summary,
     manifest,
-    stops: stops.map((each) => ({ stop: each, whole: "chunk" in each ? wholeOf(ledger, each.chunk) : undefined })),
+    stops: stops.map((each) => toRunStop(ledger, manifest, each)),
     left,
     doubts,
     sent,

@@ -12,7 +12,7 @@ import { mergeOutcomes } from "../ledger/merge.ts";
 import { openLanes } from "../ledger/postgres/lane-claims.ts";
 import type { PostgresLedger } from "../ledger/postgres/open-postgres.ts";
 import { findLostRuns, openRunList } from "../ledger/run-list.ts";
-import { countRun, endRun, findRun, noteGoesOn, noteStop, openRuns, type RunRecord, wholeOf } from "../ledger/runs.ts";
+import { countRun, endRun, findRun, noteGoesOn, noteStop, openRuns, type RunRecord } from "../ledger/runs.ts";
 import { noteKey } from "../ledger/used-keys.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { pause } from "../sending/pause.ts";
@@ -21,6 +21,7 @@ import { exitCodeOf, exitCodeOfDone } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { whyItWaits } from "./earlier-runs.ts";
 import { openLedgerOf, tryLockEnvironment } from "./ledger-of.ts";
+import { toRunStop } from "./run-end.ts";
 import { openPlanToSend } from "./run-plan.ts";
 import { type Service, sendRun, stopAfter } from "./send-run.ts";
 import { tellOpened, tlsOf } from "./session.ts";
@@ -205,7 +206,7 @@ function gravestOf(
   if (first.kind === "too many rejections" || first.kind === "refused")
     noteStop(ledger, runNo, exitCodeOf(first), false);
   if (first.kind === "stopped" && stop.aborted) return first;
-  const told = stops.map((each) => ({ stop: each, whole: "chunk" in each ? wholeOf(ledger, each.chunk) : undefined }));
+  const told = stops.map((each) => toRunStop(ledger, manifest, each));
   progress.happened({ kind: "worker stopped", environment, manifest, stops: told });
   const isOfAllRuns = first.kind === "not let in" || first.kind === "not reachable";
   return isOfAllRuns || (first.kind === "refused" && first.whole) ? first : undefined;

@@ -15,6 +15,7 @@ import {
   openField,
   processedBy,
 } from "../support/context.ts";
+import { startService } from "../support/service.ts";
 
 const eventOf = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
 const sale = (eventId: string, ticketId: string): object => ({
@@ -255,6 +256,49 @@ test("items with different reasons are chunks of their own, each told", async ()
     "chunk 2 (a part of chunk 1, actions 2 to 3) is in doubt: success without an actionPromise",
   );
   expect(first.said).toContain("chunk 3 (a part of chunk 1, action 5) is in doubt: success without an actionPromise");
+});
+
+const AMONG_SENT = "Later actions of chunk 1 were sent; nothing after that chunk was.";
+const LAST = "Nothing after it was sent.";
+/** What the service says of an action in place of accepting it. */
+const SAID: Readonly<Record<string, object>> = {
+  rejected: { status: "error" },
+  unnamed: { status: "success" },
+  unsaid: {},
+};
+test.each([
+  [["unnamed", "accepted", "accepted"], [AMONG_SENT]],
+  [["unnamed", "rejected", "rejected"], [AMONG_SENT]],
+  [
+    ["unnamed", "accepted", "unnamed"],
+    [AMONG_SENT, LAST],
+  ],
+  [
+    ["rejected", "unnamed", "unsaid"],
+    [AMONG_SENT, LAST],
+  ],
+  [["accepted", "accepted", "unnamed"], [LAST]],
+  [["unnamed", "unnamed", "unnamed"], [LAST]],
+])("with items that are %j, what was sent after a doubt is told", async (items, told) => {
+  const field = await begin();
+  const service = await startService({
+    failureOf: ({ action, data }) => {
+      const said = SAID[items[Number(String(data.ticketId ?? "T0").slice(1))] ?? ""];
+      return said && { action, ...data, ...said };
+    },
+  });
+  const env = { TICKETS_LOCAL_BASE_URL: service.baseUrl, TICKETS_LOCAL_API_KEY: service.key };
+  const { exitCode, said } = await field.stream(["night.ndjson"], { flags: { chunkSize: 3 } }, { env });
+  expect(exitCode).toBe(6);
+  expect(said.match(/(?:Later actions of|Nothing after) .*$/gm)).toEqual(told);
+});
+
+test("nothing after the half of a chunk that is in doubt was sent", async () => {
+  const field = await begin();
+  field.setFaults({ fault: "status", status: 413, on: { itemsOver: 3 } }, { fault: "status", status: 500 });
+  const { said } = await night(field, { chunkSize: 6 });
+  expect(said).toContain("chunk 2 (a part of chunk 1, actions 1 to 3) is in doubt: HTTP 500.");
+  expect(said).toContain("Its answer is not known. Nothing after it was sent.");
 });
 
 test("an answer that is in doubt as a whole is kept, with the promises in it", async () => {
