@@ -227,10 +227,12 @@ async function decide(
   }
   await projectUnwritten(settling);
   if (run.state === "open" && !run.isClosing) tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
-  // A run that a person has settled may go on unasked.
-  if (run.state === "open" && chunks.length > 0)
-    noteStop(ledger, run.runNo, run.exitCode ?? EXIT_CODES["in-doubt"], false);
+  // A run that a person has settled may go on unasked, and does not wait as one with too many rejections does.
+  if (run.state === "open" && chunks.length > 0) noteStop(ledger, run.runNo, codeOfSettled(run), false);
 }
+
+const codeOfSettled = ({ exitCode = EXIT_CODES["in-doubt"] }: RunRecord): number =>
+  exitCode === EXIT_CODES.refused ? EXIT_CODES["stopped-early"] : exitCode;
 
 function settlementOf(decision: Decision, reason: string | undefined): Settlement {
   return { decision, who: userName(), reason, at: new Date().toISOString() };

@@ -25,8 +25,8 @@ const sale = (eventId: string, ticketId: string): object => ({
 const INPUT = [eventOf("E"), ...["T1", "T2", "T3", "T4", "T5"].map((ticketId) => sale("E", ticketId))];
 const ALL = "E T1 T2 T3 T4 T5";
 
-async function begin(input: readonly object[] = INPUT): Promise<Field> {
-  const field = await openField();
+async function begin(input: readonly object[] = INPUT, settings = ""): Promise<Field> {
+  const field = await openField(settings);
   await field.write("night.ndjson", input.map((action) => `${JSON.stringify(action)}\n`).join(""));
   return field;
 }
@@ -411,4 +411,34 @@ test("a doubt whose plan is lost: each command names the next step, and none lea
   );
   expect((await night(field)).exitCode).toBe(0);
   expect(processedBy(field.sandbox)).toBe(ALL);
+});
+
+describe("a run that stopped for too many rejections", () => {
+  const stopped = async (): Promise<Field> => {
+    const field = await begin(["A", "B", "C", "D", "F", "G"].map(eventOf), "maxRejected: 1");
+    field.setFaults({ fault: "failure-items", items: [0, 1] });
+    expect((await night(field)).exitCode).toBe(9);
+    field.setFaults({ fault: "status", status: 400, on: { request: 1 } });
+    return field;
+  };
+  const WAITS = "stopped because the service rejected too many of its actions";
+
+  test("waits for resume, whatever is settled in vain", async () => {
+    const field = await stopped();
+    expect((await person(field, { decision: "not-sent" })).said).toContain("has nothing to settle");
+    expect((await night(field)).said).toContain(WAITS);
+    expect(processedBy(field.sandbox)).toBe("(A) (B)");
+  });
+
+  test.each(["sent", "not-sent"] as const)(
+    "and later for a refusal that a person settled as %s goes on unasked",
+    async (decision) => {
+      const field = await stopped();
+      expect(await goOn(field)).toBe(9);
+      await person(field, { decision });
+      const next = await night(field);
+      expect([next.exitCode, next.said]).toEqual([4, expect.not.stringContaining(WAITS)]);
+      expect(processedBy(field.sandbox)).toBe(decision === "sent" ? "(A) (B) F G" : "(A) (B) C D F G");
+    },
+  );
 });
