@@ -1,6 +1,6 @@
 /** Each try to send a chunk: its intent, its answer, and what the service said about actions that stay in doubt. */
 
-import { type ChunkEventName, changeChunk } from "./chunks.ts";
+import { type ChunkEventName, type ChunkKey, changeChunk } from "./chunks.ts";
 import { type Ledger, upsert } from "./ledger.ts";
 import type { ChunkRecord } from "./runs.ts";
 
@@ -27,13 +27,13 @@ export interface AttemptEnd {
 }
 
 /** Part of a transaction: ends the attempt under way, and changes its chunk. */
-export function endAttempt(ledger: Ledger, chunk: ChunkRecord, end: AttemptEnd): void {
+export function endAttempt(ledger: Ledger, chunk: ChunkKey, end: AttemptEnd): void {
   noteEnd(ledger, chunk, end);
   changeChunk(ledger, end.event, chunk, { http_status: end.httpStatus, detail: end.detail });
 }
 
 /** Of the attempt under way. */
-function noteEnd(ledger: Ledger, { runNo, chunk }: ChunkRecord, end: Omit<AttemptEnd, "event">): void {
+function noteEnd(ledger: Ledger, { runNo, chunk }: ChunkKey, end: Omit<AttemptEnd, "event">): void {
   const sql = `UPDATE attempts SET ended_at = ?, class = ?, http_status = ?, detail = ?
     WHERE run_no = ? AND chunk = ? AND ended_at IS NULL`;
   ledger.run(sql, end.at, end.class, end.httpStatus ?? null, end.detail ?? null, runNo, chunk);

@@ -7,7 +7,7 @@
 import { EXIT_CODES } from "../../failure.ts";
 import { endAttempt } from "../attempts.ts";
 import type { Ledger } from "../ledger.ts";
-import { type ChunkRecord, chunksOf } from "../runs.ts";
+import type { ChunkRecord } from "../runs.ts";
 import { sqlList } from "../sql-list.ts";
 import { OPEN_STATES, QUESTION_STATES } from "../states.ts";
 import type { PostgresLedger } from "./open-postgres.ts";
@@ -92,11 +92,15 @@ export function doubtVanished(ledger: Ledger, claim: Claim): boolean {
     if (left !== undefined && left.overInMs > 0) return false;
     const detail = "its sender vanished, and its time is over";
     const end = { event: "doubt", class: "in doubt", httpStatus: undefined, detail } as const;
-    for (const chunk of chunksOf(ledger, runNo, "sending").filter((each) => each.lane === lane))
-      endAttempt(ledger, chunk, { ...end, at: new Date().toISOString() });
+    for (const { chunk } of ledger.all(BEING_SENT, runNo, lane))
+      endAttempt(ledger, { runNo, chunk: Number(chunk) }, { ...end, at: new Date().toISOString() });
     return true;
   });
 }
+
+/** Locked: an answer that is just being stored comes first, and its chunk is none of these. */
+const BEING_SENT =
+  "SELECT chunk FROM chunks WHERE run_no = ? AND lane = ? AND state = 'sending' ORDER BY first FOR UPDATE";
 
 /**
  * Whether more of the run may be sent. It waits whole for a person: one who has to decide about a chunk or look at rejections,

@@ -23,6 +23,9 @@ const AT = "2026-03-01T03:00:00.000Z";
 /** Longer than any test, so that nobody counts as silent. */
 const LONG_MS = 3_600_000;
 
+/** Shows others that a transaction has come so far. */
+const BEING_STORED = 4711;
+
 /** Two sessions with a ledger in which a run has three chunks in each of two lanes. */
 async function openTwo() {
   const server = await startPostgres();
@@ -38,7 +41,7 @@ async function openTwo() {
     ...{ lane: Math.floor(at / 3), first, count: 10, offset: 100 * at, length: 100 },
   }));
   const { runNo } = enterRun(one, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks, at: AT });
-  return { one, other, server, runNo };
+  return { one, other, server, schema, runNo };
 }
 
 type Two = Awaited<ReturnType<typeof openTwo>>;
@@ -130,6 +133,29 @@ describe.skipIf(WITHOUT_POSTGRES)(`a lane${NEEDS_POSTGRES}`, () => {
     expect(chunksOf(one, mine.runNo, "in doubt")).toEqual([]);
     expect(doubtVanished(other, theirs)).toBe(true);
     expect(chunksOf(one, mine.runNo, "in doubt")).toHaveLength(1);
+  });
+
+  test("of a sender that vanished: an answer that is just being stored comes before the doubt", async () => {
+    const two = await openTwo();
+    const { one, other, server, schema, runNo } = two;
+    const mine = claim(one, two);
+    begin(one, holdLane(one, mine, { timeoutMs: LONG_MS }), mine);
+    await endSession(two, one);
+    const theirs = claim(other, two);
+    other.run("UPDATE attempts SET limit_at = clock_timestamp() - interval '1 second'");
+    const storing = server.meanwhile(
+      "BEGIN",
+      `UPDATE ${schema}.attempts SET ended_at = '', class = 'settled'`,
+      `UPDATE ${schema}.chunks SET state = 'settled' WHERE state = 'sending'`,
+      `SELECT pg_advisory_xact_lock(${BEING_STORED})`,
+      "DO $$ BEGIN WHILE NOT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$",
+      "COMMIT",
+    );
+    while (other.get("SELECT 1 AS one FROM pg_locks WHERE objid = ? AND granted", BEING_STORED) === undefined);
+    expect(doubtVanished(other, theirs)).toBe(true);
+    await storing;
+    expect(chunksOf(other, runNo, "in doubt")).toEqual([]);
+    expect(chunksOf(other, runNo, "settled")).toHaveLength(1);
   });
 
   test("of a session that is silent: it is ended, and the lane is free; one that speaks keeps it", async () => {
