@@ -66,30 +66,6 @@ export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord,
   ledger.run(sql, answer, runNo, chunk);
 }
 
-/**
- * Part of a transaction: an answer came after the attempt had been given up, so it decides nothing. It is kept as it came, and
- * the person who decides about the chunk is told of it.
- *
- * @param answer empty where there was none.
- * @param said what it says, in words.
- */
-export function keepLateAnswer(
-  ledger: Ledger,
-  { runNo, chunk }: ChunkRecord,
-  attempt: number,
-  { answer, said }: { readonly answer: Uint8Array; readonly said: string },
-): void {
-  const sql = "INSERT OR IGNORE INTO doubted_answers (run_no, chunk, attempt, answer) VALUES (?, ?, ?, ?)";
-  if (answer.length > 0) ledger.run(sql, runNo, chunk, attempt, answer);
-  const found = ledger.get(
-    "SELECT detail FROM chunks WHERE run_no = ? AND chunk = ? AND state = 'in doubt'",
-    runNo,
-    chunk,
-  );
-  if (found !== undefined)
-    changeChunk(ledger, "hearLate", { runNo, chunk }, { detail: `${found.detail ?? ""}; ${said}` });
-}
-
 /** Part of a transaction: the answer that was stored for a chunk does not say what became of each action after all. */
 export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
   keepDoubtedAnswer(ledger, chunk, answer);

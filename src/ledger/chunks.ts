@@ -87,6 +87,12 @@ export const CHUNK_EVENTS = {
     writes: { detail: "given" },
     when: "its answer came after all, from a sender that had been given up; a person is told what it says",
   },
+  doubtLate: {
+    from: ["planned"],
+    to: "in doubt",
+    writes: { detail: "given" },
+    when: "the same, after it was planned again; the answer says that the service may have it",
+  },
   doubtAnswer: {
     from: ["answered"],
     to: "in doubt",

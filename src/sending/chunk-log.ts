@@ -61,7 +61,8 @@ export function openChunkLog(
   const storeAnswer = (answer: DecidingAnswer & { readonly attempt: number }): boolean => {
     const { decided, body } = answer;
     if (!counts(decided.chunk, answer.attempt)) {
-      hold?.keepLate(decided.chunk, answer.attempt, body, saidLate(answer));
+      const mayBeTaken = countTallies(decided.tallies).accepted + decided.doubts.length > 0;
+      hold?.keepLate(decided.chunk, answer.attempt, { answer: body, said: saidLate(answer), mayBeTaken });
       return false;
     }
     storeDecided(ledger, decided);
@@ -127,7 +128,8 @@ export function openChunkLog(
       const said = `a late answer says: ${conclusion.class}`;
       const isNoted = promises.commit(() => {
         if (!counts(chunk, attempt)) {
-          hold?.keepLate(chunk, attempt, doubted, said);
+          // Where there was no answer, nothing is known now that was not known before.
+          hold?.keepLate(chunk, attempt, { answer: doubted, said, mayBeTaken: doubted.length > 0 });
           return false;
         }
         endAttempt(ledger, chunk, conclusion);

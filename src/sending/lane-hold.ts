@@ -4,12 +4,14 @@
  * its own clock for itself.
  */
 
-import { keepLateAnswer, markSending } from "../ledger/attempts.ts";
+import { markSending } from "../ledger/attempts.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
   type Claim,
   isHeld,
   isUnderWay,
+  keepLateAnswer,
+  type LateAnswer,
   limitAttempt,
   maySend,
   putOff,
@@ -44,7 +46,7 @@ export interface LaneHold {
   /** Part of a transaction: nobody has given the attempt up, so that what its answer says counts. */
   readonly isUnderWay: (chunk: ChunkRecord, attempt: number) => boolean;
   /** Part of a transaction: the attempt was given up before. What its answer says is kept for the person who decides. */
-  readonly keepLate: (chunk: ChunkRecord, attempt: number, answer: Uint8Array, said: string) => void;
+  readonly keepLate: (chunk: ChunkRecord, attempt: number, late: LateAnswer) => void;
   /** No machine sends before so many milliseconds have gone. */
   readonly putOff: (ms: number) => void;
 }
@@ -74,7 +76,7 @@ export function holdLane(
       return { kind: "begun", attempt, leftMs, isTooLate: () => leftMs() < timeoutMs };
     },
     isUnderWay: (chunk, attempt) => isUnderWay(ledger, chunk, attempt, claim),
-    keepLate: (chunk, attempt, answer, said) => keepLateAnswer(ledger, chunk, attempt, { answer, said }),
+    keepLate: (chunk, attempt, late) => keepLateAnswer(ledger, claim, chunk, attempt, late),
     putOff: (ms) => putOff(ledger, ms),
   };
 }

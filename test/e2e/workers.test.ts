@@ -289,6 +289,29 @@ test(named("a worker that was frozen finds its lane taken, and what its answer s
   await expectEachOnce(rig, service.sent());
 });
 
+test(named("a late answer stops what a person has settled as not sent from being sent again"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+  const { service, startWorker, tickets, run } = rig;
+  const frozen = startWorker();
+  service.behave({
+    answer: () => {
+      if (service.requests.length === 3) frozen.freeze();
+      return undefined;
+    },
+  });
+  await frozen.rests;
+  expect((await startWorker().ended).exitCode).toBe(6);
+  expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);
+  frozen.child.kill("SIGCONT");
+  const woken = await frozen.ended;
+  expect([woken.exitCode, service.requests.length], woken.stderr).toEqual([6, 3]);
+  const shown = await tickets(["settle", run, ...ENV]);
+  expect(`${shown.stdout}${shown.stderr}`).toContain("its answer came late");
+  expect(await settleByTruth(rig, service.sent())).toBe(1);
+  expect((await startWorker().ended).exitCode).toBe(0);
+  await expectEachOnce(rig, service.sent());
+});
+
 test(
   named("a worker that loses its connections stores its answers on new ones, and nothing is in doubt"),
   LONG,

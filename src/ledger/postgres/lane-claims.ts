@@ -6,6 +6,7 @@
 
 import { EXIT_CODES } from "../../failure.ts";
 import { endAttempt } from "../attempts.ts";
+import { changeChunk } from "../chunks.ts";
 import type { Ledger } from "../ledger.ts";
 import type { ChunkRecord } from "../runs.ts";
 import { sqlList } from "../sql-list.ts";
@@ -134,6 +135,42 @@ export function isUnderWay(ledger: Ledger, { runNo, chunk }: ChunkRecord, attemp
     WHERE chunks.run_no = ? AND chunks.chunk = ? AND state = 'sending' AND attempt = ? AND fence = ? AND ended_at IS NULL
     FOR UPDATE OF chunks`;
   return ledger.get(sql, runNo, chunk, attempt, fence) !== undefined;
+}
+
+/** What is known of an answer that came after its attempt had been given up. */
+export interface LateAnswer {
+  /** As it came; empty where there was none. */
+  readonly answer: Uint8Array;
+  /** What it says, in words. */
+  readonly said: string;
+  /** It gives reason to think that the service has actions of the chunk. */
+  readonly mayBeTaken: boolean;
+}
+
+/**
+ * Part of a transaction: keeps a late answer as it came, since it decides nothing any more. Whoever decides about the chunk's
+ * actions is told of it. Those that are planned again, by somebody's word or in a database that came back without the attempt,
+ * are in doubt once more if the service may have them.
+ */
+export function keepLateAnswer(
+  ledger: Ledger,
+  { runNo, lane }: Claim,
+  { chunk, first, count }: ChunkRecord,
+  attempt: number,
+  { answer, said, mayBeTaken }: LateAnswer,
+): void {
+  const keep = "INSERT OR IGNORE INTO doubted_answers (run_no, chunk, attempt, answer) VALUES (?, ?, ?, ?)";
+  if (answer.length > 0) ledger.run(keep, runNo, chunk, attempt, answer);
+  // Whoever has claimed the lane since begins nothing of it until this is known.
+  ledger.get("SELECT 1 AS one FROM lane_claims WHERE run_no = ? AND lane = ? FOR NO KEY UPDATE", runNo, lane);
+  // By place: the chunk may have become several.
+  const sql = `SELECT chunk, state, detail FROM chunks WHERE run_no = ? AND first < ? AND first + count > ?
+    AND (state = 'planned' OR state = 'in doubt') ORDER BY first FOR UPDATE`;
+  for (const { chunk: part, state, detail } of ledger.all(sql, runNo, first + count, first)) {
+    const key = { runNo, chunk: Number(part) };
+    if (state === "in doubt") changeChunk(ledger, "hearLate", key, { detail: `${detail ?? ""}; ${said}` });
+    else if (mayBeTaken) changeChunk(ledger, "doubtLate", key, { detail: said });
+  }
 }
 
 /**

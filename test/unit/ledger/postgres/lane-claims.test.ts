@@ -1,6 +1,7 @@
 /** Lanes that several processes may send, each a session of its own here. */
 
 import { describe, expect, onTestFinished, test } from "vitest";
+import { changeChunk } from "../../../../src/ledger/chunks.ts";
 import {
   type Claim,
   claimLane,
@@ -114,11 +115,65 @@ describe.skipIf(WITHOUT_POSTGRES)(`a lane${NEEDS_POSTGRES}`, () => {
       { chunk: chunk.chunk, detail: "its sender vanished, and its time is over" },
     ]);
     expect(one.transaction(() => hold.isUnderWay(chunk, 1))).toBe(false);
-    one.transaction(() => hold.keepLate(chunk, 1, Buffer.from("{}"), "its answer says so"));
-    one.transaction(() => hold.keepLate(chunk, 1, Buffer.from("{}"), "and again"));
+    const answer = Buffer.from("{}");
+    one.transaction(() => hold.keepLate(chunk, 1, { answer, said: "its answer says so", mayBeTaken: true }));
+    one.transaction(() => hold.keepLate(chunk, 1, { answer, said: "and again", mayBeTaken: true }));
     const [{ detail } = { detail: "" }] = chunksOf(one, chunk.runNo, "in doubt");
     expect(detail).toBe("its sender vanished, and its time is over; its answer says so; and again");
     expect(one.all("SELECT chunk, attempt FROM doubted_answers")).toEqual([{ chunk: chunk.chunk, attempt: 1 }]);
+  });
+
+  /** An attempt at the first chunk was given up, and a person said that the service does not have it. */
+  async function plannedAgain() {
+    const two = await openTwo();
+    const { one, other, runNo } = two;
+    const mine = claim(one, two);
+    const hold = holdLane(one, mine, { timeoutMs: LONG_MS });
+    const { chunk } = begin(one, hold, mine);
+    await endSession(two, one);
+    const theirs = claim(other, two);
+    other.run("UPDATE attempts SET limit_at = clock_timestamp() - interval '1 second'");
+    expect(doubtVanished(other, theirs)).toBe(true);
+    other.transaction(() => changeChunk(other, "settleNotSent", chunk));
+    expect(maySend(other, runNo)).toBe(true);
+    const hear = (mayBeTaken: boolean): void =>
+      one.transaction(() => hold.keepLate(chunk, 1, { answer: Buffer.from("{}"), said: "it has them", mayBeTaken }));
+    const doubts = () => chunksOf(other, runNo, "in doubt").map(({ first, count, detail }) => [first, count, detail]);
+    return { one, other, runNo, chunk, theirs, hear, doubts };
+  }
+
+  test("is not sent further once a late answer says that the service has what is planned again", async () => {
+    const { one, other, runNo, theirs, hear, doubts } = await plannedAgain();
+    hear(true);
+    expect(doubts()).toEqual([[1, 10, "it has them"]]);
+    expect(one.all("SELECT chunk, attempt FROM doubted_answers")).toEqual([{ chunk: 1, attempt: 1 }]);
+    expect(maySend(other, runNo)).toBe(false);
+    expect(begin(other, holdLane(other, theirs, { timeoutMs: LONG_MS }), theirs).intent).toEqual({ kind: "halted" });
+  });
+
+  test("is sent further where a late answer says nothing of the kind", async () => {
+    const { one, other, runNo, hear, doubts } = await plannedAgain();
+    hear(false);
+    expect(doubts()).toEqual([]);
+    expect(one.all("SELECT chunk, attempt FROM doubted_answers")).toEqual([{ chunk: 1, attempt: 1 }]);
+    expect(maySend(other, runNo)).toBe(true);
+  });
+
+  test("has in doubt all that a chunk became of which a late answer says that the service has it", async () => {
+    const { other, chunk, hear, doubts } = await plannedAgain();
+    other.transaction(() => {
+      changeChunk(other, "split", chunk);
+      const halves = [
+        { first: 1, count: 5, offset: 0, length: 50 },
+        { first: 6, count: 5, offset: 50, length: 50 },
+      ];
+      addChunks(other, chunk, halves, "planned");
+    });
+    hear(true);
+    expect(doubts()).toEqual([
+      [1, 5, "it has them"],
+      [6, 5, "it has them"],
+    ]);
   });
 
   test("only the claimant gives up what was being sent in it", async () => {
