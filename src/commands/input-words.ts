@@ -5,7 +5,7 @@ import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
 import type { CrossActionRule } from "../checks/rules.ts";
 import { publicName } from "../mapping/columns.ts";
 import type { PublicValues } from "../plan/candidates/public-values.ts";
-import { lanesOf, type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
+import { isLeftToPerson, lanesOf, type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
 import type { ProblemLog } from "../plan/findings/problem-log.ts";
 import type { ToldWarnings } from "../plan/findings/told-warnings.ts";
 import type { PlanResult } from "../plan/make-plan.ts";
@@ -69,8 +69,8 @@ export function tellChecked(
   if (isTold) tellChanged(reporter, plan, verbose, told);
   if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, told);
   tellSkipped(reporter, plan);
-  // What is sent before it anyway need not be looked at.
-  const isAllAhead = plan.manifest?.behind !== undefined && plan.actions.waiting === 0;
+  // What workers send before it anyway need not be looked at.
+  const isAllAhead = plan.manifest !== undefined && plan.actions.waiting === 0 && !isLeftToPerson(plan.manifest);
   if (!isAllAhead) tellWaiting(reporter, plan, { most: maxProblems, verbose });
 }
 

@@ -7,6 +7,7 @@ import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { describeChunks, tellNothingSent } from "./input-words.ts";
 import { runContextOf } from "./run-context.ts";
+import { tellRunsWithDoubts } from "./run-end.ts";
 import { confirmBy } from "./stream.ts";
 import { traceSummary } from "./trace.ts";
 
@@ -62,13 +63,14 @@ function tellEnding({ summary, ending }: PublishResult, { reporter, trace, cwd }
       reporter.error("Not confirmed; nothing was published.");
       break;
     case "published": {
-      const { run, environment, manifest, output, ahead, waiting } = ending;
+      const { run, environment, manifest, output, ahead, waiting, doubts } = ending;
       const first = ahead === 0 ? "" : `, behind ${count(ahead, "run")} that ${ahead === 1 ? "is" : "are"} still open`;
       reporter.info(
         `Published as run ${run}: ${count(manifest.actions.planned, "action")} in ${describeChunks(manifest)} wait for workers${first}.`,
         { event: "run.published", actions: manifest.actions.planned, chunks: manifest.chunks.length },
       );
       if (waiting > 0) reporter.warn(WAITING);
+      if (doubts.length > 0) tellRunsWithDoubts(reporter, doubts, environment, reporter.error);
       reporter.info(`Send it, on any machine: ${workCommand(environment)}`);
       reporter.info(
         `Bring its promises here${output === undefined ? "" : `, into ${displayPath(output, cwd)}`}: ${collectCommand(environment, run, "--follow")}`,

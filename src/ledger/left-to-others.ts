@@ -1,7 +1,8 @@
 /** What a run left out because an earlier run may still send it, and how that stands now. */
 
 import type { Ledger } from "./ledger.ts";
-import type { RunRecord } from "./runs.ts";
+import type { Standing } from "./pending.ts";
+import { countRun, findRun, type RunRecord } from "./runs.ts";
 import { sqlList } from "./sql-list.ts";
 import { UNDECIDED_STATES } from "./states.ts";
 
@@ -19,24 +20,34 @@ export interface LeftToOthers {
 
 export const NOTHING_LEFT: LeftToOthers = { pending: 0, waiting: 0, sent: 0, open: 0 };
 
+/** A run that holds what is pending. */
+interface Holder {
+  readonly run: string;
+  /** How many; what several runs may hold counts for each. */
+  readonly actions: number;
+  /** When this run was planned. */
+  readonly standing: Standing;
+}
+
 /**
- * @param planned how many there were when the run was planned. Which they were is not kept, so all are judged alike.
- * @param behind the runs that held what is pending, where those were sent before this one.
+ * @param planned how many there were when the run was planned. Which they were is not kept, so all of a holder are judged alike.
+ * @param behind the runs that hold what is pending. Earlier versions named those that were sent before this one, if any.
  */
 export function leftToOthers(
   ledger: Ledger,
   { runNo, createdAt }: Pick<RunRecord, "runNo" | "createdAt">,
   { pending, waiting }: Pick<LeftToOthers, "pending" | "waiting">,
-  behind: readonly string[] = [],
+  behind: readonly (string | Holder)[] = [],
 ): LeftToOthers {
   if (pending + waiting === 0) return NOTHING_LEFT;
   if (isAnyUndecidedBefore(ledger, runNo)) return { ...NOTHING_LEFT, pending, waiting };
-  if (behind.length > 0) {
-    const open = Math.min(pending, notTakenOf(ledger, behind));
-    return { ...NOTHING_LEFT, sent: pending - open, open: open + waiting };
-  }
-  const [sent, open] = areAllSettledAsSent(ledger, runNo, createdAt) ? [pending, 0] : [0, pending];
-  return { ...NOTHING_LEFT, sent, open: open + waiting };
+  const holders = behind.map((each) =>
+    typeof each === "string" ? ({ run: each, actions: pending, standing: "ahead" } as const) : each,
+  );
+  const notSent = holders.reduce((sum, holder) => sum + notSentOf(ledger, holder, createdAt), 0);
+  const isKnown = holders.length > 0 || pending === 0 || areAllSettledAsSent(ledger, runNo, createdAt);
+  const open = isKnown ? Math.min(pending, notSent) : pending;
+  return { ...NOTHING_LEFT, sent: pending - open, open: open + waiting };
 }
 
 function isAnyUndecidedBefore(ledger: Ledger, runNo: number): boolean {
@@ -44,16 +55,20 @@ function isAnyUndecidedBefore(ledger: Ledger, runNo: number): boolean {
   return ledger.get(sql, runNo) !== undefined;
 }
 
-/** How many actions of these runs the service did not take, or was not asked for. */
-function notTakenOf(ledger: Ledger, runs: readonly string[]): number {
-  const sql = `SELECT coalesce(sum(actions), 0) AS n FROM tallies JOIN runs USING (run_no)
-    WHERE run IN (SELECT value FROM json_each(?)) AND outcome IN ('rejected', 'not sent')`;
-  return Number(ledger.get(sql, JSON.stringify(runs))?.n);
+/** How many of what a run held the service may lack; at most all of it. */
+function notSentOf(ledger: Ledger, { run, actions, standing }: Holder, createdAt: string): number {
+  const runNo = findRun(ledger, run)?.runNo;
+  if (runNo === undefined) return actions;
+  // Of a closed run most was never sent, which says nothing of its doubts.
+  if (standing === "closed") return areAllSettledAsSent(ledger, runNo + 1, createdAt, runNo) ? 0 : actions;
+  const { rejected, notSent } = countRun(ledger, runNo);
+  return Math.min(actions, rejected + notSent);
 }
 
 /** An import decides too, but does not say whether all of a doubt was taken. */
-function areAllSettledAsSent(ledger: Ledger, runNo: number, createdAt: string): boolean {
-  const sql = "SELECT DISTINCT decision FROM settlements WHERE run_no < ? AND at >= ? AND decision <> 'abandon'";
-  const decisions = ledger.all(sql, runNo, createdAt);
+function areAllSettledAsSent(ledger: Ledger, before: number, createdAt: string, from = 0): boolean {
+  const sql =
+    "SELECT DISTINCT decision FROM settlements WHERE run_no >= ? AND run_no < ? AND at >= ? AND decision <> 'abandon'";
+  const decisions = ledger.all(sql, from, before, createdAt);
   return decisions.length > 0 && decisions.every(({ decision }) => decision === "sent");
 }

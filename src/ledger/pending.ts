@@ -15,9 +15,16 @@ export interface Pending {
    * shared ledger holds is sent before anything that is planned now.
    */
   readonly held: Readonly<Record<"tickets" | "newEvents" | "updatedEvents", ReadonlySet<string>>>;
-  /** The runs that are sent before anything that is planned now. */
-  readonly ahead: readonly string[];
+  /** By run that holds some of these: how it stands. */
+  readonly standings: ReadonlyMap<string, Standing>;
 }
+
+/**
+ * How a run stands beside what is planned now. `ahead`: it is sent before, or has been. `waits`: a person has to decide before
+ * more of it is sent. `closed`: it sends nothing more, and only a person's word decides about what it has in doubt.
+ */
+export const STANDINGS = ["ahead", "waits", "closed"] as const;
+export type Standing = (typeof STANDINGS)[number];
 
 export interface PendingDeed extends AskedAt {
   readonly run: string;
@@ -33,5 +40,5 @@ export const NOTHING_PENDING: Pending = {
   newEvents: new Map(),
   updatedEvents: new Set(),
   held: { tickets: new Set(), newEvents: new Set(), updatedEvents: new Set() },
-  ahead: [],
+  standings: new Map(),
 };

@@ -201,7 +201,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     moved: timeOrder && (await placesOf(blockedRows)),
   });
   await invalid.writeTo(planFiles(directory).invalid, selection.openOfInvalid, placeOf);
-  const manifest = manifestFor(options, result, { copies, chunks, newestFirst: selection.newestFirst });
+  const { newestFirst } = selection;
+  const manifest = manifestFor(options, result, { copies, chunks, newestFirst, behind: behindOf(selection, pending) });
   await copies.synced();
   await compiled.synced;
   const mendings = await mendingsOf(planFiles(directory).index, selection.mends);
@@ -264,11 +265,13 @@ function manifestFor(
     copies,
     chunks,
     newestFirst,
+    behind,
   }: {
     readonly copies: Copies;
     readonly chunks: Manifest["chunks"];
     /** Inputs, by number. */
     readonly newestFirst: ReadonlySet<number>;
+    readonly behind: NonNullable<Manifest["behind"]>;
   },
 ): Manifest {
   return manifestOf({
@@ -299,7 +302,7 @@ function manifestFor(
     mapping: options.mappingDigest,
     rows,
     actions,
-    ...(actions.pending > 0 && options.pending.ahead.length > 0 && { behind: [...options.pending.ahead] }),
+    ...(actions.pending > 0 && { behind }),
     repeated,
     byAction: { ...byAction },
     problems: { errors: problems.errors, warnings: problems.warnings },
@@ -308,6 +311,10 @@ function manifestFor(
     options: options.runOptions,
   });
 }
+
+/** See `Manifest.behind`. */
+const behindOf = ({ heldBy }: Selection, { standings }: Pending): NonNullable<Manifest["behind"]> =>
+  [...heldBy].map(([run, actions]) => ({ run, actions, standing: standings.get(run) ?? "waits" }));
 
 /** By row that is not sent: the first candidate that it stands before. */
 async function placesOf(blockedRows: AsyncIterable<BlockedRow>): Promise<ReadonlyMap<number, number>> {

@@ -6,7 +6,13 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { countRun, openQuestions, openRuns, type RunRecord, runsWithDoubts } from "../ledger/runs.ts";
-import { hasSameInput, type Manifest, parseManifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
+import {
+  hasSameInput,
+  isLeftToPerson,
+  type Manifest,
+  parseManifest,
+  waitsForAnotherRun,
+} from "../plan/files/manifest.ts";
 import { carryOut } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { refuseClosing, refuseStoppedByPerson, refuseTooManyRejections } from "./earlier-runs.ts";
@@ -42,6 +48,8 @@ type PublishEnding =
       readonly ahead: number;
       /** Actions that are not in it, since they depend on what someone has to decide about. */
       readonly waiting: number;
+      /** Runs with doubts, where some of the input waits for a person to decide about them; the oldest first. */
+      readonly doubts: readonly string[];
     }
   /** Nothing of it is to be sent, so there is nothing for workers to do. */
   | { readonly kind: "ended"; readonly end: RunEnd };
@@ -120,11 +128,18 @@ function nothingEntered({ ledger, environment }: Session, { summary, ending }: N
   const told = { ...ending, sending, same: same?.run };
   // Where nobody has to decide anything, what waits is sent by workers.
   if (!waits || runsWithDoubts(ledger).length > 0) return { summary, ending: told };
-  return { summary: { ...summary, exitCode: exitCodeOf(plan), next: workCommand(environment) }, ending: told };
+  return {
+    summary: { ...summary, exitCode: exitCodeOf({ actions: plan.actions }, plan.rows), next: workCommand(environment) },
+    ending: told,
+  };
 }
 
-function exitCodeOf({ actions: { waiting }, rows }: Pick<PlannedInput["manifest"], "actions" | "rows">): number {
-  if (waiting > 0) return EXIT_CODES["in-doubt"];
+/** Where nobody has to decide anything, what is pending is sent before it. */
+const waitsForPerson = (manifest: Pick<Manifest, "actions" | "behind">): boolean =>
+  manifest.actions.waiting > 0 || isLeftToPerson(manifest);
+
+function exitCodeOf(manifest: Pick<Manifest, "actions" | "behind">, rows: Manifest["rows"]): number {
+  if (waitsForPerson(manifest)) return EXIT_CODES["in-doubt"];
   return hasUnsentRows(rows) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
@@ -151,7 +166,7 @@ function published(
     run,
     environment: environment.name,
     state: "published",
-    exitCode: exitCodeOf(plan),
+    exitCode: exitCodeOf(manifest, plan.rows),
     plan,
     problems,
     counts: countRun(ledger, runNo),
@@ -160,5 +175,6 @@ function published(
     next: collectCommand(environment, run, "--follow"),
     vanished: plan.vanished,
   });
-  return { summary, ending: { kind: "published", run, environment, manifest, output, ahead, waiting } };
+  const doubts = waitsForPerson(manifest) ? runsWithDoubts(ledger).map((each) => each.run) : [];
+  return { summary, ending: { kind: "published", run, environment, manifest, output, ahead, waiting, doubts } };
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { summaryIn } from "../support/invariant/sales.ts";
@@ -32,6 +32,28 @@ async function published(tickets: number) {
   const ran = await here.run([...PUBLISH, "--json"]);
   expect(ran.exitCode, ran.stderr).toBe(0);
   return { ...machines, here, there, ...summaryIn<Published>(ran) };
+}
+
+/** Publishes events, one a chunk. */
+async function publishEvents({ rig, here }: Awaited<ReturnType<typeof published>>, name: string, ...events: string[]) {
+  const rows = events.map((eventId) => ({
+    action: "newEvent",
+    data: { eventId, eventName: eventId, currency: "EUR" },
+  }));
+  rig.place.write(`${name}.ndjson`, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  const args = [`${name}.ndjson`, ...ON_IT, "--chunk-size", "1", "-o", `${name}.promises.ndjson`, "--json"];
+  const ran = await here.run(["publish", ...args]);
+  return { ...summaryIn<Published>(ran), exitCode: ran.exitCode, stderr: ran.stderr };
+}
+
+/** Sends what is published, and collects a run; with which exit code, and what is said of its actions. */
+async function sentAndCollected({ here, there }: Awaited<ReturnType<typeof published>>, run: string) {
+  const worked = await there.run(["work", "--until-idle", ...ON_IT]);
+  expect(worked.exitCode, worked.stderr).toBe(0);
+  const { exitCode } = await here.run(["collect", run, ...ON_IT]);
+  const shown = await here.run(["status", run, ...ON_IT, "--json"]);
+  const { actions } = JSON.parse(shown.stdout);
+  return { exitCode, accepted: actions.accepted, notSent: actions.notSent, alreadySent: actions.alreadySent };
 }
 
 /** Every line of a file of promises is about another action. */
@@ -298,6 +320,40 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     const followed = await here.run(["collect", run, "--follow", ...ON_IT]);
     expect(followed.exitCode, followed.stderr).toBe(6);
     expect(await query("SELECT run FROM @runs")).toEqual([{ run }]);
+  });
+
+  it.each([
+    ["not-sent", { exitCode: 4, accepted: 1, notSent: 1, alreadySent: 0 }],
+    ["sent", { exitCode: 0, accepted: 1, notSent: 0, alreadySent: 1 }],
+  ] as const)(
+    "goes by what a person says of a closed run's doubt, though an unrelated run is sent before: %s",
+    LONG,
+    async (decision, came) => {
+      const machines = await published(1);
+      const { here, query, run: first } = machines;
+      await query("UPDATE @chunks SET state = 'in doubt', detail = 'no answer'");
+      expect((await here.run(["settle", first, "--abandon", "--yes", ...ON_IT])).exitCode).toBe(6);
+      expect((await publishEvents(machines, "other", "E2")).exitCode).toBe(0);
+      const { run, exitCode, stderr } = await publishEvents(machines, "both", "E1", "E3");
+      expect(exitCode, stderr).toBe(6);
+      expect(stderr).toContain("both.ndjson:1");
+      expect(stderr).toContain(`tickets settle ${first} --env playground`);
+      const settled = await here.run(["settle", first, `--${decision}`, ...ON_IT]);
+      expect(settled.exitCode, settled.stderr).toBe(0);
+      expect(await sentAndCollected(machines, run)).toEqual(came);
+    },
+  );
+
+  it("does not take for sent what a run held that was closed without its plan", async () => {
+    const machines = await published(1);
+    const { rig, here, query, run: first } = machines;
+    const { run, exitCode, stderr } = await publishEvents(machines, "both", "E1", "E3");
+    expect(exitCode, stderr).toBe(0);
+    await query(`DELETE FROM @plan_files WHERE run = '${first}'`);
+    rmSync(rig.place.path(`here/state/playground/runs/${first}`), { recursive: true });
+    const closed = await here.run(["settle", first, "--abandon", "--yes", ...ON_IT]);
+    expect(closed.exitCode, closed.stderr).toBe(0);
+    expect(await sentAndCollected(machines, run)).toEqual({ exitCode: 4, accepted: 1, notSent: 1, alreadySent: 0 });
   });
 
   it("writes only on the machine that the promises belong to, until they are moved", LONG, async () => {

@@ -27,6 +27,7 @@ import { namingAction } from "../findings/name-action.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { digestOfTold } from "../findings/told-warnings.ts";
 import { historyOf } from "../identity/history-of-candidate.ts";
+import { pendingAs } from "../identity/pending-deeds.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
 import { Bits } from "./bits.ts";
 import { type Fate, Fates, isSurelyDone, UNDECIDED } from "./fates.ts";
@@ -339,8 +340,16 @@ export class OnePass {
     }
     this.#tally.leave(candidate, fate, verdicts.of(candidate));
     if (fate === "pending" || fate === "waiting") this.#tally.name(fate, row, at);
+    if (fate === "pending") this.#tally.hold(this.#holdersOf(candidate));
     if (fate === "changed" && detail?.kind === "changed" && comparedWith !== undefined)
       this.#tally.show(() => describeChange(comparedWith, detail.from, candidate, lines, at.source));
+  }
+
+  /** The runs that may hold one that is pending; where nothing tells which, any of them. */
+  #holdersOf(candidate: Candidate): Iterable<string> {
+    const { pending } = this.#options;
+    const deeds = pendingAs(pending, candidate, historyOf(candidate, this.#known.lines).toString("hex"));
+    return deeds.length > 0 ? deeds.map(({ run }) => run) : pending.standings.keys();
   }
 
   #marked(problem: Problem, candidates: readonly Candidate[]): Problem {

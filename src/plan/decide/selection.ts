@@ -25,6 +25,8 @@ export interface Selection {
   /** Of those already sent, how many repeat a deed of their own input. */
   readonly repeated: number;
   readonly pending: number;
+  /** By run that holds what is pending: how many of it. What several runs may hold counts for each. */
+  readonly heldBy: ReadonlyMap<string, number>;
   /** Not sent because they depend on what is pending. */
   readonly waiting: number;
   /** The rows of these two. */
@@ -103,6 +105,7 @@ export class SelectionTally {
   };
 
   readonly #waitingRows = new WaitingRowsTally();
+  readonly #heldBy = new Map<string, number>();
 
   /** @param inputs how many there are. */
   constructor(inputs: number) {
@@ -138,6 +141,11 @@ export class SelectionTally {
     if (fate === "changed") this.#changed.count += 1;
   }
 
+  /** Notes which runs may hold one that is pending. */
+  hold(runs: Iterable<string>): void {
+    for (const run of new Set(runs)) this.#heldBy.set(run, (this.#heldBy.get(run) ?? 0) + 1);
+  }
+
   /** Names the row of one that is not sent because of another run. */
   name(fate: keyof WaitingRows, row: number, at: SourceLine): void {
     this.#waitingRows[fate].add(row, at);
@@ -157,6 +165,7 @@ export class SelectionTally {
       plannedByAction: this.#plannedByAction,
       kinds: this.#kinds,
       waitingRows: this.#waitingRows,
+      heldBy: this.#heldBy,
     };
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { STANDINGS } from "../../ledger/pending.ts";
 
 /**
  * Versions of the plan's files; another one is not read. In version 2 the actions are grouped by lane: who knows only
@@ -89,8 +90,20 @@ const MANIFEST = z.strictObject({
     /** Nobody can tell whether they were accepted, and the config makes that no error. */
     unclear: COUNT.default(0),
   }),
-  /** Runs that hold what is pending, and that are sent before this one. */
-  behind: z.array(z.string()).optional(),
+  /** Runs that hold what is pending. Earlier versions named all that are sent before this one, whatever those hold. */
+  behind: z
+    .array(
+      z.union([
+        z.string(),
+        z.strictObject({
+          run: z.string(),
+          /** How many of what is pending; what several runs may hold counts for each. */
+          actions: COUNT,
+          standing: z.enum(STANDINGS),
+        }),
+      ]),
+    )
+    .optional(),
   /** Of those already sent, how many repeat a deed of their own input. */
   repeated: COUNT.default(0),
   byAction: z.record(z.string(), COUNT),
@@ -142,6 +155,11 @@ export function lanesOf({ chunks }: Pick<Manifest, "chunks">): number {
 /** Whether some of the actions are left to another run, or wait for what it comes to. */
 export function waitsForAnotherRun({ pending, waiting }: Pick<Manifest["actions"], "pending" | "waiting">): boolean {
   return pending + waiting > 0;
+}
+
+/** Whether a person has to decide about some of what is pending; the rest is sent before this. */
+export function isLeftToPerson({ behind = [] }: Pick<Manifest, "behind">): boolean {
+  return behind.some((each) => typeof each !== "string" && each.standing !== "ahead");
 }
 
 /** Whether both plans were made of the same bytes, read and mapped the same way. */

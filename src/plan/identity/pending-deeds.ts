@@ -3,10 +3,11 @@ import { parseJson } from "../../actions/json.ts";
 import { Failure } from "../../failure.ts";
 import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import type { Pending, PendingDeed } from "../../ledger/pending.ts";
+import type { Pending, PendingDeed, Standing } from "../../ledger/pending.ts";
 import { presentIdentity } from "../../ledger/renamed-deeds.ts";
 import { type ChunkRecord, openQuestions, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
-import type { IndexRecord } from "../files/index-file.ts";
+import { type Candidate, identityOf } from "../candidates/candidates.ts";
+import { contentAt, type IndexRecord } from "../files/index-file.ts";
 import { type Plan, unreadableDoubt } from "../files/plan.ts";
 
 /** Where plans of runs lie. */
@@ -21,11 +22,11 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
   const newEvents = new Map<string, string>();
   const updatedEvents = new Set<string>();
   const held = { tickets: new Set<string>(), newEvents: new Set<string>(), updatedEvents: new Set<string>() };
-  const ahead: string[] = [];
+  const standings = new Map<string, Standing>();
   for (const record of unmergedRuns(ledger)) {
     const { run } = record;
     const isAhead = isSentBefore(ledger, record);
-    if (isAhead) ahead.push(run);
+    standings.set(run, standingOf(record, isAhead));
     for await (const { chunk, records, lines } of undecidedOf(ledger, record, plans)) {
       for (const [at, { identity, content }] of records.entries()) {
         const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
@@ -54,7 +55,25 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
       }
     }
   }
-  return { deeds, tickets, newEvents, updatedEvents, held, ahead };
+  return { deeds, tickets, newEvents, updatedEvents, held, standings };
+}
+
+/**
+ * What a candidate that is pending may be, in the order of the plans: what says the same, or else all of its identity.
+ *
+ * @param history its own (hex), which is its identity where it has no key.
+ */
+export function pendingAs({ deeds }: Pending, candidate: Candidate, history: string): readonly PendingDeed[] {
+  const names = new Set([history, identityOf(candidate).toString("hex")]);
+  const found = [...names].flatMap((each) => deeds.get(each) ?? []);
+  const content = contentAt(candidate.block, candidate.at).toString("hex");
+  const same = found.filter((deed) => deed.content === content);
+  return same.length > 0 ? same : found;
+}
+
+function standingOf({ state }: RunRecord, isAhead: boolean): Standing {
+  if (state === "abandoned") return "closed";
+  return isAhead || state === "finished" ? "ahead" : "waits";
 }
 
 /** The machines that share a ledger send its runs one after the other, and none that waits for a person. */

@@ -17,6 +17,7 @@ import type { PlacedRow } from "../candidates/rows-not-sent.ts";
 import { contentAt } from "../files/index-file.ts";
 import { historiesOf } from "../identity/blocked-deeds.ts";
 import { historyOf, replaces } from "../identity/history-of-candidate.ts";
+import { pendingAs } from "../identity/pending-deeds.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
 
 /** The last deeds of an input that were accepted before, or that another run may bring. */
@@ -130,15 +131,12 @@ function deedOf(
   candidate: Candidate,
   history: string,
 ): AskedAt | undefined {
-  const content = contentAt(candidate.block, candidate.at);
   const detail = verdicts.detailOf(candidate);
   if (detail?.kind === "changed") return detail.from;
+  if (verdicts.of(candidate) === "pending") return pendingAs(pending, candidate, history).at(-1);
+  const content = contentAt(candidate.block, candidate.at);
   const identity = identityOf(candidate);
   const plain = Buffer.from(history, "hex");
-  if (verdicts.of(candidate) === "pending") {
-    const deeds = [history, identity.toString("hex")].flatMap((each) => pending.deeds.get(each) ?? []);
-    return deeds.findLast((deed) => deed.content === content.toString("hex")) ?? deeds.at(-1);
-  }
   const deeds = [
     ...acceptedDeeds(ledger, plain),
     ...keyedDeeds(ledger, plain).filter(({ isTaken }) => isTaken),
