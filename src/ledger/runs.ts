@@ -334,6 +334,13 @@ export function nextPlannedChunk(ledger: Ledger, runNo: number, lane: number): C
   return row && toChunk(row);
 }
 
+/** Part of a transaction: whether a chunk is still what it was when it was read, which nobody changes before the end. */
+export function isUnchanged(ledger: Ledger, { runNo, chunk, state, first, count }: ChunkRecord): boolean {
+  const sql = "SELECT 1 AS one FROM chunks WHERE run_no = ? AND chunk = ? AND state = ? AND first = ? AND count = ?";
+  const locked = ledger.kind === "postgres" ? `${sql} FOR UPDATE` : sql;
+  return ledger.get(locked, runNo, chunk, state, first, count) !== undefined;
+}
+
 /** The number that the run's next chunk will have. Within a transaction, nobody else gives a chunk of the run a number before its end. */
 export function nextChunkNumber(ledger: Ledger, runNo: number): number {
   if (ledger.kind === "postgres") ledger.get("SELECT run_no FROM runs WHERE run_no = ? FOR NO KEY UPDATE", runNo);

@@ -4,7 +4,7 @@ import { endAttempt } from "../ledger/attempts.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { type ChunkEventName, changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { addChunks, type ChunkRecord, nextChunkNumber, shortestSplit } from "../ledger/runs.ts";
+import { addChunks, type ChunkRecord, isUnchanged, nextChunkNumber, shortestSplit } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { type Fate, type ItemFacts, stretchesOf } from "./chunk-outcomes.ts";
@@ -65,6 +65,7 @@ export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly
  * One transaction: the parts of `cutChunk` take the chunk's place, and the actions of those that are closed have outcomes.
  *
  * @param itemOf what is said of such an action, by its number in the plan.
+ * @returns false where another process has changed the chunk since it was read, and nothing was changed.
  */
 export async function divideChunk(
   ledger: Ledger,
@@ -73,17 +74,19 @@ export async function divideChunk(
   parts: readonly ChunkRecord[],
   itemOf: (seq: number) => ItemFacts,
   at: string,
-): Promise<void> {
+): Promise<boolean> {
   const closed = parts.filter(({ state }) => state === "abandoned");
   const rows = await Promise.all(closed.map((part) => outcomesOf(plan, part, itemOf, at)));
   const [, second] = parts;
-  ledger.transaction(() => {
+  return ledger.transaction(() => {
+    if (!isUnchanged(ledger, chunk)) return false;
     // Another machine may have given the numbers away meanwhile.
     const given = second === undefined ? 0 : nextChunkNumber(ledger, chunk.runNo) - second.chunk;
     const numbered = (row: NewOutcome): NewOutcome =>
       row.chunk === chunk.chunk ? row : { ...row, chunk: row.chunk + given };
     replaceChunk(ledger, chunk, parts);
     for (const ofPart of rows) insertOutcomes(ledger, chunk.runNo, ofPart.map(numbered));
+    return true;
   });
 }
 
@@ -105,6 +108,7 @@ export async function closeUnsent(
   const itemOf = (seq: number): ItemFacts => ({ outcome: "not sent", status: statusOf.get(seq) ?? "" });
   for (const chunk of chunks) {
     const parts = cutChunk(ledger, chunk, await plan.lines(chunk), stateOf);
+    // Who has changed it meanwhile holds its lane now, and has closed what must be.
     if (parts.some(({ state }) => state === "abandoned")) await divideChunk(ledger, plan, chunk, parts, itemOf, at);
   }
 }

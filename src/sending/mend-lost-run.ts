@@ -145,7 +145,8 @@ async function applyFates(
     (seq) => detailOf(fateOf(seq)),
   );
   if (parts.every(({ state, detail }) => state === chunk.state && detail === chunk.detail)) return;
-  await divideChunk(ledger, plan, chunk, parts, itemOf, at);
+  if (!(await divideChunk(ledger, plan, chunk, parts, itemOf, at)))
+    throw new Error(`chunk ${chunk.chunk} was changed while its run was mended`);
 }
 
 const isIn = (seq: number, spans: readonly Span[]): boolean => isWithin({ first: seq, count: 1 }, spans);
