@@ -336,6 +336,21 @@ describe.skipIf(WITHOUT_POSTGRES)(`the pace${NEEDS_POSTGRES}`, () => {
   });
 });
 
+describe.skipIf(WITHOUT_POSTGRES)(`a clock that was set back${NEEDS_POSTGRES}`, () => {
+  test.each([
+    ["a Retry-After may ask for", undefined, 600_000],
+    ["a Retry-After may ask for, beside a rate that asks for less", 100, 600_000],
+    ["a whole request asks for at the rate", 5, 1_000_000],
+  ])("holds nobody up for longer than %s", async (_, rate, mostMs) => {
+    const { one, other } = await openTwo();
+    one.run("UPDATE paces SET not_before = clock_timestamp() + interval '1 day'");
+    expect(one.transaction(() => takeTurn(one, 10, rate))).toBe(mostMs);
+    const left = "SELECT extract(epoch FROM not_before - clock_timestamp()) * 1000 AS ms FROM paces";
+    expect(Number(other.get(left)?.ms)).toBeLessThanOrEqual(mostMs);
+    expect(other.transaction(() => takeTurn(other, 10, rate))).toBeGreaterThan(0);
+  });
+});
+
 describe.skipIf(WITHOUT_POSTGRES)(`the time of a request${NEEDS_POSTGRES}`, () => {
   test("is over here before it is over for others, and is too late for a first byte long before", async () => {
     const two = await openTwo();
