@@ -495,14 +495,18 @@ export interface RunCounts {
 }
 
 export function countRun(ledger: Ledger, runNo: number): RunCounts {
-  const sumOf = (sql: string): number => Number(ledger.get(sql, runNo)?.n);
-  const tallies = ledger.all(TALLIES, runNo).map(({ outcome, action, n }) => ({ outcome, action, n: Number(n) }));
-  const came = (to: Outcome): number => tallies.reduce((sum, { outcome, n }) => sum + (outcome === to ? n : 0), 0);
+  const rows = ledger.all(COUNTS, runNo, runNo, runNo).map(({ what, name, action, actions, chunks }) => {
+    return { what, name, action: String(action), actions: Number(actions), chunks: Number(chunks) };
+  });
+  const tallies = rows.filter(({ what }) => what === "tally");
+  const states = rows.filter(({ what }) => what === "state");
+  const came = (to: Outcome): number => sumOf(tallies.filter(({ name }) => name === to));
   // A chunk that is not decided has no action rows: its actions stand in the plan, and the chunk's state is theirs.
-  const states = ledger.all(BY_STATE, runNo);
-  const actionsIn = (state: ChunkState): number => Number(states.find((each) => each.state === state)?.n ?? 0);
+  const actionsIn = (state: ChunkState): number => sumOf(states.filter(({ name }) => name === state));
   const inFlight = actionsIn("sending") + actionsIn("answered");
-  const chunks = ledger.get(CHUNKS, runNo);
+  const chunksIn = (which: (state: ChunkState) => boolean): number =>
+    states.reduce((sum, { name, chunks }) => sum + (which(name as ChunkState) ? chunks : 0), 0); // a CHECK holds it to these
+  const settled: readonly ChunkState[] = SETTLED_STATES;
   return {
     accepted: came("accepted"),
     rejected: came("rejected"),
@@ -510,22 +514,27 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
     inDoubt: actionsIn("in doubt") + inFlight,
     inFlight,
     settledByHand: came("settled by hand"),
-    notSent: came("not sent") + actionsIn("planned") + sumOf(UNLISTED),
-    superseded: tallies.some(({ outcome }) => outcome === "not sent") ? sumOf(SUPERSEDED_ACTIONS) : 0,
-    chunks: { total: Number(chunks?.total), settled: Number(chunks?.settled ?? 0) },
+    notSent: came("not sent") + actionsIn("planned") + sumOf(rows.filter(({ what }) => what === "unlisted")),
+    superseded: came("not sent") > 0 ? Number(ledger.get(SUPERSEDED_ACTIONS, runNo)?.n) : 0,
+    chunks: { total: chunksIn((state) => state !== "split"), settled: chunksIn((state) => settled.includes(state)) },
     byAction: Object.fromEntries(
-      tallies.filter(({ outcome }) => outcome === "accepted").map(({ action, n }) => [action, n]),
+      tallies.filter(({ name }) => name === "accepted").map(({ action, actions }) => [action, actions]),
     ),
   };
 }
 
-const TALLIES = `SELECT outcome, action, sum(actions) AS n FROM tallies WHERE run_no = ?
-  GROUP BY outcome, action ORDER BY action`;
-const BY_STATE = "SELECT state, sum(count) AS n FROM chunks WHERE run_no = ? GROUP BY state";
-const CHUNKS = `SELECT count(*) AS total, sum(CASE WHEN state IN ${sqlList(SETTLED_STATES)} THEN 1 ELSE 0 END) AS settled
-  FROM chunks WHERE run_no = ? AND state <> 'split'`;
-/** Closed without its plan: their number is known, but not which they are. */
-const UNLISTED = `SELECT coalesce(sum(count), 0) AS n FROM chunks WHERE run_no = ? AND state = 'abandoned'
-  AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)`;
+const sumOf = (rows: readonly { readonly actions: number }[]): number =>
+  rows.reduce((sum, { actions }) => sum + actions, 0);
+
+/**
+ * All at once: of a chunk that workers settle meanwhile, two questions could find neither outcomes nor a state. Closed without
+ * its plan, a chunk is `unlisted`: the number of its actions is known, but not which they are.
+ */
+const COUNTS = `SELECT 'tally' AS what, outcome AS name, action, sum(actions) AS actions, 0 AS chunks
+    FROM tallies WHERE run_no = ? GROUP BY outcome, action
+  UNION ALL SELECT 'state', state, NULL, sum(count), count(*) FROM chunks WHERE run_no = ? GROUP BY state
+  UNION ALL SELECT 'unlisted', NULL, NULL, sum(count), 0 FROM chunks WHERE run_no = ? AND state = 'abandoned'
+    AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)
+  ORDER BY action`;
 const SUPERSEDED_ACTIONS = `SELECT count(*) AS n FROM chunks JOIN exceptions USING (run_no)
   WHERE run_no = ? AND state = 'abandoned' AND seq >= first AND seq < first + count AND status = '${SUPERSEDED}'`;
