@@ -221,8 +221,10 @@ async function endIfDone(
   using lock = await tryLockEnvironment(context, environment, ledger, "tickets work");
   if (lock === undefined) return false;
   const found = findRun(ledger, run);
-  if (found?.state !== "open" || whyItWaits({ ledger, environment }, found) !== undefined) return true;
+  if (found?.state !== "open") return true;
+  // In this order: what is open at the first look may have become a question by the second, never the reverse.
   if (openLanes(ledger, found.runNo).length > 0) return true;
+  if (whyItWaits({ ledger, environment }, found) !== undefined) return true;
   const manifest = parseManifest(found.manifest);
   const exitCode = exitCodeOfDone(
     ledger,
