@@ -15,7 +15,7 @@ import type { OtherSpelling } from "./known-spelling.ts";
 import { LostZeros } from "./lost-zeros.ts";
 import { type KnownForms, OtherForms } from "./other-forms.ts";
 import { priceDecimals } from "./price-decimals.ts";
-import { type CrossActionFinding, placeText, quoted, RowFindings } from "./row-findings.ts";
+import { type CrossActionFinding, placeText, quoted, RowFindings, soldTwice } from "./row-findings.ts";
 import { SwappedIds } from "./swapped-ids.ts";
 import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
@@ -240,11 +240,8 @@ export class CrossActionChecks {
     if (event !== undefined) this.#needEvent(event);
     const before = this.#tickets.place(ticket);
     if (this.#tickets.isSoldHere(ticket)) {
-      this.#row.report("ticket-sold-twice", {
-        ...about("ticketId", ticketId),
-        message: `Ticket ${quoted(ticketId)} is already sold${before === undefined ? "" : ` at ${placeText(before)}`}.`,
-        hint: "A later sale of it is a resoldTicket. If the id is that of an order, make one id per ticket in the mapping.",
-      });
+      const { rule, ...finding } = soldTwice(ticketId, before);
+      this.#row.report(rule, finding);
     } else if (before !== undefined) {
       this.#row.report("ticket-not-sold", {
         ...about("ticketId", ticketId),

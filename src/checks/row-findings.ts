@@ -60,6 +60,16 @@ export function dependsOnInvalid(cause: SourceLine | undefined) {
   return { message, hint: "Mend that row.", ...(cause && { cause }) };
 }
 
+/** The finding about a sale of a ticket that another row of the input sells. */
+export function soldTwice(ticketId: string, other: SourceLine | undefined) {
+  return {
+    rule: "ticket-sold-twice",
+    ...about("ticketId", ticketId),
+    message: `Ticket ${quoted(ticketId)} is already sold${other === undefined ? "" : ` at ${placeText(other)}`}.`,
+    hint: "A later sale of it is a resoldTicket. If the id is that of an order, make one id per ticket in the mapping.",
+  } as const;
+}
+
 export const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
 
 export const placeText = ({ source, line }: SourceLine): string => `${cleanText(source, 200)}:${line}`;

@@ -13,8 +13,8 @@ import { createWaiting, type Waiting } from "./waiting-for-runs.ts";
 /** What becomes of a candidate: `new` is sent, unless its row is invalid. */
 export type Fate = Exclude<Verdict, "repeated"> | "waiting" | "imported";
 
-/** Nobody can tell whether these were accepted. None is ever sent, whatever severity the config gives their rules. */
-export const UNDECIDED: ReadonlySet<Fate> = new Set(["unclear", "key shared", "imported"]);
+/** Nobody can tell whether these were accepted, or which row of a ticket is the right one. None is ever sent, whatever severity the config gives their rules. */
+export const UNDECIDED: ReadonlySet<Fate> = new Set(["unclear", "key shared", "sold twice", "imported"]);
 
 export class Fates {
   readonly #verdicts: Verdicts;

@@ -78,6 +78,7 @@ const COUNTED = {
   superseded: "superseded",
   unclear: "unclear",
   "key shared": "unclear",
+  "sold twice": "unclear",
   imported: "unclear",
 } as const satisfies Record<Exclude<Fate, "new" | "held">, string>;
 

@@ -132,6 +132,9 @@ export function findOrigin(buffer: Buffer, at: number): RecordOrigin | undefined
 
 export const identityAt = (buffer: Buffer, at: number): Buffer => buffer.subarray(at + 16, at + 16 + DIGEST_BYTES);
 
+/** The first bits of its identity, by which few others are like it. */
+export const identityBitsAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 16);
+
 export const contentAt = (buffer: Buffer, at: number): Buffer =>
   buffer.subarray(at + 16 + DIGEST_BYTES, at + RECORD_BYTES);
 

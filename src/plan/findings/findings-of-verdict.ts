@@ -13,7 +13,7 @@ import { isPersonal } from "../../actions/fields.ts";
 import { parseJson, stringifyJson } from "../../actions/json.ts";
 import type { Finding } from "../../actions/problem.ts";
 import { cleanText, masked, utcText } from "../../actions/text.ts";
-import { dependsOnInvalid, placeText } from "../../checks/row-findings.ts";
+import { dependsOnInvalid, placeText, soldTwice } from "../../checks/row-findings.ts";
 import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { runIdOf } from "../../ledger/runs.ts";
@@ -114,6 +114,8 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `The key of this row is that of another ${action} of this ${about}, ${standsAt(candidate, detail.at, places)}, which says something else.`,
         hint: "Make the source's key one that no two rows share, or remove the row that is no longer right.",
       };
+    case "sold twice":
+      return soldTwice(dataOfCandidate(places.lines, candidate).ticketId ?? "", places.placeOf(detail.at));
   }
 }
 

@@ -15,6 +15,7 @@ import { comesWithRows, type MatchOptions } from "./deed-group.ts";
 import { lastCounts, replaces } from "./history-of-candidate.ts";
 import { readAndAsk } from "./how-accepted.ts";
 import { createProbableSet } from "./probable-set.ts";
+import { SeenSales, sellsTicket } from "./sold-twice.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 
 /** @returns the identities (hex) whose candidates must be looked at together, or one by one. */
@@ -32,6 +33,7 @@ export async function judgeByDigests(
       const at = number * RECORD_BYTES;
       judge.take(first + number, readOrigin(records, at), records, at, how?.[number]);
     }
+  found.repeatedSales = await judge.sales.repeated(index);
   return judge.doubtful.union(judge.lacking());
 }
 
@@ -67,6 +69,7 @@ interface Indexed extends Pick<RecordOrigin, "action" | "keyed" | "further" | "u
 class DigestJudge {
   /** Identities (hex). */
   readonly doubtful = new Set<string>();
+  readonly sales: SeenSales;
   readonly #options: MatchOptions;
   readonly #blockedRows: BlockedHistories;
   readonly #beside: DeedsBeside | undefined;
@@ -84,6 +87,7 @@ class DigestJudge {
     beside: DeedsBeside | undefined,
     found: FoundVerdicts,
   ) {
+    this.sales = new SeenSales(options.candidates);
     this.#options = options;
     this.#blockedRows = blockedRows;
     this.#beside = beside;
@@ -102,8 +106,10 @@ class DigestJudge {
   take(seq: number, origin: RecordOrigin, block: Buffer, at: number, how: number | undefined): void {
     const candidate = this.#read(seq, origin, block, at, how);
     this.#noteKinds(candidate);
+    const isSurelyNew = this.#isSurelyNew(candidate);
+    if (!isSurelyNew && sellsTicket(origin.action)) this.sales.add(seq, block, at);
     if (this.#mayRepeatRow(candidate) || this.#hasOwnPlace(candidate)) this.#doubt(candidate);
-    else if (this.#isSurelyNew(candidate)) return;
+    else if (isSurelyNew) return;
     else if (this.#isBesideOthers(candidate)) this.#doubt(candidate);
     else if (candidate.isAccepted) this.#takeAccepted(candidate);
     else if (this.#isPending(candidate)) this.#takePending(candidate);

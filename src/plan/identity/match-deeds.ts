@@ -5,11 +5,11 @@ import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";
 import { actionOf, type Candidate } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
-import { deedsBeside, findUnderOtherKeys } from "./accepted-under-other-keys.ts";
+import { deedsBeside, findUnderOtherKeys, type NewKeys } from "./accepted-under-other-keys.ts";
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-deeds.ts";
 import { noteCameBack } from "./came-back.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
-import { gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
+import { type Doubtful, gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
 import { judgeByDigests } from "./judge-digests.ts";
 import { JudgedHistory } from "./judge-history.ts";
 import { KeyedDeeds } from "./judge-keyed.ts";
@@ -19,6 +19,7 @@ import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
 import { findLeftAccepted } from "./missing-accepted.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.ts";
 import { findSharedTimes } from "./overlapping-inputs.ts";
+import { findSoldTwice, sellsTicket } from "./sold-twice.ts";
 import { inputsNewestFirst, inputsWithSeconds } from "./times-of-inputs.ts";
 import { findTurned } from "./turned-rejects.ts";
 import { FoundVerdicts, type Verdicts } from "./verdicts.ts";
@@ -34,7 +35,7 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
   const found = new FoundVerdicts(options.candidates);
   const blockedRows = await readBlockedHistories(options.blockedRows);
   await judgeByIdentity(options, blockedRows, found);
-  await judgeUnderOtherKeys(options, blockedRows, found);
+  const underOtherKeys = await judgeUnderOtherKeys(options, blockedRows, found);
   await judgeOfSameMinute(options, found);
   judgeRetold(found);
   await judgeOrderOfKeyed(options, blockedRows, found);
@@ -44,6 +45,7 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
   await judgeWithinRun(options, newestFirst, found);
   const missed = await missedOf(options, blockedRows, found);
   await holdBesideBlocked(options, blockedRows, missed, found);
+  await judgeSoldTwice(options, underOtherKeys, found);
   found.followFirsts();
   return {
     of: ({ seq }) => found.of(seq),
@@ -96,16 +98,18 @@ async function judgeUnderOtherKeys(
   options: MatchOptions,
   blockedRows: BlockedHistories,
   found: FoundVerdicts,
-): Promise<void> {
+): Promise<readonly NewKeys<Doubtful>[]> {
   const { directory, ledger, lines, inputs } = options;
-  if (ledger === undefined || !found.hasNewKeys) return;
+  if (ledger === undefined || !found.hasNewKeys) return [];
   // What repeats a deed of a history says the same, and is as old as it; of others, each copy is compared.
   const isOpen = ({ seq, action }: Candidate): boolean =>
     found.isNew(seq) || (found.of(seq) === "repeated" && actionSpec(action).identity !== "history");
-  for (const each of await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful })) {
+  const groups = [...(await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful }))];
+  for (const each of groups) {
     const group = new DeedGroup(options, each.identity, each.candidates, each.tried);
     judgeByRule(group, blockedRows.get(each.identity) ?? [], found);
   }
+  return groups;
 }
 
 async function judgeOrderOfKeyed(
@@ -181,6 +185,18 @@ async function judgeWithinRun(
   };
   const asked = { lines, inputs, isNew, isLateByPlace, isByTime, runsOf, newestFirst, newestFirstIn };
   for (const [{ seq }, detail] of await findWithinRun(directory, asked)) found.set(seq, "unclear", detail);
+}
+
+/** Where it is no problem of the input that a ticket is sold twice, it is sold once. */
+async function judgeSoldTwice(
+  options: MatchOptions,
+  underOtherKeys: readonly NewKeys<Doubtful>[],
+  found: FoundVerdicts,
+): Promise<void> {
+  const sales = underOtherKeys.filter(({ candidates: [first] }) => first !== undefined && sellsTicket(first.action));
+  if (found.repeatedSales.size === 0 && sales.length === 0) return;
+  for (const [{ seq, action }, at] of await findSoldTwice(options, sales, found))
+    if (!options.isSentOnce(action)) found.set(seq, "sold twice", { kind: "sold twice", at });
 }
 
 /** See `Verdicts.missed`. */

@@ -24,6 +24,8 @@ const VERDICTS = [
   "unclear",
   // Its source's key belongs to another ticket or event.
   "key shared",
+  // Another row of this input sells the ticket, and that sale was accepted, or may be.
+  "sold twice",
 ] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
@@ -98,6 +100,7 @@ export type Detail =
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: InputLine }
   /** Shared with another deed of the same ticket or event, which says something else. */
   | { readonly kind: "key repeated"; readonly at: InputLine }
+  | { readonly kind: "sold twice"; readonly at: InputLine }
   /** Shared with a deed of another source. */
   | { readonly kind: "key of source"; readonly source: string };
 
@@ -149,6 +152,8 @@ export class FoundVerdicts {
   readonly bound = new Map<number, AcceptedDeed>();
   readonly compared: ComparedCandidate[] = [];
   readonly chains: ComparedChain[] = [];
+  /** Identities (hex) that several sales of the input have, where one of them may be known. */
+  repeatedSales: ReadonlySet<string> = new Set();
   /** Whether some candidate with a key is none of what was accepted under it. */
   hasNewKeys = false;
   /** Whether some candidate is a deed of a history; whether some is of those whose last one counts. */

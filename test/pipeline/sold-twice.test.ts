@@ -1,0 +1,168 @@
+/** A ticket that two rows of an input sell is a problem on every night, also where one of the sales was accepted. */
+
+import { describe, expect, test } from "vitest";
+import { settle } from "../../src/commands/settle.ts";
+import { type Field, makeContext, openField, processedBy, settleOptions } from "../support/context.ts";
+import { randomOf } from "../support/random.ts";
+import { forWalks } from "../support/walks.ts";
+
+const KEYS = { none: "", "of the order": 'key: "{Order}"', "of the row": 'key: "{Row}"' } as const;
+type Key = keyof typeof KEYS;
+const KEY_NAMES = Object.keys(KEYS) as Key[]; // of a constant object literal
+
+const HEADER = "Row,Order,Buyer,Status,Scanned";
+const ANN = "1,A1,ann,paid,";
+const BOB = "2,A1,bob,cancelled,";
+const CAT = "3,A2,cat,paid,";
+
+async function openOrders(key: Key = "none", rules = ""): Promise<Field> {
+  const field = await openField();
+  await field.write(
+    "tickets.config.yaml",
+    `sources:
+  orders:
+    match: "orders*.csv"
+    ${KEYS[key]}
+    fields: {eventId: gala, ticketId: "{Order}"}
+    actions:
+      - newEvent: {fields: {currency: EUR}}
+      - soldTicket: {fields: {userId: "{Buyer}", price: "10.00", orderTime: "1768600000"}}
+      - scannedTicket: {when: {Scanned: "yes"}}
+      - invalidatedTicket: {when: {Status: cancelled}, fields: {orderTime: "1768600000"}}
+    expect: {Status: [paid, cancelled]}
+rules: {order-time-missing: "off"${rules}}
+`,
+  );
+  return field;
+}
+
+const night = async (field: Field, rows: readonly string[], options: Parameters<Field["stream"]>[1] = {}) => {
+  await field.write("orders.csv", [HEADER, ...rows, ""].join("\n"));
+  return field.stream(["orders.csv"], options);
+};
+
+async function settleLast(field: Field, decision: "sent" | "abandon"): Promise<void> {
+  const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC")?.run));
+  await settle({ ...settleOptions(run, "sent"), decision }, makeContext(field.folder, field.env).context);
+}
+
+const soldTwice = (line: number, other: number): string =>
+  `orders.csv:${line} ticketId: "A1" Ticket "A1" is already sold at orders.csv:${other}.`;
+
+describe("a ticket that two rows sell", () => {
+  test.each(KEY_NAMES)("is a problem once one of the sales was accepted, with key %s", async (key) => {
+    const field = await openOrders(key);
+    await night(field, [ANN, CAT]);
+    const behind = await night(field, [ANN, BOB, CAT]);
+    expect(behind.exitCode, behind.said).toBe(3);
+    expect(behind.said).toContain(soldTwice(3, 2));
+    // The one that says what was accepted is the right one, wherever it stands.
+    const before = await night(field, [BOB, ANN, CAT]);
+    expect(before.exitCode, before.said).toBe(3);
+    expect(before.said).toContain(soldTwice(2, 3));
+    expect(processedBy(field.sandbox)).toBe("gala A1 A2");
+  });
+
+  test.each(KEY_NAMES)("is rejected every night alike, with key %s", async (key) => {
+    const field = await openOrders(key);
+    const first = await night(field, [ANN, BOB, CAT], { maxInvalid: { rows: 1 } });
+    expect(first.summary, first.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 3 } });
+    const second = await night(field, [ANN, BOB, CAT], { maxInvalid: { rows: 1 } });
+    expect(second.summary, second.said).toMatchObject({ rows: { invalid: 1 }, actions: { accepted: 0 } });
+    expect(processedBy(field.sandbox)).toBe("gala A1 A2");
+  });
+
+  test("holds back what else the file says of it", async () => {
+    const field = await openOrders();
+    await night(field, [ANN, CAT]);
+    const later = await night(field, [ANN, BOB, "4,A1,ann,paid,yes", CAT], { maxInvalid: { rows: 9 } });
+    expect(later.summary, later.said).toMatchObject({ rows: { invalid: 2 }, actions: { accepted: 0 } });
+  });
+
+  test("is a problem where none of the rows says what was accepted", async () => {
+    const field = await openOrders();
+    await night(field, ["1,A1,ada,paid,", CAT]);
+    const ended = await night(field, [ANN, BOB, CAT], { maxInvalid: { rows: 1 } });
+    expect(ended.said).toContain(soldTwice(3, 2));
+    expect(ended.summary?.actions, ended.said).toMatchObject({ accepted: 0, changed: 1 });
+  });
+
+  test("has none of its scans sent again where every row stands twice, in one file or in two", async () => {
+    const rows = ["1,A1,ann,paid,yes", "2,A2,cat,paid,yes"];
+    const fresh = await night(await openOrders(), [...rows, ...rows]);
+    const field = await openOrders();
+    await night(field, rows);
+    const twice = await night(field, [...rows, ...rows]);
+    await field.write("orders.csv", [HEADER, ...rows, ""].join("\n"));
+    await field.write("orders-2.csv", [HEADER, ...rows, ""].join("\n"));
+    const files = await field.stream(["orders.csv", "orders-2.csv"]);
+    for (const { exitCode, said } of [fresh, twice, files]) {
+      expect(exitCode, said).toBe(3);
+      expect(said.match(/\[ticket-sold-twice\]/g)).toHaveLength(2);
+    }
+    expect(processedBy(field.sandbox)).toBe("gala A1 A1 A2 A2");
+  });
+
+  test("is a problem where the sale of one is in doubt", async () => {
+    const field = await openOrders();
+    field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+    expect((await night(field, [ANN, CAT])).exitCode).toBe(6);
+    field.setFaults();
+    // The doubt stays.
+    await settleLast(field, "abandon");
+    const ended = await night(field, [BOB, ANN, CAT], { maxInvalid: { rows: 1 } });
+    expect(ended.exitCode, ended.said).toBe(6);
+    expect(ended.said).toContain(soldTwice(2, 3));
+  });
+
+  test("is none where a person has sold it twice on purpose", async () => {
+    const field = await openOrders();
+    await night(field, [ANN, CAT]);
+    // The sandbox takes no second sale.
+    field.setFaults({ fault: "drop", when: "before" });
+    expect((await night(field, ["2,A1,bob,paid,"], { again: true })).exitCode).toBe(6);
+    field.setFaults();
+    await settleLast(field, "sent");
+    const both = await night(field, [ANN, "2,A1,bob,paid,", CAT]);
+    expect(both.exitCode, both.said).toBe(0);
+    const three = await night(field, [ANN, "2,A1,bob,paid,", CAT, "4,A1,dan,cancelled,"]);
+    expect(three.said).toContain(soldTwice(5, 2));
+  });
+
+  test("is sent once where the config lets it pass", async () => {
+    const field = await openOrders("none", ", ticket-sold-twice: warn");
+    await night(field, [ANN, CAT]);
+    const ended = await night(field, [ANN, BOB, CAT]);
+    expect(ended.exitCode, ended.said).toBe(0);
+  });
+});
+
+const TABLES = forWalks([...Array(60).keys()], 10);
+
+/** Rows of a few tickets, of which many stand there more than once. */
+function randomRows(random: () => number): readonly string[] {
+  const oneOf = <T>(...items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // none is empty
+  return Array.from({ length: 2 + Math.floor(random() * 8) }, (_, row) =>
+    [
+      row,
+      oneOf("A1", "A1", "A2", "A3"),
+      oneOf("ann", "ann", "bob"),
+      oneOf("paid", "paid", "cancelled"),
+      oneOf("", "yes"),
+    ].join(),
+  );
+}
+
+async function expectNothingNew(seed: number): Promise<void> {
+  const random = randomOf(seed);
+  const key = KEY_NAMES[seed % KEY_NAMES.length] ?? "none";
+  const field = await openOrders(key);
+  const rows = randomRows(random);
+  await night(field, rows, { maxInvalid: { percent: 100 } });
+  const known = processedBy(field.sandbox);
+  const again = await night(field, rows, { maxInvalid: { percent: 100 } });
+  expect(processedBy(field.sandbox), `${seed}, key ${key}:\n${rows.join("\n")}\n${again.said}`).toBe(known);
+}
+
+test.each(TABLES.short)("the same input sends nothing the second time: table %i", expectNothingNew);
+test.each(TABLES.long)("the same input sends nothing the second time: table %i", { tags: ["long"] }, expectNothingNew);
