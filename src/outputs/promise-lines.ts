@@ -1,10 +1,10 @@
 /** The promises file's lines: one per action that has an outcome. */
 
-import { stringify } from "csv-stringify/sync";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { escapeUnseen } from "../actions/text.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
+import { csvText } from "./csv-text.ts";
 
 const PROMISE_FORMATS = ["ndjson", "csv"] as const;
 export type PromiseFormat = (typeof PROMISE_FORMATS)[number];
@@ -64,10 +64,7 @@ export function promiseLines(rows: readonly Told[], label: RunLabel, format: Pro
   if (delimiter === undefined) return ndjsonLines(sent, label);
   const lines = sent.map((row) => cellsOf(row, label));
   const safe = (cell: string | number | undefined) => (typeof cell === "string" ? guardCell(cell) : cell);
-  return stringify(safeCsv ? lines.map((cells) => [...cells.map(safe), GUARDED]) : lines, {
-    record_delimiter: "unix",
-    delimiter,
-  });
+  return csvText(safeCsv ? lines.map((cells) => [...cells.map(safe), GUARDED]) : lines, delimiter);
 }
 
 function cellsOf(row: Told, { environment, run }: RunLabel): readonly (string | number | undefined)[] {

@@ -4,7 +4,6 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
-import { stringify } from "csv-stringify/sync";
 import { z } from "zod";
 import { isActionName } from "../actions/actions.ts";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
@@ -51,6 +50,7 @@ import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { createRowNumbers, type RowNumbers } from "../plan/rejects/mended-rows.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/input-file.ts";
+import { csvText, OWN_TABLE } from "./csv-text.ts";
 import { freeName, inspectOutput, openOutput, readBeginning, replaceOutput } from "./output-file.ts";
 import { rejectionText } from "./rejection-text.ts";
 import { inOrder } from "./rejects-order.ts";
@@ -554,7 +554,7 @@ function readRows(text: string, extension: string, delimiter: string): readonly 
           textWith,
         };
       });
-  const [columns = [], ...rows]: string[][] = parse(text, { delimiter, bom: true });
+  const [columns = [], ...rows]: string[][] = parse(text, { delimiter, ...OWN_TABLE });
   const [reasonAt, openAt, keyAt] = [
     columns.indexOf(REASON_COLUMN),
     columns.indexOf(OPEN_ACTIONS_COLUMN),
@@ -628,7 +628,6 @@ function csvLine(cells: readonly string[], input: Input, guard: string | false):
   return toCsv(safe, delimiterOf(input));
 }
 
-const toCsv = (cells: readonly string[], delimiter: string): string =>
-  stringify([[...cells]], { delimiter, record_delimiter: "unix" });
+const toCsv = (cells: readonly string[], delimiter: string): string => csvText([cells], delimiter);
 
 const delimiterOf = (input: Input): string => input.delimiter ?? ",";

@@ -1,11 +1,11 @@
 /** Rows of any query as NDJSON or CSV. */
 
-import { stringify } from "csv-stringify/sync";
 import { rawJson } from "../actions/exact-number.ts";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { escapeUnseen } from "../actions/text.ts";
 import type { Cell } from "../ledger/query.ts";
+import { csvText } from "./csv-text.ts";
 import { delimiterOf, type PromiseFormat } from "./promise-lines.ts";
 
 /** A cell as text: integers with all digits, bytes in hexadecimal digits, nothing for NULL. */
@@ -43,7 +43,7 @@ export function* rowLines(
     for (const row of rows) yield `${rowObject(columns, row)}\n`;
     return;
   }
-  const line = (cells: readonly string[]): string => stringify([cells], { record_delimiter: "unix", delimiter });
+  const line = (cells: readonly string[]): string => csvText([cells], delimiter);
   yield line(safeCsv ? [...columns, GUARDED_COLUMN] : columns);
   for (const row of rows) {
     const cells = row.map((cell) => (safeCsv && typeof cell === "string" ? guardCell(cell) : cellText(cell)));

@@ -12,6 +12,7 @@ import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { parseJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
+import { OWN_TABLE } from "../outputs/csv-text.ts";
 import { delimiterOf, promiseFormat } from "../outputs/promise-lines.ts";
 import { fileFailure } from "../readers/bytes.ts";
 
@@ -78,7 +79,7 @@ export async function readPromises(
         header = names;
         return names;
       };
-      await pipeline(wholeLines(path, last.start), parse({ columns, bom: true, delimiter }), async (rows) => {
+      await pipeline(wholeLines(path, last.start), parse({ columns, delimiter, ...OWN_TABLE }), async (rows) => {
         for await (const row of rows as AsyncIterable<Record<string, string>>) addRow(row);
       });
       const row = last.text === "" ? undefined : parseRow(last.text, header, delimiter);
@@ -153,7 +154,7 @@ const wholeLines = (path: string, end: number): Readable =>
 /** The row of a line; undefined where a quote is not closed or cells are missing. */
 function parseRow(text: string, columns: string[], delimiter: string): Record<string, string> | undefined {
   try {
-    return parseText(text, { columns, delimiter })[0] as Record<string, string> | undefined; // rows by columns
+    return parseText(text, { columns, delimiter, ...OWN_TABLE })[0] as Record<string, string> | undefined; // rows by columns
   } catch {
     return undefined;
   }
