@@ -1,5 +1,6 @@
 /** Runs and their chunks: how they are entered, found and counted, and how chunks get parts. Each step is one transaction or part of the caller's. */
 
+import { EXIT_CODES } from "../failure.ts";
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
@@ -429,6 +430,12 @@ export function outputHeld(ledger: Ledger, runNo: number): Pick<RunRecord, "outp
   return runOf(ledger, runNo);
 }
 
+/** Part of a transaction with a shared ledger: a run that nobody changes before its end. */
+export function runHeld(ledger: Ledger, runNo: number): RunRecord {
+  ledger.get("SELECT run_no FROM runs WHERE run_no = ? FOR NO KEY UPDATE", runNo);
+  return runOf(ledger, runNo);
+}
+
 /** Notes where the promises of a run go from now on. */
 export function noteOutput(ledger: Ledger, runNo: number, path: string): void {
   ledger.run("UPDATE runs SET output = ? WHERE run_no = ?", placedOutput(ledger, path), runNo);
@@ -471,6 +478,11 @@ export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode:
 export function noteStop(ledger: Ledger, runNo: number, exitCode: number, byPerson: boolean): void {
   const sql = "UPDATE runs SET exit_code = ?, stopped_by_person = ? WHERE run_no = ?";
   ledger.run(sql, exitCode, byPerson ? 1 : 0, runNo);
+}
+
+/** A worker found what a person has to look at. Whether a person has stopped the run as well is not its to say. */
+export function noteRefused(ledger: Ledger, runNo: number): void {
+  ledger.run(`UPDATE runs SET exit_code = ${EXIT_CODES.refused} WHERE run_no = ? AND state = 'open'`, runNo);
 }
 
 /** A command sends the run again, whatever stopped it before: so may the workers of other machines. */

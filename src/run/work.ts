@@ -12,7 +12,16 @@ import { mergeOutcomes } from "../ledger/merge.ts";
 import { openLanes } from "../ledger/postgres/lane-claims.ts";
 import type { PostgresLedger } from "../ledger/postgres/open-postgres.ts";
 import { findLostRuns, openRunList } from "../ledger/run-list.ts";
-import { countRun, endRun, findRun, noteGoesOn, noteStop, openRuns, type RunRecord } from "../ledger/runs.ts";
+import {
+  countRun,
+  endRun,
+  findRun,
+  noteGoesOn,
+  noteRefused,
+  openRuns,
+  type RunRecord,
+  runHeld,
+} from "../ledger/runs.ts";
 import { noteKey } from "../ledger/used-keys.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { pause } from "../sending/pause.ts";
@@ -167,8 +176,7 @@ async function workOn(context: RunContext, working: Work, run: RunRecord): Promi
     return undefined;
   }
   await using plan = await openPlanToSend(working, run);
-  // Nothing holds it up any more: what stopped it was decided, or may be tried again.
-  if (run.exitCode === EXIT_CODES.refused) noteGoesOn(ledger, run.runNo);
+  goOn(working, run);
   const { runNo } = run;
   const recording = { ledger, plan, runNo, promises: undefined };
   const lanes = claimedLanes(context, worker, {
@@ -193,6 +201,18 @@ async function workOn(context: RunContext, working: Work, run: RunRecord): Promi
   return end;
 }
 
+/**
+ * Nothing holds a run up any more: what stopped it was decided, or may be tried again. It is looked at anew, since a person may
+ * have stopped it, or another worker found too many rejections, while its plan was fetched.
+ */
+function goOn({ ledger, environment }: Work, { runNo }: RunRecord): void {
+  ledger.transaction(() => {
+    const run = runHeld(ledger, runNo);
+    if (run.exitCode === EXIT_CODES.refused && whyItWaits({ ledger, environment }, run) === undefined)
+      noteGoesOn(ledger, runNo);
+  });
+}
+
 /** What ends the whole worker: what would end the next run likewise. What waits for a person is told, and looked at again. */
 function gravestOf(
   { progress, stop }: RunContext,
@@ -203,8 +223,7 @@ function gravestOf(
 ): Stop | undefined {
   const [first] = stops;
   if (first === undefined || first.kind === "finished") return undefined;
-  if (first.kind === "too many rejections" || first.kind === "refused")
-    noteStop(ledger, runNo, exitCodeOf(first), false);
+  if (first.kind === "too many rejections" || first.kind === "refused") noteRefused(ledger, runNo);
   if (first.kind === "stopped" && stop.aborted) return first;
   const told = stops.map((each) => toRunStop(ledger, manifest, each));
   progress.happened({ kind: "worker stopped", environment, manifest, stops: told });

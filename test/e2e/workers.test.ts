@@ -407,6 +407,31 @@ test(named("a run that a person stopped, and one that is closed, are left alone 
   });
 });
 
+test(
+  named("a person who stops a run while a worker fetches its plan has stopped it for that worker too"),
+  LONG,
+  async () => {
+    const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+    const { service, startWorker, server, schema } = rig;
+    // A worker tries again after few rejections; for that it notes that the run goes on.
+    await server.query(`UPDATE ${schema}.runs SET exit_code = 9`);
+    const isAsked = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = '${schema}.plan_files'::regclass`;
+    const stopping = server.meanwhile(
+      "BEGIN",
+      `LOCK TABLE ${schema}.plan_files IN ACCESS EXCLUSIVE MODE`,
+      `DO $$ BEGIN WHILE NOT EXISTS (${isAsked}) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$`,
+      `UPDATE ${schema}.runs SET stopped_by_person = 1, exit_code = 130`,
+      "COMMIT",
+    );
+    const isLocked = `SELECT 1 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' AND relation = '${schema}.plan_files'::regclass`;
+    while ((await server.query(isLocked)).length === 0);
+    const worker = await startWorker().ended;
+    await stopping;
+    expect([worker.exitCode, service.requests.length], worker.stderr).toEqual([8, 0]);
+    expect(worker.stderr).toContain("was stopped by a person");
+  },
+);
+
 test(named("a run that is closed without its plan waits for what is on its way"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10, timeout: "1m" });
   const { place, service, startWorker, tickets, run, server, schema } = rig;
