@@ -40,7 +40,7 @@ class ScannedCells implements Cells {
     this.to = new Int32Array(columns);
     this.flags = new Uint16Array(columns);
     this.#open = lookingAt([delimiter, quote, LF, CR]);
-    this.#quoted = lookingAt([delimiter, quote, LF]);
+    this.#quoted = lookingAt([delimiter, quote, LF, CR]);
   }
 
   scan(start: number, end: number, line: number): boolean {
@@ -93,6 +93,7 @@ class ScannedCells implements Cells {
     let flags = 0;
     let delimiters = 0;
     let lineEnds = 0;
+    let returns = 0;
     for (let at = start; at < end; at += 1) {
       const byte = bytes[at] as number; // within its length
       const kind = kinds[byte] as number; // a byte
@@ -103,8 +104,8 @@ class ScannedCells implements Cells {
           at += 1;
           continue;
         }
-        // With fewer delimiters than a row its lines are none of the table.
-        if (lineEnds > 0 && delimiters >= this.#columns - 1) return -1;
+        // With fewer delimiters than a row its lines are none of the table. There a CR alone ends a line, too.
+        if (lineEnds + returns > 0 && delimiters >= this.#columns - 1) return -1;
         this.from[cell] = start;
         this.to[cell] = at;
         this.flags[cell] = flags;
@@ -113,6 +114,7 @@ class ScannedCells implements Cells {
       } else {
         flags |= kind & ~LOOK;
         if (byte === LF) lineEnds += 1;
+        else if (byte === CR) returns += 1;
         else delimiters += 1;
       }
     }

@@ -78,11 +78,11 @@ const halfOf = (half: number): Code => [...wide(0x1d), half];
 const allOf = (byte: number): Code => [...wide(0x0c), ...Array.from({ length: WIDTH }, () => byte)];
 
 const [AT, END_AT, COLUMNS, OUT, DELIMITER, OPENING, QUOTE] = [0, 1, 2, 3, 4, 5, 6] as const;
-const [START, CELL, FROM, TO, FIRST, LINES, DELIMITERS, ENDS, BITS, SIZE, FLAGS, PLACE] = [
-  7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+const [START, CELL, FROM, TO, FIRST, LINES, DELIMITERS, ENDS, RETURNS, BITS, SIZE, FLAGS, PLACE] = [
+  7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
 ] as const;
-const BYTES = 19;
-const [BLOCK_AT, KINDS, ALL_DELIMITERS, ALL_QUOTES, ALL_LF, ALL_CR] = [20, 21, 22, 23, 24, 25] as const;
+const BYTES = 20;
+const [BLOCK_AT, KINDS, ALL_DELIMITERS, ALL_QUOTES, ALL_LF, ALL_CR] = [21, 22, 23, 24, 25, 26] as const;
 
 const areEqualTo = (all: number): Code => [...get(BLOCK_AT), ...get(all), ...IS_EQUAL];
 const bitsOf = (all: number): Code => [...areEqualTo(all), ...TO_BITS];
@@ -125,7 +125,7 @@ const isAtEnd: Code = [...get(AT), ...get(END_AT), ...AT_LEAST];
 const quotedCell: Code = [
   ...add(AT, constant(1)),
   ...[...get(AT), ...set(FROM)],
-  ...[...constant(0), ...set(DELIMITERS), ...constant(0), ...set(ENDS)],
+  ...[...constant(0), ...set(DELIMITERS), ...constant(0), ...tee(ENDS), ...set(RETURNS)],
   ...BLOCK,
   ...LOOP,
   ...failIf(isAtEnd, 4),
@@ -134,6 +134,7 @@ const quotedCell: Code = [
   ...noteKindsBefore,
   ...add(DELIMITERS, countBefore(ALL_DELIMITERS)),
   ...add(ENDS, countBefore(ALL_LF)),
+  ...add(RETURNS, countBefore(ALL_CR)),
   ...add(AT, get(SIZE)),
   ...[...get(BITS), ...IS_ZERO, ...againIf(0)],
   ...failIf(isAtEnd, 4),
@@ -145,10 +146,10 @@ const quotedCell: Code = [
   ...again(0),
   END,
   END,
-  // With fewer delimiters than a row its lines are none of the table.
+  // With fewer delimiters than a row its lines are none of the table. There a CR alone ends a line, too.
   ...failIf(
     [
-      ...[...get(ENDS), ...constant(0), ...NOT_EQUAL],
+      ...[...get(ENDS), ...get(RETURNS), ...OR, ...constant(0), ...NOT_EQUAL],
       ...[...get(DELIMITERS), ...constant(1), ...I32_ADD, ...get(COLUMNS), ...AT_LEAST],
       ...AND,
     ],
@@ -199,7 +200,7 @@ const noteCell: Code = [
 export function wideCellsModule(): Uint8Array {
   const body = [
     ...list([
-      [12, I32],
+      [13, I32],
       [1, I64],
       [6, V128],
     ]),

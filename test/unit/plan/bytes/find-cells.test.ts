@@ -48,7 +48,7 @@ const anyText = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join("
 const cell = fc.oneof(
   fc.string({ unit: "grapheme-ascii", maxLength: 40 }).map((text) => text.replaceAll(/[",;'\r\n]/g, "")),
   fc.string({ unit: "grapheme-ascii", maxLength: 60 }).map((text) => `"${text.replaceAll('"', '""')}"`),
-  fc.array(fc.constantFrom("\n", ",", "x", '""', "ü"), { maxLength: 40 }).map((pieces) => `"${pieces.join("")}"`),
+  fc.array(fc.constantFrom("\n", "\r", ",", "x", '""', "ü"), { maxLength: 40 }).map((pieces) => `"${pieces.join("")}"`),
 );
 const likelyText = fc
   .tuple(fc.array(cell, { minLength: 2, maxLength: 4 }), fc.constantFrom("\n", "\r\n", "", "\n\n"))

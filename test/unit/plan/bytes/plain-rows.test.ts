@@ -127,6 +127,22 @@ test("of a row that is not plain the cells are given, however the row before end
   expect(batches[0]?.invalid.map(({ line }) => line)).toEqual([4, 5]);
 });
 
+test.each([
+  ["\r", 1],
+  ["\r\n", 1],
+  ["\n", 1],
+  [" ", 0],
+])("rows that a quoted cell has swallowed are told by the reference, whatever ends them: %j", (lineEnd, told) => {
+  const { batches } = compileBoth(
+    table(
+      [...SALE, "note", "seat"],
+      ...["T-1", "T-2"].map((ticket) => `E1,${ticket},u1,5,1790000000,"a\rb",5`),
+      `E1,T-3,u1,5,1790000000,"n,5${lineEnd}E1,T-4,u1,5,1790000000,x",6`,
+    ),
+  );
+  expect(batches[0]?.invalid.length).toBe(told);
+});
+
 test("what is wrong with a value of many is told of each row", () => {
   const wrong = "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
   const { batches } = compileBoth(
@@ -225,6 +241,8 @@ const cell = {
     "😀",
     "– “x”",
     '"a\n1,2,3,4,5,6,7,8,9,10\nb"',
+    '"a\r1,2,3,4,5,6,7,8,9,10\rb"',
+    '",,,,,\r,,,,,"',
     '"two\nlines"',
     '"a, ""b"""',
     "a\tb",
@@ -344,7 +362,13 @@ const tables: fc.Arbitrary<Table> = fc
     const some = optional.slice(0, Math.round(share * optional.length));
     const header = [...new Set([...needed, ...some, ...strange])];
     const row = fc.tuple(...header.map((column) => cellOf(column, odd))).map((cells) => cells.join(delimiter));
-    const damaged = fc.constantFrom("", "x", header.join(delimiter), '"', `a"b${delimiter}`, "\r", "Total", `"a\n`);
+    const ones = header.map(() => "1").join(delimiter);
+    // Their first cell has swallowed a row.
+    const swallowed = ["\r", "\n", "\r\n"].map((lineEnd) => `"${ones}${lineEnd}1"${ones.slice(1)}`);
+    const damaged = fc.constantFrom(
+      ...["", "x", header.join(delimiter), '"', `a"b${delimiter}`, "\r", "Total", `"a\n`],
+      ...swallowed,
+    );
     const end = fc.constantFrom("\n", "\n", "\n", "\r\n", "\r\r\n", "\n\n");
     const line = fc.oneof({ weight: 200, arbitrary: row }, { weight: odd, arbitrary: damaged });
     return fc
