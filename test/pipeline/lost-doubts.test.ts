@@ -926,7 +926,8 @@ describe("a ledger put back from the night before", { tags: ["long"] }, () => {
     await write(field, ...nights, scan("A", 1768786400));
     expect((await night(field, "third.ndjson")).exitCode).toBe(0);
     expect(processedBy(field.sandbox)).toBe(`${ALL} A B A A`);
-    await write(field, { action: "soldTicket", data: { ...(sale("A") as { data: object }).data, price: "11.00" } });
+    const changed = { action: "soldTicket", data: { ...(sale("A") as { data: object }).data, price: "11.00" } };
+    await field.write("night.ndjson", `${JSON.stringify(changed)}\n`);
     expect((await night(field, "third.ndjson")).said).toContain("changed");
   });
 
