@@ -119,7 +119,10 @@ export const settingsIn = (folder: string): Readonly<Record<string, string | und
 
 async function runBin(args: readonly string[], folder: string, options: RunOptions): Promise<Ended> {
   const { env = {}, stdin, nodeArgs = [], shell, onSpawn, isWarm = false } = options;
-  const isPlain = [stdin, options.nodeArgs, shell, onSpawn].every((asked) => asked === undefined);
+  // One that dies would take a process along that others were to use.
+  const isPlain = [stdin, options.nodeArgs, shell, onSpawn, env.TICKETS_TEST_CRASH_AT].every(
+    (asked) => asked === undefined,
+  );
   if (isWarm && isPlain) {
     const command = { args, cwd: folder, env: definedOf({ ...settingsIn(folder), ...env }) };
     return { args, ...(await runWarm(command, LONGEST_MS)) };
