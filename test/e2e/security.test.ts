@@ -17,7 +17,7 @@ import { forWalks } from "../support/walks.ts";
 const SEND = ["stream", "sales.csv", "--env", "playground"];
 
 async function openSales(rows = 5) {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", salesTable(rows));
   return { place, service: await startService() };
 }
@@ -245,7 +245,7 @@ test("--safe-csv guards outputs against formulas; without it they are as they we
     [[], formula],
     [["--safe-csv"], `'${formula}`],
   ] as const) {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const service = await startService();
     place.write("sales.csv", `eventId,ticketId,userId,price,orderTime\nE-1,"${formula.replaceAll('"', '""')}",u,1,1\n`);
     expect(await place.tickets([...SEND, "-o", "promises.csv", ...flags], service)).toMatchObject({ exitCode: 0 });

@@ -9,7 +9,7 @@ import { forWalks } from "../support/walks.ts";
 const COMMAND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", "10"];
 
 function openSales(rows: number, text = salesTable(rows)) {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", text);
   return place;
 }
@@ -158,7 +158,7 @@ test("a base URL with a path and a slash at its end is added to, not replaced", 
 
 test("integers arrive with all their digits, from CSV, from NDJSON and from JSON", { tags: ["long"] }, async () => {
   const largest = "18446744073709551615";
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   const event = (id: string) => `"eventId":"${id}","currency":"EUR","startTime":9007199254740993,"endTime":${largest}`;
   place.write("events.csv", `eventId,currency,startTime,endTime\nE-1,EUR,9007199254740993,${largest}\n`);

@@ -14,7 +14,7 @@ const GOOD = forWalks(
 );
 
 const isGood = async (name: string): Promise<void> => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const { exitCode, stdout, stderr } = await place.tickets(["validate", fixture(name), "--quiet"]);
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
   // Nor is the currency of such an event known, so that three decimals may be thousands.
@@ -29,7 +29,7 @@ test.each(GOOD.long)(IS_GOOD, { tags: ["long"] }, isGood);
 
 describe("a bad file", () => {
   test("is exit 3, with the text underlined that is wrong", async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const { exitCode, stdout, stderr } = await place.tickets(["validate", fixture("bad/sales-price-invalid.csv")]);
     expect(exitCode).toBe(3);
     expect(stdout).toBe("");
@@ -38,7 +38,7 @@ describe("a bad file", () => {
   });
 
   test("is exit 3 with --json, one document, and the same problem in it", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const { exitCode, stdout } = await place.tickets(["validate", fixture("bad/u64-invalid.ndjson"), "--json"]);
     expect(exitCode).toBe(3);
     const documents = readLines(stdout);
@@ -70,7 +70,7 @@ describe("a bad file", () => {
     5,
   );
   const ends = async (name: string, exitCode: number): Promise<void> => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const ended = await place.tickets(["validate", fixture(name)]);
     expect(ended).toMatchObject({ exitCode, stdout: "" });
     expect(ended.stderr).not.toContain("a fault in tickets itself");
@@ -80,7 +80,7 @@ describe("a bad file", () => {
   test.each(BAD.long)("%s is exit %i", { tags: ["long"] }, ends);
 
   test("says what all rows lack a few times and how often, and whatever else there is", async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     const rows = Array.from({ length: 100 }, (_, at) => `e-1,t-${at},${at === 90 ? "?" : "12.50"},1757879001`);
     place.write("sales.csv", ["eventId,ticketId,price,orderTime", ...rows, ""].join("\n"));
     const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"]);
@@ -93,7 +93,7 @@ describe("a bad file", () => {
   });
 
   test("with more problems than are shown says how many there are", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", salesTable(200).replace(/,1\d\.50,/g, ",?,"));
     const { exitCode, stderr } = await place.tickets(["validate", "sales.csv", "--max-problems", "3"]);
     expect(exitCode).toBe(3);
@@ -103,7 +103,7 @@ describe("a bad file", () => {
   });
 
   test("tells all problems of a row at once", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", "eventId,ticketId,userId,price,orderTime,imageUrl\nE-1,T-1,,1x,soon,ftp://x\n");
     const { stdout } = await place.tickets(["validate", "sales.csv", "--json"]);
     const rules = new Set((JSON.parse(stdout).problems as { rule: string }[]).map(({ rule }) => rule));
@@ -113,7 +113,7 @@ describe("a bad file", () => {
   test("with a column that is mistyped names the one that is missing, and what stands in its place", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", "eventId,ticketId,userId,prise\nE-1,T-1,u,1\n");
     const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"]);
     expect(exitCode).toBe(2);
@@ -123,7 +123,7 @@ describe("a bad file", () => {
 });
 
 test("asks a ledger only when an environment is named", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   const service = await startService();
   place.write("sales.csv", salesTable(3));
   await place.tickets(["stream", "sales.csv", "--env", "playground"], service);
@@ -139,7 +139,7 @@ test("asks a ledger only when an environment is named", { tags: ["long"] }, asyn
 });
 
 test("needs no key and no network", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", salesTable(3));
   const env = { TICKETS_PLAYGROUND_BASE_URL: "https://tickets.example.com" };
   expect(await place.tickets(["validate", "sales.csv", "--env", "playground"], { env })).toMatchObject({ exitCode: 0 });
@@ -153,7 +153,7 @@ describe("a large file", () => {
   const table = HEADER + Array.from({ length: ROWS }, (_, number) => row(number)).join("");
 
   test("gives the same plan whether one thread reads it or several", { tags: ["long"] }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", table);
     expect(table.length).toBeGreaterThan(16 * 1024 * 1024); // smaller ones are always read by one
     const args = ["plan", "sales.csv", "--quiet", "--output"];
@@ -170,7 +170,7 @@ describe("a large file", () => {
     "is read all the same where the system gives %i threads more",
     { tags: ["long"] },
     async (threads) => {
-      const place = openWorkplace();
+      const place = openWorkplace({ isWarm: true });
       place.write("sales.csv", table);
       place.write(
         "limit.mjs",
@@ -196,7 +196,7 @@ describe("a large file", () => {
   test("tells the same problems of its last rows whether one thread reads it or several", {
     tags: ["long"],
   }, async () => {
-    const place = openWorkplace();
+    const place = openWorkplace({ isWarm: true });
     place.write("sales.csv", `${table}E-1,T-1x,u,1,${"9".repeat(30)},n\nE-1,short\n${row(ROWS)}E-1,T-2x,u,"1"2,1,n\n`);
     const [one, several] = await Promise.all(
       ["0", "3"].map((workers) =>
@@ -211,7 +211,7 @@ describe("a large file", () => {
 });
 
 test("a number of threads that is none is refused", { tags: ["long"] }, async () => {
-  const place = openWorkplace();
+  const place = openWorkplace({ isWarm: true });
   place.write("sales.csv", salesTable(3));
   const { exitCode, stderr } = await place.tickets(["validate", "sales.csv"], { env: { TICKETS_WORKERS: "all" } });
   expect(exitCode).toBe(2);
