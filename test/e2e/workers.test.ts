@@ -261,10 +261,11 @@ test(named("a decision about all doubts is none about those that nobody has look
   await expectEachOnce(rig, service.sent());
 });
 
-test(named("a worker that was frozen finds its lane taken, and what its answer said is kept"), LONG, async () => {
+/** A worker that stands still while the third of six requests is with the service. */
+async function freezeInThird() {
   const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
-  const { service, startWorker, server, schema } = rig;
-  const frozen = startWorker();
+  const { service } = rig;
+  const frozen = rig.startWorker();
   service.behave({
     answer: () => {
       if (service.requests.length === 3) frozen.freeze();
@@ -272,6 +273,12 @@ test(named("a worker that was frozen finds its lane taken, and what its answer s
     },
   });
   await frozen.rests;
+  return { rig, frozen };
+}
+
+test(named("a worker that was frozen finds its lane taken, and what its answer said is kept"), LONG, async () => {
+  const { rig, frozen } = await freezeInThird();
+  const { service, startWorker, server, schema } = rig;
   const next = await startWorker().ended;
   expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
   frozen.child.kill("SIGCONT");
@@ -290,16 +297,8 @@ test(named("a worker that was frozen finds its lane taken, and what its answer s
 });
 
 test(named("a late answer stops what a person has settled as not sent from being sent again"), LONG, async () => {
-  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+  const { rig, frozen } = await freezeInThird();
   const { service, startWorker, tickets, run } = rig;
-  const frozen = startWorker();
-  service.behave({
-    answer: () => {
-      if (service.requests.length === 3) frozen.freeze();
-      return undefined;
-    },
-  });
-  await frozen.rests;
   expect((await startWorker().ended).exitCode).toBe(6);
   expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);
   frozen.child.kill("SIGCONT");
