@@ -19,6 +19,7 @@ import {
 } from "../ledger/postgres/lane-claims.ts";
 import type { ChunkRecord } from "../ledger/runs.ts";
 import { type Instant, instant, msSince } from "./instant.ts";
+import { MAX_RETRY_AFTER_MS } from "./retry.ts";
 
 /** What came of the wish to send a chunk. */
 export type Intent =
@@ -68,7 +69,7 @@ export function holdLane(
       const asked = instant();
       if (!isHeld(ledger, claim)) return { kind: "taken over" };
       if (!maySend(ledger, claim.runNo)) return { kind: "halted" };
-      const waitMs = takeTurn(ledger, chunk.count, rate);
+      const waitMs = takeTurn(ledger, chunk.count, rate, MAX_RETRY_AFTER_MS);
       if (waitMs > 0) return { kind: "early", waitMs };
       const attempt = markSending(ledger, chunk, at);
       limitAttempt(ledger, chunk, attempt, claim, timeoutMs + marginMs);

@@ -175,18 +175,14 @@ export function keepLateAnswer(
 }
 
 /**
- * The longest wait that a Retry-After may ask for. What is longer, and asked for by no rate, comes of a clock that was set back,
- * as when another server takes the place of the first.
- */
-const MOST_WAIT_MS = 600_000;
-
-/**
  * Part of a transaction: milliseconds before which nobody sends; 0 where so many actions may leave now.
  *
  * @param rate actions a second, for all workers together. What leaves now puts off the next by its share.
+ * @param longestMs for which somebody may have put it off (`putOff`). What is longer, and asked for by no rate, comes of a clock that
+ * was set back, as when another server takes the place of the first.
  */
-export function takeTurn(ledger: Ledger, actions: number, rate: number | undefined): number {
-  const mostMs = Math.max(MOST_WAIT_MS, rate === undefined ? 0 : (MAX_ACTIONS_PER_REQUEST / rate) * 1000);
+export function takeTurn(ledger: Ledger, actions: number, rate: number | undefined, longestMs: number): number {
+  const mostMs = Math.max(longestMs, rate === undefined ? 0 : (MAX_ACTIONS_PER_REQUEST / rate) * 1000);
   const look = `SELECT coalesce(extract(epoch FROM nullif(not_before, '-infinity') - clock_timestamp()) * 1000, 0) AS ms FROM paces`;
   const waitMs = Math.ceil(Number(ledger.get(rate === undefined ? look : `${look} FOR UPDATE`)?.ms));
   if (waitMs > mostMs) {

@@ -229,7 +229,7 @@ class Session implements PostgresLedger {
   #refuseUnwaited(): void {
     const server = this.#askTimeline();
     const before = this.#timeline;
-    this.#timeline = server;
+    this.#timeline = server ?? before;
     if (before === undefined || server === undefined || before.id === server.id || before.isWaitedFor) return;
     throw new Failure(
       "storage",

@@ -18,6 +18,7 @@ import { openPostgres, type PostgresLedger } from "../../../../src/ledger/postgr
 import { endWhenSilent, enterWorker, noteLeft, readTeam } from "../../../../src/ledger/postgres/workers.ts";
 import { addChunks, chunksOf, enterRun, nextPlannedChunk, noteStop } from "../../../../src/ledger/runs.ts";
 import { holdLane, type LaneHold, marginOf } from "../../../../src/sending/lane-hold.ts";
+import { MAX_RETRY_AFTER_MS } from "../../../../src/sending/retry.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "../../../support/postgres.ts";
 
 const AT = "2026-03-01T03:00:00.000Z";
@@ -316,12 +317,12 @@ describe.skipIf(WITHOUT_POSTGRES)(`the pace${NEEDS_POSTGRES}`, () => {
   test("is kept by all together: what one sends puts off the others", async () => {
     const two = await openTwo();
     const { one, other } = two;
-    expect(takeTurn(one, 10, undefined)).toBe(0);
-    expect(one.transaction(() => takeTurn(one, 10, 0.01))).toBe(0);
-    const waitMs = other.transaction(() => takeTurn(other, 10, 0.01));
+    expect(takeTurn(one, 10, undefined, MAX_RETRY_AFTER_MS)).toBe(0);
+    expect(one.transaction(() => takeTurn(one, 10, 0.01, MAX_RETRY_AFTER_MS))).toBe(0);
+    const waitMs = other.transaction(() => takeTurn(other, 10, 0.01, MAX_RETRY_AFTER_MS));
     expect(waitMs).toBeGreaterThan(0);
     expect(waitMs).toBeLessThanOrEqual(1_000_000);
-    expect(takeTurn(other, 10, undefined), "without a rate of its own").toBeGreaterThan(0);
+    expect(takeTurn(other, 10, undefined, MAX_RETRY_AFTER_MS), "without a rate of its own").toBeGreaterThan(0);
     const theirs = claim(other, two);
     expect(begin(other, holdLane(other, theirs, { timeoutMs: LONG_MS }), theirs).intent).toMatchObject({
       kind: "early",
@@ -332,7 +333,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`the pace${NEEDS_POSTGRES}`, () => {
     const { one, other } = await openTwo();
     putOff(one, 3_600_000);
     putOff(one, 1);
-    expect(takeTurn(other, 10, undefined)).toBeGreaterThan(1000);
+    expect(takeTurn(other, 10, undefined, MAX_RETRY_AFTER_MS)).toBeGreaterThan(1000);
   });
 });
 
@@ -344,10 +345,10 @@ describe.skipIf(WITHOUT_POSTGRES)(`a clock that was set back${NEEDS_POSTGRES}`, 
   ])("holds nobody up for longer than %s", async (_, rate, mostMs) => {
     const { one, other } = await openTwo();
     one.run("UPDATE paces SET not_before = clock_timestamp() + interval '1 day'");
-    expect(one.transaction(() => takeTurn(one, 10, rate))).toBe(mostMs);
+    expect(one.transaction(() => takeTurn(one, 10, rate, MAX_RETRY_AFTER_MS))).toBe(mostMs);
     const left = "SELECT extract(epoch FROM not_before - clock_timestamp()) * 1000 AS ms FROM paces";
     expect(Number(other.get(left)?.ms)).toBeLessThanOrEqual(mostMs);
-    expect(other.transaction(() => takeTurn(other, 10, rate))).toBeGreaterThan(0);
+    expect(other.transaction(() => takeTurn(other, 10, rate, MAX_RETRY_AFTER_MS))).toBeGreaterThan(0);
   });
 });
 
