@@ -96,6 +96,12 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         message: `Another source says the same ${action} of this ${about}, ${saidElsewhere(detail, places)}: whether they are one deed or two can't be told.`,
         hint: "Remove the row if it is the same deed. If it is another one, stream it alone with --again.",
       };
+    case "under another key":
+      return {
+        rule: "history-unclear",
+        message: `The same ${action} of this ${about}, of the same second, was accepted under another key of its source${acceptedPlace(detail.accepted, places)}, and this input has no row with that key: whether they are one deed or two can't be told.`,
+        hint: "If the key is written otherwise now (zeros in front, blanks, capitals, a number of the row), put it back at the source as it was. If it is another deed, stream its row alone with --again.",
+      };
     case "key shared":
       return {
         rule: "key-shared",

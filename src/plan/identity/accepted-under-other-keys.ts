@@ -1,14 +1,15 @@
 /**
- * Candidates whose key is new. Their deeds may have been accepted before the source had a key, or under another one, so they
- * are looked for once more by what would identify them without a key.
+ * Candidates whose key is new. Their deeds may have been accepted before the source had a key, under another one, or under one
+ * that is written otherwise, so they are looked for once more by what would identify them without a key.
  */
 
 import { type ActionName, actionSpec } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
 import { type TriedDeed, triedDeeds } from "../../ledger/deeds.ts";
-import { hasKeyedDeeds, keyedDeeds, type SourceKey } from "../../ledger/keyed-deeds.ts";
+import { hasKeyedDeeds, type KeyedDeed, keyedDeeds, type SourceKey } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { actionOf, type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
+import { contentAt } from "../files/index-file.ts";
 
 /** What the rows of an input are read as, and the key of their source. */
 export interface InputKey {
@@ -33,7 +34,7 @@ export interface DeedsBeside {
 export function deedsBeside(ledger: Ledger): DeedsBeside {
   const isAny = hasKeyedDeeds(ledger);
   return {
-    of: (identity, action, input) => withoutKey(ledger, identity, action, input, isAny),
+    of: (identity, action, input) => withoutKey(ledger, identity, action, input, isAny).tried,
     has: (identity) => isAny && keyedDeeds(ledger, identity).some(({ isTaken }) => isTaken),
   };
 }
@@ -46,6 +47,18 @@ export interface NewKeys<T> {
   readonly tried: readonly FoundDeed[];
 }
 
+/** A candidate that says just what was accepted of its ticket or event under other values of the very key that its source has. */
+export interface SaidUnderSameKey<T> {
+  readonly candidate: T;
+  readonly accepted: readonly KeyedDeed[];
+}
+
+interface UnderOtherKeys<T> {
+  readonly groups: Iterable<NewKeys<T>>;
+  /** Of what may happen several times. */
+  readonly underSameKey: readonly SaidUnderSameKey<T>[];
+}
+
 /** @param isOpen whether a candidate's own key brought nothing. */
 export async function findUnderOtherKeys<T>(
   ledger: Ledger,
@@ -56,10 +69,17 @@ export async function findUnderOtherKeys<T>(
     readonly isOpen: (candidate: Candidate) => boolean;
     readonly take: (candidate: Candidate) => T;
   },
-): Promise<Iterable<NewKeys<T>>> {
+): Promise<UnderOtherKeys<T>> {
   const { lines, inputs, isOpen, take } = options;
   const isAny = hasKeyedDeeds(ledger);
-  const groups = new Map<string, NewKeys<T>>();
+  const groups = new Map<string, NewKeys<T> & { readonly underKey: readonly KeyedDeed[] }>();
+  const underSameKey: SaidUnderSameKey<T>[] = [];
+  const compare = (candidate: Candidate, underKey: readonly KeyedDeed[]): void => {
+    if (underKey.length === 0) return;
+    const content = contentAt(candidate.block, candidate.at);
+    const accepted = underKey.filter((deed) => deed.content.equals(content));
+    if (accepted.length > 0) underSameKey.push({ candidate: take(candidate), accepted });
+  };
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!candidate.keyed || !isOpen(candidate)) continue;
@@ -71,14 +91,22 @@ export async function findUnderOtherKeys<T>(
       const known = groups.get(name);
       if (known !== undefined) {
         known.candidates.push(take(candidate));
+        compare(candidate, known.underKey);
         continue;
       }
-      const tried = withoutKey(ledger, identity, action, input, isAny);
+      const { tried, underKey } = withoutKey(ledger, identity, action, input, isAny);
+      compare(candidate, underKey);
       if (tried.some(({ isTaken }) => isTaken))
-        groups.set(name, { identity: identity.toString("hex"), candidates: [take(candidate)], tried });
+        groups.set(name, { identity: identity.toString("hex"), candidates: [take(candidate)], tried, underKey });
     }
   }
-  return groups.values();
+  return { groups: groups.values(), underSameKey };
+}
+
+interface WithoutKey {
+  readonly tried: readonly FoundDeed[];
+  /** Accepted, and told apart from the candidate by values of the very key that its input has. */
+  readonly underKey: readonly KeyedDeed[];
 }
 
 function withoutKey(
@@ -87,17 +115,19 @@ function withoutKey(
   action: ActionName,
   input: InputKey,
   looksAtKeyed: boolean,
-): readonly FoundDeed[] {
+): WithoutKey {
   const plain = triedDeeds(ledger, identity).map((deed) => ({ ...deed, isOfAnotherSource: false }));
-  if (!looksAtKeyed) return plain;
+  if (!looksAtKeyed) return { tried: plain, underKey: [] };
   const happensOnce = actionSpec(action).identity === "once";
-  const keyed = keyedDeeds(ledger, identity).flatMap(({ by, ...deed }) =>
-    // What happens once to a ticket is the same under any key. Else a key tells apart what it was made to tell apart.
-    happensOnce || !isKeyOf(by, input)
-      ? { ...deed, isOfAnotherSource: !happensOnce && by?.source !== input.readAs }
-      : [],
-  );
-  return keyed.length === 0 ? plain : [...plain, ...keyed].sort((a, b) => a.runNo - b.runNo || a.seq - b.seq);
+  const all = keyedDeeds(ledger, identity);
+  // What happens once to a ticket is the same under any key. Else a key tells apart what it was made to tell apart.
+  const isApart = ({ by }: KeyedDeed): boolean => !happensOnce && isKeyOf(by, input);
+  const keyed = all.flatMap((deed) => {
+    const { by, ...found } = deed;
+    return isApart(deed) ? [] : { ...found, isOfAnotherSource: !happensOnce && by?.source !== input.readAs };
+  });
+  const tried = keyed.length === 0 ? plain : [...plain, ...keyed].sort((a, b) => a.runNo - b.runNo || a.seq - b.seq);
+  return { tried, underKey: all.filter((deed) => deed.isTaken && isApart(deed)) };
 }
 
 /** Whether a deed was known by the very key that the input has. */

@@ -5,7 +5,7 @@ import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";
 import { actionOf, type Candidate } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
-import { deedsBeside, findUnderOtherKeys, type NewKeys } from "./accepted-under-other-keys.ts";
+import { deedsBeside, findUnderOtherKeys, type NewKeys, type SaidUnderSameKey } from "./accepted-under-other-keys.ts";
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-deeds.ts";
 import { noteCameBack } from "./came-back.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
@@ -19,6 +19,7 @@ import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
 import { findLeftAccepted } from "./missing-accepted.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.ts";
 import { findSharedTimes } from "./overlapping-inputs.ts";
+import { findRetoldKeys } from "./retold-keys.ts";
 import { findSoldTwice, sellsTicket } from "./sold-twice.ts";
 import { inputsNewestFirst, inputsWithSeconds } from "./times-of-inputs.ts";
 import { findTurned } from "./turned-rejects.ts";
@@ -104,12 +105,26 @@ async function judgeUnderOtherKeys(
   // What repeats a deed of a history says the same, and is as old as it; of others, each copy is compared.
   const isOpen = ({ seq, action }: Candidate): boolean =>
     found.isNew(seq) || (found.of(seq) === "repeated" && actionSpec(action).identity !== "history");
-  const groups = [...(await findUnderOtherKeys(ledger, directory, { lines, inputs, isOpen, take: toDoubtful }))];
-  for (const each of groups) {
+  const asked = { lines, inputs, isOpen, take: toDoubtful };
+  const { groups, underSameKey } = await findUnderOtherKeys(ledger, directory, asked);
+  const underOthers = [...groups];
+  for (const each of underOthers) {
     const group = new DeedGroup(options, each.identity, each.candidates, each.tried);
     judgeByRule(group, blockedRows.get(each.identity) ?? [], found);
   }
-  return groups;
+  await judgeRetoldKeys(options, underSameKey, found);
+  return underOthers;
+}
+
+async function judgeRetoldKeys(
+  { directory, ledger, lines }: MatchOptions,
+  underSameKey: readonly SaidUnderSameKey<Doubtful>[],
+  found: FoundVerdicts,
+): Promise<void> {
+  const open = underSameKey.filter(({ candidate }) => found.isNew(candidate.seq));
+  if (ledger === undefined || open.length === 0) return;
+  for (const [{ seq }, accepted] of await findRetoldKeys(ledger, directory, { lines, open }))
+    found.set(seq, "unclear", { kind: "under another key", accepted });
 }
 
 async function judgeOrderOfKeyed(

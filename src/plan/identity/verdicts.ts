@@ -97,6 +97,8 @@ export type Detail =
   | { readonly kind: "turned"; readonly other: InputLine; readonly stood: "before" | "behind" | "unknown" }
   /** Unclear: another source says the same, now or before. */
   | { readonly kind: "in two sources"; readonly accepted?: AcceptedDeed; readonly at?: InputLine }
+  /** Unclear: this accepted one says the same, of the same second, under another value of the source's key that the input lacks. */
+  | { readonly kind: "under another key"; readonly accepted: AcceptedDeed }
   | { readonly kind: "key shared"; readonly accepted?: AcceptedDeed; readonly at?: InputLine }
   /** Shared with another deed of the same ticket or event, which says something else. */
   | { readonly kind: "key repeated"; readonly at: InputLine }

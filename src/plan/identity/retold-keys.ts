@@ -1,0 +1,69 @@
+/**
+ * Deeds whose key is new though all that they say was accepted before, to the second: a spreadsheet that took the zeros off the
+ * keys, or a key that counts rows, would send each of them again (docs/guarantees.md, A key that is new).
+ */
+
+import { actionSpec } from "../../actions/actions.ts";
+import { type AcceptedDeed, acceptedDeeds } from "../../ledger/deeds.ts";
+import type { KeyedDeed } from "../../ledger/keyed-deeds.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";
+import { contentAt } from "../files/index-file.ts";
+import type { SaidUnderSameKey } from "./accepted-under-other-keys.ts";
+import { timeInLine } from "./deed-contents.ts";
+import type { Doubtful } from "./doubtful-candidates.ts";
+import { inputsWithSeconds } from "./times-of-inputs.ts";
+
+const MINUTE = 60n;
+
+interface RetoldKeysOptions {
+  readonly lines: CandidateLines;
+  /** The new candidates that say what was accepted under other values of their source's key. */
+  readonly open: readonly SaidUnderSameKey<Doubtful>[];
+}
+
+/**
+ * Times without seconds, and none at all, show nothing: the same may well happen twice in a minute.
+ *
+ * @returns those of the candidates that may be an accepted deed whose key the input lacks, each with the latest such one.
+ */
+export async function findRetoldKeys(
+  ledger: Ledger,
+  directory: string,
+  { lines, open }: RetoldKeysOptions,
+): Promise<readonly (readonly [Doubtful, AcceptedDeed])[]> {
+  const timed = open.flatMap((each) => {
+    const time = each.candidate.untimed ? undefined : timeInLine(lines.of(each.candidate));
+    return time === undefined ? [] : { ...each, time };
+  });
+  const whole = new Set(timed.flatMap(({ candidate, time }) => (time % MINUTE === 0n ? candidate.input : [])));
+  const withSeconds = whole.size === 0 ? whole : await inputsWithSeconds(directory, lines, whole);
+  const telling = timed.filter(({ candidate, time }) => time % MINUTE !== 0n || withSeconds.has(candidate.input));
+  if (telling.length === 0) return [];
+  const standing = await acceptedInInput(ledger, directory, telling);
+  return telling.flatMap(({ candidate, accepted }) => {
+    const missing = accepted.findLast((deed) => !standing.has(placeOf(deed)));
+    return missing === undefined ? [] : [[candidate, missing] as const];
+  });
+}
+
+const placeOf = ({ runNo, seq }: Pick<KeyedDeed, "runNo" | "seq">): string => `${runNo}:${seq}`;
+
+/** Accepted deeds of these contents that the input has under their keys. */
+async function acceptedInInput(
+  ledger: Ledger,
+  directory: string,
+  telling: readonly SaidUnderSameKey<Doubtful>[],
+): Promise<ReadonlySet<string>> {
+  const contents = new Set(telling.map(({ candidate }) => candidate.content.toString("latin1")));
+  const standing = new Set<string>();
+  for await (const batch of readCandidates(directory))
+    for (const candidate of batch) {
+      if (!candidate.keyed || actionSpec(candidate.action).identity === "once") continue;
+      const content = contentAt(candidate.block, candidate.at);
+      if (!contents.has(content.toString("latin1"))) continue;
+      for (const deed of acceptedDeeds(ledger, identityOf(candidate)))
+        if (deed.content.equals(content)) standing.add(placeOf(deed));
+    }
+  return standing;
+}
