@@ -74,7 +74,7 @@ export const METRICS = {
     samples: ({ ledger }) => known(ledger?.unfinishedRuns),
   },
   tickets_workers: {
-    help: "Processes that send, on all machines; absent where the ledger is one machine's alone.",
+    help: "Processes that send, on all machines, and were seen within 30 s; absent where the ledger is one machine's alone.",
     samples: ({ ledger }) => known(ledger?.team?.workers),
   },
   tickets_backlog_actions: {

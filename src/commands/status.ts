@@ -8,7 +8,7 @@ import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { NotedEnd } from "../ledger/invocations.ts";
-import type { LaneStanding, Team, WorkerStanding } from "../ledger/postgres/workers.ts";
+import { isThere, type LaneStanding, type Team, type WorkerStanding } from "../ledger/postgres/workers.ts";
 import type { RunCounts, RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { Manifest } from "../plan/files/manifest.ts";
@@ -123,25 +123,33 @@ function describeQuestion({ run, counts, summary: { actions } }: RunStatus): str
   return `run ${run.run}, ${what}${open === 0 ? "" : `, ${number(open)} of ${count(actions.total, "action")}`}`;
 }
 
+function tellWorkers(
+  title: string,
+  workers: readonly WorkerStanding[],
+  team: Team,
+  { now, columns, reporter }: Surface,
+): void {
+  if (workers.length === 0) return;
+  const rows = workers.map(({ worker, host, process, command, since, seenAgoMs }) =>
+    [
+      `${cleanText(host, 60)} ${process}`,
+      `${describeAge(now - Date.parse(since))} ago`,
+      `${describeAge(seenAgoMs)} ago`,
+      lanesOf(team, worker)
+        .map(({ lane }) => lane)
+        .join(" ") || "-",
+      cleanText(command, 60),
+    ].map((text) => ({ text, isNumber: false })),
+  );
+  reporter.out(`\n${title}:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
+}
+
 /** Who sends what on all machines, where several may, and how much is left. */
 function tellTeam(team: Team, { now, columns, reporter }: Surface): void {
   const { workers, lanes, lastMinute } = team;
-  if (workers.length > 0) {
-    const rows = workers.map(({ worker, host, process, command, since, seenAgoMs }) =>
-      [
-        `${cleanText(host, 60)} ${process}`,
-        `${describeAge(now - Date.parse(since))} ago`,
-        `${describeAge(seenAgoMs)} ago`,
-        lanesOf(team, worker)
-          .map(({ lane }) => lane)
-          .join(" ") || "-",
-        cleanText(command, 60),
-      ].map((text) => ({ text, isNumber: false })),
-    );
-    reporter.out(
-      `\nSending now:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`,
-    );
-  }
+  tellWorkers("Sending now", workers.filter(isThere), team, { now, columns, reporter });
+  const gone = workers.filter((worker) => !isThere(worker));
+  tellWorkers("Not seen any more (killed, or frozen)", gone, team, { now, columns, reporter });
   if (lanes.length === 0) return;
   const left = lanes.reduce((sum, { actions }) => sum + actions, 0);
   const free = lanes.filter((lane) => holderOf(team, lane) === undefined).length;

@@ -3,7 +3,7 @@
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { lastRunEnd, lastSuccess, type SendingEnd } from "../ledger/invocations.ts";
-import { readTeam, type Team } from "../ledger/postgres/workers.ts";
+import { isThere, readTeam, type Team } from "../ledger/postgres/workers.ts";
 import { openRuns, runsWithDoubts } from "../ledger/runs.ts";
 import { diskUseOf } from "./disk-use.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
@@ -66,7 +66,7 @@ export async function readMetrics(environment: Environment, last?: SendingEnd): 
 }
 
 const toNumbers = ({ workers, lanes, lastMinute }: Team): LedgerMetrics["team"] => ({
-  workers: workers.length,
+  workers: workers.filter(isThere).length,
   backlog: lanes.reduce((sum, { actions }) => sum + actions, 0),
   lastMinute,
 });

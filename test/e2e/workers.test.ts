@@ -331,7 +331,7 @@ test(
 
 test(named("status shows who sends which lanes on all machines, and what is left"), LONG, async () => {
   const rig = await openRig({ actions: 60, lanes: 3, chunkSize: 10 });
-  const { service, startWorker, tickets, run, place } = rig;
+  const { service, startWorker, tickets, run, place, server, schema } = rig;
   const { promise: isAsked, resolve: onAsked } = Promise.withResolvers<void>();
   const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
   service.behave({
@@ -352,9 +352,15 @@ test(named("status shows who sends which lanes on all machines, and what is left
   expect(shown.lanes).toEqual(lanes);
   expect(shown.workers[0].lanes.map(({ lane }: { readonly lane: number }) => lane)).toEqual([0, 1]);
   expect(shown.lastMinute).toBe(0);
+  await server.query(
+    `INSERT INTO ${schema}.workers (host, pid, command, seen_at) VALUES ('lost', 7, 'tickets work', clock_timestamp() - interval '1 minute')`,
+  );
   const { stdout } = await tickets(["status", ...ENV, "--metrics-file", "tickets.prom"]);
   expect(stdout).toMatch(
     new RegExp(`Sending now:\n.*\n.*\n\\S+ ${worker.child.pid} +.* ago +.* ago +0 1 +tickets work`),
+  );
+  expect(stdout).toMatch(
+    /Not seen any more \(killed, or frozen\):\n.*\n.*\nlost 7 +.* ago +.* ago +- +tickets work/,
   );
   expect(stdout).toContain(
     "To send: 60 actions in 3 lanes, 1 of them without a worker; 0 answered in the last minute.",
@@ -364,7 +370,7 @@ test(named("status shows who sends which lanes on all machines, and what is left
   answer();
   expect((await worker.ended).exitCode).toBe(0);
   const after = JSON.parse((await tickets(["status", ...ENV, "--json"])).stdout);
-  expect(after).toMatchObject({ workers: [], lanes: [], lastMinute: 60 });
+  expect(after).toMatchObject({ workers: [{ host: "lost", process: 7 }], lanes: [], lastMinute: 60 });
 });
 
 test(named("SIGTERM lets the request in flight end, and others go on"), ONLY_WITH, async () => {

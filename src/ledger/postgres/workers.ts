@@ -58,7 +58,7 @@ export interface WorkerStanding {
   readonly command: string;
   /** UTC in ISO 8601. */
   readonly since: string;
-  /** How long ago it showed that it is there, milliseconds. One that does not any more was killed, or is frozen. */
+  /** How long ago it showed that it is there, milliseconds. */
   readonly seenAgoMs: number;
 }
 
@@ -70,6 +70,11 @@ export interface Team {
   /** Actions that were answered within the last minute, by the clocks of those who sent them. */
   readonly lastMinute: number;
 }
+
+/** A worker shows itself every 2 s; one that has not for so long, in milliseconds, was killed, or is frozen. */
+const THERE_MS = 30_000;
+
+export const isThere = ({ seenAgoMs }: WorkerStanding): boolean => seenAgoMs <= THERE_MS;
 
 /** How long a worker is shown that ended without saying so. */
 const SHOWN = "10 minutes";
