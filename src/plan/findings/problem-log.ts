@@ -27,8 +27,6 @@ export interface ProblemLog {
   absorb(fork: Pick<ProblemLog, "kept" | "tallies">): void;
 }
 
-const NONE: ReadonlyMap<string, number> = new Map();
-
 /** The problems of a full log: errors take the places of warnings and of rows that only wait for another, as long as there are any. */
 export interface LogCapacity {
   readonly cap: number;
@@ -55,30 +53,31 @@ export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all
       kept.push(problem);
     }
   };
-  const tally = ({ rule, severity, count, first, byAction }: RuleTally): void => {
-    if (severity === "error") errors += count;
-    else warnings += count;
+  /** @param first called for the first of its rule alone. */
+  const tallyOf = (rule: string, severity: RuleTally["severity"], first: () => Problem) => {
     const key = `${severity} ${rule}`;
-    const known = tallies.get(key);
-    if (known === undefined) tallies.set(key, { rule, severity, count, first, byAction: new Map(byAction) });
-    else {
-      known.count += count;
-      for (const [action, times] of byAction) known.byAction.set(action, (known.byAction.get(action) ?? 0) + times);
+    let known = tallies.get(key);
+    if (known === undefined) {
+      known = { rule, severity, count: 0, first: first(), byAction: new Map() };
+      tallies.set(key, known);
     }
+    return known;
+  };
+  const count = (tally: ReturnType<typeof tallyOf>, times: number): void => {
+    if (tally.severity === "error") errors += times;
+    else warnings += times;
+    tally.count += times;
+  };
+  const countOf = ({ byAction }: ReturnType<typeof tallyOf>, action: string, times: number): void => {
+    byAction.set(action, (byAction.get(action) ?? 0) + times);
   };
   return {
     add(problem) {
       keep(problem);
-      // Whether a row is marked depends on the room that is left, of which a worker knows an older state.
-      const { mark: _mark, ...first } = problem;
       const { rule, severity, action } = problem;
-      tally({
-        rule,
-        severity,
-        count: 1,
-        first,
-        byAction: action === undefined ? NONE : new Map([[action, 1]]),
-      });
+      const tally = tallyOf(rule, severity, () => withoutMark(problem));
+      count(tally, 1);
+      if (action !== undefined) countOf(tally, action, 1);
     },
     get errors() {
       return errors;
@@ -98,7 +97,16 @@ export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all
     },
     absorb(fork) {
       for (const problem of fork.kept) keep(problem);
-      for (const each of fork.tallies) tally(each);
+      for (const each of fork.tallies) {
+        const tally = tallyOf(each.rule, each.severity, () => each.first);
+        count(tally, each.count);
+        for (const [action, times] of each.byAction) countOf(tally, action, times);
+      }
     },
   };
+}
+
+/** Whether a row is marked depends on the room that is left, of which a worker knows an older state. */
+function withoutMark({ mark: _mark, ...problem }: Problem): Problem {
+  return problem;
 }
