@@ -6,6 +6,7 @@ import { digestOf, identityText, importedIdentityText } from "../actions/identit
 import { parseJson } from "../actions/json.ts";
 import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
 import { blocksWithin } from "./blocks.ts";
+import { triedDeeds } from "./deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import { exceptionsOf, toOutcome } from "./outcomes.ts";
 
@@ -74,15 +75,14 @@ function deedOf(ledger: Ledger, runNo: unknown, seq: unknown, action: unknown, d
   const row =
     ledger.get("SELECT identity, content FROM exceptions WHERE run_no = ? AND seq = ?", ...place) ??
     identitiesOf(action, data)
-      .map((identity) =>
-        ledger.get(
-          "SELECT identity, content FROM deeds WHERE identity = ? AND run_no = ? AND seq = ?",
-          identity,
-          ...place,
-        ),
-      )
+      .map((identity) => deedAt(ledger, identity, ...place))
       .find((found) => found !== undefined);
   return (row as unknown as Digests | undefined) ?? unmergedOf(ledger, ...place); // BLOB NOT NULL columns
+}
+
+function deedAt(ledger: Ledger, identity: Buffer, runNo: number, seq: number): Digests | undefined {
+  const deed = triedDeeds(ledger, identity).find((each) => each.runNo === runNo && each.seq === seq);
+  return deed && { identity, content: deed.content };
 }
 
 function identitiesOf(action: unknown, data: unknown): readonly Buffer[] {

@@ -1,7 +1,8 @@
 /** Deeds that are about to be written, in key order: a random insert a row costs six times an append. */
 
 import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
-import { inKeyOrder } from "./key-order.ts";
+import { PartWriter } from "./deed-writer.ts";
+import { inKeyOrder, sortNeighbours } from "./key-order.ts";
 import type { Ledger } from "./ledger.ts";
 import { arrayText } from "./postgres/array-text.ts";
 
@@ -39,6 +40,7 @@ const USUAL_WORDS = HEAD_WORDS + 4;
 export class DeedBatch {
   #words: Uint32Array;
   #bytes: Buffer;
+  #view: DataView;
   /** In words. */
   readonly #starts: Uint32Array;
   #size = 0;
@@ -49,6 +51,7 @@ export class DeedBatch {
   constructor(capacity: number) {
     this.#words = new Uint32Array(capacity * USUAL_WORDS);
     this.#bytes = Buffer.from(this.#words.buffer);
+    this.#view = new DataView(this.#words.buffer);
     this.#starts = new Uint32Array(capacity);
   }
 
@@ -83,6 +86,7 @@ export class DeedBatch {
       larger.set(this.#words);
       this.#words = larger;
       this.#bytes = Buffer.from(larger.buffer);
+      this.#view = new DataView(larger.buffer);
     }
     this.#starts[this.#size] = start;
     this.#size += 1;
@@ -90,7 +94,27 @@ export class DeedBatch {
     return start;
   }
 
-  /** Part of a transaction. The batch is empty after it. */
+  /** Part of a transaction: writes them as a part of a file's deeds. The batch is empty after it. */
+  writePart(ledger: Ledger, runNo: number): void {
+    const writer = new PartWriter(ledger);
+    const [words, bytes] = [this.#words, this.#bytes];
+    for (const place of this.#inExactOrder()) {
+      const start = this.#starts[place] ?? 0;
+      const deed = {
+        runNo,
+        seq: words[start + SEQ] ?? 0,
+        isTaken: words[start + TAKEN] === 1,
+        eventNo: words[start + EVENT] ?? 0,
+      };
+      const [holderBytes, from] = [words[start + HOLDER_BYTES] ?? NONE, (start + HEAD_WORDS) * 4];
+      if (holderBytes === NONE) writer.add(deed, words, start, undefined);
+      else writer.add(deed, words, start, bytes, from, from + holderBytes);
+    }
+    writer.end();
+    this.#empty();
+  }
+
+  /** Part of a transaction: writes each as a row. The batch is empty after it. */
   write(ledger: Ledger, runNo: number): void {
     const order = this.#inKeyOrder();
     const isTaken = (at: number): boolean => this.#words[(this.#starts[at] ?? 0) + TAKEN] === 1;
@@ -103,6 +127,10 @@ export class DeedBatch {
         order.filter((at) => !isTaken(at)),
       );
     }
+    this.#empty();
+  }
+
+  #empty(): void {
     this.#size = 0;
     this.#end = 0;
     this.#areAllTaken = true;
@@ -169,6 +197,20 @@ export class DeedBatch {
     for (let at = 0; at < keys.length; at += 1) keys[at] = this.#bytes.readUInt32BE((this.#starts[at] ?? 0) * 4);
     return inKeyOrder(keys);
   }
+
+  /** By all of the identity, and by the number of the action. */
+  #inExactOrder(): Uint32Array {
+    const places = this.#inKeyOrder();
+    const compare = (one: number, other: number): number => {
+      const [from, otherFrom] = [(this.#starts[one] ?? 0) * 4, (this.#starts[other] ?? 0) * 4];
+      for (let at = 0; at < IDENTITY_BYTES; at += 4) {
+        const order = this.#view.getUint32(from + at) - this.#view.getUint32(otherFrom + at);
+        if (order !== 0) return order;
+      }
+      return (this.#words[from / 4 + SEQ] ?? 0) - (this.#words[otherFrom / 4 + SEQ] ?? 0);
+    };
+    return sortNeighbours(places, compare);
+  }
 }
 
 /** Deeds per statement: a call costs as much as the work itself. */
@@ -176,7 +218,7 @@ const ROWS = 50;
 const COLUMNS = 5;
 
 /** Without a function, which would have SQLite keep each page as it was before the statement. */
-const putRows = (rows: number): string => `INSERT OR IGNORE INTO deeds
+const putRows = (rows: number): string => `INSERT OR IGNORE INTO loose_deeds
   (run_no, taken, seq, event_no, holder, identity, content)
   SELECT CAST(? AS INTEGER), CAST(? AS INTEGER), column1, column2, column3, column4, column5
   FROM (VALUES ${[TYPED_ROW, ...Array(rows - 1).fill(`(${Array(COLUMNS).fill("?").join(", ")})`)].join(", ")}) AS put`;
@@ -184,7 +226,7 @@ const putRows = (rows: number): string => `INSERT OR IGNORE INTO deeds
 /** Likewise of a server, where a call goes over a network. */
 const ROWS_OF_SERVER = 4096;
 
-const PUT_IN_SERVER = `INSERT OR IGNORE INTO deeds
+const PUT_IN_SERVER = `INSERT OR IGNORE INTO loose_deeds
   (run_no, taken, seq, event_no, holder, identity, content)
   SELECT CAST(? AS INTEGER), CAST(? AS INTEGER), seq, event_no, holder,
     substr(digests, CAST((number - 1) * ${DEED_BYTES} + 1 AS int), ${IDENTITY_BYTES}),

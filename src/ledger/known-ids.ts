@@ -3,6 +3,8 @@
 import { ACTION_NAMES, type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownSpelling, SpelledField } from "../checks/known-spelling.ts";
+import { deedsInParts } from "./deed-parts.ts";
+import { acceptedDeeds } from "./deeds.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Pending } from "./pending.ts";
@@ -22,7 +24,10 @@ export function knownIds(ledger: Ledger, waiting: Pending): KnownIds {
     const kinds = field === "ticketId" ? [action, ...actionsThat("sell-ticket")] : [action];
     return kinds.some((kind) => {
       const identity = digestOf(identityText({ action: kind, data: { [field]: id } }));
-      return ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], identity, identity, id) !== undefined;
+      return (
+        ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], identity, identity, id) !== undefined ||
+        deedsInParts(ledger, identity).some(({ isTaken }) => isTaken)
+      );
     });
   };
   return {
@@ -35,7 +40,7 @@ export function knownIds(ledger: Ledger, waiting: Pending): KnownIds {
   };
 }
 
-const DEED = `SELECT 1 AS one FROM deeds WHERE identity = ? AND taken = 1 UNION ALL
+const DEED = `SELECT 1 AS one FROM loose_deeds WHERE identity = ? AND taken = 1 UNION ALL
   SELECT 1 FROM keyed_deeds WHERE identity = ? AND taken = 1`;
 const KNOWN = {
   event: `${DEED} UNION ALL SELECT 1 FROM events WHERE event_id = ? LIMIT 1`,
@@ -59,9 +64,8 @@ function runOf(ledger: Ledger, field: SpelledField, id: string): string | undefi
   const about = field === "eventId" ? "event" : "ticket";
   const runs = ACTION_NAMES.filter((name) => actionSpec(name).about === about).flatMap((action) => {
     const identity = digestOf(identityText({ action, data: { [field]: id } }));
-    const plain = ledger.all("SELECT run_no FROM deeds WHERE identity = ? AND taken = 1", identity);
     const keyed = keyedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
-    return [...plain.map(({ run_no }) => Number(run_no)), ...keyed.map(({ runNo }) => runNo)];
+    return [...acceptedDeeds(ledger, identity), ...keyed].map(({ runNo }) => runNo);
   });
   if (runs.length === 0) return undefined;
   const row = ledger.get("SELECT run FROM runs WHERE run_no = ?", Math.min(...runs));

@@ -5,6 +5,7 @@ import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownState, KnownTicket } from "../checks/cross-action.ts";
 import { fieldsOf } from "./block.ts";
 import { blocksWithin, isTaken, outcomeOf } from "./blocks.ts";
+import { deedsInParts } from "./deed-parts.ts";
 import { acceptedDeeds, hasDeeds } from "./deeds.ts";
 import { hasKeyedDeeds } from "./keyed-deeds.ts";
 import { knownIds } from "./known-ids.ts";
@@ -87,6 +88,8 @@ export function latestSale(ledger: Ledger, ticketId: string, before?: AskedAt): 
     const identity = digestOf(identityText({ action, data: { ticketId } }));
     const asked = hasKeyedDeeds(ledger) ? [LATEST_SALE, LATEST_KEYED_SALE] : [LATEST_SALE];
     const sales = asked.map((sql) => ledger.get(sql, identity, runNo, seq)).filter((sale) => sale !== undefined);
+    const inParts = latestSaleInParts(ledger, identity, { runNo, seq });
+    if (inParts !== undefined) sales.push(inParts);
     const latest = sales.toSorted((one, other) => (isLater(one, other) ? -1 : 1))[0];
     if (latest === undefined) continue;
     return {
@@ -98,6 +101,19 @@ export function latestSale(ledger: Ledger, ticketId: string, before?: AskedAt): 
   return undefined;
 }
 
+/** The same columns, of what is no row. */
+function latestSaleInParts(ledger: Ledger, identity: Buffer, before: AskedAt): SqlRow | undefined {
+  const latest = deedsInParts(ledger, identity).findLast(
+    ({ isTaken, runNo, seq }) => isTaken && !(runNo === before.runNo && seq > before.seq),
+  );
+  if (latest === undefined) return undefined;
+  const { runNo, seq, eventNo, holder } = latest;
+  const event = eventNo === undefined ? undefined : ledger.get(EVENT_ID, eventNo);
+  return { run_no: runNo, seq, event_id: event?.event_id ?? null, holder };
+}
+
+const EVENT_ID = "SELECT event_id FROM event_numbers WHERE event_no = ?";
+
 const isLater = (one: SqlRow, other: SqlRow): boolean =>
   one.run_no === other.run_no ? Number(one.seq) > Number(other.seq) : Number(one.run_no) > Number(other.run_no);
 
@@ -106,7 +122,7 @@ const SELLING = actionsThat("sell-ticket");
 const latestSaleIn = (table: string): string => `SELECT run_no, seq, event_id, holder
   FROM ${table} LEFT JOIN event_numbers USING (event_no)
   WHERE identity = ? AND taken = 1 AND NOT (run_no = ? AND seq > ?) ORDER BY run_no DESC, seq DESC LIMIT 1`;
-const LATEST_SALE = latestSaleIn("deeds");
+const LATEST_SALE = latestSaleIn("loose_deeds");
 const LATEST_KEYED_SALE = latestSaleIn("keyed_deeds");
 
 /** A ticket that was sold and not invalidated. */
@@ -154,13 +170,13 @@ const isListed = (ledger: Ledger, ticketId: string): boolean =>
 /** Which actions of a run are remembered without a place in its chunks. */
 export function unplacedActions(ledger: Ledger, runNo: number): ReadonlySet<number> {
   if (readMeta(ledger, IMPORTED) === undefined) return new Set();
-  const sql = `SELECT seq FROM deeds WHERE run_no = ? AND ${outcomeOf("deeds.run_no", "deeds.seq")} IS NULL`;
+  const sql = `SELECT seq FROM loose_deeds WHERE run_no = ? AND ${outcomeOf("loose_deeds.run_no", "loose_deeds.seq")} IS NULL`;
   return new Set(ledger.all(sql, runNo).map(({ seq }) => Number(seq)));
 }
 
 /** Part of a transaction: such actions have a place now, and will be merged again with all their data. */
 export function forgetUnplaced(ledger: Ledger, runNo: number, seqs: readonly number[]): void {
   if (seqs.length === 0) return;
-  const sql = "DELETE FROM deeds WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))";
+  const sql = "DELETE FROM loose_deeds WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))";
   ledger.run(sql, runNo, JSON.stringify(seqs));
 }

@@ -8,9 +8,11 @@ import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.
 import { type Block, blocksWithin, insertOutcomes, isTaken, type NewOutcome } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
 import { DeedBatch, type Piece } from "./deed-batch.ts";
+import { NUMBERS_END } from "./deed-block.ts";
 import { EventNumbers } from "./event-numbers.ts";
+import { DEED_BOUNDS, type DeedBounds, foldDeeds } from "./fold-deeds.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
-import { latestSale, ticketKey } from "./known-state.ts";
+import { IMPORTED, latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, readMeta, upsert } from "./ledger.ts";
 import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
 import { type PlainSale, plainSale } from "./plain-sale.ts";
@@ -29,18 +31,21 @@ const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
  * Merges what became of actions since the last merge. Each run's part is one transaction, so a crash in between loses nothing
  * and repeats nothing.
  */
-export function mergeOutcomes(ledger: Ledger): void {
+export function mergeOutcomes(ledger: Ledger, bounds = DEED_BOUNDS): void {
   const runs = `SELECT run_no FROM unmerged UNION SELECT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`;
-  for (const { run_no } of ledger.all(runs)) ledger.transaction(() => mergeRun(ledger, Number(run_no)));
+  for (const { run_no } of ledger.all(runs)) {
+    ledger.transaction(() => mergeRun(ledger, Number(run_no), bounds));
+    if (ledger.kind === "sqlite") ledger.transaction(() => foldDeeds(ledger, bounds));
+  }
 }
 
 /** Part of a transaction. */
-function mergeRun(ledger: Ledger, runNo: number): void {
+function mergeRun(ledger: Ledger, runNo: number, bounds: DeedBounds): void {
   // First of all: what other machines settle meanwhile is merged by the next.
   const rows = ledger.all(`SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo);
   const chunks = new Set(rows.map(({ chunk }) => Number(chunk)));
   const unmerged = "SELECT coalesce(sum(length(deeds)), 0) AS bytes FROM unmerged WHERE run_no = ?";
-  const merging = new Merging(ledger, runNo, Number(ledger.get(unmerged, runNo)?.bytes) / DEED_BYTES);
+  const merging = new Merging(ledger, runNo, Number(ledger.get(unmerged, runNo)?.bytes) / DEED_BYTES, bounds);
   for (const { first } of ledger.all("SELECT first FROM unmerged WHERE run_no = ? ORDER BY first", runNo)) {
     const blocks = [...blocksWithin(ledger, runNo, Number(first), Number(first) + 1)];
     // Whoever plans takes what is not merged from the plan: a deed is either here or there.
@@ -70,7 +75,7 @@ export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly N
     runNo,
     rows.map((row) => ({ ...row, chunk })),
   );
-  mergeRun(ledger, runNo);
+  mergeRun(ledger, runNo, ALL_LOOSE);
   noteUnplacedTickets(ledger, rows);
   ledger.run(
     "DELETE FROM exceptions WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
@@ -81,6 +86,9 @@ export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly N
     ledger.run(`DELETE FROM ${table} WHERE run_no = ? AND chunk = ?`, runNo, chunk);
   changeChunk(ledger, "forget", { runNo, chunk });
 }
+
+/** What may be forgotten again is never part of what does not change. */
+const ALL_LOOSE: DeedBounds = { ...DEED_BOUNDS, leastOfPart: Number.POSITIVE_INFINITY };
 
 /** Nothing but the table of tickets holds the texts of their ids. */
 function noteUnplacedTickets(ledger: Ledger, rows: readonly NewOutcome[]): void {
@@ -132,6 +140,8 @@ class Merging {
   readonly #events: EventNumbers;
   readonly #deeds: DeedBatch;
   readonly #mostDeeds: number;
+  /** So many at a time are written as a part. */
+  readonly #leastOfPart: number;
   /** Those that were noted. */
   readonly #zeroLengths = new Set<number>();
   #effects: Effective[] = [];
@@ -139,11 +149,12 @@ class Merging {
   #hasTickets: boolean;
 
   /** @param actions that there are to merge. */
-  constructor(ledger: Ledger, runNo: number, actions: number) {
+  constructor(ledger: Ledger, runNo: number, actions: number, bounds: DeedBounds) {
     this.#ledger = ledger;
     this.#runNo = runNo;
     this.#events = new EventNumbers(ledger);
     this.#mostDeeds = deedsAtATime({ pages: ledger.pages(), actions });
+    this.#leastOfPart = leastOfPart(ledger, runNo, bounds);
     this.#deeds = new DeedBatch(this.#mostDeeds);
     this.#isFormer = runNo <= Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
     this.#keys = keysOfRun(ledger, runNo);
@@ -220,12 +231,22 @@ class Merging {
 
   /** Writes what was taken so far. */
   end(): void {
-    this.#deeds.write(this.#ledger, this.#runNo);
+    if (this.#deeds.size < this.#leastOfPart) this.#deeds.write(this.#ledger, this.#runNo);
+    else this.#deeds.writePart(this.#ledger, this.#runNo);
     const tickets = new TicketTable(this.#ledger, this.#runNo);
     for (const effect of this.#effects) apply(this.#ledger, tickets, effect);
     tickets.write();
     this.#effects = [];
   }
+}
+
+/** Deeds that are rows already, since they had no place once, are not written a second time: rows beside them would be. */
+function leastOfPart(ledger: Ledger, runNo: number, { leastOfPart: least }: DeedBounds): number {
+  if (ledger.kind === "postgres" || runNo >= NUMBERS_END) return Number.POSITIVE_INFINITY;
+  const hasUnplaced =
+    readMeta(ledger, IMPORTED) !== undefined &&
+    ledger.get("SELECT 1 AS one FROM loose_deeds WHERE run_no = ? LIMIT 1", runNo) !== undefined;
+  return hasUnplaced ? Number.POSITIVE_INFINITY : least;
 }
 
 function wholeOf(text: string): Piece {

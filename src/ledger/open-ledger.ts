@@ -7,10 +7,10 @@ import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSyn
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
 import { bind } from "./bound.ts";
+import { damaged } from "./damaged.ts";
 import { DURABLE } from "./durable.ts";
 import { type Ledger, runListPath } from "./ledger.ts";
 import { LEDGER_VERSION, migrate, STOOD_IN_FOR, standIn } from "./schema.ts";
@@ -170,13 +170,6 @@ function refuseEmptied(path: string): void {
 function folderInPlace(path: string, cause?: unknown): Failure {
   return new Failure("storage", `${path} is a folder, where a file has to be.`, {
     hint: "Look what is in it. If it is nothing of yours, move it away; if the file was there before, restore that from a backup.",
-    cause,
-  });
-}
-
-function damaged(path: string, why: string, cause?: unknown): Failure {
-  return new Failure("storage", `The ledger ${path} is damaged: ${cleanText(why, 200)}. Nothing more was sent.`, {
-    hint: "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import <promises file>",
     cause,
   });
 }

@@ -6,7 +6,7 @@
 
 import { actionsThat } from "../actions/actions.ts";
 import { BLOCK_TABLES, insertBlock, type NewOutcome, TAKEN, toBlocks } from "./blocks.ts";
-import { DEED_TABLES } from "./deeds.ts";
+import { DEED_TABLES } from "./deed-tables.ts";
 import { overTickets } from "./in-slices.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
@@ -68,7 +68,7 @@ const SELLING = sqlList(actionsThat("sell-ticket"));
 const NUMBER_EVENTS = `INSERT INTO event_numbers (event_id)
   SELECT DISTINCT event_id FROM actions WHERE action IN ${SELLING} AND outcome IN ${TAKEN} AND event_id IS NOT NULL`;
 
-const COPY_DEEDS = `INSERT INTO deeds (identity, run_no, seq, content, taken, event_no, holder)
+const COPY_DEEDS = `INSERT INTO loose_deeds (identity, run_no, seq, content, taken, event_no, holder)
   SELECT known.identity, known.run_no, known.seq, known.content, known.taken, event_no, sold.user_id
   FROM identities AS known
   LEFT JOIN actions AS sold ON sold.run_no = known.run_no AND sold.seq = known.seq AND known.taken = 1 AND sold.action IN ${SELLING}
@@ -87,7 +87,7 @@ const NOTE_UNICODE_IDS = `INSERT OR IGNORE INTO unicode_ids (ticket_id) SELECT s
 export const FORGET_LISTED_TICKETS = overTickets(`DELETE FROM tickets
   WHERE ticket > ? AND ticket <= ? AND state = 'sold' AND ticket >= 'ticket:' AND ticket < 'ticket;' AND EXISTS (
     SELECT 1 FROM (
-      SELECT event_no, holder FROM deeds WHERE taken = 1
+      SELECT event_no, holder FROM loose_deeds WHERE taken = 1
       AND identity = plain_identity('${actionsThat("sell-ticket")[0]}', json_object('ticketId', substr(tickets.ticket, 8)))
       ORDER BY run_no DESC, seq DESC LIMIT 1
     ) AS sale JOIN event_numbers USING (event_no)
@@ -97,7 +97,7 @@ export const FORGET_LISTED_TICKETS = overTickets(`DELETE FROM tickets
 function compareCounts(ledger: Ledger): void {
   const counts =
     ledger.get(`SELECT (SELECT count(*) FROM actions) AS actions, (SELECT coalesce(sum(count), 0) FROM blocks) AS packed,
-    (SELECT count(*) FROM identities) AS known, (SELECT count(*) FROM deeds) AS deeds`);
+    (SELECT count(*) FROM identities) AS known, (SELECT count(*) FROM loose_deeds) AS deeds`);
   if (counts?.actions !== counts?.packed || counts?.known !== counts?.deeds)
     throw new Error(
       `a ledger of ${counts?.actions} actions and ${counts?.known} deeds became one of ${counts?.packed} and ${counts?.deeds}`,

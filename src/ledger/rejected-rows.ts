@@ -10,6 +10,7 @@ import { parseJson } from "../actions/json.ts";
 import { digestOfKey } from "../mapping/row-digest.ts";
 import type { SentAction } from "./block.ts";
 import { outcomeOf, TAKEN } from "./blocks.ts";
+import { deedsInParts } from "./deed-parts.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { newestFirstInputs } from "./newest-first.ts";
 import { withActions } from "./outcomes.ts";
@@ -128,10 +129,9 @@ export function rejectedRows(ledger: Ledger): RejectedRows {
     },
     isTaken(action) {
       const identity = digestOf(identityText(action));
-      if (actionSpec(action.action).identity === "once")
-        return ledger.get(TAKEN_DEED, identity, identity) !== undefined;
+      if (actionSpec(action.action).identity === "once") return isTakenDeed(ledger, identity);
       const content = digestOf(contentText(action)).subarray(0, CONTENT_BYTES);
-      return ledger.get(TAKEN_AS_IT_IS, identity, content, identity, content) !== undefined;
+      return isTakenDeed(ledger, identity, content);
     },
     rulesOf: (key, open) => rulesWritten(ledger, key, open),
     openSince: (key) => {
@@ -193,12 +193,31 @@ SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
 
 /** Looks among deeds with a key of their source and without one. */
 const takenDeed = (more: string): string =>
-  ["deeds", "keyed_deeds"]
+  ["loose_deeds", "keyed_deeds"]
     .map((table) => `SELECT 1 AS one FROM ${table} WHERE identity = ?${more} AND taken = 1`)
     .join(" UNION ALL ");
 const TAKEN_DEED = takenDeed("");
 const TAKEN_AS_IT_IS = takenDeed(" AND content = ?");
 const TAKEN_LATER = takenDeed(" AND content = ? AND run_no > ?");
+
+/**
+ * Whether the service has taken a deed of this identity.
+ *
+ * @param content that it has, where that counts.
+ * @param behind in a later run than this one.
+ */
+function isTakenDeed(ledger: Ledger, identity: Uint8Array, content?: Uint8Array, behind?: number): boolean {
+  const values = [identity, ...(content === undefined ? [] : [content]), ...(behind === undefined ? [] : [behind])];
+  const sql = content === undefined ? TAKEN_DEED : behind === undefined ? TAKEN_AS_IT_IS : TAKEN_LATER;
+  if (ledger.get(sql, ...values, ...values) !== undefined) return true;
+  return deedsInParts(ledger, identity).some(
+    (deed) =>
+      deed.isTaken &&
+      (content === undefined || deed.content.equals(content)) &&
+      (behind === undefined || deed.runNo > behind),
+  );
+}
+
 /** Length of a content's digest in the plan's index. */
 const CONTENT_BYTES = 8;
 
@@ -319,11 +338,10 @@ export function takenSinceRejected(ledger: Ledger, key: string): ReadonlySet<str
     const { action, data, identity, content, run_no } = asked;
     const spec = actionSpec(action);
     const deed = identity as Uint8Array; // a BLOB NOT NULL column
-    if (spec.identity === "once") return ledger.get(TAKEN_DEED, deed, deed) !== undefined;
+    if (spec.identity === "once") return isTakenDeed(ledger, deed);
     const isTold = spec.effect === "change-ticket" || spec.effect === "change-event";
     if (!isTold && (parseJson(data) as ActionData).orderTime == null) return false;
-    const later = [deed, content as Uint8Array, Number(run_no)] as const; // likewise
-    return ledger.get(TAKEN_LATER, ...later, ...later) !== undefined;
+    return isTakenDeed(ledger, deed, content as Uint8Array, Number(run_no)); // likewise
   });
   return new Set(taken.map(({ name }) => String(name)));
 }

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { BLOCK_ACTIONS } from "./block.ts";
+import { LOOSE_BESIDE, LOOSEN_DEEDS } from "./deed-tables.ts";
+import { DEED_BOUNDS, foldLoose } from "./fold-deeds.ts";
 import { ID_RULES } from "./id-rules.ts";
 import { type Step, take } from "./in-slices.ts";
 import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
@@ -10,8 +12,11 @@ import { ROW_NUMBERS, ROW_PLACES } from "./row-places.ts";
 import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
 import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
 
-/** Version of the tables below, kept in SQLite's `user_version`. The tables of 5 are the same, but who knows no later one would send from a ledger that was moved. */
-export const LEDGER_VERSION = 6;
+/**
+ * Version of the tables below, kept in SQLite's `user_version`. The tables of 5 and 6 are the same, but who knows no later one than
+ * 5 would send from a ledger that was moved. Since 7, most deeds stand in parts.
+ */
+export const LEDGER_VERSION = 7;
 
 const oneOf = (column: string, values: readonly string[]): string =>
   `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
@@ -291,7 +296,7 @@ const PACKED = 5;
 
 /** What of the present tables stands nowhere in an earlier version, as a statement names it. */
 export const STOOD_IN_FOR =
-  /\b(?:blocks|exceptions|unmerged|deeds|event_numbers|unicode_ids|keyed_deeds|key_sources|zero_lengths|identities)\b/;
+  /\b(?:blocks|exceptions|unmerged|deeds|loose_deeds|deed_parts|deed_blocks|event_numbers|unicode_ids|keyed_deeds|key_sources|zero_lengths|identities)\b/;
 
 /**
  * Makes a ledger of an earlier version readable without changing it.
@@ -302,7 +307,11 @@ export const STOOD_IN_FOR =
 export function standIn(database: DatabaseSync, ledger: Ledger, from: number): (() => void) | undefined {
   definePresentIdentity(database);
   definePlainIdentity(database);
-  if (from === 0 || from >= PACKED) return undefined;
+  if (from === 0 || from >= LEDGER_VERSION) return undefined;
+  if (from >= PACKED) {
+    database.exec(LOOSE_BESIDE);
+    return undefined;
+  }
   if (from < 4) database.exec(inTemp(ROW_NUMBERS));
   if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
   if (from < 3) for (const tables of NIGHTS) database.exec(inTemp(tables));
@@ -316,7 +325,7 @@ export function standIn(database: DatabaseSync, ledger: Ledger, from: number): (
 }
 
 function inTemp<Of extends Step>(tables: Of): Of | string {
-  return typeof tables === "string" ? tables.replaceAll("CREATE TABLE", "CREATE TEMP TABLE") : tables;
+  return typeof tables === "string" ? tables.replace(/CREATE (TABLE|VIEW)/g, "CREATE TEMP $1") : tables;
 }
 
 /** Brings the tables to the present version, all or nothing. */
@@ -330,7 +339,10 @@ export function migrate(
   definePlainIdentity(database);
   if (from >= LEDGER_VERSION) return;
   if (from >= PACKED) {
-    database.exec(`PRAGMA user_version = ${LEDGER_VERSION}`);
+    ledger.transaction(() => {
+      loosenDeeds(database, ledger, onPacking);
+      database.exec(`PRAGMA user_version = ${LEDGER_VERSION}`);
+    });
     return;
   }
   ledger.transaction(() => {
@@ -340,11 +352,24 @@ export function migrate(
     database.exec(`${PACKED_TABLES}${PROMISES}`);
     packActions(ledger);
     take(database, [FORGET_LISTED_TICKETS]);
+    foldLoose(ledger, DEED_BOUNDS);
     database.exec(`DROP TABLE actions; DROP TABLE identities; PRAGMA user_version = ${LEDGER_VERSION};`);
   });
   if (Number(database.prepare("PRAGMA freelist_count").get()?.freelist_count) > MOST_FREE_PAGES)
     giveBackPages(database);
 }
+
+/** @throws Error, and the transaction comes to nothing, where a deed was left behind. */
+function loosenDeeds(database: DatabaseSync, ledger: Ledger, onPacking: (actions: number) => void): void {
+  const deeds = Number(database.prepare("SELECT count(*) AS n FROM deeds").get()?.n);
+  if (deeds > DEED_BOUNDS.mostLoose) onPacking(deeds);
+  database.exec(LOOSEN_DEEDS);
+  foldLoose(ledger, DEED_BOUNDS);
+  const kept = Number(ledger.get(COUNT_DEEDS)?.n);
+  if (kept !== deeds) throw new Error(`a ledger of ${deeds} deeds became one of ${kept}`);
+}
+
+const COUNT_DEEDS = `SELECT (SELECT count(*) FROM loose_deeds) + (SELECT coalesce(sum(deeds), 0) FROM deed_parts) AS n`;
 
 /** For people, in any SQLite client: every promise as text. */
 const PROMISES = `

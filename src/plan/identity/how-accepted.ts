@@ -2,7 +2,7 @@
 
 import type { FileHandle } from "node:fs/promises";
 import { actionSpec } from "../../actions/actions.ts";
-import { type AskedDeeds, tellAccepted, tellAcceptedBesideOthers } from "../../ledger/deeds.ts";
+import { type AskedDeeds, tellAccepted, tellAcceptedBesideOthers } from "../../ledger/asked-deeds.ts";
 import { inKeyOrder } from "../../ledger/key-order.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { marksAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";

@@ -1,0 +1,188 @@
+/**
+ * Parts of deeds in a file: read by what is asked, never changed. Another process may put several into one meanwhile, and take
+ * rows into a new one: whoever reads both asks the rows first, so that no deed is missed, and may see one in both.
+ */
+
+import { damaged } from "./damaged.ts";
+import { DeedBlock, viewOf } from "./deed-block.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
+
+/** Blocks that a part may have. */
+export const BLOCKS_OF_PART = 2 ** 24;
+
+export interface DeedPart {
+  readonly part: number;
+  readonly token: number;
+  readonly deeds: number;
+  /** The first 32 bits of each block. */
+  readonly fences: Uint32Array;
+  /** The block that was read last, which is often asked again. */
+  last: { readonly number: number; readonly block: DeedBlock } | undefined;
+}
+
+/** A deed in a part. */
+export interface PartDeed {
+  readonly runNo: number;
+  readonly seq: number;
+  readonly content: Buffer<ArrayBuffer>;
+  readonly isTaken: boolean;
+  readonly eventNo: number | undefined;
+  readonly holder: string | null;
+}
+
+/** By ledger, the parts that were read last. Numbers of parts go up, and every change adds a part. */
+const known = new WeakMap<Ledger, readonly DeedPart[]>();
+
+const NO_PARTS: readonly DeedPart[] = [];
+const LATEST = "SELECT part, token FROM deed_parts ORDER BY part DESC LIMIT 1";
+const ALL = "SELECT part, token, deeds, fences FROM deed_parts ORDER BY part";
+
+/** The parts that there are now: the same list, where they are the same. */
+export function partsOf(ledger: Ledger): readonly DeedPart[] {
+  if (ledger.kind === "postgres") return NO_PARTS;
+  const latest = ledger.get(LATEST);
+  if (latest === undefined) return NO_PARTS;
+  const before = known.get(ledger);
+  const last = before?.at(-1);
+  if (before !== undefined && last?.part === latest.part && last?.token === latest.token) return before;
+  const parts = ledger.all(ALL).map((row) => toPart(ledger, row));
+  known.set(ledger, parts);
+  return parts;
+}
+
+function toPart(ledger: Ledger, row: SqlRow): DeedPart {
+  const bytes = viewOf(row.fences as Uint8Array); // a BLOB NOT NULL column
+  const [part, deeds] = [Number(row.part), Number(row.deeds)];
+  const fences = Uint32Array.from({ length: bytes.byteLength / 4 }, (_, at) => bytes.getUint32(at * 4));
+  if (bytes.byteLength % 4 !== 0 || fences.length === 0 || fences.some((fence, at) => fence < (fences[at - 1] ?? 0)))
+    throw damaged(ledger.path, `part ${part} of its deeds is in no order`);
+  return { part, token: Number(row.token), deeds, fences, last: undefined };
+}
+
+/** A block that is not there: since its part was put into another one, or since it is lost. */
+class BlockGone extends Error {
+  override name = "BlockGone";
+}
+
+/** Has `look` see whole parts. It is called again when another process changes them meanwhile. */
+export function lookIntoParts<T>(ledger: Ledger, look: (parts: readonly DeedPart[]) => T): T {
+  for (;;) {
+    const parts = partsOf(ledger);
+    try {
+      return look(parts);
+    } catch (thrown) {
+      if (!(thrown instanceof BlockGone)) throw thrown;
+      if (partsOf(ledger) === parts) throw damaged(ledger.path, thrown.message);
+    }
+  }
+}
+
+const BLOCK = "SELECT count, crc, bytes FROM deed_blocks WHERE block = ?";
+
+/** @throws Failure `storage` where the block is damaged. */
+export function readDeedBlock(ledger: Ledger, part: DeedPart, number: number): DeedBlock {
+  if (part.last?.number === number) return part.last.block;
+  const row = ledger.get(BLOCK, part.part * BLOCKS_OF_PART + number);
+  if (row === undefined) throw new BlockGone(`block ${number} of part ${part.part} of its deeds is missing`);
+  const block = toBlock(ledger, part, number, row);
+  part.last = { number, block };
+  return block;
+}
+
+/** @param row of `deed_blocks`. */
+export function toBlock(ledger: Ledger, part: DeedPart, number: number, row: SqlRow): DeedBlock {
+  try {
+    const bytes = row.bytes as Uint8Array; // a BLOB NOT NULL column
+    const block = new DeedBlock({ count: Number(row.count), crc: Number(row.crc), bytes });
+    if (block.keyAt(0) !== part.fences[number]) throw new Error("it belongs to another place");
+    return block;
+  } catch (cause) {
+    if (!(cause instanceof Error)) throw cause;
+    throw damaged(ledger.path, `block ${number} of part ${part.part} of its deeds: ${cause.message}`, cause);
+  }
+}
+
+/**
+ * The last block that may begin before a key; the first where none does.
+ *
+ * @param near where to begin.
+ */
+export function blockBefore({ fences }: DeedPart, key: number, near: number): number {
+  let low = near;
+  if ((fences[low] ?? 0) >= key) low = 0;
+  let step = 1;
+  let high = low + 1;
+  while (high < fences.length && (fences[high] ?? 0) < key) {
+    low = high;
+    high += step;
+    step *= 2;
+  }
+  high = Math.min(high, fences.length);
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if ((fences[middle] ?? 0) < key) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Tells of each deed of an identity in a part, in their order.
+ *
+ * @param from the byte in `identity` where it begins.
+ * @param near the block where the one before it was looked for.
+ * @returns that of this one.
+ */
+export function findInPart(
+  ledger: Ledger,
+  part: DeedPart,
+  identity: DataView,
+  from: number,
+  near: number,
+  take: (block: DeedBlock, at: number) => void,
+): number {
+  const key = identity.getUint32(from);
+  const { fences } = part;
+  const before = blockBefore(part, key, near);
+  for (let number = before; number < fences.length && (fences[number] ?? 0) <= key; number += 1) {
+    const block = readDeedBlock(ledger, part, number);
+    let at = block.find(identity, from, fences[number + 1] ?? KEYS_END);
+    for (; at < block.count && block.compareIdentity(at, identity, from) === 0; at += 1) take(block, at);
+    if (at < block.count) break;
+  }
+  return before;
+}
+
+const KEYS_END = 2 ** 32;
+
+/** The deeds of an identity that stand in parts, oldest first. */
+export function deedsInParts(ledger: Ledger, identity: Uint8Array): readonly PartDeed[] {
+  return lookIntoParts(ledger, (parts) => {
+    if (parts.length === 0) return [];
+    const view = viewOf(identity);
+    const deeds: PartDeed[] = [];
+    for (const part of parts)
+      findInPart(ledger, part, view, 0, 0, (block, at) => {
+        deeds.push(deedAt(block, at));
+      });
+    return parts.length === 1 ? deeds : deeds.sort(byPlace);
+  });
+}
+
+export function deedAt(block: DeedBlock, at: number): PartDeed {
+  return {
+    runNo: block.runNo(at),
+    seq: block.seq(at),
+    content: block.content(at),
+    isTaken: block.isTaken(at),
+    eventNo: block.eventNo(at) || undefined,
+    holder: block.holder(at),
+  };
+}
+
+interface Placed {
+  readonly runNo: number;
+  readonly seq: number;
+}
+
+export const byPlace = (one: Placed, other: Placed): number => one.runNo - other.runNo || one.seq - other.seq;
