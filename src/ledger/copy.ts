@@ -4,12 +4,13 @@ import { randomUUID } from "node:crypto";
 import { number } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { valueFor } from "./column-values.ts";
+import { clearDeeds, tidyDeeds } from "./deed-rows.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { type LedgerTable, ledgerTables } from "./ledger-tables.ts";
 import { copiedFrom, copiedTo, forgetNotes, type Mark, markCopiedFrom, markCopiedTo } from "./moved.ts";
 import { finishRows, insertRows } from "./postgres/insert-rows.ts";
 import { makeStatusTable } from "./promise-statuses.ts";
-import { digestOf, isReadWhole, lastKey, pagesOf, type Signals, type TableDigest } from "./table-rows.ts";
+import { digestOf, hasDeedParts, isReadWhole, lastKey, pagesOf, type Signals, type TableDigest } from "./table-rows.ts";
 
 export interface CopyResult {
   /** What every table holds, in both. */
@@ -115,7 +116,11 @@ const hasRows = (ledger: Ledger, table: string): boolean =>
 
 /** Part of a transaction. */
 function clear(target: Ledger, tables: readonly LedgerTable[]): void {
-  for (const { name } of tables.toReversed()) if (hasRows(target, name)) target.run(`DELETE FROM ${name}`);
+  for (const table of tables.toReversed()) {
+    if (!hasRows(target, table.name)) continue;
+    if (hasDeedParts(target, table)) clearDeeds(target);
+    else target.run(`DELETE FROM ${table.name}`);
+  }
 }
 
 async function copyTable(source: Ledger, target: Ledger, table: LedgerTable, signals: Signals): Promise<void> {
@@ -138,9 +143,11 @@ async function copyTable(source: Ledger, target: Ledger, table: LedgerTable, sig
 function inserterOf(target: Ledger, table: LedgerTable): (rows: readonly SqlRow[]) => void {
   if (target.kind === "postgres") return (rows) => insertRows(target, table, rows);
   const { name, columns } = table;
-  const sql = `INSERT INTO ${name} (${columns.map((column) => column.name).join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  const areDeeds = hasDeedParts(target, table);
+  const sql = `INSERT INTO ${areDeeds ? "loose_deeds" : name} (${columns.map((column) => column.name).join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
   return (rows) => {
     for (const row of rows) target.run(sql, ...columns.map((column) => valueFor(target, row, column)));
+    if (areDeeds) tidyDeeds(target);
   };
 }
 

@@ -23,12 +23,14 @@ export interface TriedDeed extends AcceptedDeed {
 export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed[] {
   const loose = ledger
     .all("SELECT run_no, seq, content, taken FROM loose_deeds WHERE identity = ? ORDER BY run_no, seq", identity)
-    .map((row): TriedDeed => ({
-      runNo: Number(row.run_no),
-      seq: Number(row.seq),
-      content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
-      isTaken: Number(row.taken) === 1,
-    }));
+    .map(
+      (row): TriedDeed => ({
+        runNo: Number(row.run_no),
+        seq: Number(row.seq),
+        content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
+        isTaken: Number(row.taken) === 1,
+      }),
+    );
   // Behind the rows: see deed-parts.ts.
   return besideLoose(loose, deedsInParts(ledger, identity));
 }

@@ -46,10 +46,18 @@ export function ledgerTables(): readonly LedgerTable[] {
   makeStatusTable(ledger);
   return ledger
     .all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
-    .map(({ name }) =>
-      describe(String(name), ledger.all("SELECT name, type, pk FROM pragma_table_info(?)", name ?? "")),
+    .map(({ name }) => String(name))
+    .filter((name) => !OF_DEEDS.has(name))
+    .map((name) =>
+      describe(
+        name === "loose_deeds" ? "deeds" : name,
+        ledger.all("SELECT name, type, pk FROM pragma_table_info(?)", name),
+      ),
     );
 }
+
+/** Deeds in a form of their own, which only a file has: what is copied are all deeds, as rows (deed-rows.ts). */
+const OF_DEEDS: ReadonlySet<string> = new Set(["deed_parts", "deed_blocks"]);
 
 function describe(table: string, rows: readonly Readonly<Record<string, unknown>>[]): LedgerTable {
   const columns = rows.map(({ name, type }) => {

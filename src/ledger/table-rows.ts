@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { type ColumnValue, commonValue } from "./column-values.ts";
+import { deedRows, lastDeed } from "./deed-rows.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import type { LedgerTable } from "./ledger-tables.ts";
 import { NOT_COPIED } from "./moved.ts";
@@ -44,11 +45,7 @@ export async function* pagesOf(
   for (let most = FIRST_ROWS; ; ) {
     await turn();
     signal.throwIfAborted();
-    const rows = ledger.all(
-      pageSql(table, last !== undefined),
-      ...(last === undefined ? [] : keyOf(table, last)),
-      most,
-    );
+    const rows = pageOf(ledger, table, last, most);
     if (rows.length > 0) yield rows;
     onRows(rows.length);
     if (rows.length < most) return;
@@ -57,6 +54,14 @@ export async function* pagesOf(
     most = Math.max(1, Math.min(wanted, most * GROWTH, MOST_ROWS));
   }
 }
+
+function pageOf(ledger: Ledger, table: LedgerTable, last: SqlRow | undefined, most: number): SqlRow[] {
+  if (hasDeedParts(ledger, table)) return deedRows(ledger, last, most);
+  return ledger.all(pageSql(table, last !== undefined), ...(last === undefined ? [] : keyOf(table, last)), most);
+}
+
+/** Whether its rows stand in more than one table. */
+export const hasDeedParts = ({ kind }: Ledger, { name }: LedgerTable): boolean => kind === "sqlite" && name === "deeds";
 
 /** Small tables: one that says more than the ledger's rows, and those of files, whose order depends on how paths are held. */
 export const isReadWhole = ({ name, columns, key }: LedgerTable): boolean =>
@@ -91,7 +96,9 @@ function pageSql(table: LedgerTable, isBehind: boolean): string {
 const keyOf = ({ key }: LedgerTable, row: SqlRow) => key.map((column) => row[column] ?? null);
 
 /** The last row by the key; only the key's columns. */
-export function lastKey(ledger: Ledger, { name, key }: LedgerTable): SqlRow | undefined {
+export function lastKey(ledger: Ledger, table: LedgerTable): SqlRow | undefined {
+  if (hasDeedParts(ledger, table)) return lastDeed(ledger);
+  const { name, key } = table;
   const order = key.map((column) => `${column} DESC`).join(", ");
   return ledger.get(`SELECT ${key.join(", ")} FROM ${name} ORDER BY ${order} LIMIT 1`);
 }

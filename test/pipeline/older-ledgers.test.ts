@@ -10,7 +10,7 @@ import { NOTHING_PENDING } from "../../src/ledger/pending.ts";
 import { openQuery } from "../../src/ledger/query.ts";
 import { LEDGER_VERSION } from "../../src/ledger/schema.ts";
 import { type Field, openField } from "../support/context.ts";
-import { makeOlder } from "../support/older-ledger.ts";
+import { makeDeedsRows, makeOlder } from "../support/older-ledger.ts";
 
 const line = (action: string, data: object): string => `${JSON.stringify({ action, data })}\n`;
 const sold = (ticketId: string, userId = "u1") =>
@@ -98,18 +98,16 @@ test("one that can't be brought to this version stays as it was", async () => {
   found.close();
 });
 
-test("one of version 5 has the same tables, and can't be opened by that version any more", async () => {
+test.each([5, 6] as const)("one of version %i is read as it is, and brought to this version", async (version) => {
   const field = await lived();
   const path = join(field.folder, "state", "local", "ledger.db");
   const before = knownIn(path);
-  const older = new DatabaseSync(path);
-  older.exec("PRAGMA user_version = 5");
-  older.close();
+  makeDeedsRows(path, version);
   expect(knownIn(path), "read as it is").toEqual(before);
   const night = await field.stream(["sales.ndjson", "orders.csv", "later.ndjson"]);
   expect(night.summary?.actions).toMatchObject({ total: 10, accepted: 0, alreadySent: 10 });
   using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
   expect(ledger.get("PRAGMA user_version")).toEqual({ user_version: LEDGER_VERSION });
-  expect(LEDGER_VERSION).toBeGreaterThan(5);
+  expect(LEDGER_VERSION).toBeGreaterThan(6);
   expect(knownIn(path)).toEqual(before);
 });

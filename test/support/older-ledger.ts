@@ -23,6 +23,17 @@ const FILL: Readonly<Record<string, string>> = {
     WHERE action = '${SELLING}' AND outcome IN ('accepted', 'settled by hand') ORDER BY run_no DESC, seq DESC`,
 };
 
+/** Makes a ledger one of version 5 or 6, where each deed was a row of `deeds`. */
+export function makeDeedsRows(path: string, version: 5 | 6): void {
+  const database = new DatabaseSync(path);
+  const made = String(database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'loose_deeds'").get()?.sql);
+  database.exec(`${made.replace("loose_deeds", "rows_of_deeds")};
+    INSERT INTO rows_of_deeds SELECT * FROM deeds;
+    DROP VIEW deeds; DROP TABLE loose_deeds; DROP TABLE deed_parts; DROP TABLE deed_blocks;
+    ALTER TABLE rows_of_deeds RENAME TO deeds; PRAGMA user_version = ${version}`);
+  database.close();
+}
+
 /**
  * Puts a ledger of an earlier version in the place of the one at `path`.
  *

@@ -73,7 +73,8 @@ const REFERS: Readonly<Record<string, readonly [column: string, table: string]>>
   output_segments: ["path", "outputs"],
 };
 
-function fill(ledger: Ledger, { name: table, columns }: LedgerTable, rows: number, random: Random): void {
+function fill(ledger: Ledger, { name, columns }: LedgerTable, rows: number, random: Random): void {
+  const table = name === "deeds" ? "loose_deeds" : name;
   const sql = String(ledger.get("SELECT sql FROM sqlite_schema WHERE name = ?", table)?.sql);
   const must = new Set(
     ledger.all('SELECT name FROM pragma_table_info(?) WHERE "notnull" = 1 OR pk > 0', table).map(({ name }) => name),

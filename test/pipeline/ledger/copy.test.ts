@@ -56,7 +56,7 @@ function changeOnce(copy: Ledger): CopyOptions["onProgress"] {
   return ({ doing }) => {
     if (doing === "copying" || isChanged) return;
     isChanged = true;
-    copy.run("UPDATE deeds SET taken = 1 - taken WHERE run_no = (SELECT max(run_no) FROM deeds)");
+    copy.run("UPDATE loose_deeds SET taken = 1 - taken WHERE run_no = (SELECT max(run_no) FROM loose_deeds)");
   };
 }
 
@@ -176,7 +176,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`a copy of a ledger${NEEDS_POSTGRES}`, () => {
     await expect(copyLedger(first, middle, options({ onProgress }))).rejects.toThrow("interrupted");
     expect(reopen(first, { who: "test", reason: "the server is gone" })).toMatchObject({ isWhole: false });
     expect(openLedger({ path: place.path("first"), boundTo: SERVICE })[Symbol.dispose]()).toBeUndefined();
-    first.run("DELETE FROM deeds WHERE run_no = (SELECT max(run_no) FROM deeds)");
+    first.run("DELETE FROM loose_deeds WHERE run_no = (SELECT max(run_no) FROM loose_deeds)");
     const before = contentOf(first);
     expect(await copyLedger(first, middle, options())).toMatchObject({ isResumed: false });
     expect(contentOf(middle)).toEqual(before);

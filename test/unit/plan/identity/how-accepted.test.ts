@@ -40,8 +40,8 @@ type Known = ReturnType<typeof known.generate>["value"];
 type Asked = ReturnType<typeof asked.generate>["value"];
 
 function fill(ledger: Ledger, deeds: Known): void {
-  ledger.run("DELETE FROM deeds");
-  const sql = "INSERT INTO deeds (identity, run_no, seq, content, taken) VALUES (?, 1, ?, ?, ?)";
+  ledger.run("DELETE FROM loose_deeds");
+  const sql = "INSERT INTO loose_deeds (identity, run_no, seq, content, taken) VALUES (?, 1, ?, ?, ?)";
   for (const [at, { identity, content, taken }] of deeds.entries())
     ledger.run(sql, identityOf(identity), at + 1, contentOf(content), taken);
 }
