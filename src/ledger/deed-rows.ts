@@ -48,11 +48,13 @@ function compareKeys(one: SqlRow, other: SqlRow): number {
 
 function* rowsBehind(ledger: Ledger, part: DeedPart, after: SqlRow | undefined): Generator<SqlRow> {
   const first = after === undefined ? 0 : blockBefore(part, keyOf(after.identity as Uint8Array), 0); // as above
+  let isBehind = after === undefined;
   for (let number = first; number < part.fences.length; number += 1) {
     const block = readDeedBlock(ledger, part, number);
     for (let at = 0; at < block.count; at += 1) {
       const row = rowAt(block, at);
-      if (number > first || after === undefined || compareKeys(row, after) > 0) yield row;
+      isBehind ||= after !== undefined && compareKeys(row, after) > 0;
+      if (isBehind) yield row;
     }
   }
 }
