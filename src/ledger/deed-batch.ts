@@ -116,7 +116,7 @@ export class DeedBatch {
 
   /** Part of a transaction: writes each as a row. The batch is empty after it. */
   write(ledger: Ledger, runNo: number): void {
-    const order = this.#inKeyOrder();
+    const order = inKeyOrder(this.#keys());
     const isTaken = (at: number): boolean => this.#words[(this.#starts[at] ?? 0) + TAKEN] === 1;
     if (this.#areAllTaken) this.#write(ledger, [runNo, 1], order);
     else {
@@ -192,24 +192,27 @@ export class DeedBatch {
     return this.#bytes.toString("utf8", from, from + bytes);
   }
 
-  #inKeyOrder(): Uint32Array {
+  /** The first 32 bits of each. */
+  #keys(): Uint32Array {
     const keys = new Uint32Array(this.#size);
-    for (let at = 0; at < keys.length; at += 1) keys[at] = this.#bytes.readUInt32BE((this.#starts[at] ?? 0) * 4);
-    return inKeyOrder(keys);
+    for (let at = 0; at < keys.length; at += 1) keys[at] = this.#view.getUint32((this.#starts[at] ?? 0) * 4);
+    return keys;
   }
 
   /** By all of the identity, and by the number of the action. */
   #inExactOrder(): Uint32Array {
-    const places = this.#inKeyOrder();
+    const keys = this.#keys();
     const compare = (one: number, other: number): number => {
+      const first = (keys[one] ?? 0) - (keys[other] ?? 0);
+      if (first !== 0) return first;
       const [from, otherFrom] = [(this.#starts[one] ?? 0) * 4, (this.#starts[other] ?? 0) * 4];
-      for (let at = 0; at < IDENTITY_BYTES; at += 4) {
+      for (let at = 4; at < IDENTITY_BYTES; at += 4) {
         const order = this.#view.getUint32(from + at) - this.#view.getUint32(otherFrom + at);
         if (order !== 0) return order;
       }
       return (this.#words[from / 4 + SEQ] ?? 0) - (this.#words[otherFrom / 4 + SEQ] ?? 0);
     };
-    return sortNeighbours(places, compare);
+    return sortNeighbours(inKeyOrder(keys), compare);
   }
 }
 

@@ -213,7 +213,11 @@ describe("deeds that are rows and parts", () => {
 
 describe("a damaged part", () => {
   const cases: readonly [what: string, sql: string, told: RegExp][] = [
-    ["other bytes", "UPDATE deed_blocks SET bytes = CAST(substr(bytes, 1, 99) || x'5a' || substr(bytes, 101) AS BLOB)", /checksum/],
+    [
+      "other bytes",
+      "UPDATE deed_blocks SET bytes = CAST(substr(bytes, 1, 99) || x'5a' || substr(bytes, 101) AS BLOB)",
+      /checksum/,
+    ],
     ["fewer bytes", "UPDATE deed_blocks SET bytes = substr(bytes, 1, 100)", /100 bytes for/],
     ["no block", "DELETE FROM deed_blocks", /block 0 of part 1 of its deeds is missing/],
     [
