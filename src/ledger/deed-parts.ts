@@ -156,20 +156,29 @@ export function findInPart(
 const KEYS_END = 2 ** 32;
 
 /** The deeds of an identity that stand in parts, oldest first. */
-export function deedsInParts(ledger: Ledger, identity: Uint8Array): readonly PartDeed[] {
+export const deedsInParts = (ledger: Ledger, identity: Uint8Array): readonly PartDeed[] =>
+  manyInParts(ledger, [identity])[0] ?? [];
+
+/**
+ * The same of several identities, in their order.
+ *
+ * @param identities best in key order.
+ */
+export function manyInParts(ledger: Ledger, identities: readonly Uint8Array[]): readonly (readonly PartDeed[])[] {
   return lookIntoParts(ledger, (parts) => {
-    if (parts.length === 0) return [];
-    const view = viewOf(identity);
-    const deeds: PartDeed[] = [];
-    for (const part of parts)
-      findInPart(ledger, part, view, 0, 0, (block, at) => {
-        deeds.push(deedAt(block, at));
-      });
-    return parts.length === 1 ? deeds : deeds.sort(byPlace);
+    const found = identities.map((identity) => ({ view: viewOf(identity), deeds: [] as PartDeed[] }));
+    for (const part of parts) {
+      let near = 0;
+      for (const { view, deeds } of found)
+        near = findInPart(ledger, part, view, 0, near, (block, at) => {
+          deeds.push(deedAt(block, at));
+        });
+    }
+    return found.map(({ deeds }) => (deeds.length > 1 ? deeds.sort(byPlace) : deeds));
   });
 }
 
-export function deedAt(block: DeedBlock, at: number): PartDeed {
+function deedAt(block: DeedBlock, at: number): PartDeed {
   return {
     runNo: block.runNo(at),
     seq: block.seq(at),

@@ -12,7 +12,7 @@ import { NUMBERS_END } from "./deed-block.ts";
 import { EventNumbers } from "./event-numbers.ts";
 import { DEED_BOUNDS, type DeedBounds, foldDeeds } from "./fold-deeds.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
-import { IMPORTED, latestSale, ticketKey } from "./known-state.ts";
+import { IMPORTED, latestSale, salesInParts, ticketKey } from "./known-state.ts";
 import { type Ledger, readMeta, upsert } from "./ledger.ts";
 import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
 import { type PlainSale, plainSale } from "./plain-sale.ts";
@@ -233,7 +233,10 @@ class Merging {
   end(): void {
     if (this.#deeds.size < this.#leastOfPart) this.#deeds.write(this.#ledger, this.#runNo);
     else this.#deeds.writePart(this.#ledger, this.#runNo);
-    const tickets = new TicketTable(this.#ledger, this.#runNo);
+    const changed = this.#effects.flatMap(({ action, given }) =>
+      actionSpec(action).effect === "sell-ticket" || given.ticketId === undefined ? [] : [given.ticketId],
+    );
+    const tickets = new TicketTable(this.#ledger, this.#runNo, salesInParts(this.#ledger, changed));
     for (const effect of this.#effects) apply(this.#ledger, tickets, effect);
     tickets.write();
     this.#effects = [];
@@ -272,11 +275,14 @@ const ZERO = 0x30;
 class TicketTable {
   readonly #ledger: Ledger;
   readonly #runNo: number;
+  readonly #sales: ReturnType<typeof salesInParts>;
   readonly #tickets = new Map<string, FoldedTicket>();
 
-  constructor(ledger: Ledger, runNo: number) {
+  /** @param sales of the tickets that are not only sold. */
+  constructor(ledger: Ledger, runNo: number, sales: ReturnType<typeof salesInParts>) {
     this.#ledger = ledger;
     this.#runNo = runNo;
+    this.#sales = sales;
   }
 
   /** The ticket before an action. */
@@ -307,7 +313,8 @@ class TicketTable {
   }
 
   #sold({ ticketId }: GivenFields, seq: number): FoldedTicket | undefined {
-    const sale = ticketId === undefined ? undefined : latestSale(this.#ledger, ticketId, { runNo: this.#runNo, seq });
+    const before = { runNo: this.#runNo, seq };
+    const sale = ticketId === undefined ? undefined : latestSale(this.#ledger, ticketId, before, this.#sales);
     return sale && { eventId: sale.eventId ?? null, holder: sale.holder ?? null, state: "sold" };
   }
 
