@@ -1,5 +1,6 @@
 /** A ledger that kept a row for each action is read as it is, and brought to this version with all that it knows. */
 
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
@@ -111,3 +112,34 @@ test.each([5, 6] as const)("one of version %i is read as it is, and brought to t
   expect(LEDGER_VERSION).toBeGreaterThan(6);
   expect(knownIn(path)).toEqual(before);
 });
+
+test("one of version 6 with many deeds has them in parts, but for those that may be forgotten again", async () => {
+  const field = await lived();
+  const path = join(field.folder, "state", "local", "ledger.db");
+  makeDeedsRows(path, 6);
+  const older = new DatabaseSync(path);
+  // Of a run that has no blocks: they have no place. The others are numbered as what was sent.
+  older.exec(`INSERT INTO meta (key, value) VALUES ('imported', 'yes');
+    INSERT INTO blocks (run_no, first, count, chunk, outcome, at, origins, actions) VALUES (77, 1, ${MANY}, 1, 'accepted', '', '[]', x'');
+    WITH RECURSIVE numbers (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM numbers WHERE seq < ${MANY})
+    INSERT INTO deeds SELECT randomblob(16), 77, seq, randomblob(8), seq % 2, NULL, 'u' || seq FROM numbers;
+    INSERT INTO deeds VALUES (zeroblob(16), 78, 1, zeroblob(8), 1, NULL, NULL)`);
+  const before = digestOfDeeds(older);
+  older.close();
+  openLedger({ path, boundTo: undefined })[Symbol.dispose]();
+  const now = new DatabaseSync(path);
+  expect(digestOfDeeds(now)).toEqual(before);
+  expect(now.prepare("SELECT run_no, seq FROM loose_deeds").all()).toEqual([{ run_no: 78, seq: 1 }]);
+  expect(now.prepare("SELECT deeds FROM deed_parts").all()).toEqual([{ deeds: MANY + 13 }]);
+  now.close();
+});
+
+const MANY = 100_500;
+
+function digestOfDeeds(database: DatabaseSync): string {
+  const hash = createHash("sha256");
+  const sql =
+    "SELECT hex(identity), run_no, seq, hex(content), taken, event_no, holder FROM deeds ORDER BY identity, run_no, seq";
+  for (const row of database.prepare(sql).iterate()) hash.update(JSON.stringify(Object.values(row)));
+  return hash.digest("hex");
+}

@@ -2,6 +2,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { valueFor } from "../../src/ledger/column-values.ts";
+import { foldDeeds } from "../../src/ledger/fold-deeds.ts";
 import type { Ledger, SqlRow } from "../../src/ledger/ledger.ts";
 import { type LedgerTable, ledgerTables, type TableColumn } from "../../src/ledger/ledger-tables.ts";
 import { NOT_COPIED } from "../../src/ledger/moved.ts";
@@ -98,6 +99,17 @@ function fill(ledger: Ledger, { name, columns }: LedgerTable, rows: number, rand
   }
 }
 
+/** Deeds as they are written; what else was put there is in no part. */
+function fillParts(ledger: Ledger, deeds: number, random: Random): void {
+  const sql = `INSERT OR IGNORE INTO loose_deeds (identity, run_no, seq, content, taken, event_no, holder) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+  for (let seq = 1; seq <= deeds; seq += 1)
+    ledger.run(
+      ...([sql, bytesOf(random, 16), seq % 3, seq, bytesOf(random, 8), seq % 2] as const),
+      ...[random() < 0.5 ? null : seq, random() < 0.3 ? null : textOf(random)],
+    );
+  foldDeeds(ledger, { leastOfPart: 1, mostLoose: 0, mostOfPart: deeds });
+}
+
 /** Fills a ledger at `path`: up to `rows` rows in every table, more than is read at a time. */
 export function fillRandomly(path: string, seed: number, rows = 60): void {
   const random = randomOf(seed);
@@ -105,6 +117,7 @@ export function fillRandomly(path: string, seed: number, rows = 60): void {
   makeStatusTable(ledger);
   ledger.transaction(() => {
     for (const table of ledgerTables()) fill(ledger, table, rows, random);
+    fillParts(ledger, 3 * rows, random);
   });
 }
 

@@ -4,6 +4,7 @@ import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
 import { insertOutcomes } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
+import { DEED_BOUNDS } from "../../../src/ledger/fold-deeds.ts";
 import { ledgerKnownState } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../../../src/ledger/merge.ts";
@@ -89,7 +90,7 @@ function told(steps: readonly Step[]) {
 describeBothLedgers("known state", ({ kind, newPlace }) => {
   it("is, of runs of any chunks, what it would be if they were told action by action", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(history, { minLength: 1, maxLength: 3 }), async (runs) => {
+      fc.asyncProperty(fc.array(history, { minLength: 1, maxLength: 3 }), fc.boolean(), async (runs, areParts) => {
         using place = await newPlace();
         using ledger = place.open();
         for (const [at, spans] of runs.entries()) {
@@ -121,7 +122,7 @@ describeBothLedgers("known state", ({ kind, newPlace }) => {
             );
             changeChunk(ledger, "foundSettled", chunk, chunk);
           }
-          mergeOutcomes(ledger);
+          mergeOutcomes(ledger, areParts ? { ...DEED_BOUNDS, leastOfPart: 1 } : DEED_BOUNDS);
         }
         const { events, tickets } = told(runs.flat(2));
         expect(ledger.all("SELECT * FROM events ORDER BY event_id").map((row) => ({ ...row }))).toEqual(events);

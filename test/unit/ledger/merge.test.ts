@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
+import { DEED_BOUNDS, type DeedBounds } from "../../../src/ledger/fold-deeds.ts";
 import { deedsAtATime, mergeOutcomes } from "../../../src/ledger/merge.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import { describeBothLedgers, type LedgerKind } from "../../support/both-ledgers.ts";
@@ -49,7 +50,10 @@ function told({ action, data, identity, outcome }: Sent, at: number) {
   };
 }
 
-async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[]) {
+/** In a file: as rows, as parts, and as rows that become a part. */
+const bounds = fc.constantFrom(DEED_BOUNDS, { ...DEED_BOUNDS, leastOfPart: 20 }, { ...DEED_BOUNDS, mostLoose: 30 });
+
+async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[], bounds: DeedBounds) {
   using place = await newPlace();
   using ledger = place.open();
   const chunks = [{ lane: 0, first: 1, count: outcomes.length, offset: 0, length: 0 }];
@@ -60,7 +64,7 @@ async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[])
       changeChunk(ledger, "foundSettled", chunk, chunk);
     }
   });
-  mergeOutcomes(ledger);
+  mergeOutcomes(ledger, bounds);
   const hex = (bytes: unknown): string => Buffer.from(bytes as Uint8Array).toString("hex"); // two columns of bytes
   return ledger
     .all(
@@ -73,8 +77,8 @@ async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[])
 describeBothLedgers("a merge", (of) => {
   test("makes each action a deed with what it says of a sale, whatever bytes its ids have", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(sent, { minLength: 1, maxLength: 130 }), async (rows) => {
-        expect(await merged(of, rows.map(toOutcome))).toEqual(rows.map(told));
+      fc.asyncProperty(fc.array(sent, { minLength: 1, maxLength: 130 }), bounds, async (rows, within) => {
+        expect(await merged(of, rows.map(toOutcome), within)).toEqual(rows.map(told));
       }),
       { numRuns: of.kind === "sqlite" ? 40 : 10 },
     );
