@@ -154,6 +154,9 @@ interface Answers {
   readonly take: (place: number, isSame: boolean) => void;
 }
 
+/** Blocks that are read at a time where most of them are asked. */
+const MOST_AHEAD = 32;
+
 /** Looks through the parts, each from its beginning to its end. */
 function askParts(ledger: Ledger, { digests, places }: AskedDeeds, { isAsked, take }: Answers): void {
   const view = new DataView(digests.buffer, digests.byteOffset, digests.byteLength);
@@ -163,7 +166,10 @@ function askParts(ledger: Ledger, { digests, places }: AskedDeeds, { isAsked, ta
       const tell = (block: DeedBlock, record: number): void => {
         if (block.isTaken(record)) take(place, isSameContent(block, record, digests, place * DEED_WORDS));
       };
-      for (place of places) if (isAsked(place)) near = findInPart(ledger, part, view, place * DEED_BYTES, near, tell);
+      const ahead = places.length > part.fences.length / 2 ? MOST_AHEAD : 1;
+      for (place of places)
+        if (isAsked(place)) near = findInPart(ledger, part, view, place * DEED_BYTES, near, tell, ahead);
+      part.ahead = undefined;
     }
   });
 }

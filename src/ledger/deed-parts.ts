@@ -18,6 +18,8 @@ export interface DeedPart {
   readonly fences: Uint32Array;
   /** The block that was read last, which is often asked again. */
   last: { readonly number: number; readonly block: DeedBlock } | undefined;
+  /** Rows of blocks that follow each other, where most are asked. */
+  ahead: { readonly first: number; readonly rows: readonly SqlRow[] } | undefined;
 }
 
 /** A deed in a part. */
@@ -56,7 +58,7 @@ function toPart(ledger: Ledger, row: SqlRow): DeedPart {
   const fences = Uint32Array.from({ length: bytes.byteLength / 4 }, (_, at) => bytes.getUint32(at * 4));
   if (bytes.byteLength % 4 !== 0 || fences.length === 0 || fences.some((fence, at) => fence < (fences[at - 1] ?? 0)))
     throw damaged(ledger.path, `part ${part} of its deeds is in no order`);
-  return { part, token: Number(row.token), deeds, fences, last: undefined };
+  return { part, token: Number(row.token), deeds, fences, last: undefined, ahead: undefined };
 }
 
 /** A block that is not there: since its part was put into another one, or since it is lost. */
@@ -79,14 +81,31 @@ export function lookIntoParts<T>(ledger: Ledger, look: (parts: readonly DeedPart
 
 const BLOCK = "SELECT count, crc, bytes FROM deed_blocks WHERE block = ?";
 
-/** @throws Failure `storage` where the block is damaged. */
-export function readDeedBlock(ledger: Ledger, part: DeedPart, number: number): DeedBlock {
+const BLOCKS_AHEAD = "SELECT count, crc, bytes FROM deed_blocks WHERE block >= ? AND block < ? ORDER BY block";
+
+/**
+ * @param ahead how many blocks are read with it where it was not read yet: a statement costs as much as a block.
+ * @throws Failure `storage` where the block is damaged.
+ */
+export function readDeedBlock(ledger: Ledger, part: DeedPart, number: number, ahead = 1): DeedBlock {
   if (part.last?.number === number) return part.last.block;
-  const row = ledger.get(BLOCK, part.part * BLOCKS_OF_PART + number);
+  const row = readRow(ledger, part, number, ahead);
   if (row === undefined) throw new BlockGone(`block ${number} of part ${part.part} of its deeds is missing`);
   const block = toBlock(ledger, part, number, row);
   part.last = { number, block };
   return block;
+}
+
+function readRow(ledger: Ledger, part: DeedPart, number: number, ahead: number): SqlRow | undefined {
+  const first = part.part * BLOCKS_OF_PART + number;
+  if (ahead === 1) return ledger.get(BLOCK, first);
+  const there = part.ahead?.rows[number - part.ahead.first];
+  if (there !== undefined) return there;
+  const end = Math.min(number + ahead, part.fences.length);
+  const rows = ledger.all(BLOCKS_AHEAD, first, part.part * BLOCKS_OF_PART + end);
+  if (rows.length < end - number) return undefined;
+  part.ahead = { first: number, rows };
+  return rows[0];
 }
 
 /** @param row of `deed_blocks`. */
@@ -131,7 +150,8 @@ export function blockBefore({ fences }: DeedPart, key: number, near: number): nu
  *
  * @param from the byte in `identity` where it begins.
  * @param near the block where the one before it was looked for.
- * @returns that of this one.
+ * @param ahead as `readDeedBlock` takes it.
+ * @returns the block where this one was looked for.
  */
 export function findInPart(
   ledger: Ledger,
@@ -140,12 +160,13 @@ export function findInPart(
   from: number,
   near: number,
   take: (block: DeedBlock, at: number) => void,
+  ahead = 1,
 ): number {
   const key = identity.getUint32(from);
   const { fences } = part;
   const before = blockBefore(part, key, near);
   for (let number = before; number < fences.length && (fences[number] ?? 0) <= key; number += 1) {
-    const block = readDeedBlock(ledger, part, number);
+    const block = readDeedBlock(ledger, part, number, ahead);
     let at = block.find(identity, from, fences[number + 1] ?? KEYS_END);
     for (; at < block.count && block.compareIdentity(at, identity, from) === 0; at += 1) take(block, at);
     if (at < block.count) break;
