@@ -1,10 +1,9 @@
 /** The numbers by which deeds name their events. */
 
-import { isAt } from "../disk/buffers.ts";
 import type { Ledger } from "./ledger.ts";
 
 interface SeenId {
-  readonly id: Uint8Array;
+  readonly id: Buffer;
   readonly eventNo: number;
 }
 
@@ -34,7 +33,7 @@ export class EventNumbers {
     for (let at = from; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
     const seen = this.#byBytes.get(hash);
     if (seen !== undefined)
-      for (const { id, eventNo } of seen) if (id.length === end - from && isAt(bytes, from, id)) return eventNo;
+      for (const { id, eventNo } of seen) if (id.length === end - from && isSame(bytes, from, id)) return eventNo;
     const eventId = bytes.toString("latin1", from, end);
     const eventNo = this.of(eventId);
     const ids = seen ?? [];
@@ -42,4 +41,10 @@ export class EventNumbers {
     this.#byBytes.set(hash, ids);
     return eventNo;
   }
+}
+
+/** `isAt`, of one kind of memory alone: called for every deed, it takes a third of the time. */
+function isSame(bytes: Buffer, from: number, id: Buffer): boolean {
+  for (let at = 0; at < id.length; at += 1) if (bytes[from + at] !== id[at]) return false;
+  return true;
 }

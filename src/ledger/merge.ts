@@ -123,8 +123,9 @@ const [MOST_DEEDS, MOST_EFFECTS] = [2 ** 20, 2 ** 16];
 const SMALL = { pages: 2 ** 15, actions: 2 ** 20 + 2 ** 16 } as const;
 
 /**
- * How many deeds are written at a time, for 70 bytes of memory each. Each time writes most pages of the table: that costs little
- * while they are few, and a quarter as many at a time take a quarter of the memory.
+ * How many deeds are written at a time, for 70 bytes of memory each. Each time is a part of its own, which is written once more
+ * when four become one, or goes over most pages of a table: that costs little while they are few, and a quarter as many at a time
+ * take a quarter of the memory.
  */
 export function deedsAtATime({ pages, actions }: { readonly pages: number; readonly actions: number }): number {
   const isSmall = pages <= SMALL.pages && actions <= SMALL.actions;
@@ -243,7 +244,7 @@ class Merging {
   }
 }
 
-/** Deeds that are rows already, since they had no place once, are not written a second time: rows beside them would be. */
+/** How many deeds of a run at a time are a part. Some of it may be rows that had no place once: only among rows they stand once. */
 function leastOfPart(ledger: Ledger, runNo: number, { leastOfPart: least }: DeedBounds): number {
   if (ledger.kind === "postgres" || runNo >= NUMBERS_END) return Number.POSITIVE_INFINITY;
   const hasUnplaced =

@@ -340,6 +340,8 @@ export function migrate(
   if (from >= LEDGER_VERSION) return;
   if (from >= PACKED) {
     ledger.transaction(() => {
+      // Another command may have done it meanwhile.
+      if (Number(database.prepare("PRAGMA user_version").get()?.user_version) >= LEDGER_VERSION) return;
       loosenDeeds(database, ledger, onPacking);
       database.exec(`PRAGMA user_version = ${LEDGER_VERSION}`);
     });

@@ -1,7 +1,9 @@
 /** A copy of a ledger that is killed goes on with the same command. */
 
 import type { ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
+import { DEED_BOUNDS, foldDeeds } from "../../src/ledger/fold-deeds.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { openPostgres } from "../../src/ledger/postgres/open-postgres.ts";
 import { openWorkplace } from "../support/bin.ts";
@@ -9,12 +11,12 @@ import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "../support/post
 import { contentOf } from "../support/random-ledger.ts";
 
 const SERVICE = "https://service.example.com";
-const DEEDS = 100_000;
+const DEEDS = 120_000;
 
 const FILL = `
-INSERT INTO deeds (identity, run_no, seq, content, taken, holder)
-WITH RECURSIVE n (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ${DEEDS})
-SELECT randomblob(16), 1, at, randomblob(8), 1, 'user ' || at FROM n`;
+INSERT INTO loose_deeds (identity, run_no, seq, content, taken, holder)
+WITH RECURSIVE n (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ${DEEDS / 2})
+SELECT randomblob(16), CAST(? AS INTEGER), at, randomblob(8), 1, 'user ' || at FROM n`;
 
 test.skipIf(WITHOUT_POSTGRES)(
   `tickets ledger copy: killed in the middle, it sends from neither ledger, and goes on${NEEDS_POSTGRES}`,
@@ -25,7 +27,10 @@ test.skipIf(WITHOUT_POSTGRES)(
     const schema = server.newSchema();
     const path = place.path("state/shop/ledger.db");
     const file = openLedger({ path, boundTo: SERVICE });
-    file.run(FILL);
+    // Half of them are a part.
+    file.run(FILL, 1);
+    file.transaction(() => foldDeeds(file, { ...DEED_BOUNDS, mostLoose: 0 }));
+    file.run(FILL, 2);
     const before = contentOf(file);
     file[Symbol.dispose]();
     const ledger = `{postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}`;
@@ -66,5 +71,11 @@ test.skipIf(WITHOUT_POSTGRES)(
     const address = { url: server.url, schema, application: "test", connectTimeoutMs: 10_000 };
     using database = openPostgres({ address, boundTo: SERVICE });
     expect(contentOf(database)).toEqual(before);
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+    const back = await place.tickets(["ledger", "copy", "--from", "postgres", "--to", "sqlite", "--json"], { env });
+    expect(back.exitCode, back.stderr).toBe(0);
+    using again = openLedger({ path, boundTo: undefined, readOnly: true });
+    expect(contentOf(again)).toEqual(before);
+    expect(Number(again.get("SELECT sum(deeds) AS deeds FROM deed_parts")?.deeds)).toBeGreaterThan(DEEDS / 2);
   },
 );
