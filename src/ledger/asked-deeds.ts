@@ -1,7 +1,7 @@
 /** What the ledger knows of very many deeds that are asked for together. */
 
 import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
-import { type DeedBlock, RECORD_BYTES } from "./deed-block.ts";
+import { type DeedBlock, RECORD_BYTES, viewOf } from "./deed-block.ts";
 import { type DeedPart, findInPart, lookIntoParts, partsOf } from "./deed-parts.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 
@@ -79,73 +79,108 @@ const valuesOf = ({ buffer }: Uint32Array<ArrayBuffer>): Uint8Array[] =>
     new Uint8Array(buffer, at * DEED_BYTES + IDENTITY_BYTES, CONTENT_BYTES),
   ]).flat();
 
+/** What is told of a deed. */
+export const HOW = {
+  /** It was not accepted with this content. */
+  NOT: 0,
+  /** It was. */
+  ACCEPTED: 1,
+  /** It was, and others of its identity too. */
+  BESIDE_OTHERS: 3,
+  /** Nothing of its identity was accepted: told only where it is known without being looked up again. */
+  UNKNOWN: 4,
+} as const;
+
 /** A value, and not EXISTS: of that, a server may make a join that reads the whole table. */
 const SAME_DEED = "SELECT 1 FROM loose_deeds WHERE identity = column1 AND content = column2 AND taken = 1 LIMIT 1";
 const NOT_ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) AS asked WHERE (${SAME_DEED}) IS NULL`);
-const ACCEPTED = askedTogether(`SELECT column3 AS at FROM (VALUES) AS asked WHERE (${SAME_DEED}) IS NOT NULL`);
 
-/** Which of the deeds the service has accepted with just this content: `how` is 1 at the place of each that it has, else 0. */
+/** Which of the deeds the service has accepted with just this content: tells at the place of each. */
 export function tellAccepted(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {
   if (partsOf(ledger).length === 0) {
-    for (const place of asked.places) how[place] = 1;
+    for (const place of asked.places) how[place] = HOW.ACCEPTED;
     askTogether(ledger, asked, NOT_ACCEPTED, (place) => {
-      how[place] = 0;
+      how[place] = HOW.NOT;
     });
     // They may have become a part meanwhile.
     if (partsOf(ledger).length === 0) return;
-  } else {
-    for (const place of asked.places) how[place] = 0;
-    if (hasLoose(ledger))
-      askTogether(ledger, asked, ACCEPTED, (place) => {
-        how[place] = 1;
-      });
   }
-  askParts(ledger, asked, {
-    isAsked: (place) => how[place] === 0,
-    take: (place, isSame) => {
-      if (isSame) how[place] = 1;
-    },
-  });
+  countBesideParts(ledger, asked, how, (told) => (told & SAME) === 0);
+  for (const place of asked.places) {
+    const told = toldOf(how[place] ?? NONE);
+    how[place] = told === HOW.BESIDE_OTHERS ? HOW.ACCEPTED : told;
+  }
 }
 
-/** 1 for one that is accepted, and 2 for each of its identity that is, up to two: what is told of most, or of most rows, is left out. */
+/** Counts of accepted deeds of one identity: whether one has the same content, and twice how many they are, up to two. */
+const [NONE, SAME, ONE, ALONE, SEVERAL] = [0, 1, 2, 3, 4];
+
+const toldOf = (count: number): number => {
+  if (count === NONE) return HOW.UNKNOWN;
+  if ((count & SAME) === 0) return HOW.NOT;
+  return count >= SEVERAL ? HOW.BESIDE_OTHERS : HOW.ACCEPTED;
+};
+
+/** @param usual what most counts are: nothing is told of them. */
 const howAccepted = (usual: number): AskedTogether =>
   askedTogether(`SELECT column3 AS at, how FROM (
   SELECT column3, (
-    SELECT coalesce(max(CASE WHEN content = column2 THEN 1 ELSE 0 END), 0)
-      + CASE WHEN count(*) > 1 THEN 4 WHEN count(*) = 1 THEN 2 ELSE 0 END
+    SELECT coalesce(max(CASE WHEN content = column2 THEN ${SAME} ELSE 0 END), 0)
+      + CASE WHEN count(*) > 1 THEN ${SEVERAL} WHEN count(*) = 1 THEN ${ONE} ELSE 0 END
     FROM loose_deeds WHERE identity = column1 AND taken = 1
   ) AS how FROM (VALUES) AS asked) AS told WHERE how <> ${usual}`);
-const [NONE, ALONE, ONE, SEVERAL] = [0, 3, 2, 4];
 const NOT_ALONE = howAccepted(ALONE);
 const SOME = howAccepted(NONE);
 
-/** The same, and 3 for each that has others of its identity beside it. */
+/** The same, and of each that has others of its identity beside it that it has. */
 export function tellAcceptedBesideOthers(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {
   for (let parts: readonly DeedPart[] | undefined; parts !== partsOf(ledger); ) {
     // Were rows to become a part meanwhile, they would count twice.
     parts = partsOf(ledger);
-    const [usual, statement] = parts.length === 0 ? [ALONE, NOT_ALONE] : [NONE, SOME];
-    for (const place of asked.places) how[place] = usual;
-    if (parts.length === 0 || hasLoose(ledger))
-      askTogether(ledger, asked, statement, (place, row) => {
+    if (parts.length > 0) countBesideParts(ledger, asked, how, () => true);
+    else {
+      for (const place of asked.places) how[place] = ALONE;
+      askTogether(ledger, asked, NOT_ALONE, (place, row) => {
         how[place] = Number(row.how);
       });
-    askParts(ledger, asked, {
-      isAsked: () => true,
-      take: (place, isSame) => {
-        const told = how[place] ?? NONE;
-        how[place] = Math.min(SEVERAL, (told & ~1) + ONE) | (told & 1) | (isSame ? 1 : 0);
-      },
-    });
+    }
   }
-  for (const place of asked.places) {
-    const told = how[place] ?? NONE;
-    how[place] = (told & 1) === 0 ? 0 : told >= SEVERAL ? 3 : 1;
-  }
+  for (const place of asked.places) how[place] = toldOf(how[place] ?? NONE);
 }
 
-const hasLoose = (ledger: Ledger): boolean => ledger.get("SELECT 1 AS one FROM loose_deeds LIMIT 1") !== undefined;
+/** Counts those that are rows and those in parts. */
+function countBesideParts(
+  ledger: Ledger,
+  asked: AskedDeeds,
+  how: Uint8Array,
+  isAsked: (count: number) => boolean,
+): void {
+  for (const place of asked.places) how[place] = NONE;
+  askTogether(ledger, { ...asked, places: perhapsLoose(ledger, asked) }, SOME, (place, row) => {
+    how[place] = Number(row.how);
+  });
+  askParts(ledger, asked, {
+    isAsked: (place) => isAsked(how[place] ?? NONE),
+    take: (place, isSame) => {
+      const count = how[place] ?? NONE;
+      how[place] = Math.min(SEVERAL, (count & ~SAME) + ONE) | (count & SAME) | (isSame ? SAME : 0);
+    },
+  });
+}
+
+/** Those that rows may be of: where these are fewer, to read them all takes less time than to look for each. */
+function perhapsLoose(ledger: Ledger, { digests, places }: AskedDeeds): Uint32Array {
+  const most = Math.floor(places.length / 4);
+  const rows = Number(ledger.get("SELECT count(*) AS n FROM (SELECT 1 FROM loose_deeds LIMIT ?) AS few", most + 1)?.n);
+  if (rows === 0 || rows > most) return rows === 0 ? NO_PLACES : places;
+  const keys = new Set<number>();
+  for (const { identity } of ledger.iterate("SELECT identity FROM loose_deeds"))
+    keys.add(viewOf(identity as Uint8Array).getUint32(0)); // a BLOB NOT NULL column
+  const view = viewOf(digests);
+  return places.filter((place) => keys.has(view.getUint32(place * DEED_BYTES)));
+}
+
+const NO_PLACES = new Uint32Array();
 
 interface Answers {
   /** Whether anything is left to be said of the deed at a place. */
@@ -159,7 +194,7 @@ const MOST_AHEAD = 32;
 
 /** Looks through the parts, each from its beginning to its end. */
 function askParts(ledger: Ledger, { digests, places }: AskedDeeds, { isAsked, take }: Answers): void {
-  const view = new DataView(digests.buffer, digests.byteOffset, digests.byteLength);
+  const view = viewOf(digests);
   lookIntoParts(ledger, (parts) => {
     for (const part of parts) {
       let [near, place] = [0, 0];

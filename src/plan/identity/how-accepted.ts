@@ -24,7 +24,7 @@ export interface ReadRecords {
   /** Used again for the next ones. */
   readonly records: Buffer;
   readonly count: number;
-  /** Of each: 1 where it was accepted, 3 where it was, with others of a history without times. */
+  /** Of each, as `HOW` says it; beside others only of a history without times. */
   readonly how: Uint8Array | undefined;
 }
 

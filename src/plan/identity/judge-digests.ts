@@ -5,6 +5,7 @@
 
 import { open } from "node:fs/promises";
 import { type ActionName, actionSpec, type IdentityRule, registers } from "../../actions/actions.ts";
+import { HOW } from "../../ledger/asked-deeds.ts";
 import { acceptedDeeds, hasRepeats } from "../../ledger/deeds.ts";
 import { keySources } from "../../ledger/keyed-deeds.ts";
 import { candidateFiles } from "../candidates/candidates.ts";
@@ -60,6 +61,8 @@ interface Indexed extends Pick<RecordOrigin, "action" | "keyed" | "further" | "u
   readonly repeatsMatter: boolean;
   /** The service has it, with this content. */
   readonly isAccepted: boolean;
+  /** It has nothing of its identity, as far as that is known already. */
+  readonly isUnknown: boolean;
   /** Its content (likewise), where others of the same history were accepted too, and no times tell them. */
   readonly besideOthers: Buffer | undefined;
   /** Of what may happen more than once: the same stood before in the input. */
@@ -121,10 +124,10 @@ class DigestJudge {
   }
 
   /** Remembers its content, where equal ones are looked for. */
-  #read(seq: number, origin: RecordOrigin, block: Buffer, at: number, how = 0): Indexed {
+  #read(seq: number, origin: RecordOrigin, block: Buffer, at: number, how: number = HOW.NOT): Indexed {
     const { action, keyed, further, untimed, row, input } = origin;
-    const isAccepted = how > 0;
-    const besideOthers = how > 1 ? contentAt(block, at) : undefined;
+    const isAccepted = how === HOW.ACCEPTED || how === HOW.BESIDE_OTHERS;
+    const besideOthers = how === HOW.BESIDE_OTHERS ? contentAt(block, at) : undefined;
     const kind = actionSpec(action).identity;
     const rule = keyed ? "once" : kind;
     const isRepeated =
@@ -138,6 +141,7 @@ class DigestJudge {
       rule,
       repeatsMatter: repeatsMatter(origin, this.#options),
       isAccepted,
+      isUnknown: how === HOW.UNKNOWN,
       besideOthers,
       isRepeated,
     };
@@ -209,9 +213,9 @@ class DigestJudge {
 
   /** Neither accepted as it stands nor pending. Remembers a deed that is new, if it may happen only once. */
   #takeUnknown(candidate: Indexed): void {
-    const { identity, keyed, further, kind, rule, repeatsMatter } = candidate;
+    const { identity, isUnknown, keyed, further, kind, rule, repeatsMatter } = candidate;
     const { ledger } = this.#options;
-    const deeds = ledger === undefined ? [] : acceptedDeeds(ledger, identity);
+    const deeds = ledger === undefined || isUnknown ? [] : acceptedDeeds(ledger, identity);
     const isKnown = deeds.length > 0 || (!keyed && this.#beside?.has(identity) === true);
     if (keyed && !isKnown) this.#found.hasNewKeys = true;
     if (isKnown) this.#doubt(candidate);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { tellAccepted, tellAcceptedBesideOthers } from "../../../src/ledger/asked-deeds.ts";
+import { HOW, tellAccepted, tellAcceptedBesideOthers } from "../../../src/ledger/asked-deeds.ts";
 import { DeedBatch } from "../../../src/ledger/deed-batch.ts";
 import { partsOf } from "../../../src/ledger/deed-parts.ts";
 import { clearDeeds, deedRows, lastDeed } from "../../../src/ledger/deed-rows.ts";
@@ -122,9 +122,16 @@ function expectSameTold(ledger: Ledger, sorted: readonly Deed[], asked: readonly
   tellAcceptedBesideOthers(ledger, { digests, places }, beside);
   const expected = given.map(([identity, content]) => {
     const accepted = sorted.filter((deed) => deed.taken === 1 && deed.identity.equals(identity));
-    return accepted.some((deed) => deed.content.equals(content)) ? (accepted.length > 1 ? 3 : 1) : 0;
+    if (accepted.length === 0) return HOW.UNKNOWN;
+    if (!accepted.some((deed) => deed.content.equals(content))) return HOW.NOT;
+    return accepted.length > 1 ? HOW.BESIDE_OTHERS : HOW.ACCEPTED;
   });
-  expect([...alone]).toEqual(expected.map((how) => Math.min(how, 1)));
+  const hasParts = partsOf(ledger).length > 0;
+  const toldAlone = (how: number): number => {
+    if (how === HOW.BESIDE_OTHERS) return HOW.ACCEPTED;
+    return how === HOW.UNKNOWN && !hasParts ? HOW.NOT : how;
+  };
+  expect([...alone]).toEqual(expected.map(toldAlone));
   expect([...beside]).toEqual(expected);
 }
 
