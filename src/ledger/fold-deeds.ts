@@ -6,6 +6,7 @@
 
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import { crashPoint } from "../disk/crash-points.ts";
 import { CONTENT_BYTES, IDENTITY_BYTES } from "./block.ts";
 import { outcomeOf } from "./blocks.ts";
 import { NUMBERS_END, RECORD_BYTES } from "./deed-block.ts";
@@ -90,8 +91,10 @@ function takeRows(ledger: Ledger, foldable: string, from: DeedKey, writer: PartW
 }
 
 function foldParts(ledger: Ledger, { mostOfPart }: DeedBounds): void {
-  for (let few = likeParts(ledger, mostOfPart); few !== undefined; few = likeParts(ledger, mostOfPart))
+  for (let few = likeParts(ledger, mostOfPart); few !== undefined; few = likeParts(ledger, mostOfPart)) {
     joinParts(ledger, few);
+    crashPoint("folding");
+  }
 }
 
 /** Parts that are to become one, the smallest ones first. Where the disk has little room, they stay what they are. */
