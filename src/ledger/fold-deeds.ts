@@ -101,13 +101,15 @@ function foldParts(ledger: Ledger, { mostOfPart }: DeedBounds): void {
 function likeParts(ledger: Ledger, most: number): readonly DeedPart[] | undefined {
   const bySize = partsOf(ledger).toSorted((one, other) => one.deeds - other.deeds);
   for (let from = 0; from + LIKE <= bySize.length; from += 1) {
-    const few = bySize.slice(from, from + LIKE);
-    const deeds = few.reduce((sum, part) => sum + part.deeds, 0);
-    if ((few.at(-1)?.deeds ?? 0) > LIKE * (few[0]?.deeds ?? 0) || deeds > most) continue;
-    return hasRoom(ledger.path, deeds) ? few : undefined;
+    const like = bySize.slice(from, from + LIKE);
+    if ((like.at(-1)?.deeds ?? 0) > LIKE * (like[0]?.deeds ?? 0)) continue;
+    while (deedsOf(like) > most) like.pop();
+    if (like.length > 1) return hasRoom(ledger.path, deedsOf(like)) ? like : undefined;
   }
   return undefined;
 }
+
+const deedsOf = (parts: readonly DeedPart[]): number => parts.reduce((sum, { deeds }) => sum + deeds, 0);
 
 /** A part is written to the log, and from there to the file. */
 function hasRoom(path: string, deeds: number): boolean {
