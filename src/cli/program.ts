@@ -162,7 +162,7 @@ export function buildProgram(
       .argument("<files...>", "paths, globs, - for stdin; .csv .tsv .ndjson .jsonl .json, also .gz .zst")
       .option("--action <name>", "action for rows that name none", parseAction)
       .option("--source <name>", "mapping of the config to use")
-      .option("--limit <n>", "only the first N rows", parseCount)
+      .option("--limit <n>", "only the first N rows", parseLimit)
       .addOption(
         new Option("--order <order>", "as read, or by orderTime with each event and sale before what depends on it")
           .choices(["input", "time"] satisfies readonly Order[])
@@ -529,6 +529,12 @@ function parseCount(value: string): number {
   if (!/^\d+$/.test(value) || !Number.isSafeInteger(Number(value)))
     throw new InvalidArgumentError("Give a whole number.");
   return Number(value);
+}
+
+function parseLimit(value: string): number {
+  const limit = parseCount(value);
+  if (limit === 0) throw new InvalidArgumentError("Give a whole number above zero.");
+  return limit;
 }
 
 function parsePreview(value: string): number {

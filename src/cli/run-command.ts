@@ -122,7 +122,7 @@ export async function runCommand(
   onFirstSignal((signal) => {
     if (SENDING.has(verb) || verb === "work")
       terminal.warn(
-        `${signal}: stopping after the request in flight; a second signal gives it up and leaves it in doubt.`,
+        `${signal}: stopping; a request in flight is finished first. A second Ctrl-C or SIGTERM gives it up and leaves it in doubt.`,
       );
   });
   const hearSignals = ENDED_BY_SIGNALS.has(verb) ? letSignalsEnd() : () => undefined;
@@ -245,11 +245,21 @@ function toOptions(flags: Flags) {
     ...flags,
     /** Those that say what the environment is used with. */
     flags,
-    maxDuration: maxDuration === undefined ? undefined : parseDuration(maxDuration),
-    waitLock: waitLock === undefined ? 0 : parseDuration(waitLock),
-    maxAge: maxAge === undefined ? undefined : parseAge(maxAge),
-    olderThan: olderThan === undefined ? 0 : parseAge(olderThan),
+    maxDuration: durationIn("--max-duration", maxDuration, parseDuration),
+    waitLock: durationIn("--wait-lock", waitLock, parseDuration) ?? 0,
+    maxAge: durationIn("--max-age", maxAge, parseAge),
+    olderThan: durationIn("--older-than", olderThan, parseAge) ?? 0,
   };
+}
+
+/** @throws Failure `usage` that names the flag. */
+function durationIn(flag: string, text: string | undefined, read: (text: string) => number): number | undefined {
+  try {
+    return text === undefined ? undefined : read(text);
+  } catch (cause) {
+    if (!(cause instanceof Failure)) throw cause;
+    throw new Failure(cause.code, `${flag} needs a duration: ${cause.message}.`, { cause });
+  }
 }
 
 function whyFailed(failure: unknown, stop: AbortSignal): string | undefined {

@@ -21,7 +21,7 @@ import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
 import { runContextOf } from "./run-context.ts";
 import { NEXT } from "./run-end.ts";
-import { describeActions } from "./summary.ts";
+import { describeActions, describeRows } from "./summary.ts";
 import { columnsOf, layOutSentences, type TableRow } from "./table.ts";
 import { tellingFields } from "./telling-fields.ts";
 
@@ -273,6 +273,7 @@ async function showRun(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
+    ...(summary.rows.invalid + summary.rows.held === 0 ? [] : [describeRows(summary.rows)]),
     describeActions(summary.actions, partsOf(status)),
     ...chunks.map(
       ({ state, first, count: actions, httpStatus, detail, whole, ...chunk }) =>
@@ -282,7 +283,9 @@ async function showRun(
       ({ chunk, ...how }) => `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how)}`,
     ),
     ...(run.endedAt === undefined ? [] : [`took ${describeAge(summary.durationMs)}`]),
+    ...(run.exitCode === undefined || run.exitCode === EXIT_CODES.ok ? [] : [`exit ${run.exitCode}`]),
     ...(summary.output === null ? [] : [`promises ${displayPath(summary.output, cwd)}`]),
+    ...summary.rejects.map((path) => `rejects ${displayPath(path, cwd)}`),
   ];
   reporter.out(`${lines.join("\n")}\n`);
   tellNext(reporter, summary.next);

@@ -302,8 +302,16 @@ export function isDiskFull(cause: unknown): boolean {
   return sqliteErrorKind(inner) === "full" || ["ENOSPC", "EDQUOT", "EFBIG"].includes(errorCode(inner) ?? "");
 }
 
-/** Turns an error of SQLite or the file system into a failure with exit code 10; other failures pass. */
-export function storageFailure(path: string, thrown: unknown): unknown {
+/** What helps where a folder of the state can't be written, and where one that the command line or a run names can't. */
+const OTHER_STATE = "or choose another with --state-dir";
+export const SAME_AGAIN = "then run the same command again";
+
+/**
+ * Turns an error of SQLite or the file system into a failure with exit code 10; other failures pass.
+ *
+ * @param otherwise what else than giving the folder other permissions helps.
+ */
+export function storageFailure(path: string, thrown: unknown, otherwise = OTHER_STATE): unknown {
   const cause = firstThrown(thrown);
   if (cause instanceof Failure || !(cause instanceof Error)) return cause;
   const code = errorCode(cause) ?? "";
@@ -318,18 +326,23 @@ export function storageFailure(path: string, thrown: unknown): unknown {
   if (code === "ENOENT" && "syscall" in cause && cause.syscall === "mkdir") {
     // Node says this when it creates several folders on a file system that takes none.
     return new Failure("storage", `The folder ${dirname(path)} can't be created.`, {
-      hint: "Check the folder above it: its owner, its permissions, and whether its file system is read-only. Or choose another with --state-dir.",
+      hint: `Check the folder above it (its owner, its permissions, and whether its file system is read-only), ${otherwise}.`,
       cause,
     });
   }
   if (kind === "read-only" || ["EROFS", "EACCES", "EPERM"].includes(code)) {
     return new Failure("storage", `${path} can't be written (${message}).`, {
-      hint: "Check the folder's owner and permissions, or choose another with --state-dir.",
+      hint: `Check the folder's owner and permissions, ${otherwise}.`,
       cause,
     });
   }
   if (kind === "damaged") return damaged(path, message, cause);
   if (code === "EISDIR") return folderInPlace(path, cause);
+  if (code === "ENOTDIR")
+    return new Failure("storage", `${path} can't be a folder: a file of that name is in the way.`, {
+      hint: `Move the file away, ${otherwise}.`,
+      cause,
+    });
   if (code.startsWith("ERR_SQLITE") || /^E[A-Z0-9]+$/.test(code)) {
     return new Failure("storage", `${path}: ${message}`, {
       hint: "Check the disk that holds it, then run the same command again.",

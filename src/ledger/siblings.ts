@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { TAKEN } from "./blocks.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
-import { openLedger } from "./open-ledger.ts";
+import { openLedger, storageFailure } from "./open-ledger.ts";
 import { sqlList } from "./sql-list.ts";
 import { PERHAPS_TAKEN_STATES } from "./states.ts";
 import { type UsedKeys, usedKeys } from "./used-keys.ts";
@@ -23,12 +23,24 @@ export interface SiblingLedger {
   readonly keys: UsedKeys;
 }
 
-/** Names under which the folder holds ledgers. */
+/**
+ * Names under which the folder holds ledgers.
+ *
+ * @throws Failure `storage` when it can't be read.
+ */
 export function ledgersIn(stateDir: string): readonly string[] {
   if (!existsSync(stateDir)) return [];
-  return readdirSync(stateDir)
+  return namesIn(stateDir)
     .filter((name) => existsSync(join(stateDir, name, "ledger.db")))
     .sort();
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (cause) {
+    throw storageFailure(folder, cause);
+  }
 }
 
 /**

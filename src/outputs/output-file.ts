@@ -14,7 +14,7 @@ import { sha256OfFile } from "../disk/sha256-of-file.ts";
 import { syncDirectory } from "../disk/sync.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { storageFailure } from "../ledger/open-ledger.ts";
+import { SAME_AGAIN, storageFailure } from "../ledger/open-ledger.ts";
 import { hasOutcome } from "../ledger/outcomes.ts";
 import {
   adoptMoved,
@@ -94,7 +94,7 @@ export async function inspectOutput(
   } catch (cause) {
     if (errorCode(cause) === "ENOENT")
       return (await isLink(path)) ? strange("it is a link to a file that does not exist") : { state: "fresh" };
-    throw storageFailure(path, cause);
+    throw storageFailure(path, cause, SAME_AGAIN);
   }
   const known = knownOutput(ledger, path);
   if (known !== undefined && known.kind !== kind) return strange(OF_KIND[known.kind]);
@@ -274,7 +274,7 @@ export async function openOutput(options: {
     if (state.state === "fresh") await syncDirectory(dirname(path));
     else await takeUp(file, ledger, path, state);
   } catch (cause) {
-    throw storageFailure(path, cause);
+    throw storageFailure(path, cause, SAME_AGAIN);
   }
   if (state.state === "fresh") {
     ledger.transaction(() => noteFreshOutput(ledger, path, kind));
@@ -377,7 +377,7 @@ export class OutputFile implements AsyncDisposable {
     } catch (cause) {
       // Half a line is worse than none; what is in the ledger comes back with the next run.
       if ((await file.stat()).size === start + written) await file.truncate(start).catch(() => undefined);
-      throw storageFailure(path, cause);
+      throw storageFailure(path, cause, SAME_AGAIN);
     }
     this.#length += length;
     const { mtimeNs } = await file.stat({ bigint: true });
@@ -425,7 +425,7 @@ export async function replaceOutput(
     return { record: (target) => noteReplaced(target, path, String(mtimeNs)) };
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw storageFailure(path, cause);
+    throw storageFailure(path, cause, SAME_AGAIN);
   }
 }
 

@@ -44,6 +44,19 @@ export function refuseCompressed(path: string, cwd: string, left: string): void 
   );
 }
 
+/** Makes sure, before anything is sent, that rows that are rejected have a place to go: rejects are written into the working folder. */
+export async function refuseReadOnlyFolder(cwd: string, left: string): Promise<void> {
+  try {
+    await access(cwd, constants.W_OK);
+  } catch (cause) {
+    throw new Failure(
+      "usage",
+      `The working folder ${cwd} is not writable, and rejects files are written there. ${left}`,
+      { cause, hint: "Run the command in a folder that it may write to; inputs may be named by their paths." },
+    );
+  }
+}
+
 interface OutputSession extends Pick<Session, "ledger" | "environment"> {
   readonly runList: Pick<Session["runList"], "content">;
 }

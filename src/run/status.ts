@@ -1,5 +1,6 @@
 /** What the ledger knows about an environment's runs. Takes no lock. */
 
+import { existsSync } from "node:fs";
 import { closeCommand, resumeCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
@@ -7,6 +8,7 @@ import { lastFailure, lastSuccess, type NotedEnd } from "../ledger/invocations.t
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { shownPlace } from "../ledger/machine.ts";
+import { rejectsFilesOf } from "../ledger/outputs.ts";
 import { openLanes } from "../ledger/postgres/lane-claims.ts";
 import { readTeam, type Team } from "../ledger/postgres/workers.ts";
 import { readRunList } from "../ledger/run-list.ts";
@@ -120,6 +122,7 @@ async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment
     counts,
     left,
     output: run.output === undefined ? null : shownPlace({ path: run.output, machine: run.outputMachine }),
+    rejects: rejectsFilesOf(ledger, run.runNo).filter((path) => existsSync(path)),
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
     next: nextOf(run, counts, environment),
   });

@@ -22,7 +22,7 @@ import type { RunContext } from "./context.ts";
 import { afterResumed, finishEarlierRuns, type Resumed } from "./earlier-runs.ts";
 import { openLedgerToPlan } from "./ledger-to-read.ts";
 import { writeLeft } from "./left-unwritten.ts";
-import { makeWayForOutput, outputPath } from "./output-place.ts";
+import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./output-place.ts";
 import { planDirectory } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
 import { plansOf, sharePlan } from "./run-plan.ts";
@@ -153,6 +153,7 @@ export async function planInput(
   const { session, resumed } = before;
   const { ledger, environment } = session;
   const output = outputPath(options, environment.name, context.cwd);
+  await refuseReadOnlyFolder(context.cwd, "Nothing was sent.");
   if (output !== undefined) await makeWayForOutput(context, session, output, options);
 
   const run = newRunId();

@@ -197,6 +197,24 @@ test.skipIf(BY_MODES_ONLY === undefined)(`a file that may only be read is stream
   expect(service.requests).toHaveLength(1);
 });
 
+test.skipIf(BY_MODES_ONLY === undefined)(
+  `a working folder that can't be written is refused before anything is sent, since rejects go there ${NEEDS_MODES}`,
+  async () => {
+    const place = openWorkplace({ isWarm: true });
+    const service = await startService();
+    mkdirSync(place.path("exports"));
+    place.write("exports/sales.csv", salesTable(3));
+    chmodSync(place.path("exports"), 0o555);
+    const { exitCode, stderr } = await place.tickets(
+      ["stream", "sales.csv", "-o", place.path("out.ndjson"), ...PLAYGROUND],
+      { env: service.env, shell: `cd exports && ${BY_MODES_ONLY}` },
+    );
+    expect(exitCode, stderr).toBe(2);
+    expect(stderr).toContain("exports is not writable, and rejects files are written there. Nothing was sent.");
+    expect(service.requests).toHaveLength(0);
+  },
+);
+
 describe("a file that tickets wrote", () => {
   test("is refused as input when it is a promises file", { tags: ["long"] }, async () => {
     const place = openWorkplace({ isWarm: true });
