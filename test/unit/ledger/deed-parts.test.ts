@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { HOW, tellAccepted, tellAcceptedBesideOthers } from "../../../src/ledger/asked-deeds.ts";
 import { DeedBatch } from "../../../src/ledger/deed-batch.ts";
-import { partsOf } from "../../../src/ledger/deed-parts.ts";
+import { lookIntoParts, partsOf, readDeedBlock } from "../../../src/ledger/deed-parts.ts";
 import { clearDeeds, deedRows, lastDeed } from "../../../src/ledger/deed-rows.ts";
 import { hasDeeds, hasRepeats, triedDeeds } from "../../../src/ledger/deeds.ts";
 import { foldDeeds } from "../../../src/ledger/fold-deeds.ts";
@@ -216,6 +216,19 @@ describe("deeds that are rows and parts", () => {
     ledger.transaction(() => foldDeeds(ledger, BOUNDS));
     expectSame(ledger, deeds);
   });
+});
+
+test("what another process puts into another part meanwhile is looked for there", () => {
+  using ledger = open();
+  using other = open();
+  for (const run of [1, 2, 3, 4]) ledger.transaction(() => write(ledger, "part", deedsOfRun(run, 50, run)));
+  let looks = 0;
+  const counts = lookIntoParts(ledger, (parts) => {
+    looks += 1;
+    if (looks === 1) other.transaction(() => foldDeeds(other, BOUNDS));
+    return parts.map((part) => [part.deeds, readDeedBlock(ledger, part, 0).keyAt(0) === part.fences[0]]);
+  });
+  expect({ looks, counts }).toEqual({ looks: 2, counts: [[200, true]] });
 });
 
 describe("a damaged part", () => {
