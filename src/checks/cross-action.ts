@@ -10,12 +10,19 @@ import {
 } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
-import { type PlainSale, PlainSales } from "./fast/plain-sales.ts";
+import { type PlainSale, PlainSales, type PlainVerdict } from "./fast/plain-sales.ts";
 import type { OtherSpelling } from "./known-spelling.ts";
 import { LostZeros } from "./lost-zeros.ts";
 import { type KnownForms, OtherForms } from "./other-forms.ts";
 import { priceDecimals } from "./price-decimals.ts";
-import { type CrossActionFinding, placeText, quoted, RowFindings, soldTwice } from "./row-findings.ts";
+import {
+  type CrossActionFinding,
+  type IsOnlyCounted,
+  placeText,
+  quoted,
+  RowFindings,
+  soldTwice,
+} from "./row-findings.ts";
 import { SwappedIds } from "./swapped-ids.ts";
 import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
@@ -90,6 +97,7 @@ interface NamedTicket {
 }
 
 const NONE: readonly CrossActionFinding[] = Object.freeze([]);
+const NEVER: IsOnlyCounted = () => false;
 
 export class CrossActionChecks {
   readonly #options: CrossActionOptions;
@@ -113,7 +121,10 @@ export class CrossActionChecks {
     this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
     this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
     this.#swapped = new SwappedIds(knownState, this.#row);
-    this.#plainSales = new PlainSales(knownState, this.#events, this.#tickets, this.#zeros, this.#swapped);
+    this.#plainSales = new PlainSales(
+      ...([knownState, this.#events, this.#tickets, this.#zeros, this.#swapped] as const),
+      (event) => this.#isRefused(event) && severityOf("event-not-registered") === "error",
+    );
   }
 
   /**
@@ -121,9 +132,15 @@ export class CrossActionChecks {
    *
    * When one finding is an error the whole row is held back, and with it every later action on its tickets, and on the
    * event that it would have registered: these get `depends-on-invalid`, naming the first row. Otherwise the actions take effect.
+   *
+   * @param isOnlyCounted of which findings the texts may be left out.
    */
-  row(actions: readonly Action[], at: SourceLine): readonly (readonly CrossActionFinding[])[] {
-    this.#begin();
+  row(
+    actions: readonly Action[],
+    at: SourceLine,
+    isOnlyCounted: IsOnlyCounted = NEVER,
+  ): readonly (readonly CrossActionFinding[])[] {
+    this.#begin(isOnlyCounted);
     let lists: (readonly CrossActionFinding[])[] | undefined;
     for (const [index, action] of actions.entries()) {
       this.#check(action, at);
@@ -139,9 +156,9 @@ export class CrossActionChecks {
     return lists ?? emptyLists(actions.length);
   }
 
-  /** The same for a row that is one sale, if there is nothing to say of it; else false, and nothing has happened. */
-  plainSale(sale: PlainSale): boolean {
-    return this.#plainSales.take(sale);
+  /** The same for a row that is one sale, if there is nothing to say of it, or nothing that is more than counted; else undefined, and nothing has happened. */
+  plainSale(sale: PlainSale, isOnlyCounted: IsOnlyCounted): PlainVerdict | undefined {
+    return this.#plainSales.take(sale, () => isOnlyCounted("event-not-registered", "error", false));
   }
 
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */
@@ -168,12 +185,12 @@ export class CrossActionChecks {
 
   /** Actions of the input that are left out although memory lacks them, such as those another run still sends: they take effect, unchecked. */
   assume(actions: readonly Action[], at: SourceLine): void {
-    this.#begin();
+    this.#begin(NEVER);
     for (const action of actions) this.#check(action, at);
   }
 
-  #begin(): void {
-    this.#row.begin();
+  #begin(isOnlyCounted: IsOnlyCounted): void {
+    this.#row.begin(isOnlyCounted);
     this.#events.keep();
   }
 
@@ -203,20 +220,21 @@ export class CrossActionChecks {
       this.#row.dependsOn(event.heldAt, "eventId", eventId);
       return;
     }
-    if (event.registeredAt !== undefined) {
-      this.#row.report("event-registered-twice", {
+    const { registeredAt } = event;
+    if (registeredAt !== undefined) {
+      this.#row.report("event-registered-twice", () => ({
         ...about("eventId", eventId),
-        message: `Event ${quoted(eventId)} is already registered at ${placeText(event.registeredAt)}.`,
+        message: `Event ${quoted(eventId)} is already registered at ${placeText(registeredAt)}.`,
         hint: "To change an event, use updateEvent.",
-      });
+      }));
       return;
     }
     if (this.#options.knownState.isOnlyChanged(eventId)) {
-      this.#row.report("event-registered-late", {
+      this.#row.report("event-registered-late", () => ({
         ...about("eventId", eventId),
         message: `This newEvent comes after an updateEvent of ${quoted(eventId)}, which was accepted before this input.`,
         hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
-      });
+      }));
     }
     this.#events.register(event, at);
     if (currency != null) this.#events.setCurrency(event, currency);
@@ -240,20 +258,19 @@ export class CrossActionChecks {
     if (event !== undefined) this.#needEvent(event);
     const before = this.#tickets.place(ticket);
     if (this.#tickets.isSoldHere(ticket)) {
-      const { rule, ...finding } = soldTwice(ticketId, before);
-      this.#row.report(rule, finding);
+      this.#row.report("ticket-sold-twice", () => soldTwice(ticketId, before));
     } else if (before !== undefined) {
-      this.#row.report("ticket-not-sold", {
+      this.#row.report("ticket-not-sold", () => ({
         ...about("ticketId", ticketId),
         message: `This sale comes after another action on ticket ${quoted(ticketId)}, at ${placeText(before)}.`,
         hint: "Put sales first, or use --order time.",
-      });
+      }));
     } else if (this.#wasNamedBefore(ticketId)) {
-      this.#row.report("ticket-not-sold", {
+      this.#row.report("ticket-not-sold", () => ({
         ...about("ticketId", ticketId),
         message: `This sale comes after another action on ticket ${quoted(ticketId)}, which was accepted before this input.`,
         hint: "Sent now, it may undo that one: look at what the service has of the ticket. Next time, stream sales first.",
-      });
+      }));
     }
     this.#checkPrice(price, event);
     if (userId != null) this.#swapped.check(ticketId, userId);
@@ -287,19 +304,21 @@ export class CrossActionChecks {
       this.#tickets.setPlace(ticket, at);
       // What an nftId names can't be known: the service makes it after the sale.
       if (this.#options.complete && field === "ticketId") {
-        const message = `Ticket ${quoted(id)} is sold neither in this environment nor earlier in this input.`;
-        const hint = "Put its soldTicket before it, or check the id.";
-        this.#row.report("ticket-not-sold", { ...about(field, id), message, hint });
+        this.#row.report("ticket-not-sold", () => ({
+          ...about(field, id),
+          message: `Ticket ${quoted(id)} is sold neither in this environment nor earlier in this input.`,
+          hint: "Put its soldTicket before it, or check the id.",
+        }));
       }
     }
     if (status === "invalidated" || (status === "checked-in" && !AFTER_CHECK_IN[effect])) {
       const since = place === undefined ? "before this input" : `at ${placeText(place)}`;
       const did = status === "invalidated" ? "invalidated" : "checked in";
-      this.#row.report("after-final", {
+      this.#row.report("after-final", () => ({
         ...about(field, id),
         message: `Ticket ${quoted(id)} was ${did} ${since}; the service may not accept ${withArticle(action.action)} after that.`,
         hint: "Check the order; --order time sorts by orderTime.",
-      });
+      }));
     }
     switch (effect) {
       case "resell-ticket":
@@ -336,8 +355,11 @@ export class CrossActionChecks {
     if (this.#tickets.isHeldBy(ticket, userId) === true) {
       const isSure = this.#isHolderSure(kind, ticket);
       const since = place === undefined ? "" : `, since ${placeText(place)}`;
-      const message = `Ticket ${quoted(id)} is resold to the user who already holds it${since}${isSure ? "" : ", unless it was resold under its other id"}.`;
-      const finding = { ...about("userId", userId), message, hint: "userId is the new buyer's." };
+      const finding = () => ({
+        ...about("userId", userId),
+        message: `Ticket ${quoted(id)} is resold to the user who already holds it${since}${isSure ? "" : ", unless it was resold under its other id"}.`,
+        hint: "userId is the new buyer's.",
+      });
       this.#row.report("resold-to-holder", finding, isSure ? "error" : "warn");
     }
     this.#resoldBy.add(kind);
@@ -367,31 +389,39 @@ export class CrossActionChecks {
   /** Whether the event lets the action through, and says why not. */
   #needEvent(event: EventState): void {
     if (event.isRegistered && event.heldAt === undefined) return;
-    const { complete, hasEnvironment, laterEvents } = this.#options;
-    const ofEvent = about("eventId", event.id);
-    const name = `Event ${quoted(event.id)}`;
+    const { hasEnvironment, laterEvents } = this.#options;
+    const because = (says: string, hint: string) => () => ({
+      ...about("eventId", event.id),
+      message: `Event ${quoted(event.id)} ${says}`,
+      hint,
+    });
     if (event.heldAt !== undefined) {
       this.#row.dependsOn(event.heldAt, "eventId", event.id);
+    } else if (this.#isRefused(event)) {
+      const says = "is registered neither in this environment nor earlier in this input.";
+      this.#row.report("event-not-registered", because(says, "Put its newEvent before its tickets."));
     } else if (laterEvents.has(event.id)) {
-      const message = `${name} is registered only later in this input.`;
       const hint = "Put its newEvent before its tickets, or use --order time.";
-      this.#row.report("event-not-registered", { ...ofEvent, message, hint });
-    } else if (complete) {
-      const message = `${name} is registered neither in this environment nor earlier in this input.`;
-      this.#row.report("event-not-registered", { ...ofEvent, message, hint: "Put its newEvent before its tickets." });
+      this.#row.report("event-not-registered", because("is registered only later in this input.", hint));
     } else if (!event.isTold) {
       event.isTold = true;
-      const message = `${name} is not known here; it may have been registered elsewhere.`;
+      const says = "is not known here; it may have been registered elsewhere.";
       const hint = hasEnvironment
         ? "Set complete: true in the environment if nothing ever was."
         : "Add --env NAME to check against what it has accepted.";
-      this.#row.report("event-not-registered", { ...ofEvent, message, hint }, "warn");
+      this.#row.report("event-not-registered", because(says, hint), "warn");
     }
+  }
+
+  /** Whether it is registered nowhere, and would be known if it were. */
+  #isRefused({ id, isRegistered, heldAt }: EventState): boolean {
+    const { complete, laterEvents } = this.#options;
+    return complete && !isRegistered && heldAt === undefined && !laterEvents.has(id);
   }
 
   #checkPrice(price: string | null | undefined, event: EventState | undefined): void {
     const finding = price == null ? undefined : priceDecimals(price, event);
-    if (finding !== undefined) this.#row.report("currency-decimals", finding);
+    if (finding !== undefined) this.#row.report("currency-decimals", () => finding);
   }
 }
 

@@ -80,11 +80,11 @@ export class LostZeros {
 
   #report(field: SpelledField, value: string, other: KnownSpelling | SpelledHere | undefined): Severity | undefined {
     if (other === undefined) return undefined;
-    const finding = {
+    const finding = () => ({
       ...about(field, value),
       message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${whereText(other)}, with other leading zeros: spreadsheets remove them.`,
       hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. ${remedyOfOther(field)}`,
-    };
+    });
     return this.#row.report("id-zeros-lost", finding, "at" in other ? "warn" : "error");
   }
 }

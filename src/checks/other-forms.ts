@@ -90,11 +90,11 @@ export class OtherForms {
   #report(field: SpelledField, value: string, other: KnownSpelling | SpelledHere | undefined): Severity | undefined {
     if (other === undefined) return undefined;
     const form = formOf(other.id);
-    return this.#row.report("id-in-two-forms", {
+    return this.#row.report("id-in-two-forms", () => ({
       ...about(field, value),
       message: `${shown(value, other.id)} is ${shown(other.id, value)}, which ${whereText(other)}, in another Unicode form: both read ${quoted(value)}.`,
       hint: `Have the export write it as it is there${form === undefined ? "" : `, in the form ${form}`}. ${remedyOfOther(field)}`,
-    });
+    }));
   }
 }
 

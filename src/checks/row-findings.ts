@@ -10,6 +10,12 @@ export interface CrossActionFinding extends Finding {
   readonly severity: Exclude<Severity, "off">;
 }
 
+/** Whether of a finding only its number is told, and not what it says. */
+export type IsOnlyCounted = (rule: string, severity: Exclude<Severity, "off">, hasCause: boolean) => boolean;
+
+/** What stands in a finding that is only counted. */
+const UNTOLD = { message: "", hint: "" } as const;
+
 /** One object for all rows; `begin` makes it that of the next. */
 export class RowFindings {
   /** Whether one of the findings is an error. */
@@ -18,12 +24,14 @@ export class RowFindings {
   cause: SourceLine | undefined;
   readonly #severityOf: (rule: string) => Severity;
   #found: CrossActionFinding[] | undefined;
+  #isOnlyCounted: IsOnlyCounted = () => false;
 
   constructor(severityOf: (rule: string) => Severity) {
     this.#severityOf = severityOf;
   }
 
-  begin(): void {
+  begin(isOnlyCounted: IsOnlyCounted): void {
+    this.#isOnlyCounted = isOnlyCounted;
     this.isInvalid = false;
     this.cause = undefined;
     this.#found = undefined;
@@ -36,20 +44,34 @@ export class RowFindings {
     return found;
   }
 
-  /** Returns the severity that it has here. */
-  report(rule: CrossActionRule, finding: Omit<Finding, "rule">, gravest: Severity = "error"): Severity {
+  /**
+   * Returns the severity that it has here.
+   *
+   * @param finding asked for where it is told; its text may take longer than the check.
+   */
+  report(rule: CrossActionRule, finding: () => Omit<Finding, "rule">, gravest: Severity = "error"): Severity {
+    return this.#report(rule, finding, gravest, undefined);
+  }
+
+  #report(
+    rule: CrossActionRule,
+    finding: () => Omit<Finding, "rule">,
+    gravest: Severity,
+    cause: SourceLine | undefined,
+  ): Severity {
     const configured = this.#severityOf(rule);
     const severity = configured === "error" ? gravest : configured;
     if (severity === "off") return severity;
     if (severity === "error") this.isInvalid = true;
     this.#found ??= [];
-    this.#found.push({ rule, severity, ...finding });
+    const told = this.#isOnlyCounted(rule, severity, cause !== undefined) ? UNTOLD : finding();
+    this.#found.push({ rule, severity, ...told, ...(cause && { cause }) });
     return severity;
   }
 
   dependsOn(cause: SourceLine | undefined, field: string, value: string): void {
     this.cause ??= cause;
-    this.report("depends-on-invalid", { ...about(field, value), ...dependsOnInvalid(cause) });
+    this.#report("depends-on-invalid", () => ({ ...about(field, value), ...dependsOnInvalid(cause) }), "error", cause);
   }
 }
 

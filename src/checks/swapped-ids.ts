@@ -39,11 +39,11 @@ export class SwappedIds {
 
   check(ticketId: string, userId: string): void {
     if (!this.areSwapped(ticketId, userId)) return;
-    this.#row.report("ids-swapped", {
+    this.#row.report("ids-swapped", () => ({
       ...about("userId", userId),
       message:
         "The userId of this sale is the ticketId of an accepted one, and its ticketId is the userId of that one: the two columns look swapped.",
       hint: "Check what each column holds: as they are, sales that were accepted would be sent again as new tickets. If ticketId and userId are different ids that may look alike, say rules: {ids-swapped: off} in the config.",
-    });
+    }));
   }
 }

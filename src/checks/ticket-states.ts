@@ -73,8 +73,8 @@ export class TicketStates {
     return found >= 0 ? found : this.#addAt(-found - 1);
   }
 
-  /** Takes up the ticket of a sale of this input with what the sale says of it. False where it was there; then nothing has changed. */
-  addSale(sale: SaleBytes, event: number): boolean {
+  /** Takes up the ticket of a sale of this input, or of one that is held back, with what the sale says of it. False where it was there; then nothing has changed. */
+  addSale(sale: SaleBytes, event: number, isHeld = false): boolean {
     hash128Ascii(sale.bytes, sale.ticketFrom, sale.ticketTo, SEEDS.ticketId ^ this.#seed, this.#hash);
     const found = this.#seekHash();
     if (found >= 0) return false;
@@ -83,7 +83,7 @@ export class TicketStates {
     const at = (ticket & PAGE_MASK) * WORDS;
     page[at + EVENT] = event + 1;
     page[at + LINE] = sale.line;
-    page[at + FLAGS] = SOLD | SOLD_HERE | (this.#numberOf(sale.source) << SOURCE_SHIFT);
+    page[at + FLAGS] = SOLD | SOLD_HERE | (isHeld ? HELD : 0) | (this.#numberOf(sale.source) << SOURCE_SHIFT);
     if (sale.userFrom !== -1) {
       hash128Ascii(sale.bytes, sale.userFrom, sale.userTo, SEEDS.holder ^ this.#seed, this.#hash);
       this.#writeHolder(ticket);

@@ -138,12 +138,12 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   await using copies = await copyInputs(options);
   using timeOrder = options.order === "time" ? createTimeOrder(directory) : undefined;
   using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
-  using invalid = createInvalidRows(directory);
+  using invalid = createInvalidRows(directory, "rows" in options.maxInvalid ? options.maxInvalid.rows : undefined);
   using blockedRows = createBlockedRows(directory);
   const groups =
     options.lanes > 1 ? createLaneGroups(ledger ? ledgerKnownState(ledger, pending) : NOTHING_KNOWN) : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
-  const early = earlyPassFor(options);
+  const early = earlyPassFor(options, invalid);
   const compiled = await compile({
     ...options,
     early,
@@ -367,13 +367,14 @@ const chunkLimits = ({ environment }: PlanOptions) => ({
 });
 
 /** Undefined where nothing can be decided before the whole input is known. */
-function earlyPassFor(options: PlanOptions): EarlyPass | undefined {
+function earlyPassFor(options: PlanOptions, invalid: InvalidRows): EarlyPass | undefined {
   const { order, ledger, pending } = options;
   if (!IS_FAST_PATH_ON || order === "time" || hasDeedsOr(ledger, pending) || pending.deeds.size > 0) return undefined;
   const severityOf = severityIn(options.severities);
   return new EarlyPass({
     ...options,
     severityOf,
+    invalid,
     crossChecks: (laterEvents) => acrossFor(options, laterEvents),
     // Of several lanes it is decided later which action goes where.
     cuts: options.lanes > 1 ? undefined : new ChunkCuts(chunkLimits(options), []),

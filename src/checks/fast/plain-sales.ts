@@ -20,6 +20,9 @@ export interface PlainSale extends SaleBytes {
   readonly priceTo: number;
 }
 
+/** Nothing is to be said of it; or only that its event is not registered, for which it is held back. */
+export type PlainVerdict = "sound" | "event-not-registered";
+
 /** What it asks of the environment (`KnownState`). */
 interface KnownTickets {
   hasTickets(): boolean;
@@ -37,6 +40,7 @@ export class PlainSales {
   readonly #tickets: TicketStates;
   readonly #zeros: LostZeros;
   readonly #swapped: SwappedIds;
+  readonly #isRefused: (event: EventState) => boolean;
   /** Events by a hash of their ids. */
   readonly #byHash = new Map<number, KnownEvent[]>();
 
@@ -46,32 +50,41 @@ export class PlainSales {
     tickets: TicketStates,
     zeros: LostZeros,
     swapped: SwappedIds,
+    isRefused: (event: EventState) => boolean,
   ) {
     this.#knownState = knownState;
     this.#events = events;
     this.#tickets = tickets;
     this.#zeros = zeros;
     this.#swapped = swapped;
+    this.#isRefused = isRefused;
   }
 
-  /** Lets a sale take effect. False where there may be something to say; then nothing has happened. */
-  take(sale: PlainSale): boolean {
+  /**
+   * Lets a sale take effect, or holds it back. Undefined where there may be more to say; then nothing has happened.
+   *
+   * @param isCounted whether it is enough to count that its event is not registered.
+   */
+  take(sale: PlainSale, isCounted: () => boolean): PlainVerdict | undefined {
     const { bytes, eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo, priceFrom, priceTo } = sale;
-    if (eventFrom === -1 || ticketFrom === -1) return false;
+    if (eventFrom === -1 || ticketFrom === -1) return undefined;
     const event = this.#eventOf(bytes, eventFrom, eventTo);
-    if (event === undefined || !mayBeSold(event)) return false;
-    if (priceFrom !== -1 && !areFewDecimals(decimalsOf(bytes, priceFrom, priceTo), event.digits)) return false;
+    if (event === undefined) return undefined;
+    const isSound = mayBeSold(event);
+    if (!isSound && !(this.#isRefused(event) && isCounted())) return undefined;
+    if (priceFrom !== -1 && !areFewDecimals(decimalsOf(bytes, priceFrom, priceTo), event.digits)) return undefined;
     const isNumber = areDigits(bytes, ticketFrom, ticketTo);
     if (isNumber || this.#knownState.hasTickets()) {
       const ticketId = bytes.toString("latin1", ticketFrom, ticketTo);
-      if (isNumber && this.#zeros.mayHaveOther(sale.action, ticketId)) return false;
-      if (this.#knownState.ticket({ ticketId }) !== undefined) return false;
+      if (isNumber && this.#zeros.mayHaveOther(sale.action, ticketId)) return undefined;
+      if (this.#knownState.ticket({ ticketId }) !== undefined) return undefined;
       if (userFrom !== -1 && this.#swapped.isLooking()) {
         const userId = bytes.toString("latin1", userFrom, userTo);
-        if (this.#swapped.areSwapped(ticketId, userId)) return false;
+        if (this.#swapped.areSwapped(ticketId, userId)) return undefined;
       }
     }
-    return this.#tickets.addSale(sale, event.number);
+    if (!this.#tickets.addSale(sale, event.number, !isSound)) return undefined;
+    return isSound ? "sound" : "event-not-registered";
   }
 
   /** An event that the input has named. */

@@ -8,7 +8,7 @@ import type { BlockedRow } from "./candidates.ts";
 import { createScratch } from "./scratch.ts";
 
 /** A row that is not sent, for the rejects file. */
-export interface InvalidRow {
+interface InvalidRow {
   readonly row: number;
   readonly input: number;
   readonly line: number;
@@ -36,13 +36,29 @@ export interface LeftOut {
 /** Of a row, what tells where it stood. */
 export type PlacedRow = Pick<InvalidRow, "row" | "before" | "histories">;
 
-export interface InvalidRows extends Disposable {
-  add(row: InvalidRow): void;
+/** Takes rows that are not sent. */
+export interface InvalidRowsTaker {
+  /** @param row asked for only where the row is kept. */
+  add(isHeld: boolean, row: () => Omit<InvalidRow, "isHeld">): void;
+  /** False once more rows are invalid than the plan bears: it is not made then, and nothing but their number is asked for. */
+  readonly isKept: boolean;
+}
+
+/** Rows in memory, found by what may turn out not to count. */
+export interface FoundInvalid extends InvalidRowsTaker {
+  readonly kept: readonly InvalidRow[];
+  readonly counts: Readonly<Record<"invalid" | "held", number>>;
+}
+
+export interface InvalidRows extends InvalidRowsTaker, Disposable {
   /** Rows that are invalid themselves. */
   readonly invalid: number;
   readonly held: number;
+  /** Takes rows beside those that are here already, to be absorbed later or dropped. */
+  fork(): FoundInvalid;
+  absorb(found: FoundInvalid): void;
   /**
-   * Writes all of them into a new file, in the order of the input, a JSON object a line, durably.
+   * Writes all of them into a new file, in the order of the input, a JSON object a line, durably. They must be kept.
    *
    * @param open what is open of those of which not all is, by row, as `tickets:actions` names it.
    * @param placeOf asked in the order of the input.
@@ -52,12 +68,15 @@ export interface InvalidRows extends Disposable {
     open: ReadonlyMap<number, readonly string[]>,
     placeOf: (row: PlacedRow) => RowPlace,
   ): Promise<void>;
-  /** Of all rows. */
+  /** Of all rows that are kept. */
   readonly histories: ReadonlySet<string>;
 }
 
-/** @param directory where they are kept. */
-export function createInvalidRows(directory: string): InvalidRows {
+/**
+ * @param directory where they are kept.
+ * @param most so many invalid rows the plan bears; held ones don't count.
+ */
+export function createInvalidRows(directory: string, most = Number.POSITIVE_INFINITY): InvalidRows {
   const rows = createScratch(
     directory,
     "invalid",
@@ -65,14 +84,26 @@ export function createInvalidRows(directory: string): InvalidRows {
   );
   const counts = { invalid: 0, held: 0 };
   const ofAll = new Set<string>();
+  const keep = ({ row, input, line, reason, gives, isPart, before, histories }: Omit<InvalidRow, "isHeld">): void => {
+    for (const history of histories) ofAll.add(history);
+    const open = isPart === true ? gives : undefined;
+    const text = stringifyJson({ row, input, line, reason, gives, open, before, histories });
+    rows.run("INSERT INTO invalid VALUES (?, ?)", row, text);
+  };
   return {
     histories: ofAll,
-    add({ row, input, line, reason, isHeld, gives, isPart, before, histories }) {
+    add(isHeld, row) {
       counts[isHeld ? "held" : "invalid"] += 1;
-      for (const history of histories) ofAll.add(history);
-      const open = isPart === true ? gives : undefined;
-      const text = stringifyJson({ row, input, line, reason, gives, open, before, histories });
-      rows.run("INSERT INTO invalid VALUES (?, ?)", row, text);
+      if (this.isKept) keep(row());
+    },
+    get isKept() {
+      return counts.invalid <= most;
+    },
+    fork: () => createFoundInvalid((invalid) => counts.invalid + invalid <= most),
+    absorb(found) {
+      for (const row of found.kept) keep(row);
+      counts.invalid += found.counts.invalid;
+      counts.held += found.counts.held;
     },
     get invalid() {
       return counts.invalid;
@@ -95,6 +126,24 @@ export function createInvalidRows(directory: string): InvalidRows {
       await file.sync();
     },
     [Symbol.dispose]: () => rows[Symbol.dispose](),
+  };
+}
+
+/** @param isBorne whether the plan bears so many invalid rows beside those that are known. */
+function createFoundInvalid(isBorne: (invalid: number) => boolean): FoundInvalid {
+  const counts = { invalid: 0, held: 0 };
+  const kept: InvalidRow[] = [];
+  return {
+    kept,
+    counts,
+    add(isHeld, row) {
+      counts[isHeld ? "held" : "invalid"] += 1;
+      if (this.isKept) kept.push({ ...row(), isHeld });
+      else kept.length = 0;
+    },
+    get isKept() {
+      return isBorne(counts.invalid);
+    },
   };
 }
 

@@ -158,15 +158,16 @@ export class JoinedBatches implements Joined {
     const { invalid, timeOrder, early } = this.#options;
     const place = this.#placeOf(row, input);
     const before = this.candidates + row.before;
-    const gives = namesOf(attempted);
-    invalid.add({
-      ...place,
-      reason,
-      isHeld: false,
-      before,
-      histories: historiesOf(attempted),
-      ...(gives !== undefined && { gives }),
-      ...("key" in row && { isPart: true }),
+    invalid.add(false, () => {
+      const gives = namesOf(attempted);
+      return {
+        ...place,
+        reason,
+        before,
+        histories: historiesOf(attempted),
+        ...(gives !== undefined && { gives }),
+        ...("key" in row && { isPart: true }),
+      };
     });
     if (timeOrder === undefined) {
       this.#options.blockedRows.add({ ...place, before, attempted });

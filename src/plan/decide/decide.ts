@@ -118,7 +118,7 @@ async function selectByFiles(options: SelectOptions): Promise<Selection> {
     problems.absorb(log);
     const lastAccepted = await findLastAccepted({
       directory,
-      ledger: options.invalid.invalid + options.invalid.held > 0 ? comparedWith : undefined,
+      ledger: options.invalid.isKept && options.invalid.invalid + options.invalid.held > 0 ? comparedWith : undefined,
       pending,
       lines,
       verdicts,

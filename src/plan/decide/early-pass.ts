@@ -7,7 +7,7 @@
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { BlockedRow, CandidateLines } from "../candidates/candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "../candidates/facts.ts";
-import type { InvalidRow, InvalidRows } from "../candidates/rows-not-sent.ts";
+import type { FoundInvalid, InvalidRows } from "../candidates/rows-not-sent.ts";
 import type { Batch } from "../compile/batch.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { EarlyDecisions } from "../compile/joined-batches.ts";
@@ -26,11 +26,13 @@ export interface EarlyPassOptions extends Omit<PassOptions, "compiled" | "invali
   /** Checks that know nothing of this input yet, and ask whether it registers an event anywhere. */
   readonly crossChecks: (laterEvents: Pick<ReadonlySet<string>, "has">) => CrossActionChecks;
   readonly problems: ProblemLog;
+  /** The rows that are found invalid go there once all is decided. */
+  readonly invalid: Pick<InvalidRows, "fork" | "absorb">;
   /** Takes the candidates as what is sent, as long as all are. */
   readonly cuts: ChunkCuts | undefined;
 }
 
-/** Rows that turn out to be invalid are kept in memory up to so many. */
+/** Rows that turn out to be invalid are kept in memory up to so many, where they are kept. */
 const MOST_FOUND = 10_000;
 
 const ALL_NEW: Verdicts = {
@@ -46,7 +48,7 @@ const ALL_NEW: Verdicts = {
 export class EarlyPass implements EarlyDecisions {
   readonly #options: EarlyPassOptions;
   readonly #inputs: { -readonly [Key in keyof DecidedOf["inputs"][number]]: DecidedOf["inputs"][number][Key] }[] = [];
-  readonly #found: InvalidRow[] = [];
+  readonly #found: FoundInvalid;
   readonly #blocked: BlockedRow[] = [];
   readonly #log: ProblemLog;
   readonly #lines = new LinesOfBatch();
@@ -64,6 +66,7 @@ export class EarlyPass implements EarlyDecisions {
     this.#options = options;
     this.#isSentOnce = isSentOnce(options.severityOf);
     this.#log = options.problems.fork();
+    this.#found = options.invalid.fork();
     this.#cuts = options.cuts;
     const laterEvents = {
       has: (event: string): boolean => {
@@ -75,7 +78,7 @@ export class EarlyPass implements EarlyDecisions {
       {
         ...options,
         compiled: { inputs: this.#inputs, mends: new Map() },
-        invalid: { add: (row) => this.#found.push(row) },
+        invalid: this.#found,
       },
       { comparedWith: undefined, verdicts: ALL_NEW, lines: this.#lines, crossChecks: options.crossChecks(laterEvents) },
       { bits: new Bits(), problems: options.problems.fork(), held: createHeldRows() },
@@ -105,8 +108,9 @@ export class EarlyPass implements EarlyDecisions {
     await this.#pass.endRow();
     this.#candidates += count;
     this.#lineBytes += bytes.lines.length;
-    if (this.#found.length > MOST_FOUND) this.#giveUp();
-    if (this.#found.length > 0) this.#cuts = undefined;
+    if (this.#found.kept.length > MOST_FOUND) this.#giveUp();
+    const { invalid, held } = this.#found.counts;
+    if (invalid + held > 0) this.#cuts = undefined;
     this.#cuts?.take({
       count,
       lines: bytes.lines,
@@ -116,10 +120,10 @@ export class EarlyPass implements EarlyDecisions {
   }
 
   /** What was decided; undefined where nothing could be. */
-  selection({ compiled, invalid }: { readonly compiled: Compiled; readonly invalid: Pick<InvalidRows, "add"> }) {
+  selection({ compiled }: { readonly compiled: Compiled }) {
     const passed = this.#askedFor.isDisjointFrom(compiled.newEvents) ? this.#pass?.selection : undefined;
     if (passed === undefined) return undefined;
-    for (const row of this.#found) invalid.add(row);
+    this.#options.invalid.absorb(this.#found);
     this.#options.problems.absorb(this.#log);
     const selection: Selection = {
       ...passed,
@@ -152,7 +156,6 @@ export class EarlyPass implements EarlyDecisions {
   #giveUp(): void {
     this.#pass = undefined;
     this.#cuts = undefined;
-    this.#found.length = 0;
     this.#blocked.length = 0;
   }
 }

@@ -4,6 +4,7 @@ import { type Action, actionSpec, withArticle } from "../../actions/actions.ts";
 import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import type { Finding, Problem, Severity, SourceLine } from "../../actions/problem.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
+import type { IsOnlyCounted } from "../../checks/row-findings.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
@@ -18,7 +19,7 @@ import {
   candidateAt,
 } from "../candidates/candidates.ts";
 import { FACTS_BYTES, lineBytesAt, textBytesAt } from "../candidates/facts.ts";
-import type { InvalidRow, InvalidRows } from "../candidates/rows-not-sent.ts";
+import type { InvalidRowsTaker } from "../candidates/rows-not-sent.ts";
 import { RECORD_BYTES, rowAt } from "../files/index-file.ts";
 import { describeChange } from "../findings/changed-actions.ts";
 import { reasonOf } from "../findings/findings-of-row.ts";
@@ -40,7 +41,7 @@ export interface PassOptions {
   readonly files: readonly Pick<InputFile, "isRejects">[];
   readonly compiled: DecidedOf;
   /** Takes the rows that are held back because of others. */
-  readonly invalid: Pick<InvalidRows, "add">;
+  readonly invalid: InvalidRowsTaker;
   /** What another run may still bring to the service. */
   readonly pending: Pending;
   /** What the sources of the config read rows as. */
@@ -107,8 +108,12 @@ export class OnePass {
   readonly #waitingMends = new Set<number>();
   /** By mended row, what was accepted before and is of it. */
   readonly #knownOfMends = new Map<number, AskedAt[]>();
-  #justFound: InvalidRow[] = [];
   #mustRepeat = false;
+  /** Of an error, what it says is a reason in the rejects file, too. */
+  readonly #isOnlyCounted: IsOnlyCounted = (...problem) =>
+    (problem[1] === "warn" || !this.#options.invalid.isKept) &&
+    this.#log.onlyCounts(...problem) &&
+    this.#found.problems.onlyCounts(...problem);
 
   /**
    * @param found takes rows that turn out to be invalid.
@@ -139,6 +144,8 @@ export class OnePass {
       tally: this.#tally,
       found: found.bits,
       countedOn: this.#countedOn,
+      isOnlyCounted: this.#isOnlyCounted,
+      refuse: (row, rule) => this.#refuse(row, rule),
     });
   }
 
@@ -150,7 +157,7 @@ export class OnePass {
     for (let number = 0; number < block.count; number += 1) {
       const [head] = this.#together;
       if (head !== undefined && head.row !== rowOf(block, number)) {
-        if (this.#justFound.length > 0 || this.#isBesideBlocked(head.seq)) await this.endRow();
+        if (this.#isBesideBlocked(head.seq)) await this.endRow();
         else {
           this.#decide(this.#together);
           this.#together = [];
@@ -178,8 +185,6 @@ export class OnePass {
     }
     this.#decide(this.#together);
     this.#together = [];
-    for (const row of this.#justFound) this.#options.invalid.add(row);
-    this.#justFound = [];
   }
 
   #isBesideBlocked(seq: number): boolean {
@@ -285,7 +290,7 @@ export class OnePass {
 
   #checkAcross({ head, open, actions, at }: RowFates, problems: Problem[]): void {
     const inFile = itemPointer(this.#options.compiled, head.input, head.row);
-    for (const [index, findings] of this.#crossChecks.row(actions, at).entries())
+    for (const [index, findings] of this.#crossChecks.row(actions, at, this.#isOnlyCounted).entries())
       for (const each of findings) problems.push({ ...at, ...placed(this.#named(each, open[index] ?? head), inFile) });
   }
 
@@ -305,21 +310,37 @@ export class OnePass {
     const { row, input, line, seq } = head;
     const cause = causeOf(errors);
     if (cause !== undefined) this.#found.held.note(at, cause);
-    const open = fates.filter(({ fate }) => !NOT_OPEN.has(fate));
-    // Named, so that --again, too, sends only what is meant.
-    const isPart = open.length > 0 && open.length < fates.length;
-    const ofHistories = candidates.filter(({ action }) => actionSpec(action).identity === "history");
-    this.#justFound.push({
-      row,
-      input,
-      line,
-      reason: reasonOf(errors, this.#options.severityOf),
-      isHeld: cause !== undefined,
-      gives: (isPart ? open : fates).map(({ candidate: { action, nth } }) => openActionText(action, nth)),
-      isPart,
-      before: seq,
-      histories: [...new Set(ofHistories.map((each) => historyOf(each, this.#known.lines).toString("hex")))],
+    this.#options.invalid.add(cause !== undefined, () => {
+      const open = fates.filter(({ fate }) => !NOT_OPEN.has(fate));
+      // Named, so that --again, too, sends only what is meant.
+      const isPart = open.length > 0 && open.length < fates.length;
+      const ofHistories = candidates.filter(({ action }) => actionSpec(action).identity === "history");
+      return {
+        row,
+        input,
+        line,
+        reason: reasonOf(errors, this.#options.severityOf),
+        gives: (isPart ? open : fates).map(({ candidate: { action, nth } }) => openActionText(action, nth)),
+        isPart,
+        before: seq,
+        histories: [...new Set(ofHistories.map((each) => historyOf(each, this.#known.lines).toString("hex")))],
+      };
     });
+    this.#find(row);
+  }
+
+  /** Rejects a row of which only the number is told, and which nothing waits for but what the checks hold back. */
+  #refuse(row: number, rule: string): void {
+    const problem = { source: "", line: 0, rule, severity: "error", message: "", hint: "" } as const;
+    this.#log.add(problem);
+    this.#found.problems.add(problem);
+    this.#options.invalid.add(false, () => {
+      throw new Error("a row that is only counted can't be kept");
+    });
+    this.#find(row);
+  }
+
+  #find(row: number): void {
     this.#found.bits.set(row);
     if (this.#countedOn.has(row)) this.#mustRepeat = true;
   }

@@ -2,7 +2,8 @@
 
 import { type ActionName, actionsThat } from "../../actions/actions.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
-import type { PlainSale } from "../../checks/fast/plain-sales.ts";
+import type { PlainSale, PlainVerdict } from "../../checks/fast/plain-sales.ts";
+import type { IsOnlyCounted } from "../../checks/row-findings.ts";
 import type { CandidateBlock } from "../candidates/candidates.ts";
 import { FACT_FIELDS, FACTS_BYTES, findAsciiTexts, lineBytesAt } from "../candidates/facts.ts";
 import { inputAt, lineAt, plainActionAt, RECORD_BYTES, rowAt } from "../files/index-file.ts";
@@ -19,6 +20,9 @@ interface PlainCandidatesOptions {
   readonly found: Bits;
   /** Takes the rows that are counted on. */
   readonly countedOn: Bits;
+  readonly isOnlyCounted: IsOnlyCounted;
+  /** Takes the rows of which it is only counted what is wrong with them. */
+  readonly refuse: (row: number, rule: string) => void;
 }
 
 export class PlainCandidates {
@@ -38,7 +42,7 @@ export class PlainCandidates {
 
   /** Decides about a candidate, beside which no other one of its row stands. False where there may be more to say; then nothing has happened. */
   take(block: CandidateBlock, number: number, textAt: number, start: number): boolean {
-    const { compiled, fates, tally, found, countedOn } = this.#options;
+    const { compiled, fates, tally, found, countedOn, refuse } = this.#options;
     const { records, facts } = block;
     const at = number * RECORD_BYTES;
     const factsAt = number * FACTS_BYTES;
@@ -53,7 +57,12 @@ export class PlainCandidates {
     if (fate === "sent") tally.leave({ action, input }, fate, fate);
     else {
       const source = compiled.inputs[input]?.name;
-      if (source === undefined || !this.#sell(action, block, number, textAt, source)) return false;
+      const verdict = source === undefined ? undefined : this.#sell(action, block, number, textAt, source);
+      if (verdict === undefined) return false;
+      if (verdict !== "sound") {
+        refuse(row, verdict);
+        return true;
+      }
       tally.keep(start, lineBytesAt(facts, factsAt), seq, action, input);
     }
     countedOn.set(row);
@@ -66,9 +75,9 @@ export class PlainCandidates {
     number: number,
     textAt: number,
     source: string,
-  ): boolean {
+  ): PlainVerdict | undefined {
     const [from, to] = [this.#from, this.#to];
-    if (!findAsciiTexts(facts, number * FACTS_BYTES, textAt, from, to)) return false;
+    if (!findAsciiTexts(facts, number * FACTS_BYTES, textAt, from, to)) return undefined;
     const sale = this.#sale;
     sale.action = action;
     sale.source = source;
@@ -82,7 +91,7 @@ export class PlainCandidates {
     sale.userTo = to[USER] as number;
     sale.priceFrom = from[PRICE] as number;
     sale.priceTo = to[PRICE] as number;
-    return this.#options.crossChecks.plainSale(sale);
+    return this.#options.crossChecks.plainSale(sale, this.#options.isOnlyCounted);
   }
 }
 

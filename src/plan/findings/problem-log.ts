@@ -10,6 +10,8 @@ interface RuleTally {
   readonly byAction: ReadonlyMap<string, number>;
 }
 
+type Tally = RuleTally & { readonly byAction: Map<string, number> };
+
 /** Problems counted in full and kept up to a cap, so that memory does not grow with a bad file. */
 export interface ProblemLog {
   add(problem: Problem): void;
@@ -19,6 +21,8 @@ export interface ProblemLog {
   readonly kept: readonly Problem[];
   /** One entry per rule and severity, in order of first appearance. */
   readonly tallies: readonly RuleTally[];
+  /** Whether nothing of such a problem is kept any more but its number, so that nobody reads what it says. */
+  onlyCounts(rule: string, severity: Problem["severity"], hasCause: boolean): boolean;
   /** What is still kept; so much a fork needs to keep. */
   readonly capacity: LogCapacity;
   /** An empty log with the same cap, whose problems may be absorbed later or dropped. */
@@ -36,8 +40,10 @@ export interface LogCapacity {
 export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all"): ProblemLog {
   const kept: Problem[] = [];
   /** Neither a warning nor a row that only waits for another crowds out an error that stops the run. */
-  const isMinor = ({ severity, cause }: Problem): boolean => severity === "warn" || cause !== undefined;
-  const tallies = new Map<string, RuleTally & { readonly byAction: Map<string, number> }>();
+  const isMinor = ({ severity, cause }: Pick<Problem, "severity" | "cause">): boolean =>
+    severity === "warn" || cause !== undefined;
+  const inOrder: Tally[] = [];
+  const tallies = { error: new Map<string, Tally>(), warn: new Map<string, Tally>() };
   let keptMinor = 0;
   let errors = 0;
   let warnings = 0;
@@ -54,21 +60,21 @@ export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all
     }
   };
   /** @param first called for the first of its rule alone. */
-  const tallyOf = (rule: string, severity: RuleTally["severity"], first: () => Problem) => {
-    const key = `${severity} ${rule}`;
-    let known = tallies.get(key);
+  const tallyOf = (rule: string, severity: RuleTally["severity"], first: () => Problem): Tally => {
+    let known = tallies[severity].get(rule);
     if (known === undefined) {
       known = { rule, severity, count: 0, first: first(), byAction: new Map() };
-      tallies.set(key, known);
+      tallies[severity].set(rule, known);
+      inOrder.push(known);
     }
     return known;
   };
-  const count = (tally: ReturnType<typeof tallyOf>, times: number): void => {
+  const count = (tally: Tally, times: number): void => {
     if (tally.severity === "error") errors += times;
     else warnings += times;
     tally.count += times;
   };
-  const countOf = ({ byAction }: ReturnType<typeof tallyOf>, action: string, times: number): void => {
+  const countOf = ({ byAction }: Tally, action: string, times: number): void => {
     byAction.set(action, (byAction.get(action) ?? 0) + times);
   };
   return {
@@ -87,10 +93,15 @@ export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all
     },
     kept,
     get tallies() {
-      return [...tallies.values()];
+      return [...inOrder];
+    },
+    onlyCounts(rule, severity, hasCause) {
+      const left = this.capacity.keeps;
+      const isKept = left === "all" || (left === "errors" && severity === "error" && !hasCause);
+      return !isKept && tallies[severity].has(rule);
     },
     get capacity(): LogCapacity {
-      return { cap, keeps: kept.length < cap ? "all" : keptMinor > 0 ? "errors" : "none" };
+      return { cap, keeps: kept.length < cap ? keeps : keptMinor > 0 ? "errors" : "none" };
     },
     fork() {
       return createProblemLog(cap, this.capacity.keeps);

@@ -75,6 +75,7 @@ it.each<[string, readonly string[], boolean]>([
   ["a ticket that is sold twice", [event("E"), sale("T1"), sale("T1"), sale("T2")], true],
   ["an event that is registered behind its sales", [sale("T1"), event("E"), sale("T2")], false],
   ["another deed than sales", [event("E"), sale("T1"), SCAN], false],
+  ["sales that only wait for an event", [event("E", "EURO"), sale("T1"), event("F"), sale("T2", { event: "F" })], true],
   ["more rows that are rejected than are kept", [sale("T"), ...Array.from({ length: 10_001 }, () => sale("T"))], false],
 ])("decides about %s as it would late", async (_, given, isEarlyPossible) => {
   const { early, late, isEarly } = await planBothWays(openFolder(), [given]);

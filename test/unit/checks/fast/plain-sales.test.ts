@@ -17,6 +17,8 @@ const OPTIONS: CrossActionOptions = {
   severityOf: severityIn(severityTable({})),
 };
 
+const ALL_COUNTED = (): boolean => true;
+
 const at = (line: number) => ({ source: "in.csv", line });
 
 /** A sale as bytes, its texts one after the other and something before them. */
@@ -43,9 +45,9 @@ describe("sales of which there is nothing to say", () => {
   it("are taken once their event is known", () => {
     const checks = new CrossActionChecks(OPTIONS);
     checks.row([of("newEvent", { eventId: "e", currency: "EUR" })], at(2));
-    expect(checks.plainSale(bytesOf(sale("a"), 3))).toBe(true);
-    expect(checks.plainSale(bytesOf(sale("12"), 4))).toBe(true);
-    expect(checks.plainSale(bytesOf(sale("b", { price: "1.50", userId: null }), 5))).toBe(true);
+    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED)).toBe("sound");
+    expect(checks.plainSale(bytesOf(sale("12"), 4), ALL_COUNTED)).toBe("sound");
+    expect(checks.plainSale(bytesOf(sale("b", { price: "1.50", userId: null }), 5), ALL_COUNTED)).toBe("sound");
     expect(checks.row([of("resoldTicket", { ticketId: "a", userId: "anna" })], at(6))[0]?.[0]?.message).toBe(
       'Ticket "a" is resold to the user who already holds it, since in.csv:3.',
     );
@@ -53,12 +55,49 @@ describe("sales of which there is nothing to say", () => {
 
   it("are not those of an event that was not named, of a ticket that was, or with too many decimals", () => {
     const checks = new CrossActionChecks(OPTIONS);
-    expect(checks.plainSale(bytesOf(sale("a"), 2))).toBe(false);
+    expect(checks.plainSale(bytesOf(sale("a"), 2), ALL_COUNTED)).toBeUndefined();
     checks.row([sale("a")], at(2));
-    expect(checks.plainSale(bytesOf(sale("a"), 3))).toBe(false);
-    expect(checks.plainSale(bytesOf(sale("b", { price: "1.500" }), 4))).toBe(false);
-    expect(checks.plainSale(bytesOf(sale("b"), 5))).toBe(true);
+    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b", { price: "1.500" }), 4), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b"), 5), ALL_COUNTED)).toBe("sound");
   });
+});
+
+describe("a sale whose event is registered nowhere", () => {
+  const complete = { ...OPTIONS, complete: true };
+
+  it("is held back where it is enough to count that, and so is what follows", () => {
+    const checks = new CrossActionChecks(complete);
+    expect(checks.plainSale(bytesOf(sale("a"), 2), ALL_COUNTED)).toBeUndefined();
+    checks.row([sale("a")], at(2));
+    expect(checks.plainSale(bytesOf(sale("b"), 3), () => false)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b"), 3), ALL_COUNTED)).toBe("event-not-registered");
+    const [found] = checks.row([of("checkedInTicket", { ticketId: "b" })], at(4)).flat();
+    expect(found).toMatchObject({ rule: "depends-on-invalid", cause: at(3) });
+  });
+
+  it("is left to the checks where more may be wrong with it, or its rule is no error", () => {
+    const checks = new CrossActionChecks(complete);
+    checks.row([sale("a")], at(2));
+    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b", { price: "1.555" }), 4), ALL_COUNTED)).toBeUndefined();
+    const severityOf = severityIn(severityTable({ "event-not-registered": "warn" }));
+    const warned = new CrossActionChecks({ ...complete, severityOf });
+    warned.row([sale("a")], at(2));
+    expect(warned.plainSale(bytesOf(sale("b"), 3), ALL_COUNTED)).toBeUndefined();
+  });
+});
+
+it("says of findings that are only counted no more than their rule and cause", () => {
+  const checks = new CrossActionChecks({ ...OPTIONS, complete: true });
+  const counted = checks.row([sale("a")], at(2), (rule) => rule === "event-not-registered").flat();
+  expect(counted).toEqual([{ rule: "event-not-registered", severity: "error", message: "", hint: "" }]);
+  const waits = checks.row([of("checkedInTicket", { ticketId: "a" })], at(3), (_, severity, hasCause) => {
+    return severity === "error" && hasCause;
+  });
+  expect(waits.flat()).toEqual([
+    { rule: "depends-on-invalid", severity: "error", message: "", hint: "", cause: at(2) },
+  ]);
 });
 
 describe("sales that wait for a row", () => {
@@ -66,7 +105,7 @@ describe("sales that wait for a row", () => {
     const checks = new CrossActionChecks(OPTIONS);
     checks.row([sale("a")], at(2));
     checks.holdBack([of("newEvent", { eventId: "e" })], at(3));
-    expect(checks.plainSale(bytesOf(sale("b"), 4))).toBe(false);
+    expect(checks.plainSale(bytesOf(sale("b"), 4), ALL_COUNTED)).toBeUndefined();
   });
 
   it("whose event lost its zeros are not taken", () => {
@@ -74,7 +113,7 @@ describe("sales that wait for a row", () => {
       field === "eventId" && id === "7" ? { id: "07", isPending: true, run: undefined } : undefined;
     const checks = new CrossActionChecks({ ...OPTIONS, knownState: { ...NOTHING_KNOWN, otherSpelling } });
     expect(checks.row([sale("a", { eventId: "7" })], at(2)).flat()).toHaveLength(2);
-    expect(checks.plainSale(bytesOf(sale("b", { eventId: "7" }), 4))).toBe(false);
+    expect(checks.plainSale(bytesOf(sale("b", { eventId: "7" }), 4), ALL_COUNTED)).toBeUndefined();
   });
 });
 
@@ -87,11 +126,11 @@ it("a sale that is known the other way round is not taken", () => {
   };
   const checks = new CrossActionChecks({ ...OPTIONS, knownState });
   checks.row([sale("a")], at(2));
-  expect(checks.plainSale(bytesOf(sale("c", { userId: "d" }), 3))).toBe(true);
-  expect(checks.plainSale(bytesOf(sale("d", { userId: "b" }), 4))).toBe(true);
+  expect(checks.plainSale(bytesOf(sale("c", { userId: "d" }), 3), ALL_COUNTED)).toBe("sound");
+  expect(checks.plainSale(bytesOf(sale("d", { userId: "b" }), 4), ALL_COUNTED)).toBe("sound");
   const other = new CrossActionChecks({ ...OPTIONS, knownState });
   other.row([sale("a")], at(2));
-  expect(other.plainSale(bytesOf(sale("c", { userId: "b" }), 3))).toBe(false);
+  expect(other.plainSale(bytesOf(sale("c", { userId: "b" }), 3), ALL_COUNTED)).toBeUndefined();
 });
 
 const oddTicket: fc.Arbitrary<string> = fc.constantFrom("a", "b", "c", "1", "01", "12", "0012", "t-1");
@@ -149,16 +188,17 @@ const settings = fc
   });
 
 test("whatever the fast path takes, the checks find the same, in it and in all that follows", () => {
-  let taken = 0;
+  let [taken, refused] = [0, 0];
   const row = fc.record({
     actions: fc.oneof({ weight: 8, arbitrary: given.map((one) => [one]) }, fc.tuple(given, given)),
+    isCounted: fc.boolean(),
     isHeld: fc.nat(40).map((n) => n === 0),
   });
   fc.assert(
     fc.property(fc.array(row, { maxLength: 40, size: "max" }), settings, (rows, options) => {
       const reference = new CrossActionChecks(options);
       const fast = new CrossActionChecks(options);
-      for (const [number, { actions, isHeld }] of rows.entries()) {
+      for (const [number, { actions, isCounted, isHeld }] of rows.entries()) {
         const line = number + 2;
         if (isHeld) {
           for (const checks of [reference, fast]) checks.holdBack(actions, at(line));
@@ -167,13 +207,17 @@ test("whatever the fast path takes, the checks find the same, in it and in all t
         const expected = reference.row(actions, at(line));
         const [only] = actions;
         const isSale = actions.length === 1 && only?.action === "soldTicket";
-        if (isSale && fast.plainSale(bytesOf(only, line))) {
+        const verdict = isSale ? fast.plainSale(bytesOf(only, line), () => isCounted) : undefined;
+        if (verdict !== undefined) {
           taken += 1;
-          expect(expected).toEqual([[]]);
+          const rules = verdict === "sound" ? [] : [{ rule: verdict, severity: "error" }];
+          expect(expected.flat().map(({ rule, severity }) => ({ rule, severity }))).toEqual(rules);
+          if (verdict !== "sound") refused += 1;
         } else expect(fast.row(actions, at(line))).toEqual(expected);
       }
     }),
     { numRuns: RUNS },
   );
   expect(taken).toBeGreaterThan(RUNS);
+  expect(refused).toBeGreaterThan(0);
 });
