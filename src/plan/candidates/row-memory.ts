@@ -4,6 +4,7 @@
  */
 
 import { createLanes, FIRST_FREE, type Lanes } from "../../actions/sha256/lanes.ts";
+import { createWideCopy, WIDTH, type WideCopy } from "./wide-copy.ts";
 
 /** Some bytes of the memory that stay as they are. */
 export interface Piece {
@@ -16,12 +17,15 @@ export class RowMemory {
   readonly view: DataView;
   /** Digests of several messages at once, where there may be many and the machine can. */
   readonly lanes: Lanes | undefined;
+  /** Where the memory is one of WebAssembly. */
+  readonly #wideCopy: WideCopy | undefined;
   #allotted = FIRST_FREE;
 
   /** @param isMany - so many digests that several at once are worth their preparation. */
   constructor(size: number, isMany: boolean) {
     this.lanes = isMany ? createLanes(FIRST_FREE + size) : undefined;
     this.bytes = this.lanes?.bytes ?? Buffer.from(new ArrayBuffer(FIRST_FREE + size));
+    this.#wideCopy = this.lanes === undefined ? undefined : createWideCopy(this.lanes.memory);
     this.view = this.lanes?.view ?? new DataView(this.bytes.buffer);
   }
 
@@ -43,15 +47,25 @@ export class RowMemory {
 
   /** Copies so many bytes to a place that they don't overlap, and nothing behind it; gives the end. */
   copy(to: number, from: number, length: number): number {
+    const end = to + length;
     const { bytes, view } = this;
     if (length < WORD) {
       for (let at = 0; at < length; at += 1) bytes[to + at] = bytes[from + at] as number; // within the memory
-      return to + length;
+      return end;
     }
-    const last = length - WORD;
-    for (let at = 0; at < last; at += WORD) view.setInt32(to + at, view.getInt32(from + at, true), true);
-    view.setInt32(to + last, view.getInt32(from + last, true), true);
-    return to + length;
+    // The last word may be some of the bytes before it once more. Most copies are of up to four words: without a loop they take less.
+    const last = from + length - WORD;
+    if (length < 2 * WORD) view.setInt32(to, view.getInt32(from, true), true);
+    else if (length < WIDTH) {
+      view.setInt32(to, view.getInt32(from, true), true);
+      view.setInt32(to + WORD, view.getInt32(from + WORD, true), true);
+      view.setInt32(end - 2 * WORD, view.getInt32(last - WORD, true), true);
+    } else if (this.#wideCopy !== undefined) {
+      this.#wideCopy(to, from, length);
+      return end;
+    } else for (let at = 0; from + at < last; at += WORD) view.setInt32(to + at, view.getInt32(from + at, true), true);
+    view.setInt32(end - WORD, view.getInt32(last, true), true);
+    return end;
   }
 
   /** Copies bytes from outside; gives the end. */
@@ -62,8 +76,10 @@ export class RowMemory {
 
   /** Whether so many bytes are the same in two places. */
   isSame(one: number, other: number, length: number): boolean {
-    const { bytes } = this;
-    for (let at = 0; at < length; at += 1) if (bytes[one + at] !== bytes[other + at]) return false;
+    const { bytes, view } = this;
+    let at = 0;
+    for (; at + WORD <= length; at += WORD) if (view.getInt32(one + at) !== view.getInt32(other + at)) return false;
+    for (; at < length; at += 1) if (bytes[one + at] !== bytes[other + at]) return false;
     return true;
   }
 
