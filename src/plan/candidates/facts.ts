@@ -8,7 +8,7 @@
 import type { Action, ActionData, ActionName } from "../../actions/actions.ts";
 import { U64_MAX } from "../../actions/formats.ts";
 import { parseJson } from "../../actions/json.ts";
-import { RECORD_BYTES, readOrigin } from "../files/index-file.ts";
+import { RECORD_BYTES, readOrigin, wordAt } from "../files/index-file.ts";
 import type { RowMemory } from "./row-memory.ts";
 
 /** Layout: bytes of the line and of the texts, marks, the texts' lengths (UTF-16 units), each u32; orderTime u64. */
@@ -110,10 +110,10 @@ function unitsOf({ bytes, view }: RowMemory, from: number, length: number): numb
  * beginning -1 where there is none. False where one of them is not ASCII, is no text, or is an nftId.
  */
 export function findAsciiTexts(facts: Buffer, at: number, textAt: number, from: Int32Array, to: Int32Array): boolean {
-  if ((facts.readUInt32LE(at + 8) & (IRREGULAR | BY_NFT)) !== 0) return false;
+  if ((wordAt(facts, at + 8) & (IRREGULAR | BY_NFT)) !== 0) return false;
   let next = textAt;
   for (let number = 0; number < FACT_FIELDS.length; number += 1) {
-    const length = facts.readUInt32LE(at + LENGTHS + 4 * number);
+    const length = wordAt(facts, at + LENGTHS + 4 * number);
     from[number] = length === ABSENT ? -1 : next;
     if (length !== ABSENT) next += length;
     to[number] = next;
@@ -134,8 +134,8 @@ export function writeSizes(view: DataView, at: number, lineBytes: number, textBy
 }
 
 /** Bytes of the action's line, the newline included. */
-export const lineBytesAt = (facts: Buffer, at: number): number => facts.readUInt32LE(at);
-export const textBytesAt = (facts: Buffer, at: number): number => facts.readUInt32LE(at + 4);
+export const lineBytesAt = (facts: Buffer, at: number): number => wordAt(facts, at);
+export const textBytesAt = (facts: Buffer, at: number): number => wordAt(facts, at + 4);
 
 /** What of an action decides where it stands. */
 export interface OrderKey {

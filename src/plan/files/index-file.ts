@@ -73,12 +73,20 @@ export function writePlainOrigin(
   view.setUint32(at + 12, withNth(origin.code | marks, origin.nth), true);
 }
 
+/** As `readUInt32LE`, of which a pass over all candidates makes ten for each; there must be as many bytes. */
+export const wordAt = (buffer: Buffer, at: number): number =>
+  ((buffer[at] as number) |
+    ((buffer[at + 1] as number) << 8) |
+    ((buffer[at + 2] as number) << 16) |
+    ((buffer[at + 3] as number) << 24)) >>>
+  0;
+
 /** The action of a record and all that is marked of it, as a number: the same for two that differ in none of it. */
-export const marksAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 12);
+export const marksAt = (buffer: Buffer, at: number): number => wordAt(buffer, at + 12);
 
 /** The action of a record that has neither a key nor an `nth`; undefined for any other. */
 export const plainActionAt = (buffer: Buffer, at: number): ActionName | undefined =>
-  BY_CODE.get(buffer.readUInt32LE(at + 12) & ~UNTIMED);
+  BY_CODE.get(wordAt(buffer, at + 12) & ~UNTIMED);
 
 /** The action of any record. */
 export function actionAt(buffer: Buffer, at: number): ActionName {
@@ -87,8 +95,8 @@ export function actionAt(buffer: Buffer, at: number): ActionName {
   return action;
 }
 
-export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at);
-export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
+export const inputAt = (buffer: Buffer, at: number): number => wordAt(buffer, at);
+export const lineAt = (buffer: Buffer, at: number): number => wordAt(buffer, at + 4);
 /** Whether two records are of one input and one kind of action, with the same marks. */
 export const areAlike = (buffer: Buffer, one: number, other: number): boolean =>
   isSameWord(buffer, one, other) && isSameWord(buffer, one + 12, other + 12);
@@ -99,7 +107,7 @@ const isSameWord = (buffer: Buffer, one: number, other: number): boolean =>
   buffer[one + 2] === buffer[other + 2] &&
   buffer[one + 3] === buffer[other + 3];
 
-export const rowAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 8);
+export const rowAt = (buffer: Buffer, at: number): number => wordAt(buffer, at + 8);
 
 /** Counts the rows of records that were numbered from 1 on from `rows`. */
 export function addRows(records: Buffer, rows: number): void {
