@@ -86,7 +86,8 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
     ms: performance.now() - before.at,
   };
   const done = stop.kind === "finished";
-  if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop), stop.kind === "stopped" && stop.by === "SIGINT");
+  // Whatever else ended it: a person who has stopped it decides how it goes on.
+  if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop), context.stop.aborted && context.stop.reason === "SIGINT");
   const rejects = await rejectsOf(context, session, run, plan);
   crashPoint("rejects written");
   // An interrupted run may end long after it was planned, when what it waited for is decided.

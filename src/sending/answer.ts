@@ -281,9 +281,18 @@ const DENIALS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   // Not a number: it may be how many of the items failed.
   ...["failed", "rejected"].map((key) => [key, saysTrue] as const),
   ...["state", "result", "outcome"].map((key) => [key, saysRefused] as const),
-  ...["error", "errors", "errormessage", "errorcode", "exception", "failure"].map(
-    (key) => [key, holdsSomething] as const,
-  ),
+  ...[
+    "error",
+    "errors",
+    "errormessage",
+    "errormessages",
+    "errorcode",
+    "errorcodes",
+    "exception",
+    "exceptions",
+    "failure",
+    "failures",
+  ].map((key) => [key, holdsSomething] as const),
 ]);
 
 function saysTrue(value: unknown): boolean {

@@ -4,7 +4,7 @@ import type { OpenPromise } from "../ledger/promise-statuses.ts";
 import type { ServiceClient } from "./client.ts";
 import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
-import { backoffMs, retryAfterMs } from "./retry.ts";
+import { waitBefore } from "./retry.ts";
 import { readStatus, type StatusReading } from "./status-answer.ts";
 
 /** How many requests are in flight at once, each over a connection of its own. */
@@ -107,7 +107,7 @@ async function askOne({ context, common, client, end }: Asker, promise: OpenProm
     // Waiting does not help with a proxy that asks for a login.
     if (retries > context.retries || isProxyAsking(detail))
       return halt(common, { kind: "not reachable", detail, attempts: retries, reached });
-    const waitMs = retryAfterMs(headers.retryAfter, headers.date, Date.now()) ?? backoffMs(retries, Math.random());
+    const waitMs = waitBefore(retries, headers, Date.now(), Math.random());
     context.waiting(detail, waitMs);
     common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
   }

@@ -252,7 +252,7 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
     };
     const onAbort = (): void => giveUp(toError(signal.reason));
     const onTimeout = (): void => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`));
-    const stopTimer = startTimer(timeoutMs, () => way.leftMs !== undefined && isWhole(), onTimeout);
+    const stopTimer = startTimer(timeoutMs, () => started && isWhole(), onTimeout);
     const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     const connecting = setTimeout(() => {
       const cause = UNCONNECTED[connections.stopConnecting() ?? (isProxied ? "no tunnel" : "no connection")];

@@ -1,6 +1,7 @@
 /** When to try again. Pure: the clock and chance are given. */
 
 import { DateTime } from "luxon";
+import type { AnswerHeaders } from "./answer.ts";
 
 const BASE_MS = 500;
 const CAP_MS = 60_000;
@@ -40,4 +41,16 @@ export function retryAfterMs(
 function fromHttpDate(text: string): number | undefined {
   const at = DateTime.fromHTTP(text);
   return at.isValid ? at.toMillis() : undefined;
+}
+
+/**
+ * How long to wait before a retry, in milliseconds: as long as the service asks, else longer with each. Some services round what
+ * is less than a second down to 0, which is believed once.
+ *
+ * @param retry the first is 1.
+ * @param chance as `backoffMs` takes it.
+ */
+export function waitBefore(retry: number, { retryAfter, date }: AnswerHeaders, nowMs: number, chance: number): number {
+  const asked = retryAfterMs(retryAfter, date, nowMs);
+  return asked === undefined || (asked === 0 && retry > 1) ? backoffMs(retry, chance) : asked;
 }

@@ -8,7 +8,7 @@ import type { StopSignal } from "../failure.ts";
 import type { BlockCompressor } from "../ledger/block-compressor.ts";
 import { type ChunkRecord, chunksOf, rejectedIn } from "../ledger/runs.ts";
 import { type ChunkActions, sentActions } from "../plan/files/chunk-actions.ts";
-import { type AnswerHeaders, type Exchange, isBelieved, type Reading, readExchange } from "./answer.ts";
+import { type Exchange, isBelieved, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
 import { type ChunkFacts, countTallies, decideChunk, decidePlain } from "./chunk-outcomes.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./chunk-parts.ts";
@@ -20,7 +20,7 @@ import { pause } from "./pause.ts";
 import type { PromiseLog } from "./promise-log.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { chunkFacts, type RecordContext } from "./record-answer.ts";
-import { backoffMs, retryAfterMs } from "./retry.ts";
+import { waitBefore } from "./retry.ts";
 import type { RunPromises } from "./run-promises.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
@@ -281,6 +281,7 @@ async function fly(
   await Promise.race([leaving, flying]);
   await turn();
   const packing = packChunk(facts, common.compressor);
+  packing.catch(() => undefined); // it is heard of once the request has ended
   if (following !== undefined) plan.expect(following);
   const recording = record(log);
   const exchange = await flying;
@@ -422,7 +423,7 @@ async function waitToRetry(sender: Sender, chunk: ChunkRecord, reading: NotTaken
   sender.answersBefore = common.answers;
   sender.retries += 1;
   const { retries } = sender;
-  const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {});
+  const waitMs = waitBefore(retries, "headers" in reading ? reading.headers : {}, Date.now(), Math.random());
   const tooLate = performance.now() + waitMs > context.deadline;
   // Waiting does not help with a proxy that asks for a login.
   if (retries > context.environment.retries || tooLate || isProxyAsking(reading.detail)) {
@@ -452,7 +453,3 @@ function withBody(reading: { readonly detail: string; readonly body?: string }):
 
 /** The largest answer that is kept of a doubt; what 5000 items say is much less. */
 const MOST_KEPT_BYTES = 16 * 1024 * 1024;
-
-function waitBefore(retry: number, { retryAfter, date }: AnswerHeaders): number {
-  return retryAfterMs(retryAfter, date, Date.now()) ?? backoffMs(retry, Math.random());
-}

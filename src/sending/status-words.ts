@@ -11,6 +11,7 @@ export const TAKEN_WORDS: ReadonlySet<string> = new Set([
   ...["accepted", "acknowledged", "approved", "confirmed", "confirming", "received", "registered"],
   ...["pending", "scheduled", "processing", "processed", "inprogress", "progress", "ongoing", "waiting"],
   ...["queued", "queuing", "queueing", "enqueued", "requeued", "submitted", "broadcast", "broadcasted", "broadcasting"],
+  ...["propagated", "propagating", "transmitted", "dispatched", "forwarded", "started", "running"],
   ...["complete", "completed", "executed", "finalized", "finalised", "finished", "handled", "committed"],
   ...["created", "creating", "added", "inserted", "imported", "ingested", "issued", "minted", "minting"],
   ...["inflight", "nobroadcastrequired", "settled", "mined", "onchain", "replayed", "passed", "valid", "sold"],

@@ -13,7 +13,7 @@ import { type ChunkRecord, plannedChunks } from "../ledger/runs.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
 import { timeOf } from "../plan/identity/deed-contents.ts";
-import { replaces } from "../plan/identity/history-of-candidate.ts";
+import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { closeUnsent } from "./chunk-parts.ts";
 
 /** A deed of a history, as the plan holds it. */
@@ -116,7 +116,7 @@ async function readHistories(
   const { actions, index } = await plan.chunk(chunk);
   for (let at = 0; at < actions.count; at += 1) {
     const { action, keyed, untimed, content } = readRecord(index, at * RECORD_BYTES);
-    if (actionSpec(action).identity !== "history" || (keyed && !replaces(action))) continue;
+    if (actionSpec(action).identity === "once" || (keyed && !lastCounts(action))) continue;
     const { eventId, ticketId, nftId, data } = actions.read(at);
     const seq = chunk.first + at;
     // By the action's own ids: the index has the key where there is one.

@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { BIN, openWorkplace, type Workplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
@@ -135,6 +135,33 @@ test.each<[string, (path: string) => void]>([
     expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual([`T-${ROWS + 1}`]);
   },
 );
+
+test("a Ctrl-C counts too where the request in flight is refused: a person decides how it goes on", async () => {
+  const { place, service } = await openSales();
+  let child: ChildProcess | undefined;
+  service.behave({
+    answer: async () => {
+      if (service.requests.length !== 3) return undefined;
+      child?.kill("SIGINT");
+      // Given time, so that the program has heard it before the answer comes.
+      await setTimeout(500);
+      return { status: 403, body: "" };
+    },
+  });
+  const stopped = await place.tickets(SEND, {
+    ...service,
+    onSpawn: (spawned) => {
+      child = spawned;
+    },
+  });
+  expect(stopped.exitCode, stopped.stderr).toBe(5);
+  service.behave({});
+  const next = await place.tickets(SEND, service);
+  expect(next.exitCode, next.stderr).toBe(8);
+  expect(await place.tickets(["resume", "--env", "playground"], service)).toMatchObject({ exitCode: 0 });
+  const { stdout } = await place.tickets(["results", "--env", "playground"], service);
+  expect(ticketsOf(readPromises(stdout))).toEqual(ALL);
+});
 
 test("a folder that is gone before its run goes on: promises and rejects go to the working directory, said", {
   tags: ["long"],

@@ -30,6 +30,7 @@ const resale = (ticketId: string, userId: string, orderTime?: number): Given => 
   action: "resoldTicket",
   data: { ticketId, userId, price: "1", ...(orderTime !== undefined && { orderTime }) },
 });
+const claim = (ticketId: string, userId: string): Given => ({ action: "claimedTicket", data: { ticketId, userId } });
 const text = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 
 /** What tells which deed a row is: what it says, or a key of its source. */
@@ -46,6 +47,7 @@ const KEYED = `sources:
       - updateTicket: {when: {action: updateTicket}, fields: {ticketId: "{ticketId}", imageUrl: "{imageUrl}"}}
       - updateEvent: {when: {action: updateEvent}, fields: {eventId: "{eventId}", coverImageUrl: "{coverImageUrl}"}}
       - scannedTicket: {when: {action: scannedTicket}, fields: {ticketId: "{ticketId}", orderTime: "{orderTime}"}}
+      - claimedTicket: {when: {action: claimedTicket}, fields: {ticketId: "{ticketId}", userId: "{userId}"}}
       - resoldTicket: {when: {action: resoldTicket}, fields: {ticketId: "{ticketId}", userId: "{userId}", price: "{price}", orderTime: "{orderTime}"}}
 `;
 const COLUMNS = { ticketId: "", imageUrl: "", eventId: "", coverImageUrl: "", userId: "", price: "", orderTime: "" };
@@ -122,7 +124,9 @@ async function goOn(field: Field) {
   return { exitCode, said: said() };
 }
 
-const CHANGES: ReadonlySet<unknown> = new Set(["updateTicket", "updateEvent", "scannedTicket", "resoldTicket"]);
+const CHANGES: ReadonlySet<unknown> = new Set([
+  ...["updateTicket", "updateEvent", "scannedTicket", "resoldTicket", "claimedTicket"],
+]);
 
 /** What the service has taken of the night's actions, in order. */
 const taken = ({ sandbox }: Field, ticket?: string): string =>
@@ -156,6 +160,15 @@ test("a scan and an update that were left behind are told by one sentence", asyn
   expect(settled.said).toContain(
     "a later action of the same history was accepted meanwhile, and now they would come after it.",
   );
+});
+
+test.each(WAYS)("a claim that was left behind is not sent behind another recipient's, %s", async (way) => {
+  const field = await doubtOf([0], [claim("T1", "ann"), claim("T1", "ben"), claim("T2", "cat")], { way });
+  expect((await person(field)).said).toContain("1 action would undo a later one of the same history");
+  expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 1 superseded");
+  expect((await goOn(field)).exitCode).toBe(4);
+  expect(taken(field)).toBe("T1ben T2cat");
+  expect(await rejects(field)).toContain("claimedTicket was not sent: it would undo a later action of its history");
 });
 
 function isClosed(way: Way): void {

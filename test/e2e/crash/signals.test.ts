@@ -113,6 +113,22 @@ describe("signals", () => {
     expectAllTold(rig, rig.placed);
   });
 
+  test("a process that was frozen for longer than an answer may take reads the answer that came meanwhile", async () => {
+    const rig = await salesRig(20);
+    let child: ChildProcess | undefined;
+    rig.onRequest(2, "after", () => {
+      child?.kill("SIGSTOP");
+      setTimeout(() => child?.kill("SIGCONT"), 4000);
+    });
+    const ran = await rig.run(rig.stream("--chunk-size", "5", "--timeout", "2s"), {
+      onSpawn: (spawned) => {
+        child = spawned;
+      },
+    });
+    expect(ran.exitCode, ran.stderr).toBe(0);
+    expectAllTold(rig, rig.placed);
+  });
+
   test("a signal during the last request leaves nothing to do: the run is finished", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
     const ended = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 4, "SIGINT");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { httpDate } from "../../../src/sandbox/faults.ts";
-import { backoffMs, MAX_RETRY_AFTER_MS, retryAfterMs } from "../../../src/sending/retry.ts";
+import { backoffMs, MAX_RETRY_AFTER_MS, retryAfterMs, waitBefore } from "../../../src/sending/retry.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 3, 0, 0);
 const chance = fc.double({ min: 0, max: 1, noNaN: true });
@@ -22,6 +22,20 @@ describe("the wait before a retry", () => {
         expect(wait).toBe(Math.round(luck * backoffMs(attempt, 1)));
       }),
     );
+  });
+});
+
+describe("the wait before a retry of an answer", () => {
+  it.each<[string | undefined, number, number]>([
+    [undefined, 1, 500],
+    [undefined, 3, 2000],
+    ["7", 1, 7000],
+    ["7", 3, 7000],
+    ["0", 1, 0],
+    ["0", 2, 1000],
+    ["0", 3, 2000],
+  ])("that asks for %s is, for retry %i, %i ms", (retryAfter, retry, ms) => {
+    expect(waitBefore(retry, { retryAfter }, NOW, 1)).toBe(ms);
   });
 });
 
