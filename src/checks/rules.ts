@@ -199,7 +199,7 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
   },
   "history-unclear": {
     reason:
-      "It can't be told which deed this is, and nothing is sent, or left out, on a guess. Contents repeat, and only some were accepted. Or two deeds of the same time may be one. Or the deed may be an accepted one whose time is read in another zone, or without its seconds. Or a resale without a time goes, at another price, to the buyer of an accepted one that the input lacks. Or a mended row named neither ticket nor event when it was rejected, so its place among what was accepted is not known. Or the row comes from a rejects file that the ledger does not know.",
+      "It can't be told which deed this is, and nothing is sent, or left out, on a guess. Contents repeat, and only some were accepted. Or two deeds of the same time may be one. Or the deed may be an accepted one whose time is read in another zone, or without its seconds, or whose `key` is written otherwise now. Or a resale without a time goes, at another price, to the buyer of an accepted one that the input lacks. Or a mended row named neither ticket nor event when it was rejected, so its place among what was accepted is not known. Or the row comes from a rejects file that the ledger does not know.",
     example: "updateTicket A, B and A were accepted, and the input has only B",
   },
   "key-shared": {

@@ -63,7 +63,12 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     return EXIT_CODES["input-invalid"];
   }
   if (options.output !== undefined && options.output !== "-") {
-    const target = await writeActions(context, checked.actions, options.output, options.files);
+    const target = await writeActions(
+      context,
+      checked.actions,
+      options.output,
+      checked.files.map(({ path }) => path),
+    );
     reporter.info(`${told} Written to ${displayPath(target, context.cwd)}.`);
   } else {
     if (!options.json && seen === undefined) await copyToOutput(checked.actions, context);

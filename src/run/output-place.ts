@@ -5,6 +5,7 @@ import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { adoptMoved, isKnownOutput } from "../ledger/outputs.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
@@ -57,6 +58,16 @@ export async function refuseReadOnlyFolder(cwd: string, left: string): Promise<v
   }
 }
 
+/** What is set aside there, with `--force`, would be the ledger itself, or the lock that keeps two commands apart. */
+function refuseOwnFolder(path: string, { ledgerPath }: Pick<Environment, "ledgerPath">, cwd: string): void {
+  if (dirname(path) !== dirname(ledgerPath)) return;
+  throw new Failure(
+    "usage",
+    `${displayPath(path, cwd)} would lie in the folder of the ledger, which is kept by tickets alone. Nothing was sent.`,
+    { hint: "Name another file with --output." },
+  );
+}
+
 interface OutputSession extends Pick<Session, "ledger" | "environment"> {
   readonly runList: Pick<Session["runList"], "content">;
 }
@@ -70,6 +81,7 @@ export async function makeWayForOutput(
 ): Promise<void> {
   const { ledger, environment } = session;
   refuseCompressed(path, context.cwd, "Nothing was sent.");
+  refuseOwnFolder(path, environment, context.cwd);
   const folder = dirname(path);
   makeOutputFolder(path);
   try {

@@ -55,6 +55,26 @@ test("a row that is sent alone with --again knows that its ticket was sold, and 
   expect((await field.stream(["alone.ndjson"], { again: true })).exitCode).toBe(3);
 });
 
+test("a deed that comes back is new, though all was sent with --again meanwhile", async () => {
+  const field = await openField();
+  const line = (action: string, data: object): string => `${JSON.stringify({ action, data })}\n`;
+  await field.write(
+    "sales.ndjson",
+    line("newEvent", { eventId: "E", currency: "EUR" }) +
+      line("soldTicket", { eventId: "E", ticketId: "A", userId: "u", price: "1", orderTime: 1768600000 }),
+  );
+  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
+  const night = async (...numbers: readonly number[]) => {
+    await field.write("updates.ndjson", numbers.map((number) => update("A", number)).join(""));
+    return field.stream(["updates.ndjson"]);
+  };
+  await night(1, 2);
+  expect((await field.stream(["updates.ndjson"], { again: true })).summary?.actions.accepted).toBe(2);
+  const back = await night(1, 2, 1);
+  expect(back.summary?.actions, back.said).toMatchObject({ accepted: 1, alreadySent: 2 });
+  expect((await night(1, 2, 1)).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 3 });
+});
+
 describe("after an interrupted --again", () => {
   test("the same command finishes it and sends nothing beside it", async () => {
     const field = await interrupted();

@@ -243,6 +243,29 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Name another file with --output.",
   ],
   [
+    async (context, field) => {
+      await field.write("scans.ndjson", '{"ticketId":"T"}\n');
+      await symlink("scans.ndjson", join(field.folder, "link.ndjson"));
+      return plan({ files: ["scans.ndjson"], json: false, flags: {}, output: "link.ndjson" }, context);
+    },
+    "link.ndjson is one of the inputs; it is not overwritten.",
+    "Name another file with --output.",
+  ],
+  [
+    async (context, field) => {
+      await field.write("scans.csv", ROW);
+      await field.write("sales.csv", ROW);
+      return plan({ files: ["scans.csv"], json: false, flags: {}, output: "sales.csv" }, context);
+    },
+    "sales.csv holds no actions of an earlier plan; it is not overwritten.",
+    "Name another file with --output, or remove this one.",
+  ],
+  [
+    sendTo("state/local/promises.ndjson"),
+    "state/local/promises.ndjson would lie in the folder of the ledger, which is kept by tickets alone. Nothing was sent.",
+    "Name another file with --output.",
+  ],
+  [
     sendTo("-", { json: true }),
     "--json and --output - would both write to standard output. Nothing was sent.",
     "Name a file for the promises.",

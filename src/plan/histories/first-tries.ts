@@ -22,6 +22,12 @@ interface PlacedTry {
   readonly run: number;
 }
 
+/** A reading, and how the last `--again` of it was read: what one such run sent of taken deeds is all new, or all sent once more. */
+interface Reading {
+  readonly deeds: readonly PlacedTry[];
+  readonly again: { readonly run: number; readonly isNew: boolean } | undefined;
+}
+
 /** What was tried, and where it stands in an input. */
 export interface FoundTry {
   readonly at: number;
@@ -45,7 +51,12 @@ export function findTries(
   placesOf: (contents: readonly string[]) => readonly number[] | undefined,
 ): readonly FoundTry[] | undefined {
   const stand = (reading: readonly PlacedTry[]) => placesOf(reading.map(({ content }) => content));
-  const found = readTries(tries, (reading) => stand(reading) !== undefined).flatMap((reading) => {
+  // What the service took last is the last of it: else what a person sent once more undid what stands behind it.
+  const last = tries.findLast(({ isTaken }) => isTaken)?.content;
+  const endsSo = (reading: readonly PlacedTry[]): boolean =>
+    reading.findLast(({ taken }) => taken !== undefined)?.content === last;
+  const readings = readTries(tries, (reading) => stand(reading) !== undefined);
+  const found = (tries.every(({ isTaken }) => isTaken) ? readings.filter(endsSo) : readings).flatMap((reading) => {
     const places = stand(reading);
     return places === undefined ? [] : [reading.map(({ taken }, number) => ({ at: places[number] ?? -1, taken }))];
   });
@@ -58,16 +69,17 @@ function readTries(
   tries: readonly Try[],
   fits: (reading: readonly PlacedTry[]) => boolean,
 ): readonly (readonly PlacedTry[])[] {
-  let readings: readonly (readonly PlacedTry[])[] = [[]];
+  let readings: readonly Reading[] = [{ deeds: [], again: undefined }];
   for (const [number, each] of tries.entries()) {
     readings = readings.flatMap((reading) => waysToRead(reading, each, number));
-    if (readings.length > MOST_READINGS) readings = readings.filter(fits);
+    if (readings.length > MOST_READINGS) readings = readings.filter(({ deeds }) => fits(deeds));
     if (readings.length > MOST_READINGS) return [];
   }
-  return readings;
+  return readings.map(({ deeds }) => deeds);
 }
 
-function waysToRead(reading: readonly PlacedTry[], each: Try, number: number): readonly (readonly PlacedTry[])[] {
+function waysToRead({ deeds: reading, again }: Reading, each: Try, number: number): readonly Reading[] {
+  const as = (deeds: readonly PlacedTry[], how = again): Reading => ({ deeds, again: how });
   const { content, run } = each;
   const tried: PlacedTry = { content, taken: each.isTaken ? number : undefined, run };
   const asNew = takenFirst([...reading, tried]);
@@ -79,10 +91,18 @@ function waysToRead(reading: readonly PlacedTry[], each: Try, number: number): r
     // Before a later one that was taken it would have been superseded.
     const lastOther = reading.findLastIndex((other) => other.taken !== undefined && other.content !== content);
     const retried = open.find((at) => at > lastOther);
-    return [retried === undefined ? asNew : asRetry(retried)];
+    return [as(retried === undefined ? asNew : asRetry(retried))];
   }
-  if (earlier.length === 0) return [asNew];
-  return [...(open.length === 0 ? [reading] : open.toReversed().map(asRetry)), asNew];
+  if (earlier.length === 0) return [as(asNew)];
+  const known = again?.run === run ? again : undefined;
+  return [
+    ...(open.length > 0
+      ? open.toReversed().map((at) => as(asRetry(at)))
+      : known?.isNew === true
+        ? []
+        : [as(reading, { run, isNew: false })]),
+    ...(known?.isNew === false ? [] : [as(asNew, { run, isNew: true })]),
+  ];
 }
 
 /** Of equal ones between which nothing else was taken, the first count as taken: sending the others undoes nothing. */

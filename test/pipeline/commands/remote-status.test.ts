@@ -230,9 +230,11 @@ Set it in the config, with the path that the service's documentation gives: envi
     };
     const call = { run: undefined, watch: false, json: false, flags: { retries: 2 } };
     expect(await command(call, { ...context, reporter })).toBe(7);
-    const waits = "No answer about a promise: HTTP 503; trying again in 0.0 s";
-    expect(infos).toEqual([waits]);
-    expect(new Set(details)).toEqual(new Set([waits]));
+    const waits = "No answer about a promise: HTTP 503; trying again in";
+    expect(infos).toEqual([`${waits} 0.0 s`]);
+    // A Retry-After of 0 is believed once.
+    expect(details.length).toBeGreaterThan(1);
+    expect(details.every((text) => text.startsWith(waits))).toBe(true);
   });
 
   test("without a ledger there is nothing to ask", async () => {
