@@ -1,8 +1,8 @@
-/** Ids that are the same number as another with other zeros in front: a spreadsheet may have taken them off. */
+/** Ids that are the same number as another with other zeros in front, or with decimals: a spreadsheet or a program may have made it of them. */
 
 import type { Action, ActionName } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
-import { isNumber, otherSpellings } from "../actions/zero-ids.ts";
+import { isNumber, isWholeNumber, otherSpellings } from "../actions/zero-ids.ts";
 import type { EventStates } from "./event-states.ts";
 import { HeldEvents } from "./held-events.ts";
 import {
@@ -33,10 +33,10 @@ export class LostZeros {
     this.#heldEvents = new HeldEvents(events, row);
   }
 
-  /** Of an id that this input has not named yet: whether it is known, or stands further up, with other zeros in front. */
+  /** Of an id that this input has not named yet: whether it is known, or stands further up, with other zeros in front or without decimals. */
   check({ action, data: { ticketId, eventId } }: Action, at: SourceLine): void {
-    if (eventId != null && isNumber(eventId)) this.#checkEvent(action, eventId, at);
-    if (ticketId != null && isNumber(ticketId) && this.#tickets.find("ticketId", ticketId) === undefined) {
+    if (eventId != null && isWholeNumber(eventId)) this.#checkEvent(action, eventId, at);
+    if (ticketId != null && isWholeNumber(ticketId) && this.#tickets.find("ticketId", ticketId) === undefined) {
       const here = this.#spelledHere("ticketId", ticketId, (id) => {
         const ticket = this.#tickets.find("ticketId", id);
         return ticket === undefined ? undefined : this.#tickets.place(ticket);
@@ -45,9 +45,9 @@ export class LostZeros {
     }
   }
 
-  /** Whether something may be said, or is to be noted, of a ticketId of digits that this input has not named yet. */
+  /** Whether something may be said, or is to be noted, of a ticketId that is a whole number and that this input has not named yet. */
   mayHaveOther(action: ActionName, ticketId: string): boolean {
-    if (ticketId.startsWith("0") || this.#lengths.ticketId.size > 0) return true;
+    if (ticketId.startsWith("0") || !isNumber(ticketId) || this.#lengths.ticketId.size > 0) return true;
     return this.#knownSpelling(action, "ticketId", ticketId) !== undefined;
   }
 
@@ -70,7 +70,7 @@ export class LostZeros {
   ): SpelledHere | undefined {
     const lengths = this.#lengths[field];
     const spellings = otherSpellings(id, lengths);
-    if (id.startsWith("0")) lengths.add(id.length);
+    if (id.startsWith("0") && isNumber(id)) lengths.add(id.length);
     for (const other of spellings) {
       const at = placeOf(other);
       if (at !== undefined) return { id: other, at };
@@ -82,7 +82,7 @@ export class LostZeros {
     if (other === undefined) return undefined;
     const finding = () => ({
       ...about(field, value),
-      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${whereText(other)}, with other leading zeros: spreadsheets remove them.`,
+      message: `${quoted(value)} is the same number as ${quoted(other.id)}, which ${whereText(other)}, ${isNumber(value) ? "with other leading zeros: spreadsheets remove them" : "with decimals: programs that read ids as numbers add them"}.`,
       hint: `Export again with the ids as text, and don't open and save the file in a spreadsheet. ${remedyOfOther(field)}`,
     });
     return this.#row.report("id-zeros-lost", finding, "at" in other ? "warn" : "error");

@@ -88,7 +88,7 @@ export const LIKELY_RULES = rulesOf("warn", LIKELY, {
 export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
   "id-zeros-lost": {
     reason:
-      "A spreadsheet removes the leading zeros of a number, and what was accepted would look new. Between two ids of one input this is a warning.",
+      "A spreadsheet removes the leading zeros of a number, a program that reads it as one may add decimals (`1001.0`), and what was accepted would look new. Between two ids of one input this is a warning.",
     example: '"ticketId":"123456789", where "000123456789" was accepted',
   },
   "id-in-two-forms": {

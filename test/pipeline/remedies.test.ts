@@ -48,6 +48,8 @@ async function follow(field: Field, said: string, row: string): Promise<void> {
 
 test.each([
   ["id-zeros-lost", "00012", "12"],
+  ["id-zeros-lost", "1001", "1001.0"],
+  ["id-zeros-lost", "0012", "12.00"],
   ["id-in-two-forms", "M\u00fc1", "Mu\u03081"],
 ])("a row with another spelling of a ticket, alone with --again: %s", async (rule, ticket, other) => {
   const field = await openRows(SOLD);

@@ -73,7 +73,7 @@ export class PlainSales {
     const isSound = mayBeSold(event);
     if (!isSound && !(this.#isRefused(event) && isCounted())) return undefined;
     if (priceFrom !== -1 && !areFewDecimals(decimalsOf(bytes, priceFrom, priceTo), event.digits)) return undefined;
-    const isNumber = areDigits(bytes, ticketFrom, ticketTo);
+    const isNumber = isWholeNumber(bytes, ticketFrom, ticketTo);
     if (isNumber || this.#knownState.hasTickets()) {
       const ticketId = bytes.toString("latin1", ticketFrom, ticketTo);
       if (isNumber && this.#zeros.mayHaveOther(sale.action, ticketId)) return undefined;
@@ -111,6 +111,7 @@ const mayBeSold = ({ heldAt, isRegistered, isTold }: EventState): boolean =>
   heldAt === undefined && (isRegistered || isTold);
 
 const POINT = 0x2e;
+const COMMA = 0x2c;
 const ZERO = 0x30;
 
 /** As `decimals` of price-decimals.ts. */
@@ -122,6 +123,15 @@ function decimalsOf(bytes: Uint8Array, from: number, to: number): number {
   let end = to;
   while (bytes[end - 1] === ZERO) end -= 1;
   return end - point - 1;
+}
+
+/** Of digits, or with decimals that are zeros. */
+function isWholeNumber(bytes: Uint8Array, from: number, to: number): boolean {
+  let end = to;
+  while (end > from && bytes[end - 1] === ZERO) end -= 1;
+  const mark = bytes[end - 1];
+  const hasDecimals = end < to && end - 1 > from && (mark === POINT || mark === COMMA);
+  return areDigits(bytes, from, hasDecimals ? end - 1 : to);
 }
 
 function areDigits(bytes: Uint8Array, from: number, to: number): boolean {

@@ -680,9 +680,20 @@ describe("zeros in front of an id", () => {
     [["0123", "0124", "1230"], ""],
     [["A-0123", "A-123"], ""],
     [["0", "00"], "warn id-zeros-lost"],
+    [["123", "123.0"], "warn id-zeros-lost"],
+    [["123", "123,00"], "warn id-zeros-lost"],
+    [["123.0", "123"], ""],
+    [["123", "123.5", "123.", ".0", "A-123.0"], ""],
   ])("are told of two ids of one input: %j", (ids, expected) => {
     const rows = [[event("e")], ...ids.map((id) => [sale(id)]), ...ids.map((id) => [scan(id)])];
     expect(found(rows).filter((text) => text !== "")).toEqual(expected === "" ? [] : [expected]);
+  });
+
+  it("are told of decimals, and where they come from", () => {
+    const knownState = known("123");
+    expect(messages([[sale("123.0")]], { knownState })[0]).toBe(
+      '"123.0" is the same number as "123", which was accepted in the run 7f3a, with decimals: programs that read ids as numbers add them.',
+    );
   });
 
   it("are told of two events of one input", () => {
