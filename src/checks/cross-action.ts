@@ -407,7 +407,7 @@ export class CrossActionChecks {
       event.isTold = true;
       const says = "is not known here; it may have been registered elsewhere.";
       const hint = hasEnvironment
-        ? "Set complete: true in the environment if nothing ever was."
+        ? "Set complete: true in the environment if all of its events were registered from here."
         : "Add --env NAME to check against what it has accepted.";
       this.#row.report("event-not-registered", because(says, hint), "warn");
     }

@@ -101,7 +101,7 @@ export async function viewEnvironment(
   const environments = name === undefined ? listEnvironments(config, env) : undefined;
   let environment: Environment;
   try {
-    environment = resolveEnvironment(config, { envFlag: name ?? envFlag, env, flags });
+    environment = resolveEnvironment(config, { envFlag: name ?? envFlag, configFlag, env, flags });
   } catch (cause) {
     // The list of all environments is still worth showing.
     if (name !== undefined || !(cause instanceof Failure)) throw cause;
