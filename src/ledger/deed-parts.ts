@@ -36,20 +36,31 @@ export interface PartDeed {
 const known = new WeakMap<Ledger, readonly DeedPart[]>();
 
 const NO_PARTS: readonly DeedPart[] = [];
-const LATEST = "SELECT part, token FROM deed_parts ORDER BY part DESC LIMIT 1";
+/** The part that was written last, which tells whether the parts are those that were read. */
+export const NEWEST_PART = "SELECT part, token FROM deed_parts ORDER BY part DESC LIMIT 1";
+/** Its row; null where there is none. */
+export type NewestPart = Pick<DeedPart, "part" | "token"> | null;
+
 const ALL = "SELECT part, token, deeds, fences FROM deed_parts ORDER BY part";
 
-/** The parts that there are now: the same list, where they are the same. */
-export function partsOf(ledger: Ledger): readonly DeedPart[] {
-  if (ledger.kind === "postgres") return NO_PARTS;
-  const latest = ledger.get(LATEST);
-  if (latest === undefined) return NO_PARTS;
+/**
+ * The parts that there are now: the same list, where they are the same.
+ *
+ * @param newest where a statement has told it just now.
+ */
+export function partsOf(ledger: Ledger, newest = newestPart(ledger)): readonly DeedPart[] {
+  if (newest === null) return NO_PARTS;
   const before = known.get(ledger);
   const last = before?.at(-1);
-  if (before !== undefined && last?.part === latest.part && last?.token === latest.token) return before;
+  if (before !== undefined && last?.part === newest.part && last.token === newest.token) return before;
   const parts = ledger.all(ALL).map((row) => toPart(ledger, row));
   known.set(ledger, parts);
   return parts;
+}
+
+function newestPart(ledger: Ledger): NewestPart {
+  const row = ledger.kind === "postgres" ? undefined : ledger.get(NEWEST_PART);
+  return row === undefined ? null : { part: Number(row.part), token: Number(row.token) };
 }
 
 function toPart(ledger: Ledger, row: SqlRow): DeedPart {
@@ -66,10 +77,14 @@ class BlockGone extends Error {
   override name = "BlockGone";
 }
 
-/** Has `look` see whole parts. It is called again when another process changes them meanwhile. */
-export function lookIntoParts<T>(ledger: Ledger, look: (parts: readonly DeedPart[]) => T): T {
-  for (;;) {
-    const parts = partsOf(ledger);
+/**
+ * Has `look` see whole parts. It is called again when another process changes them meanwhile.
+ *
+ * @param newest as `partsOf` takes it.
+ */
+export function lookIntoParts<T>(ledger: Ledger, look: (parts: readonly DeedPart[]) => T, newest?: NewestPart): T {
+  for (let told = newest; ; told = undefined) {
+    const parts = partsOf(ledger, told);
     try {
       return look(parts);
     } catch (thrown) {
@@ -176,17 +191,25 @@ export function findInPart(
 
 const KEYS_END = 2 ** 32;
 
-/** The deeds of an identity that stand in parts, oldest first. */
-export const deedsInParts = (ledger: Ledger, identity: Uint8Array): readonly PartDeed[] =>
-  manyInParts(ledger, [identity])[0] ?? [];
+/**
+ * The deeds of an identity that stand in parts, oldest first.
+ *
+ * @param newest as `partsOf` takes it.
+ */
+export const deedsInParts = (ledger: Ledger, identity: Uint8Array, newest?: NewestPart): readonly PartDeed[] =>
+  manyInParts(ledger, [identity], newest)[0] ?? [];
 
 /**
  * The same of several identities, in their order.
  *
  * @param identities best in key order.
  */
-export function manyInParts(ledger: Ledger, identities: readonly Uint8Array[]): readonly (readonly PartDeed[])[] {
-  return lookIntoParts(ledger, (parts) => {
+export function manyInParts(
+  ledger: Ledger,
+  identities: readonly Uint8Array[],
+  newest?: NewestPart,
+): readonly (readonly PartDeed[])[] {
+  const look = (parts: readonly DeedPart[]): readonly (readonly PartDeed[])[] => {
     const found = identities.map((identity) => ({ view: viewOf(identity), deeds: [] as PartDeed[] }));
     for (const part of parts) {
       let near = 0;
@@ -196,7 +219,8 @@ export function manyInParts(ledger: Ledger, identities: readonly Uint8Array[]): 
         });
     }
     return found.map(({ deeds }) => (deeds.length > 1 ? deeds.sort(byPlace) : deeds));
-  });
+  };
+  return lookIntoParts(ledger, look, newest);
 }
 
 function deedAt(block: DeedBlock, at: number): PartDeed {

@@ -2,7 +2,7 @@
 
 import { actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
-import { byPlace, deedsInParts } from "./deed-parts.ts";
+import { byPlace, deedsInParts, NEWEST_PART } from "./deed-parts.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import { outcomeAt, sentAt } from "./outcomes.ts";
@@ -22,8 +22,8 @@ export interface TriedDeed extends AcceptedDeed {
 /** The deeds of an identity that the service answered, oldest first. */
 export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed[] {
   const rows = ledger.all(ledger.kind === "postgres" ? TRIED : TRIED_OF_FILE, identity);
-  const hasParts = rows.at(-1)?.content === null;
-  const loose = (hasParts ? rows.slice(0, -1) : rows).map(
+  const newest = rows.find(({ content }) => content === null);
+  const loose = (newest === undefined ? rows : rows.slice(0, -1)).map(
     (row): TriedDeed => ({
       runNo: Number(row.run_no),
       seq: Number(row.seq),
@@ -32,13 +32,14 @@ export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed
     }),
   );
   // Behind the rows: see deed-parts.ts.
-  return hasParts ? besideLoose(loose, deedsInParts(ledger, identity)) : loose;
+  if (newest === undefined) return loose;
+  const inParts = deedsInParts(ledger, identity, { part: Number(newest.run_no), token: Number(newest.seq) });
+  return besideLoose(loose, inParts);
 }
 
 const TRIED = "SELECT run_no, seq, content, taken FROM loose_deeds WHERE identity = ? ORDER BY run_no, seq";
-/** Behind them a row that says that there are parts: a statement of its own would take as long. */
-const TRIED_OF_FILE = `SELECT * FROM (${TRIED}) UNION ALL
-  SELECT NULL, NULL, NULL, NULL FROM (SELECT 1 FROM deed_parts LIMIT 1)`;
+/** Behind them the newest part as one more row: a statement of its own would take as long. */
+const TRIED_OF_FILE = `SELECT * FROM (${TRIED}) UNION ALL SELECT part, token, NULL, NULL FROM (${NEWEST_PART})`;
 
 /** Deeds of one identity, each once, oldest first. */
 function besideLoose(loose: readonly TriedDeed[], inParts: readonly TriedDeed[]): readonly TriedDeed[] {

@@ -5,11 +5,10 @@ import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownState, KnownTicket } from "../checks/cross-action.ts";
 import { fieldsOf } from "./block.ts";
 import { blocksWithin, isTaken, outcomeOf } from "./blocks.ts";
-import { deedsInParts, manyInParts, type PartDeed } from "./deed-parts.ts";
+import { byPlace, deedsInParts, manyInParts, NEWEST_PART, type NewestPart, type PartDeed } from "./deed-parts.ts";
 import { acceptedDeeds, hasDeeds } from "./deeds.ts";
-import { hasKeyedDeeds } from "./keyed-deeds.ts";
 import { knownIds } from "./known-ids.ts";
-import { type Ledger, readMeta, type SqlRow } from "./ledger.ts";
+import { type Ledger, readMeta } from "./ledger.ts";
 import { exceptionsOf } from "./outcomes.ts";
 import type { Pending } from "./pending.ts";
 import type { AskedAt } from "./row-places.ts";
@@ -87,57 +86,75 @@ export function latestSale(
   ledger: Ledger,
   ticketId: string,
   before?: AskedAt,
-  inParts: (identity: Buffer) => readonly PartDeed[] = (identity) => deedsInParts(ledger, identity),
+  inParts: SalesInParts = (identity, newest) => deedsInParts(ledger, identity, newest),
 ): KnownTicket | undefined {
-  const [runNo, seq] = [before?.runNo ?? -1, before?.seq ?? -1];
+  const asked: AskedAt = { runNo: before?.runNo ?? -1, seq: before?.seq ?? -1 };
   for (const action of SELLING) {
     const identity = digestOf(identityText({ action, data: { ticketId } }));
-    const asked = hasKeyedDeeds(ledger) ? [LATEST_SALE, LATEST_KEYED_SALE] : [LATEST_SALE];
-    const sales = asked.map((sql) => ledger.get(sql, identity, runNo, seq)).filter((sale) => sale !== undefined);
-    const inPart = latestSaleIn(ledger, inParts(identity), { runNo, seq });
-    if (inPart !== undefined) sales.push(inPart);
-    const latest = sales.toSorted((one, other) => (isLater(one, other) ? -1 : 1))[0];
+    const [latest] = salesOf(ledger, identity, asked, inParts).toSorted((one, other) => byPlace(other, one));
     if (latest === undefined) continue;
+    const { eventNo, holder } = latest;
+    const event = eventNo === undefined ? undefined : ledger.get(EVENT_ID, eventNo);
     return {
       state: "sold",
-      ...(latest.event_id !== null && { eventId: String(latest.event_id) }),
-      ...(latest.holder !== null && { holder: String(latest.holder) }),
+      ...(event !== undefined && { eventId: String(event.event_id) }),
+      ...(holder !== null && { holder }),
     };
   }
   return undefined;
 }
 
+type Sale = Pick<PartDeed, "runNo" | "seq" | "eventNo" | "holder">;
+type SalesInParts = (identity: Buffer, newest?: NewestPart) => readonly PartDeed[];
+
+/** The accepted sales of an identity, rows and those in parts. */
+function salesOf(ledger: Ledger, identity: Buffer, before: AskedAt, inParts: SalesInParts): readonly Sale[] {
+  const isServer = ledger.kind === "postgres";
+  const asked = [identity, before.runNo, before.seq] as const;
+  const rows = ledger.all(isServer ? SALES : SALES_OF_FILE, ...asked, ...asked);
+  const newest = rows.find(({ event_no }) => event_no === NO_EVENT);
+  const sales = rows.flatMap((row): readonly Sale[] =>
+    row === newest
+      ? []
+      : [
+          {
+            runNo: Number(row.run_no),
+            seq: Number(row.seq),
+            eventNo: row.event_no === null ? undefined : Number(row.event_no),
+            holder: row.holder === null ? null : String(row.holder),
+          },
+        ],
+  );
+  // Behind the rows: see deed-parts.ts.
+  const found = inParts(
+    identity,
+    newest === undefined ? null : { part: Number(newest.run_no), token: Number(newest.seq) },
+  );
+  const { runNo, seq } = before;
+  return [...sales, ...found.filter((deed) => deed.isTaken && !(deed.runNo === runNo && deed.seq > seq))];
+}
+
 /** Looks up the sales of many tickets in parts at once, for `latestSale`: in their order a block is read once for all in it. */
-export function salesInParts(ledger: Ledger, ticketIds: Iterable<string>): (identity: Buffer) => readonly PartDeed[] {
+export function salesInParts(ledger: Ledger, ticketIds: Iterable<string>): SalesInParts {
   const identities = [...new Set(ticketIds)]
     .flatMap((ticketId) => SELLING.map((action) => digestOf(identityText({ action, data: { ticketId } }))))
     .sort(Buffer.compare);
   const found = manyInParts(ledger, identities);
   const byIdentity = new Map(identities.map((identity, at) => [identity.toString("latin1"), found[at] ?? []]));
-  return (identity) => byIdentity.get(identity.toString("latin1")) ?? deedsInParts(ledger, identity);
-}
-
-/** The same columns, of what is no row. */
-function latestSaleIn(ledger: Ledger, deeds: readonly PartDeed[], before: AskedAt): SqlRow | undefined {
-  const latest = deeds.findLast(({ isTaken, runNo, seq }) => isTaken && !(runNo === before.runNo && seq > before.seq));
-  if (latest === undefined) return undefined;
-  const { runNo, seq, eventNo, holder } = latest;
-  const event = eventNo === undefined ? undefined : ledger.get(EVENT_ID, eventNo);
-  return { run_no: runNo, seq, event_id: event?.event_id ?? null, holder };
+  return (identity, newest) => byIdentity.get(identity.toString("latin1")) ?? deedsInParts(ledger, identity, newest);
 }
 
 const EVENT_ID = "SELECT event_id FROM event_numbers WHERE event_no = ?";
 
-const isLater = (one: SqlRow, other: SqlRow): boolean =>
-  one.run_no === other.run_no ? Number(one.seq) > Number(other.seq) : Number(one.run_no) > Number(other.run_no);
-
 const SELLING = actionsThat("sell-ticket");
 
-const latestSaleOf = (table: string): string => `SELECT run_no, seq, event_id, holder
-  FROM ${table} LEFT JOIN event_numbers USING (event_no)
-  WHERE identity = ? AND taken = 1 AND NOT (run_no = ? AND seq > ?) ORDER BY run_no DESC, seq DESC LIMIT 1`;
-const LATEST_SALE = latestSaleOf("loose_deeds");
-const LATEST_KEYED_SALE = latestSaleOf("keyed_deeds");
+const salesIn = (table: string): string => `SELECT run_no, seq, event_no, holder FROM ${table}
+  WHERE identity = ? AND taken = 1 AND NOT (run_no = ? AND seq > ?)`;
+const SALES = ["loose_deeds", "keyed_deeds"].map(salesIn).join(" UNION ALL ");
+/** What no event has as its number. */
+const NO_EVENT = -1;
+/** With the newest part as one more row: a statement of its own would take as long. */
+const SALES_OF_FILE = `${SALES} UNION ALL SELECT part, token, ${NO_EVENT}, NULL FROM (${NEWEST_PART})`;
 
 /** A ticket that was sold and not invalidated. */
 export interface SoldTicket {
