@@ -39,10 +39,14 @@ export const I32_ADD: Code = [0x6a];
 export const I32_SUB: Code = [0x6b];
 export const LOOP: Code = [0x03, 0x40];
 export const AGAIN_IF: Code = [0x0d, 0];
+export const BLOCK: Code = [0x02, 0x40];
+/** Unsigned. */
+export const AT_LEAST: Code = [0x4f];
 
 /** Instructions of 128 bits. */
 export const wide = (operation: number): Code => [0xfd, ...unsigned(operation)];
 export const load = (offset: number): Code => [...wide(0x00), 0, ...unsigned(offset)];
+export const store = (offset: number): Code => [...wide(0x0b), 0, ...unsigned(offset)];
 
 /**
  * A module of one function without a result, which works on the memory `own.memory`.

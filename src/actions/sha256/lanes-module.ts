@@ -13,6 +13,7 @@ import {
   load,
   moduleOf,
   set,
+  store,
   tee,
   unsigned,
   V128,
@@ -29,7 +30,6 @@ const SHIFT_LEFT = wide(0xab);
 const SHIFT_RIGHT = wide(0xad);
 const ALL_LANES = wide(0x11);
 const loadIntoAllLanes = (offset: number): Code => [...wide(0x09), 2, ...unsigned(offset)];
-const store = (offset: number): Code => [...wide(0x0b), 0, ...unsigned(offset)];
 const shuffle = (one: Code, other: Code, bytes: Code): Code => [...one, ...other, ...wide(0x0d), ...bytes];
 const shiftRight = (word: Code, by: number): Code => [...word, ...constant(by), ...SHIFT_RIGHT];
 const rotate = (word: Code, by: number): Code => [

@@ -2,6 +2,8 @@
 
 import {
   AGAIN_IF,
+  AT_LEAST,
+  BLOCK,
   type Code,
   constant,
   END,
@@ -46,7 +48,6 @@ const LF = 10;
 const CR = 13;
 
 const I64 = 0x7e;
-const BLOCK: Code = [0x02, 0x40];
 const IF: Code = [0x04, 0x40];
 const ELSE: Code = [0x05];
 const RETURN: Code = [0x0f];
@@ -55,7 +56,6 @@ const againIf = (depth: number): Code => [0x0d, depth];
 const EQUAL: Code = [0x46];
 const IS_ZERO: Code = [0x45];
 const NOT_EQUAL: Code = [0x47];
-const AT_LEAST: Code = [0x4f];
 const MORE: Code = [0x4b];
 const LOWEST_BIT: Code = [0x68];
 const COUNT_BITS: Code = [0x69];
