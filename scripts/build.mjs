@@ -24,12 +24,7 @@ const ENTRIES = {
 
 /** A package whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
 const PUT_TOGETHER = "zod";
-/** Read by every start, `--version` too: one file in place of three. */
-const OF_EVERY_START = /\.modules[\\/](failure|actions[\\/]text|cli[\\/]version)\.js$/;
-const GROUPS = [
-  { name: "start", test: OF_EVERY_START },
-  { name: PUT_TOGETHER, test: new RegExp(`[\\\\/]node_modules[\\\\/]${PUT_TOGETHER}[\\\\/]`) },
-];
+const IN_ITS_FOLDER = /[\\/]node_modules[\\/]zod[\\/]/;
 
 rmSync(DIST, { recursive: true, force: true });
 const tsc = join(folderOf("typescript"), "bin", "tsc");
@@ -46,7 +41,7 @@ if (process.exitCode === 0) {
     dir: DIST,
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    codeSplitting: { groups: GROUPS },
+    codeSplitting: { groups: [{ name: PUT_TOGETHER, test: IN_ITS_FOLDER }] },
   });
   await bundle.close();
   cpSync(join(folderOf(PUT_TOGETHER), "LICENSE"), join(DIST, `${PUT_TOGETHER}-LICENSE.txt`));

@@ -166,7 +166,7 @@ describe("what is loaded", () => {
   const packagesOf = (urls: readonly string[]) =>
     new Set(urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []));
 
-  const OF_VERSION = ["main", "start"];
+  const OF_VERSION = ["main", "version", "text", "failure"];
   test.each([
     ["--version", [], OF_VERSION],
     ["--help", ["commander"], [...OF_VERSION, "program", "log-line", "wrap", "actions", "fields"]],
