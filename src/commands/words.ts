@@ -166,7 +166,7 @@ const WORDS: Words = {
     ),
   "promises end amid a line": ({ file, text, isCutOff }, { reporter }) =>
     reporter.warn(
-      `${file} ends in the middle of a line, as after a power cut. The partial line is ${isCutOff ? "cut off" : "ignored"}: ${cleanText(text, 200)}`,
+      `${file} ends in the middle of a line, as after a power cut. Its action was sent: where neither a plan nor another file tells of it, look whether the service has it, since it would be sent again. The partial line is ${isCutOff ? "cut off" : "ignored"}: ${cleanText(text, 200)}`,
     ),
   "list of runs not written": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "run ended": (ended, context) => {

@@ -204,6 +204,10 @@ export function decodePromises(promises: unknown, count: number): Promises {
   });
 }
 
+/** Those that `encodePromises` has packed; undefined where they are told otherwise. */
+export const packedPromises = (promises: unknown, count: number): Uint8Array | undefined =>
+  promises instanceof Uint8Array && textOfPromises(promises, count) === undefined ? promises : undefined;
+
 /**
  * At which places a promise stands, without reading the others.
  *

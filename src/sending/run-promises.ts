@@ -12,6 +12,8 @@ import { IN_A_STEP } from "../plan/files/chunk-actions.ts";
 export interface RunPromises extends Disposable {
   has(promise: string): boolean;
   add(promise: string): void;
+  /** @param packed 16 bytes each, of which zeros are none. */
+  addPacked(packed: Uint8Array): void;
   /**
    * Adds promises that are UUIDs in lower case, if none of them was added before and no two are alike; else none. All of them are
    * added in the last step.
@@ -20,9 +22,6 @@ export interface RunPromises extends Disposable {
    */
   addNew(packed: Uint8Array): Generator<void, boolean>;
 }
-
-/** Slots for the smallest run. */
-const LEAST = 1024;
 
 /**
  * Remembers 64 bits of each promise, in slots of 8 bytes of which at most three in four are used: 11 to 21 MB for a million.
@@ -36,33 +35,7 @@ export function createRunPromises(expected = 0): RunPromises {
   const seed = randomInt(2 ** 32);
   const hash = new Uint32Array(4);
   const uuid = new Uint8Array(UUID_BYTES);
-  let mask = slotsFor(expected) - 1;
-  let slots = new Uint32Array(2 * (mask + 1));
-  let used = 0;
-
-  /** The slot of the promise whose hash is given, or the free one where it belongs. */
-  const find = (high: number, low: number): number => {
-    for (let slot = low & mask; ; slot = (slot + 1) & mask) {
-      const [there, rest] = [slots[2 * slot], slots[2 * slot + 1]];
-      if ((there === 0 && rest === 0) || (there === high && rest === low)) return slot;
-    }
-  };
-  const put = (high: number, low: number): void => {
-    const slot = find(high, low);
-    if (slots[2 * slot] === 0) used += 1;
-    slots[2 * slot] = high;
-    slots[2 * slot + 1] = low;
-  };
-  /** Room for so many more. */
-  const makeRoom = (more: number): void => {
-    if (used + more <= 0.75 * (mask + 1)) return;
-    const old = slots;
-    mask = slotsFor(used + more) - 1;
-    slots = new Uint32Array(2 * (mask + 1));
-    used = 0;
-    for (let at = 0; at < old.length; at += 2) if (old[at] !== 0) put(old[at] ?? 0, old[at + 1] ?? 0);
-    free(old);
-  };
+  const table = new Hashes(expected);
   const digestPacked = (packed: Uint8Array, at: number): void => {
     hash128Bytes(packed, at, at + UUID_BYTES, ~seed, hash);
     hash[0] ||= 1;
@@ -72,14 +45,6 @@ export function createRunPromises(expected = 0): RunPromises {
     if (packUuid(promise, uuid, 0)) digestPacked(uuid, 0);
     else hash128(promise, seed, hash);
     hash[0] ||= 1;
-  };
-  /** Removes the latest that were added, in the order in which they were: nothing after them has passed over their slots. */
-  const takeBack = (digests: Uint32Array): void => {
-    for (let at = digests.length - 2; at >= 0; at -= 2) {
-      const slot = find(digests[at] ?? 0, digests[at + 1] ?? 0);
-      slots.fill(0, 2 * slot, 2 * slot + 2);
-      used -= 1;
-    }
   };
   return {
     *addNew(packed) {
@@ -94,35 +59,41 @@ export function createRunPromises(expected = 0): RunPromises {
       for (let from = 0; from < digests.length; from += 2 * IN_A_STEP) {
         yield;
         for (let at = from; at < Math.min(from + 2 * IN_A_STEP, digests.length); at += 2)
-          if (slots[2 * find(digests[at] ?? 0, digests[at + 1] ?? 0)] !== 0) return false;
+          if (table.has(digests[at] ?? 0, digests[at + 1] ?? 0)) return false;
       }
       yield;
-      makeRoom(digests.length / 2);
-      for (let at = 0; at < digests.length; at += 2) {
-        const [high, low] = [digests[at] ?? 0, digests[at + 1] ?? 0];
-        if (slots[2 * find(high, low)] === 0) put(high, low);
-        else {
-          takeBack(digests.subarray(0, at));
-          return false;
-        }
-      }
-      return true;
+      return table.putNew(digests);
     },
     has(promise) {
       digest(promise);
-      const slot = find(hash[0] ?? 0, hash[1] ?? 0);
-      return slots[2 * slot] !== 0;
+      return table.has(hash[0] ?? 0, hash[1] ?? 0);
     },
     add(promise) {
-      makeRoom(1);
+      table.makeRoom(1);
       digest(promise);
-      put(hash[0] ?? 0, hash[1] ?? 0);
+      table.put(hash[0] ?? 0, hash[1] ?? 0);
+    },
+    addPacked(packed) {
+      table.makeRoom(packed.length / UUID_BYTES);
+      for (let at = 0; at < packed.length; at += UUID_BYTES) {
+        if (isNone(packed, at)) continue;
+        digestPacked(packed, at);
+        table.put(hash[0] ?? 0, hash[1] ?? 0);
+      }
     },
     [Symbol.dispose]() {
-      free(slots);
+      table[Symbol.dispose]();
     },
   };
 }
+
+function isNone(packed: Uint8Array, from: number): boolean {
+  for (let at = from; at < from + UUID_BYTES; at += 1) if (packed[at] !== 0) return false;
+  return true;
+}
+
+/** Slots for the smallest run. */
+const LEAST = 1024;
 
 function slotsFor(expected: number): number {
   let slots = LEAST;
@@ -130,9 +101,83 @@ function slotsFor(expected: number): number {
   return slots;
 }
 
+/** Hashes of two words, of which the first is not 0. */
+class Hashes implements Disposable {
+  #slots: Uint32Array<ArrayBuffer>;
+  #mask: number;
+  #used = 0;
+
+  /** @param expected how many; it grows beyond. */
+  constructor(expected: number) {
+    this.#mask = slotsFor(expected) - 1;
+    this.#slots = new Uint32Array(2 * (this.#mask + 1));
+  }
+
+  has(high: number, low: number): boolean {
+    return this.#slots[2 * this.#find(high, low)] !== 0;
+  }
+
+  /** There is room for it. */
+  put(high: number, low: number): void {
+    const slot = this.#find(high, low);
+    if (this.#slots[2 * slot] === 0) this.#used += 1;
+    this.#slots[2 * slot] = high;
+    this.#slots[2 * slot + 1] = low;
+  }
+
+  /** All of them, if none is there yet and no two are alike; else none. */
+  putNew(hashes: Uint32Array): boolean {
+    this.makeRoom(hashes.length / 2);
+    for (let at = 0; at < hashes.length; at += 2) {
+      const [high, low] = [hashes[at] ?? 0, hashes[at + 1] ?? 0];
+      if (!this.has(high, low)) this.put(high, low);
+      else {
+        this.#takeBack(hashes.subarray(0, at));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Room for so many more. */
+  makeRoom(more: number): void {
+    if (this.#used + more <= 0.75 * (this.#mask + 1)) return;
+    const old = this.#slots;
+    this.#mask = slotsFor(this.#used + more) - 1;
+    this.#slots = new Uint32Array(2 * (this.#mask + 1));
+    this.#used = 0;
+    for (let at = 0; at < old.length; at += 2) if (old[at] !== 0) this.put(old[at] ?? 0, old[at + 1] ?? 0);
+    free(old);
+  }
+
+  /** The slot where it is, or the free one where it belongs. */
+  #find(high: number, low: number): number {
+    const slots = this.#slots;
+    for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const [there, rest] = [slots[2 * slot], slots[2 * slot + 1]];
+      if ((there === 0 && rest === 0) || (there === high && rest === low)) return slot;
+    }
+  }
+
+  /** Removes the latest that were added, in the order in which they were: nothing after them has passed over their slots. */
+  #takeBack(hashes: Uint32Array): void {
+    for (let at = hashes.length - 2; at >= 0; at -= 2) {
+      const slot = this.#find(hashes[at] ?? 0, hashes[at + 1] ?? 0);
+      this.#slots.fill(0, 2 * slot, 2 * slot + 2);
+      this.#used -= 1;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    free(this.#slots);
+  }
+}
+
 /** What the run has been given so far, by an earlier process. */
 export function promisesOfRun(ledger: Ledger, runNo: number, expected: number): RunPromises {
   const promises = createRunPromises(expected);
-  for (const promise of promisesGiven(ledger, runNo)) promises.add(promise);
+  for (const given of promisesGiven(ledger, runNo))
+    if (typeof given === "string") promises.add(given);
+    else promises.addPacked(given);
   return promises;
 }

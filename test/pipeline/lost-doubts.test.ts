@@ -620,7 +620,8 @@ describe("a promises file whose last line does not end", { tags: ["long"] }, () 
     loseLedger(field);
     return { field, text: await field.read(name) };
   }
-  const AMID = "ends in the middle of a line, as after a power cut. The partial line is cut off: ";
+  const AMID =
+    "ends in the middle of a line, as after a power cut. Its action was sent: where neither a plan nor another file tells of it, look whether the service has it, since it would be sent again. The partial line is cut off: ";
 
   test.each([
     ["all.ndjson", 40],

@@ -48,6 +48,16 @@ test("an answer that repeats a promise, of its own or of an earlier one, adds no
   expect(atOnce(promises.addNew(packed(three)))).toBe(false);
 });
 
+test("those of a block are added as the ledger packs them, and zeros are none", () => {
+  const promises = createRunPromises();
+  const [one, two] = [randomUUID(), randomUUID()];
+  const block = encodePromises([undefined, one, undefined, two]);
+  promises.addPacked(block as Buffer); // UUIDs
+  expect([promises.has(one), promises.has(two)]).toEqual([true, true]);
+  expect(promises.has("00000000-0000-0000-0000-000000000000")).toBe(false);
+  expect(atOnce(promises.addNew(packed(randomUUID(), two)))).toBe(false);
+});
+
 test("promises that are taken back leave those between which they stood", () => {
   const promises = createRunPromises();
   const kept = Array.from({ length: 2000 }, () => randomUUID());
