@@ -46,15 +46,21 @@ export function createRunPromises(expected = 0): RunPromises {
     else hash128(promise, seed, hash);
     hash[0] ||= 1;
   };
+  /** All of them at once, so that the memory can be asked for several slots at a time. */
+  const digestsOf = (packed: Uint8Array): Uint32Array => {
+    const digests = new Uint32Array(packed.length / (UUID_BYTES / 2));
+    let end = 0;
+    for (let at = 0; at < packed.length; at += UUID_BYTES) {
+      if (isNone(packed, at)) continue;
+      digestPacked(packed, at);
+      digests[end++] = hash[0] ?? 0;
+      digests[end++] = hash[1] ?? 0;
+    }
+    return digests.subarray(0, end);
+  };
   return {
     *addNew(packed) {
-      const digests = new Uint32Array(packed.length / (UUID_BYTES / 2));
-      // All of them first, so that the memory can be asked for several slots at a time.
-      for (let at = 0; at < digests.length; at += 2) {
-        digestPacked(packed, at * (UUID_BYTES / 2));
-        digests[at] = hash[0] ?? 0;
-        digests[at + 1] = hash[1] ?? 0;
-      }
+      const digests = digestsOf(packed);
       // Looked at in steps: their places are in the processor's cache then, and the last step, which is one, is short.
       for (let from = 0; from < digests.length; from += 2 * IN_A_STEP) {
         yield;
@@ -74,12 +80,9 @@ export function createRunPromises(expected = 0): RunPromises {
       table.put(hash[0] ?? 0, hash[1] ?? 0);
     },
     addPacked(packed) {
-      table.makeRoom(packed.length / UUID_BYTES);
-      for (let at = 0; at < packed.length; at += UUID_BYTES) {
-        if (isNone(packed, at)) continue;
-        digestPacked(packed, at);
-        table.put(hash[0] ?? 0, hash[1] ?? 0);
-      }
+      const digests = digestsOf(packed);
+      table.makeRoom(digests.length / 2);
+      for (let at = 0; at < digests.length; at += 2) table.put(digests[at] ?? 0, digests[at + 1] ?? 0);
     },
     [Symbol.dispose]() {
       table[Symbol.dispose]();
