@@ -126,6 +126,13 @@ async function tell(explained: Explained | undefined): Promise<number> {
   return exitCode;
 }
 
+/** Modules are loaded when they are needed. An update puts others in their place. */
+function isOwnFileGone(error: unknown): boolean {
+  if (errorCode(error) !== "ERR_MODULE_NOT_FOUND") return false;
+  const { url } = error as { readonly url?: string }; // of Node, for a file
+  return url?.startsWith(new URL(".", import.meta.url).href) === true;
+}
+
 async function explain(error: unknown): Promise<Explained | undefined> {
   await written();
   if (error instanceof Failure) {
@@ -138,6 +145,13 @@ async function explain(error: unknown): Promise<Explained | undefined> {
   }
   if (outputError !== undefined && isOfStream(error))
     return isReaderGone(outputError) ? undefined : lostOutput(outputError);
+  if (isOwnFileGone(error))
+    return {
+      code: "storage",
+      message: "Files of tickets itself are gone: it was updated or removed while this command ran.",
+      hint: "Run the same command again, once it is whole: the ledger knows what was sent.",
+      exitCode: EXIT_CODES.storage,
+    };
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return {
     code: "internal",

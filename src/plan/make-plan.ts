@@ -191,9 +191,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   };
   const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, result.rows.read);
   if (!bearable) return { ...result, manifest: undefined };
-  const assignment = await writeActions(options, compiled, selection, groups);
-  const perLane = assignment?.lanes.map(({ actions }) => actions) ?? [];
-  const chunks = selection.chunks ?? (await cutChunks(planFiles(directory), chunkLimits(options), perLane));
+  const { assignment, chunks } = await writeActions(options, compiled, selection, groups);
   const placeOf = createRowPlaces(selection.lastAccepted, {
     kept: selection.kept,
     lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
@@ -244,18 +242,21 @@ function countActions(selection: Selection): Manifest["actions"] {
   };
 }
 
-/** Writes the actions that are sent, lane after lane. */
+/** Writes the actions that are sent, lane after lane, and cuts them into chunks. */
 async function writeActions(
-  { directory, lanes, signal }: PlanOptions,
+  options: PlanOptions,
   { candidates }: Compiled,
   selection: Selection,
   groups: LaneGroups | undefined,
-): Promise<LaneAssignment | undefined> {
+): Promise<{ readonly assignment: LaneAssignment | undefined; readonly chunks: Manifest["chunks"] }> {
+  const { directory, lanes, signal } = options;
   const { kept } = selection;
+  const limits = chunkLimits(options);
   const assignment = groups && (await assignLanes({ directory, kept, groups, lanes, signal }));
-  if (assignment !== undefined && assignment.lanes.length > 1) await writeByLane(directory, kept, assignment, signal);
-  else await keepSelected(directory, selection, candidates);
-  return assignment;
+  if (assignment !== undefined && assignment.lanes.length > 1)
+    return { assignment, chunks: await writeByLane(directory, kept, assignment, limits, signal) };
+  await keepSelected(directory, selection, candidates);
+  return { assignment, chunks: selection.chunks ?? (await cutChunks(planFiles(directory), limits)) };
 }
 
 function manifestFor(
@@ -377,7 +378,7 @@ function earlyPassFor(options: PlanOptions, invalid: InvalidRows): EarlyPass | u
     invalid,
     crossChecks: (laterEvents) => acrossFor(options, laterEvents),
     // Of several lanes it is decided later which action goes where.
-    cuts: options.lanes > 1 ? undefined : new ChunkCuts(chunkLimits(options), []),
+    cuts: options.lanes > 1 ? undefined : new ChunkCuts(chunkLimits(options)),
   });
 }
 

@@ -204,6 +204,23 @@ export async function* readRecords(directory: string): AsyncGenerator<CandidateR
   });
 }
 
+/** All candidates in order as they are sent, with their lines; likewise in memory that is used again. */
+export async function* readWithLines(directory: string): AsyncGenerator<CandidateRecords & { readonly lines: Buffer }> {
+  const paths = candidateFiles(directory);
+  await using index = await open(paths.index, "r");
+  await using facts = await open(paths.facts, "r");
+  await using lines = await open(paths.lines, "r");
+  let first = 0;
+  yield* readAhead(async (memory) => {
+    const read = await readNext(index, facts, READ, memory);
+    if (read === undefined) return undefined;
+    let lineBytes = 0;
+    for (let at = 0; at < read.facts.length; at += FACTS_BYTES) lineBytes += lineBytesAt(read.facts, at);
+    first += read.count;
+    return { ...read, first: first - read.count, lines: await readAll(lines, memory.of("lines", lineBytes)) };
+  });
+}
+
 async function readNext(index: FileHandle, facts: FileHandle, most: number, memory: BlockMemory) {
   const records = await readSome(index, memory.of("records", most * RECORD_BYTES));
   const count = records.length / RECORD_BYTES;
@@ -216,7 +233,7 @@ async function readNext(index: FileHandle, facts: FileHandle, most: number, memo
 class BlockMemory {
   readonly #parts = new Map<string, Buffer>();
 
-  of(part: "records" | "facts" | "texts", size: number): Buffer {
+  of(part: "records" | "facts" | "texts" | "lines", size: number): Buffer {
     let memory = this.#parts.get(part);
     if (memory === undefined || memory.length < size) {
       memory = Buffer.allocUnsafe(size + (size >> 2));
@@ -247,29 +264,6 @@ export interface WholeCandidate {
   readonly facts: Buffer;
   readonly texts: Buffer;
   readonly line: Buffer;
-}
-
-/** All candidates in order, in arrays, with everything that is known of them. */
-export async function* readWholeCandidates(directory: string): AsyncGenerator<readonly WholeCandidate[]> {
-  const paths = candidateFiles(directory);
-  await using lines = await open(paths.lines, "r");
-  await using texts = await open(paths.texts, "r");
-  await using facts = await open(paths.facts, "r");
-  await using index = await open(paths.index, "r");
-  for (;;) {
-    const records = await readSome(index, Buffer.allocUnsafe((READ / 16) * RECORD_BYTES));
-    const count = records.length / RECORD_BYTES;
-    if (count === 0) return;
-    const known = await readAll(facts, Buffer.allocUnsafe(count * FACTS_BYTES));
-    const sizes = { texts: 0, lines: 0 };
-    for (let at = 0; at < known.length; at += FACTS_BYTES) {
-      sizes.texts += textBytesAt(known, at);
-      sizes.lines += lineBytesAt(known, at);
-    }
-    const allTexts = await readAll(texts, Buffer.allocUnsafe(sizes.texts));
-    const allLines = await readAll(lines, Buffer.allocUnsafe(sizes.lines));
-    yield toWhole({ index: records, facts: known, texts: allTexts, lines: allLines });
-  }
 }
 
 /** The bytes of several candidates as those of each. */

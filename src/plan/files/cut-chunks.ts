@@ -6,7 +6,7 @@ import { RECORD_BYTES } from "./index-file.ts";
 import type { Manifest } from "./manifest.ts";
 import type { planFiles } from "./plan.ts";
 
-interface ChunkLimits {
+export interface ChunkLimits {
   /** Actions in a chunk, at the most. */
   readonly size: number;
   /** Bytes of the request that sends it. */
@@ -22,24 +22,36 @@ interface PlanLines {
   readonly sizeOf: (number: number) => number;
 }
 
-/** The initial chunks while they are cut: as many actions as fit the size and the bytes, in order. One action that is too large stands alone. */
+/** Where the actions of a lane begin in the plan. */
+interface LaneStart {
+  readonly lane: number;
+  /** Number of its first action. */
+  readonly first: number;
+  /** Of its first byte. */
+  readonly offset: number;
+}
+
+const OF_PLAN: LaneStart = { lane: 0, first: 1, offset: 0 };
+
+/**
+ * The initial chunks of a lane while they are cut: as many actions as fit the size and the bytes, in order. One action that is too
+ * large stands alone.
+ */
 export class ChunkCuts {
   readonly #limits: ChunkLimits;
-  readonly #perLane: readonly number[];
+  readonly #lane: number;
   readonly #chunks: Manifest["chunks"] = [];
   #digests = newDigests();
   #count = 0;
   #length = 0;
-  #first = 1;
-  #offset = 0;
-  #lane = 0;
-  #lastOfLane: number;
+  #first: number;
+  #offset: number;
 
-  /** @param perLane how many actions each lane has; one lane where it is empty. */
-  constructor(limits: ChunkLimits, perLane: readonly number[]) {
+  constructor(limits: ChunkLimits, { lane, first, offset } = OF_PLAN) {
     this.#limits = limits;
-    this.#perLane = perLane;
-    this.#lastOfLane = perLane[0] ?? Number.POSITIVE_INFINITY;
+    this.#lane = lane;
+    this.#first = first;
+    this.#offset = offset;
   }
 
   take({ count, lines, records, sizeOf }: PlanLines): void {
@@ -62,10 +74,6 @@ export class ChunkCuts {
       this.#count += 1;
       this.#length += lineBytes;
       lineEnd += lineBytes;
-      if (this.#first + this.#count > this.#lastOfLane) {
-        digestUntil(lineEnd, (number + 1) * RECORD_BYTES);
-        this.#cut();
-      }
     }
     digestUntil(lineEnd, count * RECORD_BYTES);
   }
@@ -92,28 +100,19 @@ export class ChunkCuts {
     this.#offset += this.#length;
     this.#count = 0;
     this.#length = 0;
-    if (this.#first > this.#lastOfLane) {
-      this.#lane += 1;
-      this.#lastOfLane += this.#perLane[this.#lane] ?? Number.POSITIVE_INFINITY;
-    }
   }
 }
 
 const newDigests = () => ({ lines: createHash("sha256"), records: createHash("sha256") });
 
-/**
- * The initial chunks of a plan that is on disk.
- *
- * @param perLane how many actions each lane has; one lane where it is empty.
- */
+/** The initial chunks of a plan of one lane that is on disk. */
 export async function cutChunks(
   paths: Pick<ReturnType<typeof planFiles>, "actions" | "index">,
   limits: ChunkLimits,
-  perLane: readonly number[],
 ): Promise<Manifest["chunks"]> {
   await using index = await open(paths.index, "r");
   await using actions = await open(paths.actions, "r");
-  const cuts = new ChunkCuts(limits, perLane);
+  const cuts = new ChunkCuts(limits);
   let bytes = Buffer.allocUnsafe(Math.min(BLOCK, (await actions.stat()).size + 1));
   let filled = 0;
   for (;;) {

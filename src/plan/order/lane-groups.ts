@@ -10,7 +10,7 @@
  * even, and the order stays right.
  */
 
-import { hash128 } from "../../actions/hash128.ts";
+import { hash128, hash128Ascii } from "../../actions/hash128.ts";
 import type { KnownState } from "../../checks/cross-action.ts";
 
 /** What of an action decides about its lane. */
@@ -20,14 +20,26 @@ export interface Referring {
   readonly nftId?: unknown;
 }
 
+/** The same as places in bytes of ASCII, for an action that names no nftId; -1 where a text is not there. */
+export interface PlainReferring {
+  readonly bytes: Buffer;
+  readonly eventFrom: number;
+  readonly eventTo: number;
+  readonly ticketFrom: number;
+  readonly ticketTo: number;
+}
+
 /** Notes the event that a row names, for those of its actions that carry none. */
 export interface RowEvents {
   note(row: number, eventId: string): void;
 }
 
 export interface LaneGroups extends RowEvents {
+  /** So many actions are about to be added. */
+  expect(actions: number): void;
   /** Adds the plan's next action, of so many bytes. */
   add(action: Referring, row: number, bytes: number): void;
+  addPlain(action: PlainReferring, row: number, bytes: number): void;
   /** Spreads all actions over at most `lanes` lanes. */
   assignment(lanes: number): LaneAssignment;
 }
@@ -81,7 +93,18 @@ class Nodes {
   /** The node of an id, a new one where it has none. */
   of(kind: Kind, id: unknown): number {
     hash128(String(id), SEED[kind], this.#hash);
-    const [first = 0, second = 0] = this.#hash;
+    return this.#hashed(kind);
+  }
+
+  /** The same of an id that stands in bytes of ASCII. */
+  ofAscii(kind: Kind, bytes: Uint8Array, from: number, to: number): number {
+    hash128Ascii(bytes, from, to, SEED[kind], this.#hash);
+    return this.#hashed(kind);
+  }
+
+  #hashed(kind: Kind): number {
+    const first = this.#hash[0] as number; // four words
+    const second = this.#hash[1] as number; // likewise
     const at = this.#slotOf(first, second);
     const known = this.#slots[at] ?? 0;
     if (known !== 0) return known - 1;
@@ -97,7 +120,7 @@ class Nodes {
     this.#marks[node] = MARKS[kind];
     this.#size += 1;
     this.#slots[at] = this.#size;
-    if (this.#size > this.#slots.length * MAX_LOAD) this.#rehash();
+    if (this.#size > this.#slots.length * MAX_LOAD) this.#rehash(2 * this.#slots.length);
     return node;
   }
 
@@ -111,8 +134,15 @@ class Nodes {
     return at;
   }
 
-  #rehash(): void {
-    this.#slots = new Uint32Array(this.#slots.length * 2);
+  /** Has room for so many. */
+  expect(nodes: number): void {
+    let slots = this.#slots.length;
+    while (nodes > slots * MAX_LOAD) slots *= 2;
+    if (slots > this.#slots.length) this.#rehash(slots);
+  }
+
+  #rehash(slots: number): void {
+    this.#slots = new Uint32Array(slots);
     for (let node = 0; node < this.#size; node += 1)
       this.#slots[this.#slotOf(this.#keys[2 * node] ?? 0, this.#keys[2 * node + 1] ?? 0)] = node + 1;
   }
@@ -166,6 +196,11 @@ class Groups implements LaneGroups {
     this.#knownState = knownState;
   }
 
+  expect(actions: number): void {
+    // Most are sales, each of a ticket of its own.
+    this.#nodes.expect(actions);
+  }
+
   note(row: number, eventId: string): void {
     const node = this.#nodes.of("event", eventId);
     if (row >= this.#rowEvents.length)
@@ -173,10 +208,28 @@ class Groups implements LaneGroups {
     this.#rowEvents[row] = node + 1;
   }
 
+  addPlain({ bytes, eventFrom, eventTo, ticketFrom, ticketTo }: PlainReferring, row: number, size: number): void {
+    const nodes = this.#nodes;
+    const event = eventFrom === -1 ? this.#eventOf(row) : nodes.ofAscii("event", bytes, eventFrom, eventTo);
+    const ticket = ticketFrom === -1 ? undefined : nodes.ofAscii("ticketId", bytes, ticketFrom, ticketTo);
+    if (event !== undefined && ticket !== undefined) {
+      nodes.join(event, ticket);
+      nodes.mark(ticket, IS_RESOLVED);
+    } else if (ticket !== undefined) this.#ask(ticket, { ticketId: bytes.toString("latin1", ticketFrom, ticketTo) });
+    const node = event ?? ticket;
+    if (node === undefined) this.add({}, row, size);
+    else this.#noteAction(node, size);
+  }
+
+  /** The node of the event that the row names. */
+  #eventOf(row: number): number | undefined {
+    const ofRow = this.#rowEvents[row] ?? 0;
+    return ofRow === 0 ? undefined : ofRow - 1;
+  }
+
   add({ eventId, ticketId, nftId }: Referring, row: number, bytes: number): void {
     const nodes = this.#nodes;
-    const ofRow = this.#rowEvents[row] ?? 0;
-    const event = eventId != null ? nodes.of("event", eventId) : ofRow === 0 ? undefined : ofRow - 1;
+    const event = eventId != null ? nodes.of("event", eventId) : this.#eventOf(row);
     const ticket = ticketId == null ? undefined : nodes.of("ticketId", ticketId);
     // An action that names nothing counts like one that names an unknown nftId.
     const nft = nftId == null && (event ?? ticket) !== undefined ? undefined : nodes.of("nftId", nftId ?? "");

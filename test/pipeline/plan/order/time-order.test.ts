@@ -14,7 +14,7 @@ import {
   actionOf,
   openCandidateLines,
   readCandidates,
-  readWholeCandidates,
+  readWithLines,
   removeCandidates,
   toWhole,
 } from "../../../../src/plan/candidates/candidates.ts";
@@ -115,9 +115,8 @@ describe("a shuffled file", () => {
         using blockedRows = createBlockedRows(folder);
         await order.arrange({ blockedRows, onOrdered: () => {}, signal: new AbortController().signal });
         const found: Action[] = [];
-        for await (const batch of readWholeCandidates(folder)) {
-          for (const { line } of batch) found.push(parseJson(line.toString()) as Action); // compared below
-        }
+        for await (const { lines: all } of readWithLines(folder))
+          for (const line of all.toString().trimEnd().split("\n")) found.push(parseJson(line) as Action); // compared below
         using looked = openCandidateLines(folder);
         for await (const batch of readCandidates(folder)) {
           for (const candidate of batch) {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { cutChunks } from "../../../../src/plan/files/cut-chunks.ts";
+import { ChunkCuts, cutChunks } from "../../../../src/plan/files/cut-chunks.ts";
 import { RECORD_BYTES } from "../../../../src/plan/files/index-file.ts";
 import { planFiles, sha256 } from "../../../../src/plan/files/plan.ts";
 
@@ -28,12 +28,31 @@ function write({ lines }: Asked): ReturnType<typeof planFiles> {
   return paths;
 }
 
+const limitsOf = ({ chunkSize, maxBytes = Number.POSITIVE_INFINITY }: Asked) => ({ size: chunkSize, bytes: maxBytes });
+
 const cut = async (asked: Asked) =>
-  cutChunks(
-    write(asked),
-    { size: asked.chunkSize, bytes: asked.maxBytes ?? Number.POSITIVE_INFINITY },
-    asked.perLane ?? [],
-  );
+  asked.perLane === undefined ? cutChunks(write(asked), limitsOf(asked)) : cutLanes(asked, asked.perLane);
+
+/** Lane by lane, a few lines at a time. */
+function cutLanes({ lines, ...asked }: Asked, perLane: readonly number[]) {
+  let [first, offset] = [1, 0];
+  return perLane.flatMap((count, lane) => {
+    const cuts = new ChunkCuts(limitsOf({ lines, ...asked }), { lane, first, offset });
+    for (let from = first - 1; from < first - 1 + count; from += 3) {
+      const to = Math.min(from + 3, first - 1 + count);
+      const some = lines.slice(from, to).map((line) => Buffer.from(`${line}\n`));
+      cuts.take({
+        count: some.length,
+        lines: Buffer.concat(some),
+        records: recordsOf(from, to),
+        sizeOf: (number) => some[number]?.length ?? 0,
+      });
+      offset += Buffer.concat(some).length;
+    }
+    first += count;
+    return cuts.end();
+  });
+}
 
 /** With all lines in memory, one after the other. */
 function expected({ lines, chunkSize, maxBytes = Number.POSITIVE_INFINITY, perLane = [] }: Asked) {
@@ -90,8 +109,8 @@ describe("chunks of a plan", () => {
         const ends = [...new Set([...borders.filter((end) => end > 0 && end < lines.length), lines.length])].sort(
           (one, other) => one - other,
         );
-        const perLane = ends.length === 1 ? [] : ends.map((end, at) => end - (ends[at - 1] ?? 0));
-        return { lines, chunkSize, perLane, ...(maxBytes !== undefined && { maxBytes }) };
+        const perLane = ends.map((end, at) => end - (ends[at - 1] ?? 0));
+        return { lines, chunkSize, ...(ends.length > 1 && { perLane }), ...(maxBytes !== undefined && { maxBytes }) };
       });
     await fc.assert(
       fc.asyncProperty(asked, async (each) => {
@@ -112,7 +131,7 @@ describe("chunks of a plan", () => {
     expect(await cut({ lines: [], chunkSize: 5 })).toEqual([]);
     const paths = write({ lines: ["a"], chunkSize: 5 });
     writeFileSync(paths.actions, "a\nb");
-    await expect(cutChunks(paths, { size: 5, bytes: Number.POSITIVE_INFINITY }, [])).rejects.toThrow(
+    await expect(cutChunks(paths, { size: 5, bytes: Number.POSITIVE_INFINITY })).rejects.toThrow(
       "does not end with a newline",
     );
   });
