@@ -264,12 +264,15 @@ function toBlockRead(row: SqlRow): Block {
   };
 }
 
+/** As a number: a text is looked for in twice the time. */
+const NEWLINE = 0x0a;
+
 /** Where each line begins, and where one behind the last would. */
 function startsOfLines(lines: Buffer, count: number): Uint32Array {
   const starts = new Uint32Array(count + 1);
   let known = 1;
   for (let from = 0; known <= count && from < lines.length; known += 1) {
-    const end = lines.indexOf("\n", from);
+    const end = lines.indexOf(NEWLINE, from);
     from = (end === -1 ? lines.length : end) + 1;
     starts[known] = from;
   }
@@ -334,6 +337,32 @@ export function* blocksWithin(
     if (row !== undefined) yield toBlockRead(row);
   }
 }
+
+/** What is not merged of a run, in order, a few at a time. They may be removed meanwhile. */
+export function* unmergedBlocks(
+  ledger: Ledger,
+  runNo: number,
+): Generator<{ readonly first: number; readonly block: Block | undefined; readonly deeds: Uint8Array }> {
+  const sql = `SELECT unmerged.first AS place, deeds, ${COLUMNS.split(", ")
+    .map((column) => `blocks.${column} AS ${column}`)
+    .join(", ")}
+    FROM unmerged LEFT JOIN blocks ON blocks.run_no = unmerged.run_no AND blocks.first = unmerged.first
+    WHERE unmerged.run_no = ? AND unmerged.first > ? ORDER BY unmerged.first LIMIT ${UNMERGED_AT_ONCE}`;
+  for (
+    let rows = ledger.all(sql, runNo, 0);
+    rows.length > 0;
+    rows = ledger.all(sql, runNo, Number(rows.at(-1)?.place))
+  ) {
+    for (const row of rows)
+      yield {
+        first: Number(row.place),
+        block: row.count === null ? undefined : toBlockRead(row),
+        deeds: row.deeds as Uint8Array, // a BLOB NOT NULL column
+      };
+  }
+}
+
+const UNMERGED_AT_ONCE = 16;
 
 /** SQL: the block of an action, as a row with `what`; nothing where it has no outcome. */
 const ofBlock = (what: string, runNo: string, seq: string): string =>

@@ -14,13 +14,6 @@ export interface DeedFacts {
   readonly eventNo: number;
 }
 
-/** A part of some bytes. */
-export interface Piece {
-  readonly bytes: Uint8Array;
-  readonly from: number;
-  readonly end: number;
-}
-
 /** Words of a record: the digests, then these; behind them the buyer's id, in UTF-8. */
 const DIGEST_WORDS = DEED_BYTES / 4;
 const [SEQ, EVENT, TAKEN, HOLDER_BYTES, HEAD_WORDS] = [0, 1, 2, 3, 4].map((at) => DIGEST_WORDS + at) as [
@@ -61,10 +54,17 @@ export class DeedBatch {
 
   /**
    * @param digests identity and content, at the beginning of this piece.
-   * @param holder the buyer's id, of an accepted sale.
+   * @param holder has the buyer's id of an accepted sale, from a byte to before another.
    */
-  add({ seq, isTaken, eventNo }: DeedFacts, digests: Uint8Array, digestsFrom: number, holder: Piece | undefined): void {
-    const holderBytes = holder === undefined ? 0 : holder.end - holder.from;
+  add(
+    { seq, isTaken, eventNo }: DeedFacts,
+    digests: Uint8Array,
+    digestsFrom: number,
+    holder: Uint8Array | undefined,
+    from = 0,
+    to = 0,
+  ): void {
+    const holderBytes = to - from;
     const start = this.#makeRoom(HEAD_WORDS + Math.ceil(holderBytes / 4));
     const [words, bytes] = [this.#words, this.#bytes];
     for (let at = 0; at < DEED_BYTES; at += 1) bytes[start * 4 + at] = digests[digestsFrom + at] ?? 0;
@@ -72,9 +72,10 @@ export class DeedBatch {
     words[start + EVENT] = eventNo;
     words[start + TAKEN] = isTaken ? 1 : 0;
     words[start + HOLDER_BYTES] = holder === undefined ? NONE : holderBytes;
-    if (holder !== undefined)
-      for (let at = 0; at < holderBytes; at += 1)
-        bytes[(start + HEAD_WORDS) * 4 + at] = holder.bytes[holder.from + at] ?? 0;
+    if (holder !== undefined) {
+      const behind = (start + HEAD_WORDS) * 4;
+      for (let at = 0; at < holderBytes; at += 1) bytes[behind + at] = holder[from + at] as number; // within its length
+    }
     this.#areAllTaken &&= isTaken;
   }
 

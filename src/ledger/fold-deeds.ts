@@ -27,7 +27,7 @@ export interface DeedBounds {
 
 export const DEED_BOUNDS: DeedBounds = { leastOfPart: 20_000, mostLoose: 100_000, mostOfPart: 2 ** 24 };
 
-/** Parts of like size that become one; none is more than so many times as large as another. */
+/** Parts of a tier that become one; all of them are less than so many times as large as the smallest there may be. */
 const LIKE = 4;
 
 /** Part of a transaction: has the rows of a file be few, and its parts. Nothing comes to be known by it, nor is forgotten. */
@@ -100,14 +100,17 @@ function foldParts(ledger: Ledger, { mostOfPart }: DeedBounds): void {
 /** Parts that are to become one, the smallest ones first. Where the disk has little room, they stay what they are. */
 function likeParts(ledger: Ledger, most: number): readonly DeedPart[] | undefined {
   const bySize = partsOf(ledger).toSorted((one, other) => one.deeds - other.deeds);
-  for (let from = 0; from + LIKE <= bySize.length; from += 1) {
-    const like = bySize.slice(from, from + LIKE);
-    if ((like.at(-1)?.deeds ?? 0) > LIKE * (like[0]?.deeds ?? 0)) continue;
+  for (const ofTier of Map.groupBy(bySize, ({ deeds }) => tierOf(deeds)).values()) {
+    const like = ofTier.slice(0, LIKE);
+    if (like.length < LIKE) continue;
     while (deedsOf(like) > most) like.pop();
     if (like.length > 1) return hasRoom(ledger.path, deedsOf(like)) ? like : undefined;
   }
   return undefined;
 }
+
+/** Of parts of one tier, as many as become one are of a higher one: so a deed is written again once a tier. */
+const tierOf = (deeds: number): number => Math.floor(Math.log2(deeds) / Math.log2(LIKE));
 
 const deedsOf = (parts: readonly DeedPart[]): number => parts.reduce((sum, { deeds }) => sum + deeds, 0);
 

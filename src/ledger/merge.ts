@@ -5,9 +5,9 @@ import { parseJson } from "../actions/json.ts";
 import { isNumber } from "../actions/zero-ids.ts";
 import { asBuffer, free } from "../disk/buffers.ts";
 import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
-import { type Block, blocksWithin, insertOutcomes, isTaken, type NewOutcome } from "./blocks.ts";
+import { type Block, insertOutcomes, isTaken, type NewOutcome, unmergedBlocks } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
-import { DeedBatch, type Piece } from "./deed-batch.ts";
+import { DeedBatch } from "./deed-batch.ts";
 import { NUMBERS_END } from "./deed-block.ts";
 import { EventNumbers } from "./event-numbers.ts";
 import { DEED_BOUNDS, type DeedBounds, foldDeeds } from "./fold-deeds.ts";
@@ -15,7 +15,7 @@ import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
 import { IMPORTED, latestSale, salesInParts, ticketKey } from "./known-state.ts";
 import { type Ledger, readMeta, upsert } from "./ledger.ts";
 import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
-import { type PlainSale, plainSale } from "./plain-sale.ts";
+import { PlainSaleReader } from "./plain-sale.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { LAST_FORMER_RUN, presentIdentity } from "./renamed-deeds.ts";
 import { nextChunkNumber } from "./runs.ts";
@@ -46,14 +46,12 @@ function mergeRun(ledger: Ledger, runNo: number, bounds: DeedBounds): void {
   const chunks = new Set(rows.map(({ chunk }) => Number(chunk)));
   const unmerged = "SELECT coalesce(sum(length(deeds)), 0) AS bytes FROM unmerged WHERE run_no = ?";
   const merging = new Merging(ledger, runNo, Number(ledger.get(unmerged, runNo)?.bytes) / DEED_BYTES, bounds);
-  for (const { first } of ledger.all("SELECT first FROM unmerged WHERE run_no = ? ORDER BY first", runNo)) {
-    const blocks = [...blocksWithin(ledger, runNo, Number(first), Number(first) + 1)];
+  for (const { first, block, deeds } of unmergedBlocks(ledger, runNo)) {
     // Whoever plans takes what is not merged from the plan: a deed is either here or there.
-    if (ledger.kind === "postgres" && blocks.some(({ chunk }) => !chunks.has(chunk))) continue;
-    const deeds = ledger.get("SELECT deeds FROM unmerged WHERE run_no = ? AND first = ?", runNo, Number(first))?.deeds;
+    if (ledger.kind === "postgres" && block !== undefined && !chunks.has(block.chunk)) continue;
     // Before the deeds are written, which then take its place in the file.
-    ledger.run("DELETE FROM unmerged WHERE run_no = ? AND first = ?", runNo, Number(first));
-    for (const block of blocks) merging.take(block, deeds as Uint8Array); // a BLOB NOT NULL column
+    ledger.run("DELETE FROM unmerged WHERE run_no = ? AND first = ?", runNo, first);
+    if (block !== undefined) merging.take(block, deeds);
   }
   merging.end();
   mergeMended(ledger, runNo);
@@ -139,6 +137,7 @@ class Merging {
   readonly #isFormer: boolean;
   readonly #keys: ReturnType<typeof keysOfRun>;
   readonly #events: EventNumbers;
+  readonly #sale = new PlainSaleReader();
   readonly #deeds: DeedBatch;
   readonly #mostDeeds: number;
   /** So many at a time are written as a part. */
@@ -168,30 +167,32 @@ class Merging {
       this.end();
     const exceptions = exceptionsOf(this.#ledger, block);
     const mayBePlain = this.#keys.size === 0 && !this.#isFormer;
+    this.#sale.begin(block.lines);
     for (let at = 0; at < block.count; at += 1) {
       const exception = exceptions.get(block.first + at);
       if (exception?.status === SENT_ELSEWHERE) continue;
       const outcome = exception?.outcome ?? block.outcome;
-      const sale = mayBePlain && isTaken(outcome) ? plainSale(block.lines, block.startOf(at)) : undefined;
-      if (sale === undefined)
-        this.#takeAny(block, at, digests.subarray(at * DEED_BYTES, (at + 1) * DEED_BYTES), outcome);
-      else this.#takeSale(block, at, digests, sale);
+      if (mayBePlain && isTaken(outcome) && this.#sale.read(block.startOf(at))) this.#takeSale(block, at, digests);
+      else this.#takeAny(block, at, digests.subarray(at * DEED_BYTES, (at + 1) * DEED_BYTES), outcome);
     }
     free(block.lines);
   }
 
   /** A sale whose ids are plain text: most actions are. */
-  #takeSale({ first, lines }: Block, at: number, digests: Uint8Array, { event, ticket, user }: PlainSale): void {
+  #takeSale({ first, lines }: Block, at: number, digests: Uint8Array): void {
+    const { eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo } = this.#sale;
     const seq = first + at;
-    const eventNo = this.#events.at(lines, event.from, event.end);
-    const holder = { bytes: lines, from: user.from, end: user.end };
-    this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DEED_BYTES, holder);
-    if (!this.#hasTickets && lines[ticket.from] !== ZERO) return;
-    const textOf = ({ from, end }: PlainSale["event"]): string => lines.toString("latin1", from, end);
-    const ticketId = textOf(ticket);
+    const eventNo = this.#events.at(lines, eventFrom, eventTo);
+    this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DEED_BYTES, lines, userFrom, userTo);
+    if (!this.#hasTickets && lines[ticketFrom] !== ZERO) return;
+    const ticketId = lines.toString("latin1", ticketFrom, ticketTo);
     this.#noteZeros(ticketId);
     if (!this.#hasTickets) return;
-    const given = { eventId: textOf(event), ticketId, userId: textOf(user), nftId: undefined, currency: undefined };
+    const [eventId, userId] = [
+      lines.toString("latin1", eventFrom, eventTo),
+      lines.toString("latin1", userFrom, userTo),
+    ];
+    const given = { eventId, ticketId, userId, nftId: undefined, currency: undefined };
     this.#effects.push({ seq, action: "soldTicket", given });
   }
 
@@ -203,12 +204,8 @@ class Merging {
     const eventNo = isSale && given.eventId !== undefined ? this.#events.of(given.eventId) : undefined;
     const holder = isSale ? given.userId : undefined;
     const digest = this.#isFormer ? presentDigest(action, data, planned) : asBuffer(planned);
-    this.#deeds.add(
-      { seq, isTaken: isIt, eventNo: eventNo ?? 0 },
-      digest,
-      0,
-      holder === undefined ? undefined : wholeOf(holder),
-    );
+    const holderBytes = holder === undefined ? undefined : Buffer.from(holder);
+    this.#deeds.add({ seq, isTaken: isIt, eventNo: eventNo ?? 0 }, digest, 0, holderBytes, 0, holderBytes?.length);
     const by = this.#keys.get(block.originAt(at).source);
     if (by !== undefined || this.#isFormer) {
       const deed = { runNo: this.#runNo, seq, ...partsOf(digest), isTaken: isIt, eventNo, holder };
@@ -251,11 +248,6 @@ function leastOfPart(ledger: Ledger, runNo: number, { leastOfPart: least }: Deed
     readMeta(ledger, IMPORTED) !== undefined &&
     ledger.get("SELECT 1 AS one FROM loose_deeds WHERE run_no = ? LIMIT 1", runNo) !== undefined;
   return hasUnplaced ? Number.POSITIVE_INFINITY : least;
-}
-
-function wholeOf(text: string): Piece {
-  const bytes = Buffer.from(text);
-  return { bytes, from: 0, end: bytes.length };
 }
 
 const partsOf = (digest: Buffer) => ({

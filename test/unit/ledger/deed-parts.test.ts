@@ -66,8 +66,8 @@ const batchOf = (deeds: readonly Deed[]): DeedBatch => {
   const batch = new DeedBatch(deeds.length);
   for (const { seq, taken, event_no, identity, content, holder } of deeds) {
     const bytes = holder === null ? undefined : Buffer.from(holder);
-    const piece = bytes && { bytes, from: 0, end: bytes.length };
-    batch.add({ seq, isTaken: taken === 1, eventNo: event_no ?? 0 }, Buffer.concat([identity, content]), 0, piece);
+    const digests = Buffer.concat([identity, content]);
+    batch.add({ seq, isTaken: taken === 1, eventNo: event_no ?? 0 }, digests, 0, bytes, 0, bytes?.length);
   }
   return batch;
 };
