@@ -5,6 +5,7 @@ import { once } from "node:events";
 import {
   appendFileSync,
   closeSync,
+  cpSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -15,6 +16,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
 import { setImmediate, setTimeout } from "node:timers/promises";
@@ -384,3 +386,24 @@ function replace(path: string, make: (path: string) => void): void {
   rmSync(path);
   make(path);
 }
+
+test("an update that takes the program's own files away while it works is told, and the same command goes on", async () => {
+  const { place, service } = await openSales();
+  for (const part of ["bin", "dist", "package.json"])
+    cpSync(join(dirname(BIN), "..", part), place.path(`opt/${part}`), { recursive: true });
+  symlinkSync(join(dirname(BIN), "../node_modules"), place.path("opt/node_modules"));
+  // The key is asked for when all is planned, and before what sends is loaded.
+  const key = `[sh, -c, 'mv opt/dist opt/old; echo ${service.env.TICKETS_PLAYGROUND_API_KEY}']`;
+  const config = `environments: {playground: {baseUrl: ${service.baseUrl}, apiKey: {command: ${key}}}}\n`;
+  place.write("night.yaml", config);
+  const ofCopy = `program=$1; shift 2; exec "$program" opt/bin/tickets.js "$@"`;
+  const send = [...SEND, "--config", "night.yaml"];
+  const stopped = await place.tickets(send, { shell: ofCopy });
+  expect(stopped.exitCode).toBe(10);
+  expect(stopped.stderr).toContain(
+    "error: Files of tickets itself are gone: it was updated or removed while this command ran.\nRun the same command again",
+  );
+  expect(service.requests).toHaveLength(0);
+  expect((await place.tickets(send)).exitCode).toBe(0);
+  await expectAllOnce(place, service);
+});
