@@ -24,7 +24,28 @@ const ENTRIES = {
 
 /** A package whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
 const PUT_TOGETHER = "zod";
-const IN_ITS_FOLDER = /[\\/]node_modules[\\/]zod[\\/]/;
+
+/**
+ * Files, each of which has these modules and all they import that no file before it has. So none imports one behind it, and what
+ * a thread or a small command reads comes before what it does not need. All else goes where it is used.
+ */
+const FILES = {
+  [PUT_TOGETHER]: /[\\/]node_modules[\\/]zod[\\/]/,
+  start: modules("actions/text", "cli/version", "failure"),
+  checkpoints: modules("ledger/durable"),
+  common: modules(
+    ...["actions/actions", "actions/fields", "actions/formula-guard", "actions/identity", "actions/json"],
+    ...["disk/buffers", "plan/files/index-file"],
+  ),
+  lines: modules("outputs/plain-promise-lines"),
+  rows: modules(
+    ...["checks/severity", "mapping/create-mapper", "plan/compile/compile-rows"],
+    ...["plan/findings/problem-log", "plan/rejects/mended-rows", "readers/spare-memory"],
+  ),
+  program: modules("cli/program"),
+  command: modules("cli/run-command", "commands/status"),
+  runs: modules("commands/plan", "commands/resume", "commands/stream", "commands/validate"),
+};
 
 rmSync(DIST, { recursive: true, force: true });
 const tsc = join(folderOf("typescript"), "bin", "tsc");
@@ -41,7 +62,9 @@ if (process.exitCode === 0) {
     dir: DIST,
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    codeSplitting: { groups: [{ name: PUT_TOGETHER, test: IN_ITS_FOLDER }] },
+    codeSplitting: {
+      groups: Object.entries(FILES).map(([name, test], at, all) => ({ name, test, priority: all.length - at })),
+    },
   });
   await bundle.close();
   cpSync(join(folderOf(PUT_TOGETHER), "LICENSE"), join(DIST, `${PUT_TOGETHER}-LICENSE.txt`));
@@ -49,6 +72,12 @@ if (process.exitCode === 0) {
   cpSync(join(ROOT, "src/sandbox/page"), join(DIST, "page"), { recursive: true });
 }
 rmSync(MODULES, { recursive: true, force: true });
+
+/** Modules of src/, as the compiler names them. */
+function modules(...names) {
+  const paths = names.map((name) => name.replaceAll("/", String.raw`[\\/]`));
+  return new RegExp(String.raw`[\\/]\.modules[\\/](${paths.join("|")})\.js$`);
+}
 
 function folderOf(packageName) {
   return dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));

@@ -166,16 +166,30 @@ describe("what is loaded", () => {
   const packagesOf = (urls: readonly string[]) =>
     new Set(urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []));
 
-  const OF_VERSION = ["main", "version", "text", "failure"];
   test.each([
-    ["--version", [], OF_VERSION],
-    ["--help", ["commander"], [...OF_VERSION, "program", "log-line", "wrap", "actions", "fields"]],
+    ["--version", [], ["main", "start"]],
+    ["--help", ["commander"], ["main", "start", "common", "program"]],
   ])("by %s is the command line alone", async (flag, packages, own) => {
     const urls = await loadedBy([flag]);
     expect(packagesOf(urls)).toEqual(new Set(packages));
     expect(urls).not.toContain("node:sqlite");
     expect(urls).not.toContain("node:http");
     expect(ownOf(urls)).toEqual(new Set(own));
+  });
+
+  test.each([
+    ["worker", ["start", "common", "rows", "zod"]],
+    ["line-worker", ["start", "common", "lines"]],
+    ["checkpoint-worker", ["checkpoints"]],
+    ["connection-worker", ["hosts", "nul"]],
+  ])("by a thread, %s, is what it needs", (thread, files) => {
+    const dist = fileURLToPath(new URL("../../dist/", import.meta.url));
+    const reached = new Set([`${thread}.js`]);
+    for (const file of reached) {
+      const code = readFileSync(join(dist, file), "utf8");
+      for (const [, next = ""] of code.matchAll(/^(?:import|export) [^;]*?from "\.\/([^"]+)";$/gm)) reached.add(next);
+    }
+    expect(ownOf([...reached].map((file) => `/dist/${file}`))).toEqual(new Set([thread, ...files]));
   });
 
   test("by validate is nothing that sends, stores or draws", { tags: ["long"] }, async () => {
