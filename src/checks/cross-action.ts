@@ -158,7 +158,7 @@ export class CrossActionChecks {
 
   /** The same for a row that is one sale, if there is nothing to say of it, or nothing that is more than counted; else undefined, and nothing has happened. */
   plainSale(sale: PlainSale, isOnlyCounted: IsOnlyCounted): PlainVerdict | undefined {
-    return this.#plainSales.take(sale, () => isOnlyCounted("event-not-registered", "error", false));
+    return this.#plainSales.take(sale, isOnlyCounted);
   }
 
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */

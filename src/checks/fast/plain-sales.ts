@@ -7,6 +7,7 @@ import type { ActionName } from "../../actions/actions.ts";
 import type { EventState, EventStates } from "../event-states.ts";
 import type { LostZeros } from "../lost-zeros.ts";
 import { areFewDecimals } from "../price-decimals.ts";
+import type { IsOnlyCounted } from "../row-findings.ts";
 import type { SwappedIds } from "../swapped-ids.ts";
 import type { SaleBytes, TicketStates } from "../ticket-states.ts";
 
@@ -28,6 +29,8 @@ interface KnownTickets {
   hasTickets(): boolean;
   ticket(ref: { readonly ticketId: string }): object | undefined;
 }
+
+const NOT_REGISTERED = "event-not-registered";
 
 interface KnownEvent {
   readonly id: Uint8Array;
@@ -63,15 +66,15 @@ export class PlainSales {
   /**
    * Lets a sale take effect, or holds it back. Undefined where there may be more to say; then nothing has happened.
    *
-   * @param isCounted whether it is enough to count that its event is not registered.
+   * @param isOnlyCounted also of its event that is not registered.
    */
-  take(sale: PlainSale, isCounted: () => boolean): PlainVerdict | undefined {
+  take(sale: PlainSale, isOnlyCounted: IsOnlyCounted): PlainVerdict | undefined {
     const { bytes, eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo, priceFrom, priceTo } = sale;
     if (eventFrom === -1 || ticketFrom === -1) return undefined;
     const event = this.#eventOf(bytes, eventFrom, eventTo);
     if (event === undefined) return undefined;
     const isSound = mayBeSold(event);
-    if (!isSound && !(this.#isRefused(event) && isCounted())) return undefined;
+    if (!isSound && !(this.#isRefused(event) && isOnlyCounted(NOT_REGISTERED, "error", false))) return undefined;
     if (priceFrom !== -1 && !areFewDecimals(decimalsOf(bytes, priceFrom, priceTo), event.digits)) return undefined;
     const isNumber = isWholeNumber(bytes, ticketFrom, ticketTo);
     if (isNumber || this.#knownState.hasTickets()) {
@@ -84,7 +87,7 @@ export class PlainSales {
       }
     }
     if (!this.#tickets.addSale(sale, event.number, !isSound)) return undefined;
-    return isSound ? "sound" : "event-not-registered";
+    return isSound ? "sound" : NOT_REGISTERED;
   }
 
   /** An event that the input has named. */

@@ -121,6 +121,7 @@ export class Area {
   readonly to: number;
   readonly #bytes: Buffer;
   #moved: Buffer[] = [];
+  #movedBytes = 0;
 
   constructor(memory: RowMemory, size: number) {
     this.#bytes = memory.bytes;
@@ -131,8 +132,13 @@ export class Area {
 
   moveOut(): void {
     if (this.end === this.from) return;
-    this.#moved.push(Buffer.from(this.#bytes.subarray(this.from, this.end)));
+    this.#keep(Buffer.from(this.#bytes.subarray(this.from, this.end)));
     this.end = this.from;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#moved.push(bytes);
+    this.#movedBytes += bytes.length;
   }
 
   /** Takes so many bytes, for which there is room; gives where they begin. */
@@ -148,7 +154,7 @@ export class Area {
     if (text.length * 3 > this.to - this.end) this.moveOut();
     if (text.length * 3 > this.to - this.end) {
       const bytes = Buffer.from(text);
-      this.#moved.push(bytes);
+      this.#keep(bytes);
       return bytes.length;
     }
     const size = this.#bytes.write(text, this.end, "utf8");
@@ -158,7 +164,7 @@ export class Area {
 
   /** Bytes of all, what was moved out included. */
   get size(): number {
-    return this.#moved.reduce((sum, { length }) => sum + length, this.end - this.from);
+    return this.#movedBytes + this.end - this.from;
   }
 
   /** Copies all to `to` at `at`; gives the end. */
@@ -176,6 +182,7 @@ export class Area {
 
   clear(): void {
     this.#moved = [];
+    this.#movedBytes = 0;
     this.end = this.from;
   }
 }
