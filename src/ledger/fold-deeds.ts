@@ -27,7 +27,7 @@ export interface DeedBounds {
 
 export const DEED_BOUNDS: DeedBounds = { leastOfPart: 20_000, mostLoose: 100_000, mostOfPart: 2 ** 24 };
 
-/** Parts of a tier that become one; all of them are less than so many times as large as the smallest there may be. */
+/** So many parts of a tier become one; within a tier, none is so many times as large as another. */
 const LIKE = 4;
 
 /** Part of a transaction: has the rows of a file be few, and its parts. Nothing comes to be known by it, nor is forgotten. */
