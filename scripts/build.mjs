@@ -1,7 +1,7 @@
 // Compiles src/ to dist/ from scratch, so that a deleted source leaves no stale module behind: the types module by module, the
 // code as few files, since a command that reads hundreds takes half of its start for that.
 import { spawnSync } from "node:child_process";
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, existsSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,27 +24,27 @@ const ENTRIES = {
 
 /** A package whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
 const PUT_TOGETHER = "zod";
+const IN_ITS_FOLDER = /[\\/]node_modules[\\/]zod[\\/]/;
 
 /**
  * Files, each of which has these modules and all they import that no file before it has. So none imports one behind it, and what
  * a thread or a small command reads comes before what it does not need. All else goes where it is used.
  */
 const FILES = {
-  [PUT_TOGETHER]: /[\\/]node_modules[\\/]zod[\\/]/,
-  start: modules("actions/text", "cli/version", "failure"),
-  checkpoints: modules("ledger/durable"),
-  common: modules(
+  start: ["actions/text", "cli/version", "failure"],
+  checkpoints: ["ledger/durable"],
+  common: [
     ...["actions/actions", "actions/fields", "actions/formula-guard", "actions/identity", "actions/json"],
     ...["disk/buffers", "plan/files/index-file"],
-  ),
-  lines: modules("outputs/plain-promise-lines"),
-  rows: modules(
+  ],
+  lines: ["outputs/plain-promise-lines"],
+  rows: [
     ...["checks/severity", "mapping/create-mapper", "plan/compile/compile-rows"],
     ...["plan/findings/problem-log", "plan/rejects/mended-rows", "readers/spare-memory"],
-  ),
-  program: modules("cli/program"),
-  command: modules("cli/run-command", "commands/status"),
-  runs: modules("commands/plan", "commands/resume", "commands/stream", "commands/validate"),
+  ],
+  program: ["cli/program"],
+  command: ["cli/run-command", "commands/status"],
+  runs: ["commands/plan", "commands/resume", "commands/stream", "commands/validate"],
 };
 
 rmSync(DIST, { recursive: true, force: true });
@@ -53,6 +53,10 @@ const { status } = spawnSync(process.execPath, [tsc, "-p", join(ROOT, "tsconfig.
 process.exitCode = status ?? 1;
 if (process.exitCode === 0) {
   const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, path]) => [name, join(MODULES, path)]));
+  const files = Object.entries(FILES).map(([name, modules], at, all) => {
+    const own = new Set(modules.map(compiled));
+    return { name, test: (id) => own.has(id), priority: all.length - at };
+  });
   const bundle = await rolldown({
     input,
     platform: "node",
@@ -62,9 +66,7 @@ if (process.exitCode === 0) {
     dir: DIST,
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    codeSplitting: {
-      groups: Object.entries(FILES).map(([name, test], at, all) => ({ name, test, priority: all.length - at })),
-    },
+    codeSplitting: { groups: [{ name: PUT_TOGETHER, test: IN_ITS_FOLDER, priority: files.length + 1 }, ...files] },
   });
   await bundle.close();
   cpSync(join(folderOf(PUT_TOGETHER), "LICENSE"), join(DIST, `${PUT_TOGETHER}-LICENSE.txt`));
@@ -73,10 +75,11 @@ if (process.exitCode === 0) {
 }
 rmSync(MODULES, { recursive: true, force: true });
 
-/** Modules of src/, as the compiler names them. */
-function modules(...names) {
-  const paths = names.map((name) => name.replaceAll("/", String.raw`[\\/]`));
-  return new RegExp(String.raw`[\\/]\.modules[\\/](${paths.join("|")})\.js$`);
+/** The file of a module of src/. */
+function compiled(module) {
+  const path = join(MODULES, `${module}.js`);
+  if (!existsSync(path)) throw new Error(`there is no src/${module}.ts`);
+  return path;
 }
 
 function folderOf(packageName) {

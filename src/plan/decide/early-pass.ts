@@ -4,6 +4,7 @@
  * to who knows the whole input (decide.ts), and nothing has happened.
  */
 
+import { actionSpec, registers } from "../../actions/actions.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { BlockedRow, CandidateLines } from "../candidates/candidates.ts";
 import { FACTS_BYTES, lineBytesAt } from "../candidates/facts.ts";
@@ -12,9 +13,10 @@ import type { Batch } from "../compile/batch.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { EarlyDecisions } from "../compile/joined-batches.ts";
 import type { ChunkCuts } from "../files/cut-chunks.ts";
-import { marksAt, RECORD_BYTES, readOrigin } from "../files/index-file.ts";
+import { identityAt, marksAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { repeatsMatter } from "../identity/judge-digests.ts";
+import { createProbableSet } from "../identity/probable-set.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
 import { NOTHING_ACCEPTED } from "../rejects/find-row-places.ts";
 import { Bits } from "./bits.ts";
@@ -53,6 +55,8 @@ export class EarlyPass implements EarlyDecisions {
   readonly #log: ProblemLog;
   readonly #lines = new LinesOfBatch();
   readonly #isSentOnce: ReturnType<typeof isSentOnce>;
+  /** Identities of those that happen once, and of which another one would say something. */
+  readonly #once = createProbableSet();
   /** Events of which it was asked whether they are registered later. */
   readonly #askedFor = new Set<string>();
   /** Undefined once it is given up. */
@@ -138,17 +142,17 @@ export class EarlyPass implements EarlyDecisions {
   /** Whether no other deed can have to do with those of the records, but for what the checks across actions say. */
   #areNew(records: Buffer): boolean {
     const { sources } = this.#options;
-    let known = -1;
+    let [known, isOnce] = [-1, false];
     for (let at = 0; at < records.length; at += RECORD_BYTES) {
       const marks = marksAt(records, at);
-      if (marks === known) continue; // of one input
-      known = marks;
-      const matters = repeatsMatter(readOrigin(records, at), {
-        isSentOnce: this.#isSentOnce,
-        inputs: this.#inputs,
-        sources,
-      });
-      if (matters) return false;
+      if (marks !== known) {
+        known = marks; // of one input
+        const origin = readOrigin(records, at);
+        const asked = { isSentOnce: this.#isSentOnce, inputs: this.#inputs, sources };
+        isOnce = repeatsMatter(origin, asked);
+        if (isOnce && !happensOnce(origin)) return false;
+      }
+      if (isOnce && this.#once.addAndTell(identityAt(records, at))) return false;
     }
     return true;
   }
@@ -159,6 +163,10 @@ export class EarlyPass implements EarlyDecisions {
     this.#blocked.length = 0;
   }
 }
+
+/** Whether it is told by its identity alone what it has to do with others: not by keys, and not by what stands around it. */
+const happensOnce = ({ action, keyed }: Pick<RecordOrigin, "action" | "keyed">): boolean =>
+  !keyed && !registers(action) && actionSpec(action).identity === "once";
 
 /** Whether none of its rows was rejected or mended before, and nothing of one is left out. */
 const isOfNewRows = ({ rejected, mended, leftOut }: Batch): boolean =>

@@ -29,6 +29,9 @@ const event = (id: string, currency = "EUR"): string =>
 const sale = (id: string, of: { readonly event?: string; readonly user?: string; readonly price?: string } = {}) =>
   `{"action":"soldTicket","data":{"eventId":"${of.event ?? "E"}","ticketId":"${id}","userId":"${of.user ?? "u"}","price":"${of.price ?? "1.50"}"}}`;
 const SCAN = '{"action":"scannedTicket","data":{"ticketId":"T1","orderTime":1768600000}}';
+/** What happens to a ticket once. */
+const once = (action: "checkedInTicket" | "invalidatedTicket", id: string, time?: number): string =>
+  `{"action":"${action}","data":{"ticketId":"${id}"${time === undefined ? "" : `,"orderTime":${time}`}}}`;
 
 const aLine = fc.oneof(
   {
@@ -41,6 +44,16 @@ const aLine = fc.oneof(
         fc.constantFrom("1", "2.5", "3.125"),
       )
       .map(([number, of, user, price]) => sale(`T${number}`, { event: of, user, price })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom("checkedInTicket" as const, "invalidatedTicket" as const),
+        fc.nat(400),
+        fc.constantFrom(undefined, 1_768_600_000, 1_768_700_000),
+      )
+      .map(([action, number, time]) => once(action, `T${number}`, time)),
   },
   { weight: 2, arbitrary: fc.nat(20).map((number) => sale(`${number < 10 ? "00" : ""}${number % 10}1`)) },
   { weight: 2, arbitrary: fc.constantFrom(sale("T1", { price: "12,5" }), "{}", '{"open', "") },
@@ -74,7 +87,19 @@ it.each<[string, readonly string[], boolean]>([
   ["more sales than a chunk holds", Array.from({ length: 11_000 }, (_, at) => sale(`T${at}`)), true],
   ["a ticket that is sold twice", [event("E"), sale("T1"), sale("T1"), sale("T2")], true],
   ["an event that is registered behind its sales", [sale("T1"), event("E"), sale("T2")], false],
-  ["another deed than sales", [event("E"), sale("T1"), SCAN], false],
+  ["what may happen again", [event("E"), sale("T1"), SCAN], false],
+  [
+    "what happens to tickets once",
+    [
+      event("E"),
+      sale("T1"),
+      once("checkedInTicket", "T1"),
+      once("invalidatedTicket", "T1"),
+      once("checkedInTicket", "X"),
+    ],
+    true,
+  ],
+  ["what happens to one twice", [once("checkedInTicket", "T1"), sale("T2"), once("checkedInTicket", "T1", 1)], false],
   ["sales that only wait for an event", [event("E", "EURO"), sale("T1"), event("F"), sale("T2", { event: "F" })], true],
   ["more rows that are rejected than are kept", [sale("T"), ...Array.from({ length: 10_001 }, () => sale("T"))], false],
 ])("decides about %s as it would late", async (_, given, isEarlyPossible) => {
