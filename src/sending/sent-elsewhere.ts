@@ -84,8 +84,9 @@ export async function findPromisedElsewhere(
 }
 
 /**
- * Tells what other runs have taken of an action since its run was planned; undefined where there is no such run. Of a deed that
- * happens once it does not matter when: whoever planned it here did not know of it.
+ * Tells what other runs have taken of an action that its run was planned without; undefined where there is no such run. What came
+ * into the ledger behind the run nobody knew of who planned it, whatever the clocks said when it was sent. Where the run itself came
+ * back after a loss, they are what tells.
  */
 function takenElsewhere(
   ledger: Ledger,
@@ -94,12 +95,10 @@ function takenElsewhere(
 ): ((action: Action, record: IndexRecord) => readonly TakenDeed[]) | undefined {
   if (!hasRunSince(ledger, { runNo, run }, createdAt)) return undefined;
   const among = { wasLost: wasEnteredAgain(ledger, { run }), since: createdAt };
-  return (action, record) => {
-    const isOnce = actionSpec(record.action).identity === "once";
-    return identitiesOf(action, record)
+  return (action, record) =>
+    identitiesOf(action, record)
       .flatMap((each) => takenBeside(ledger, each, runNo, among))
-      .filter(({ isSince }) => isSince || (isOnce && !among.wasLost));
-  };
+      .filter(({ isSince }) => isSince || !among.wasLost);
 }
 
 /** The content of a deed of which an import gave only the ids. */

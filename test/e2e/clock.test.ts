@@ -1,5 +1,6 @@
 /** A machine whose clock is wrong for a while. */
 
+import { cpSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
@@ -46,4 +47,33 @@ test("what was sent while the clock was an hour fast does not keep back what is 
     ...["newEvent", "soldTicket", "https://cdn.example/a.png", "scannedTicket"],
     ...["https://cdn.example/b.png", "scannedTicket", "https://cdn.example/a.png"],
   ]);
+});
+
+test("a run that was planned while the clock was fast, and put back with an older copy, sends nothing again that another has sent", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("fast-clock.cjs", ADVANCE);
+  place.write("first.ndjson", FIRST);
+  place.write("then.ndjson", cover("b") + scan(1_700_000_500));
+  const tickets = (args: readonly string[], nodeArgs: readonly string[] = []) =>
+    place.tickets([...args, "--env", "playground"], { ...service, nodeArgs });
+  expect((await tickets(["stream", "first.ndjson"])).exitCode).toBe(0);
+  const stopped = ["stream", "then.ndjson", "--max-duration", "1ms"];
+  const ahead = await tickets(stopped, ["--require", place.path("fast-clock.cjs")]);
+  expect(ahead.exitCode).toBe(7);
+  const [, run = ""] = /tickets resume (\w+)/.exec(ahead.stderr) ?? [];
+  const state = place.path("home/state");
+  cpSync(state, place.path("copy"), { recursive: true });
+  expect((await tickets(["settle", run, "--abandon", "--yes"])).exitCode).toBe(0);
+  expect((await tickets(["stream", "then.ndjson"])).exitCode).toBe(0);
+  const sent = service.sent();
+  expect(sent).toHaveLength(6);
+
+  rmSync(state, { recursive: true });
+  cpSync(place.path("copy"), state, { recursive: true });
+  expect((await tickets(["results", "--import", "then.playground.promises.ndjson"])).exitCode).toBe(0);
+  const { exitCode, stderr } = await tickets(["stream", "then.ndjson"]);
+  expect(exitCode).toBe(4);
+  expect(stderr).toContain(`2 actions of run ${run} are not sent: since it was planned, another run has sent them`);
+  expect(service.sent()).toEqual(sent);
 });
