@@ -178,14 +178,19 @@ function tellRuns(title: string, runs: readonly RunStatus[] = [], { now, columns
   reporter.out(`\n${title}:\n${layOutSentences(COLUMNS, rows, columns)}`);
 }
 
+/** As far the clocks of machines that share a ledger may be apart. */
+const CLOCKS_APART_MS = 60_000;
+
 /** Exit 4 when what should happen regularly did not. */
 function tellAge(success: NotedEnd | undefined, maxAge: number, name: string, { reporter }: Context): number {
   const age = success === undefined ? undefined : Date.now() - Date.parse(success.endedAt);
-  if (age !== undefined && age <= maxAge) return EXIT_CODES.ok;
+  if (age !== undefined && age <= maxAge && age >= -CLOCKS_APART_MS) return EXIT_CODES.ok;
   reporter.error(
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
-      : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
+      : age < 0
+        ? `The last success of ${name} was at ${success?.endedAt}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
+        : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
   );
   return EXIT_CODES["finished-with-rejects"];
 }
@@ -199,7 +204,9 @@ function describeEnd({ endedAt, command, files, exitCode, error, run, durationMs
     ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
   ];
   const why = error === null ? "" : `: ${cleanText(error, 200)}`;
-  return `${endedAt}, ${describeAge(now - Date.parse(endedAt))} ago: ${parts.join(", ")}${why}`;
+  const age = now - Date.parse(endedAt);
+  const when = age < -CLOCKS_APART_MS ? `by a clock that was ${describeAge(-age)} ahead` : `${describeAge(age)} ago`;
+  return `${endedAt}, ${when}: ${parts.join(", ")}${why}`;
 }
 
 /** Files that are named in a line; the others are counted. */

@@ -1,6 +1,12 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import { collectCommand, decideChunkCommand, importCommand, settleCommand } from "../actions/next-command.ts";
+import {
+  collectCommand,
+  decideChunkCommand,
+  importCommand,
+  resultsCommand,
+  settleCommand,
+} from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin, type Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
@@ -163,6 +169,10 @@ const WORDS: Words = {
   "promises without a place": ({ run, promises, directory }, { reporter }) =>
     reporter.warn(
       `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the whole chunk that held ${promises === 1 ? "it" : "them"} as open or closed, and the run's plan is lost. Their ids are remembered and not sent again. For the rest of the run, restore the folder ${directory} from a backup, then import again.`,
+    ),
+  "promises lacking": ({ environment, file, run, promises }, { reporter }) =>
+    reporter.warn(
+      `${file} lacks ${count(promises, "promise")} of run ${run} that the ledger has. Unless another file holds ${promises === 1 ? "it" : "them"}, write all of the run again: ${resultsCommand(environment, run)}`,
     ),
   "promises end amid a line": ({ file, text, isCutOff }, { reporter }) =>
     reporter.warn(

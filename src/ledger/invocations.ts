@@ -114,24 +114,33 @@ export function lastSuccess(ledger: Ledger): NotedEnd | undefined {
   const noted = ledger.get(
     `SELECT ${END_COLUMNS} FROM invocations WHERE exit_code = 0 AND (command = 'stream' OR (command = 'resume' AND run IS NOT NULL)) ORDER BY id DESC LIMIT 1`,
   );
+  const end = noted && toEnd(noted);
   // A run from before invocations were noted, or of a process that died before it noted itself.
   const run = ledger.get(
     `SELECT ended_at, run, created_at FROM runs WHERE state = 'finished' AND exit_code = 0 AND manifest ->> '$.mapping' <> '${IMPORTED_MAPPING}'
-     ORDER BY ended_at DESC LIMIT 1`,
+     ORDER BY run_no DESC LIMIT 1`,
   );
-  const end = noted && toEnd(noted);
-  // One end by two clocks, which may differ by a millisecond.
-  const isNoted = end !== undefined && (end.run === run?.run || end.endedAt >= String(run?.ended_at));
-  if (run === undefined || isNoted) return end;
+  if (run === undefined) return end;
+  const endedAt = String(run.ended_at);
+  if (end !== undefined && (end.run === run.run || end.endedAt >= endedAt)) return end;
+  // Whatever that command ended with, it is the noted one that says it.
+  if (wasNotedAt(ledger, endedAt)) return end;
   return {
-    endedAt: String(run.ended_at),
+    endedAt,
     command: "stream",
     files: [],
     exitCode: 0,
     error: null,
     run: String(run.run),
-    durationMs: Date.parse(String(run.ended_at)) - Date.parse(String(run.created_at)),
+    durationMs: Date.parse(endedAt) - Date.parse(String(run.created_at)),
   };
+}
+
+/** Whether a command was at work then that noted how it ended. */
+function wasNotedAt(ledger: Ledger, at: string): boolean {
+  const sql = `SELECT ${END_COLUMNS} FROM invocations WHERE command IN ('stream', 'resume') AND started_at <= ?`;
+  // One end by two clocks, which may differ by a millisecond.
+  return ledger.all(sql, at).some((row) => Date.parse(toEnd(row).endedAt) + 1 >= Date.parse(at));
 }
 
 /** The newest command that sends, checks or imports and did not end with 0. */

@@ -399,11 +399,19 @@ export const isWithin = (
   spans: readonly Span[],
 ): boolean => spans.some(([from, actions]) => first >= from && first + count <= from + actions);
 
-/** Whether importing the file would bring nothing: it is empty, or the ledger knows it at its present length. */
+/** Whether importing the file would bring nothing: it has no promise, or the ledger knows it at its present length. */
 function isRead(ledger: Ledger | undefined, path: string): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   const length = ledger && knownOutput(ledger, path)?.length;
-  return size === 0 || (length !== undefined && size === length);
+  return size === 0 || (length !== undefined && size === length) || (size !== undefined && isHeaderAlone(path, size));
+}
+
+const MOST_HEADER_BYTES = 1024;
+
+/** Whether a table has its first line and no other. */
+function isHeaderAlone(path: string, size: number): boolean {
+  if (!/\.[ct]sv$/i.test(path) || size > MOST_HEADER_BYTES) return false;
+  return readFileSync(path, "utf8").indexOf("\n") === size - 1;
 }
 
 interface KnownRun {

@@ -28,6 +28,10 @@ export function noteSettlement(
   );
 }
 
+/** Number of the last one; 0 for none. */
+export const lastSettlement = (ledger: Ledger): number =>
+  Number(ledger.get("SELECT coalesce(max(id), 0) AS id FROM settlements")?.id);
+
 /** All of a run, oldest first. */
 export const settlementsOf = (ledger: Ledger, runNo: number): readonly NotedSettlement[] =>
   ledger

@@ -29,7 +29,7 @@ import {
   segmentsOf,
 } from "../ledger/outputs.ts";
 import { findRun } from "../ledger/runs.ts";
-import { labelIn, type RunLabel } from "./promise-lines.ts";
+import { labelIn, promiseFormat, promisesHeader, type RunLabel } from "./promise-lines.ts";
 
 /** What a file gets. */
 export type OutputText = string | OutputBytes;
@@ -100,6 +100,9 @@ export async function inspectOutput(
   if (known !== undefined && known.kind !== kind) return strange(OF_KIND[known.kind]);
   if (size === 0) return { state: "fresh" };
   if (known === undefined) {
+    // As a command leaves it that died before its first promise.
+    if (kind === "promises" && isHeaderOf(path, await readBeginning(path, Math.min(size, MOST_HEADER_BYTES))))
+      return { state: "fresh" };
     const movedFrom = await formerPath(ledger, path, size);
     const former = movedFrom === undefined ? undefined : knownOutput(ledger, movedFrom);
     if (former !== undefined && former.kind !== kind) return strange(OF_KIND[former.kind]);
@@ -121,6 +124,13 @@ export async function inspectOutput(
   }
   return { state: "ours", length, torn: size > length };
 }
+
+/** Whether this is all that a table of promises begins with. */
+const isHeaderOf = (path: string, text: string): boolean =>
+  text !== "" && [true, false].some((safeCsv) => text === promisesHeader(promiseFormat(path), safeCsv));
+
+/** No header has more bytes. */
+const MOST_HEADER_BYTES = 1024;
 
 const OF_KIND: Readonly<Record<OutputKind, string>> = {
   promises: "it is a promises file",
@@ -231,6 +241,10 @@ export async function makeWayFor(path: string): Promise<void> {
 /** The first bytes of a file, as text. */
 export async function readBeginning(path: string, length: number): Promise<string> {
   await using file = await open(path, "r");
+  return beginningOf(file, length);
+}
+
+async function beginningOf(file: FileHandle, length: number): Promise<string> {
   const bytes = Buffer.alloc(length);
   const { bytesRead } = await file.read(bytes, 0, length, 0);
   return bytes.toString("utf8", 0, bytesRead);
@@ -270,7 +284,7 @@ export async function openOutput(options: {
   if (state.state === "strange") throw new Error(`${path} must not be written: ${state.why}`);
   let file: FileHandle;
   try {
-    file = await openToAppend(path, state.state === "fresh");
+    file = await openToAppend(path, kind, state.state === "fresh");
     if (state.state === "fresh") await syncDirectory(dirname(path));
     else await takeUp(file, ledger, path, state);
   } catch (cause) {
@@ -289,7 +303,7 @@ export async function openOutput(options: {
   return output;
 }
 
-async function openToAppend(path: string, isFresh: boolean): Promise<FileHandle> {
+async function openToAppend(path: string, kind: OutputKind, isFresh: boolean): Promise<FileHandle> {
   // Appending, so that what others add at the same moment is never written over; the length then tells of it.
   const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
   // Making it anew goes through no link that was planted after the look.
@@ -299,14 +313,18 @@ async function openToAppend(path: string, isFresh: boolean): Promise<FileHandle>
         throw cause;
       })
     : open(path, O_RDWR | O_APPEND));
-  // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
-  if (isFresh && (await file.stat()).size > 0) {
-    await file.close();
-    throw new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
-      hint: "Run the same command again.",
-    });
+  const { size } = await file.stat();
+  if (!isFresh || size === 0) return file;
+  if (kind === "promises" && isHeaderOf(path, await beginningOf(file, Math.min(size, MOST_HEADER_BYTES)))) {
+    // It is written again.
+    await file.truncate(0);
+    return file;
   }
-  return file;
+  // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
+  await file.close();
+  throw new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
+    hint: "Run the same command again.",
+  });
 }
 
 /** A file of ours becomes what the ledger knows of it. */

@@ -13,6 +13,7 @@ import { ledgerKnownState } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
 import { type Mending, NO_REJECTED_ROWS, rejectedRows } from "../ledger/rejected-rows.ts";
+import { lastSettlement } from "../ledger/settlements.ts";
 import { openActionText } from "../mapping/open-actions.ts";
 import type { CsvOptions } from "../readers/csv.ts";
 import type { Clock } from "../readers/finished.ts";
@@ -143,6 +144,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const groups =
     options.lanes > 1 ? createLaneGroups(ledger ? ledgerKnownState(ledger, pending) : NOTHING_KNOWN) : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
+  const settledBefore = ledger === undefined ? 0 : lastSettlement(ledger);
   const early = earlyPassFor(options, invalid);
   const compiled = await compile({
     ...options,
@@ -200,7 +202,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   });
   await invalid.writeTo(planFiles(directory).invalid, selection.openOfInvalid, placeOf);
   const { newestFirst } = selection;
-  const manifest = manifestFor(options, result, { copies, chunks, newestFirst, behind: behindOf(selection, pending) });
+  const behind = behindOf(selection, pending);
+  const manifest = manifestFor(options, result, { copies, chunks, newestFirst, behind, settledBefore });
   await copies.synced();
   await compiled.synced;
   const mendings = await mendingsOf(planFiles(directory).index, selection.mends);
@@ -267,12 +270,14 @@ function manifestFor(
     chunks,
     newestFirst,
     behind,
+    settledBefore,
   }: {
     readonly copies: Copies;
     readonly chunks: Manifest["chunks"];
     /** Inputs, by number. */
     readonly newestFirst: ReadonlySet<number>;
     readonly behind: NonNullable<Manifest["behind"]>;
+    readonly settledBefore: number;
   },
 ): Manifest {
   return manifestOf({
@@ -303,7 +308,7 @@ function manifestFor(
     mapping: options.mappingDigest,
     rows,
     actions,
-    ...(actions.pending > 0 && { behind }),
+    ...(actions.pending > 0 && { behind, settledBefore }),
     repeated,
     byAction: { ...byAction },
     problems: { errors: problems.errors, warnings: problems.warnings },

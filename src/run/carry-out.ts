@@ -91,7 +91,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const rejects = await rejectsOf(context, session, run, plan);
   crashPoint("rejects written");
   // An interrupted run may end long after it was planned, when what it waited for is decided.
-  const left = leftToOthers(ledger, run, plan.manifest.actions, plan.manifest.behind);
+  const left = leftToOthers(ledger, run, plan.manifest);
   const exitCode = done ? exitCodeOfDone(ledger, run, plan.manifest, left) : exitCodeOf(stop);
   mergeOutcomes(ledger);
   crashPoint("merged");

@@ -4,10 +4,10 @@ import type { Action } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import type { Failure } from "../failure.ts";
 import { pastOfChunk } from "../ledger/chunk-past.ts";
-import { runListPath } from "../ledger/ledger.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { type OutcomeRow, SUPERSEDED } from "../ledger/outcomes.ts";
 import { readRunList } from "../ledger/run-list.ts";
-import { runNumbers, runOf } from "../ledger/runs.ts";
+import { type RunRecord, runNumbers, runOf, wasEnteredAgain } from "../ledger/runs.ts";
 import {
   countOutcomes,
   doubtsWithPromise,
@@ -19,6 +19,7 @@ import {
   withPromise,
 } from "../ledger/sent-about.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
+import { isImportedRun } from "../sending/mend-lost-run.ts";
 import type { RunContext } from "./context.ts";
 import { type Undecided, undecidedAbout } from "./find-undecided.ts";
 import { type FoundAction, type FoundAs, type FoundAt, itemOf, placeText, type Searched } from "./found-action.ts";
@@ -67,7 +68,7 @@ export async function find(context: RunContext, { settings, id }: FindSettings):
     const asIds = [...decided, ...undecided];
     const isPromise = UUID.test(id) || asIds.length === 0;
     const promised = isPromise ? await promisedAs(context, searched) : [];
-    const actions = inOrderSent([
+    const actions = inOrderSent(ledger, [
       ...new Map([...promised, ...asIds].map((each) => [placeText(each.at), each])).values(),
     ]);
     return {
@@ -145,14 +146,21 @@ async function promisedAs({ progress, stop }: RunContext, searched: Searched): P
   return found;
 }
 
-/** Within a run by the plan's order; the runs by what was first sent of them. */
-function inOrderSent(all: readonly FoundAt[]): readonly FoundAt[] {
+/**
+ * Within a run by the plan's order, and the runs as the ledger numbers them. One that an import brought, or that came back from its
+ * plan, has a number that says nothing: then they stand by what was first sent of them, by the clocks.
+ */
+function inOrderSent(ledger: Ledger, all: readonly FoundAt[]): readonly FoundAt[] {
   const begins = new Map<number, string>();
   for (const { at, found } of all) {
     const [time, first] = [found.sentAt ?? found.at, begins.get(at.runNo)];
     if (time !== undefined && (first === undefined || time < first)) begins.set(at.runNo, time);
   }
-  const begin = ({ at }: FoundAt): string => begins.get(at.runNo) ?? "~";
+  const runs = new Set(all.map(({ at }) => at.runNo));
+  const isByNumber = [...runs].every((runNo) => isInOwnPlace(ledger, runOf(ledger, runNo)));
+  const begin = ({ at }: FoundAt): string => (isByNumber ? "" : (begins.get(at.runNo) ?? "~"));
   const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
   return all.toSorted((a, b) => compare(begin(a), begin(b)) || a.at.runNo - b.at.runNo || a.at.seq - b.at.seq);
 }
+
+const isInOwnPlace = (ledger: Ledger, run: RunRecord): boolean => !isImportedRun(run) && !wasEnteredAgain(ledger, run);

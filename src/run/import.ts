@@ -13,7 +13,7 @@ import { mergeOutcomes, rememberUnplaced } from "../ledger/merge.ts";
 import { leavesOpen, outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { adoptOutput, knownOutputs } from "../ledger/outputs.ts";
 import { wasReset } from "../ledger/run-list.ts";
-import { decidedChunks, endRun, findRun, isUndecided, type RunRecord } from "../ledger/runs.ts";
+import { countRun, decidedChunks, endRun, findRun, isUndecided, type RunRecord } from "../ledger/runs.ts";
 import { promiseFormat, promiseLines } from "../outputs/promise-lines.ts";
 import { noteRejects } from "../outputs/rejects.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
@@ -92,6 +92,7 @@ export async function importResults(context: RunContext, options: ImportSettings
     using _ofOriginal = await lockOutput(context, ledger, original, "tickets results --import");
     await adoptFile(ledger, original, runs);
   }
+  for (const [run, ofRun] of runs) tellLacking(context, session, { path, file }, run, ofRun);
   await mendDecided(context, session);
   for (const [run, ofRun] of runs) await endAsListed(session, run, ofRun);
   const lost = session.lost();
@@ -146,6 +147,20 @@ async function importLines(
   const directory = planDirectory(environment, run);
   progress.happened({ kind: "promises without a place", run, promises: left.length, directory });
   return { imported, unplaced: left.length };
+}
+
+/** What the ledger has of a run that wrote into this file, and the file has not: somebody took it out, or put an older copy back. */
+function tellLacking(
+  { progress }: RunContext,
+  { ledger, environment }: Session,
+  { path, file }: { readonly path: string; readonly file: string },
+  run: string,
+  lines: readonly PromiseLine[],
+): void {
+  const known = findRun(ledger, run);
+  if (known?.output !== path) return;
+  const promises = countRun(ledger, known.runNo).accepted - lines.filter(({ status }) => status === "success").length;
+  if (promises > 0) progress.happened({ kind: "promises lacking", environment, file, run, promises });
 }
 
 function refuseForeign(file: string, lines: readonly PromiseLine[], { name, ledgerNames }: Environment): void {

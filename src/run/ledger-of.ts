@@ -47,12 +47,16 @@ export async function openLedgerOf(environment: Environment, options: OpenLedger
 export async function findLedgerOf(environment: Environment, boundTo: string | undefined): Promise<Ledger | undefined> {
   const { ledgerPath: path, ledgerServer: server } = environment;
   if (server !== undefined) return findServer(server, boundTo, PATIENCE_MS.reading);
-  return existsSync(path) ? openLedger({ path, boundTo, readOnly: true }) : undefined;
+  if (!existsSync(path)) return undefined;
+  const ledger = openLedger({ path, boundTo, readOnly: true });
+  if (ledger.hasTable("meta")) return ledger;
+  // Its first command is just making it, or died while it did.
+  ledger[Symbol.dispose]();
+  return undefined;
 }
 
 /** Whether there is a ledger. Asks the server that holds it, so what is about to read it finds it instead. */
 export async function hasLedger(environment: Environment): Promise<boolean> {
-  if (environment.ledgerServer === undefined) return existsSync(environment.ledgerPath);
   using ledger = await findLedgerOf(environment, undefined);
   return ledger !== undefined;
 }

@@ -151,6 +151,14 @@ export type RunEvent =
     }
   /** A power cut leaves a file like this. The incomplete line is left out. */
   | {
+      /** A promises file was imported that has fewer of a run than the ledger. */
+      readonly kind: "promises lacking";
+      readonly environment: Environment;
+      readonly file: string;
+      readonly run: string;
+      readonly promises: number;
+    }
+  | {
       readonly kind: "promises end amid a line";
       readonly file: string;
       readonly text: string;

@@ -62,13 +62,19 @@ export async function prune(
   ];
   const stored = ledger === undefined ? [] : await endedStoredPlans(ledger, before);
   if (!dryRun) {
-    for (const { path } of removable) await rm(path, { recursive: true, force: true });
+    for (const { path } of removable) await removeFolder(path);
     if (ledger !== undefined) await removeStored(ledger, stored);
   }
   const inLedger = stored.map(
     ({ run, bytes }) => ({ path: run, what: "plan of an ended run in the ledger", bytes }) as const,
   );
   return [...removable, ...inLedger];
+}
+
+/** The manifest first: without it a folder is no plan, if the process dies before all of it is gone. */
+async function removeFolder(path: string): Promise<void> {
+  await rm(planFiles(path).manifest, { force: true });
+  await rm(path, { recursive: true, force: true });
 }
 
 const toRemove = (path: string, what: Removable["what"]): Removable => ({ path, what, bytes: bytesIn(path) });
@@ -92,7 +98,7 @@ function plansToRemove(environment: Environment, ledger: Ledger, before: number)
 
 /** Removes the plans of runs that ended before `before` (milliseconds since 1970). Nothing needs them any more. */
 export async function prunePlans(environment: Environment, ledger: Ledger, before: number): Promise<void> {
-  for (const path of endedPlans(environment, ledger, before)) await rm(path, { recursive: true, force: true });
+  for (const path of endedPlans(environment, ledger, before)) await removeFolder(path);
   await removeStored(ledger, await endedStoredPlans(ledger, before));
 }
 

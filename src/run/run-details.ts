@@ -10,7 +10,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf, type RunRecord, wholeOf } from "../ledger/runs.ts";
 import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
-import type { Plan } from "../plan/files/plan.ts";
+import { type Plan, planFiles } from "../plan/files/plan.ts";
 import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { actionsOf } from "../sending/record-answer.ts";
 import { findSuperseded } from "../sending/superseded.ts";
@@ -63,7 +63,7 @@ export async function actionsOfChunk(
     throw new Failure("usage", `Run ${run.run} has no chunk ${number}.`, {
       hint: `See which it has: ${statusCommand(environment, run.run)}`,
     });
-  if (!existsSync(directory) && run.state !== "open")
+  if (!existsSync(planFiles(directory).manifest) && run.state !== "open")
     return { chunk, actions: actionsOfLedger(ledger, environment, run, chunk) };
   await using plan = await openRunPlan({ ledger, environment }, run);
   return { chunk, actions: await placedActions(plan, chunk) };

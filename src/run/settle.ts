@@ -394,7 +394,7 @@ function summaryOf(
     plan: manifest,
     problems: manifest.problems,
     counts,
-    left: leftToOthers(ledger, run, manifest.actions, manifest.behind),
+    left: leftToOthers(ledger, run, manifest),
     output,
     rejects,
     durationMs: performance.now() - startedAt,

@@ -111,7 +111,7 @@ export async function runStatus(
 async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunStatus> {
   const manifest = parseManifest(run.manifest);
   const counts = await countsOf(ledger, run, environment);
-  const left = leftToOthers(ledger, run, manifest.actions, manifest.behind);
+  const left = leftToOthers(ledger, run, manifest);
   const summary = summarise({
     run: run.run,
     environment: environment.name,

@@ -245,12 +245,7 @@ async function endIfDone(
   if (openLanes(ledger, found.runNo).length > 0) return true;
   if (whyItWaits({ ledger, environment }, found) !== undefined) return true;
   const manifest = parseManifest(found.manifest);
-  const exitCode = exitCodeOfDone(
-    ledger,
-    found,
-    manifest,
-    leftToOthers(ledger, found, manifest.actions, manifest.behind),
-  );
+  const exitCode = exitCodeOfDone(ledger, found, manifest, leftToOthers(ledger, found, manifest));
   mergeOutcomes(ledger);
   endRun(ledger, found.runNo, "finished", exitCode, new Date().toISOString());
   ended.push(run);

@@ -104,6 +104,8 @@ const MANIFEST = z.strictObject({
       ]),
     )
     .optional(),
+  /** Number of the last settlement before it, where something is pending. */
+  settledBefore: COUNT.optional(),
   /** Of those already sent, how many repeat a deed of their own input. */
   repeated: COUNT.default(0),
   byAction: z.record(z.string(), COUNT),

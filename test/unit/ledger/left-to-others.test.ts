@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { insertTallies } from "../../../src/ledger/blocks.ts";
 import { leftToOthers } from "../../../src/ledger/left-to-others.ts";
 import { enterRun } from "../../../src/ledger/runs.ts";
-import { noteSettlement } from "../../../src/ledger/settlements.ts";
+import { lastSettlement, noteSettlement } from "../../../src/ledger/settlements.ts";
 import type { ChunkState, Outcome } from "../../../src/ledger/states.ts";
 import { describeBothLedgers, newLedger } from "../../support/both-ledgers.ts";
 
@@ -10,7 +10,7 @@ const AT = "2026-11-21T03:00:00.000Z";
 const LATER = "2026-11-21T04:00:00.000Z";
 const CHUNK = { lane: 0, first: 1, count: 3, offset: 0, length: 30 };
 
-type Behind = Parameters<typeof leftToOthers>[3];
+type Behind = Parameters<typeof leftToOthers>[2]["behind"];
 
 const ALL_SENT = { pending: 0, waiting: 0, sent: 2, open: 0 };
 const ALL_OPEN = { pending: 0, waiting: 0, sent: 0, open: 2 };
@@ -29,7 +29,7 @@ describeBothLedgers("two actions that were pending when a run was planned", (of)
       for (const decision of decisions)
         noteSettlement(ledger, held.runNo, { chunk: 1, decision, who: "me", at: LATER, reason: undefined });
     });
-    return (behind?: Behind) => leftToOthers(ledger, run, { pending: 2, waiting: 0 }, behind);
+    return (behind?: Behind) => leftToOthers(ledger, run, { actions: { pending: 2, waiting: 0 }, behind });
   }
 
   it.each<[string, Parameters<typeof after>, Behind, object]>([
@@ -49,5 +49,27 @@ describeBothLedgers("two actions that were pending when a run was planned", (of)
     ["not decided yet", ["in doubt"], heldBy("closed"), { ...ALL_SENT, pending: 2, sent: 0 }],
   ])("%s", async (_, came, behind, left) => {
     expect((await after(...came))(behind)).toEqual(left);
+  });
+});
+
+describeBothLedgers("what was settled since a run was planned", (of) => {
+  it("is told by the order of the settlements, whatever the clock said", async () => {
+    const ledger = await newLedger(of);
+    const held = enterRun(ledger, { run: "held", manifest: "{}", output: undefined, chunks: [CHUNK], at: AT });
+    const settle = (decision: string, at: string): void =>
+      ledger.transaction(() =>
+        noteSettlement(ledger, held.runNo, { chunk: 1, decision, who: "me", at, reason: undefined }),
+      );
+    ledger.transaction(() => ledger.run("UPDATE chunks SET state = 'abandoned' WHERE run_no = ?", held.runNo));
+    settle("not-sent", LATER);
+    const settledBefore = lastSettlement(ledger);
+    const run = enterRun(ledger, { run: "next", manifest: "{}", output: undefined, chunks: [CHUNK], at: AT });
+    const left = () =>
+      leftToOthers(ledger, run, { actions: { pending: 2, waiting: 0 }, behind: heldBy("closed"), settledBefore });
+    ledger.transaction(() => ledger.run("UPDATE chunks SET state = 'settled' WHERE run_no = ?", run.runNo));
+    settle("sent", "2026-11-20T00:00:00.000Z");
+    expect(left()).toEqual(ALL_SENT);
+    settle("not-sent", "2026-11-20T00:00:00.000Z");
+    expect(left()).toEqual(ALL_OPEN);
   });
 });
