@@ -77,3 +77,24 @@ test("a run that was planned while the clock was fast, and put back with an olde
   expect(stderr).toContain(`2 actions of run ${run} are not sent: since it was planned, another run has sent them`);
   expect(service.sent()).toEqual(sent);
 });
+
+test("what was sent while the clock was fast is found in its place, and is no success of which the age is known", async () => {
+  const place = openWorkplace();
+  const service = await startService();
+  place.write("fast-clock.cjs", ADVANCE);
+  place.write("first.ndjson", FIRST);
+  place.write("then.ndjson", cover("b"));
+  const tickets = (args: readonly string[], nodeArgs: readonly string[] = []) =>
+    place.tickets([...args, "--env", "playground"], { ...service, nodeArgs });
+  await tickets(["stream", "first.ndjson"], ["--require", place.path("fast-clock.cjs")]);
+  const old = await tickets(["status", "--max-age", "26h"]);
+  expect(old.exitCode).toBe(4);
+  expect(old.stderr).toMatch(/by a clock that was [^:]+ ahead of this one: how old it is, is not known/);
+  expect((await tickets(["stream", "then.ndjson"])).exitCode).toBe(0);
+  expect((await tickets(["status", "--max-age", "26h"])).exitCode).toBe(0);
+  const found = await tickets(["find", "T-1", "--json"]);
+  const { actions } = JSON.parse(found.stdout) as { readonly actions: readonly { readonly action: string }[] };
+  expect(actions.map(({ action }) => action)).toEqual([
+    ...["soldTicket", "updateTicket", "scannedTicket", "updateTicket"],
+  ]);
+});
