@@ -343,23 +343,15 @@ export function* unmergedBlocks(
   ledger: Ledger,
   runNo: number,
 ): Generator<{ readonly first: number; readonly block: Block | undefined; readonly deeds: Uint8Array }> {
-  const sql = `SELECT unmerged.first AS place, deeds, ${COLUMNS.split(", ")
-    .map((column) => `blocks.${column} AS ${column}`)
-    .join(", ")}
-    FROM unmerged LEFT JOIN blocks ON blocks.run_no = unmerged.run_no AND blocks.first = unmerged.first
-    WHERE unmerged.run_no = ? AND unmerged.first > ? ORDER BY unmerged.first LIMIT ${UNMERGED_AT_ONCE}`;
-  for (
-    let rows = ledger.all(sql, runNo, 0);
-    rows.length > 0;
-    rows = ledger.all(sql, runNo, Number(rows.at(-1)?.place))
-  ) {
+  const sql = `SELECT ${COLUMNS}, deeds FROM unmerged LEFT JOIN blocks USING (run_no, first)
+    WHERE run_no = ? AND first > ? ORDER BY first LIMIT ${UNMERGED_AT_ONCE}`;
+  for (let rows = ledger.all(sql, runNo, 0); rows.length > 0; rows = ledger.all(sql, runNo, Number(rows.at(-1)?.first)))
     for (const row of rows)
       yield {
-        first: Number(row.place),
+        first: Number(row.first),
         block: row.count === null ? undefined : toBlockRead(row),
         deeds: row.deeds as Uint8Array, // a BLOB NOT NULL column
       };
-  }
 }
 
 const UNMERGED_AT_ONCE = 16;

@@ -16,8 +16,7 @@ export function rebind(ledger: Ledger, boundTo: string): void {
  * @throws Failure `usage` where it belongs to something else, was moved to another place, or is an unfinished copy.
  */
 export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
-  // Nobody has got so far as to make its tables.
-  if (readOnly && !ledger.hasTable("meta")) return;
+  if (readOnly && isUnmade(ledger)) return;
   refuseCopied(ledger);
   const bound = readMeta(ledger, "bound_to");
   if (bound === undefined) {
@@ -57,3 +56,7 @@ export function refuseOtherService(ledger: Ledger, boundTo: string): void {
     },
   );
 }
+
+/** Whether it has no table yet: its first command is just making it, or died while it did. */
+export const isUnmade = (ledger: Ledger): boolean =>
+  ledger.kind === "sqlite" && ledger.get("SELECT 1 AS one FROM sqlite_schema LIMIT 1") === undefined;

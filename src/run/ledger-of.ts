@@ -6,6 +6,7 @@ import type { Environment } from "../config/environment.ts";
 import type { LedgerServer } from "../config/ledger-server.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { isUnmade } from "../ledger/bound.ts";
 import { enterInvocation, type Invocation, noteInvocation } from "../ledger/invocations.ts";
 import { type Ledger, readMeta } from "../ledger/ledger.ts";
 import { acquireLock, isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
@@ -49,8 +50,7 @@ export async function findLedgerOf(environment: Environment, boundTo: string | u
   if (server !== undefined) return findServer(server, boundTo, PATIENCE_MS.reading);
   if (!existsSync(path)) return undefined;
   const ledger = openLedger({ path, boundTo, readOnly: true });
-  if (ledger.hasTable("meta")) return ledger;
-  // Its first command is just making it, or died while it did.
+  if (!isUnmade(ledger)) return ledger;
   ledger[Symbol.dispose]();
   return undefined;
 }

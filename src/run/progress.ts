@@ -149,15 +149,15 @@ export type RunEvent =
       /** Where the plan was. */
       readonly directory: string;
     }
-  /** A power cut leaves a file like this. The incomplete line is left out. */
+  /** A promises file was imported that has fewer of a run than the ledger. */
   | {
-      /** A promises file was imported that has fewer of a run than the ledger. */
       readonly kind: "promises lacking";
       readonly environment: Environment;
       readonly file: string;
       readonly run: string;
       readonly promises: number;
     }
+  /** A power cut leaves a file like this. The incomplete line is left out. */
   | {
       readonly kind: "promises end amid a line";
       readonly file: string;

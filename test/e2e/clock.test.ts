@@ -28,21 +28,34 @@ globalThis.Date = class extends Real {
 };
 `;
 
-test("what was sent while the clock was an hour fast does not keep back what is planned once it is right", async () => {
+/** A workplace with a first input and this one, whose commands may run by the right clock or by one that is an hour fast. */
+async function openClocks(then: string) {
   const place = openWorkplace();
   const service = await startService();
   place.write("fast-clock.cjs", ADVANCE);
   place.write("first.ndjson", FIRST);
-  place.write("then.ndjson", cover("b") + scan(1_700_000_500));
-  place.write("back.ndjson", cover("a"));
-  const stream = (input: string, flags: readonly string[] = [], nodeArgs: readonly string[] = []) =>
-    place.summary(["stream", input, "--env", "playground", ...flags], { ...service, nodeArgs });
+  place.write("then.ndjson", then);
+  const run = (args: readonly string[], nodeArgs: readonly string[] = []) =>
+    place.tickets([...args, "--env", "playground"], { ...service, nodeArgs });
+  return {
+    ...{ place, service },
+    right: (...args: readonly string[]) => run(args),
+    fast: (...args: readonly string[]) => run(args, ["--require", place.path("fast-clock.cjs")]),
+  };
+}
 
-  const ahead = await stream("first.ndjson", [], ["--require", place.path("fast-clock.cjs")]);
-  expect(ahead.summary).toMatchObject({ exitCode: 0, actions: { accepted: 4 } });
-  expect((await stream("then.ndjson")).summary).toMatchObject({ exitCode: 0, actions: { total: 2, accepted: 2 } });
-  const back = await stream("back.ndjson", ["--again"]);
-  expect(back.summary, "a person says that it is to be sent").toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+test("what was sent while the clock was an hour fast does not keep back what is planned once it is right", async () => {
+  const { place, service, right, fast } = await openClocks(cover("b") + scan(1_700_000_500));
+  place.write("back.ndjson", cover("a"));
+  const summaryOf = ({ stdout }: { readonly stdout: string }): unknown => JSON.parse(stdout);
+  const ahead = await fast("stream", "first.ndjson", "--json");
+  expect(summaryOf(ahead)).toMatchObject({ exitCode: 0, actions: { accepted: 4 } });
+  const then = await right("stream", "then.ndjson", "--json");
+  expect(summaryOf(then)).toMatchObject({ exitCode: 0, actions: { total: 2, accepted: 2 } });
+  const back = await right("stream", "back.ndjson", "--again", "--json");
+  expect(summaryOf(back), "a person says that it is to be sent").toMatchObject({
+    ...{ exitCode: 0, actions: { accepted: 1 } },
+  });
   expect(service.sent().map(({ action, data }) => ("imageUrl" in data ? data.imageUrl : action))).toEqual([
     ...["newEvent", "soldTicket", "https://cdn.example/a.png", "scannedTicket"],
     ...["https://cdn.example/b.png", "scannedTicket", "https://cdn.example/a.png"],
@@ -50,49 +63,36 @@ test("what was sent while the clock was an hour fast does not keep back what is 
 });
 
 test("a run that was planned while the clock was fast, and put back with an older copy, sends nothing again that another has sent", async () => {
-  const place = openWorkplace();
-  const service = await startService();
-  place.write("fast-clock.cjs", ADVANCE);
-  place.write("first.ndjson", FIRST);
-  place.write("then.ndjson", cover("b") + scan(1_700_000_500));
-  const tickets = (args: readonly string[], nodeArgs: readonly string[] = []) =>
-    place.tickets([...args, "--env", "playground"], { ...service, nodeArgs });
-  expect((await tickets(["stream", "first.ndjson"])).exitCode).toBe(0);
-  const stopped = ["stream", "then.ndjson", "--max-duration", "1ms"];
-  const ahead = await tickets(stopped, ["--require", place.path("fast-clock.cjs")]);
+  const { place, service, right, fast } = await openClocks(cover("b") + scan(1_700_000_500));
+  expect((await right("stream", "first.ndjson")).exitCode).toBe(0);
+  const ahead = await fast("stream", "then.ndjson", "--max-duration", "1ms");
   expect(ahead.exitCode).toBe(7);
   const [, run = ""] = /tickets resume (\w+)/.exec(ahead.stderr) ?? [];
   const state = place.path("home/state");
   cpSync(state, place.path("copy"), { recursive: true });
-  expect((await tickets(["settle", run, "--abandon", "--yes"])).exitCode).toBe(0);
-  expect((await tickets(["stream", "then.ndjson"])).exitCode).toBe(0);
+  expect((await right("settle", run, "--abandon", "--yes")).exitCode).toBe(0);
+  expect((await right("stream", "then.ndjson")).exitCode).toBe(0);
   const sent = service.sent();
   expect(sent).toHaveLength(6);
 
   rmSync(state, { recursive: true });
   cpSync(place.path("copy"), state, { recursive: true });
-  expect((await tickets(["results", "--import", "then.playground.promises.ndjson"])).exitCode).toBe(0);
-  const { exitCode, stderr } = await tickets(["stream", "then.ndjson"]);
+  expect((await right("results", "--import", "then.playground.promises.ndjson")).exitCode).toBe(0);
+  const { exitCode, stderr } = await right("stream", "then.ndjson");
   expect(exitCode).toBe(4);
   expect(stderr).toContain(`2 actions of run ${run} are not sent: since it was planned, another run has sent them`);
   expect(service.sent()).toEqual(sent);
 });
 
 test("what was sent while the clock was fast is found in its place, and is no success of which the age is known", async () => {
-  const place = openWorkplace();
-  const service = await startService();
-  place.write("fast-clock.cjs", ADVANCE);
-  place.write("first.ndjson", FIRST);
-  place.write("then.ndjson", cover("b"));
-  const tickets = (args: readonly string[], nodeArgs: readonly string[] = []) =>
-    place.tickets([...args, "--env", "playground"], { ...service, nodeArgs });
-  await tickets(["stream", "first.ndjson"], ["--require", place.path("fast-clock.cjs")]);
-  const old = await tickets(["status", "--max-age", "26h"]);
+  const { right, fast } = await openClocks(cover("b"));
+  await fast("stream", "first.ndjson");
+  const old = await right("status", "--max-age", "26h");
   expect(old.exitCode).toBe(4);
   expect(old.stderr).toMatch(/by a clock that was [^:]+ ahead of this one: how old it is, is not known/);
-  expect((await tickets(["stream", "then.ndjson"])).exitCode).toBe(0);
-  expect((await tickets(["status", "--max-age", "26h"])).exitCode).toBe(0);
-  const found = await tickets(["find", "T-1", "--json"]);
+  expect((await right("stream", "then.ndjson")).exitCode).toBe(0);
+  expect((await right("status", "--max-age", "26h")).exitCode).toBe(0);
+  const found = await right("find", "T-1", "--json");
   const { actions } = JSON.parse(found.stdout) as { readonly actions: readonly { readonly action: string }[] };
   expect(actions.map(({ action }) => action)).toEqual([
     ...["soldTicket", "updateTicket", "scannedTicket", "updateTicket"],
