@@ -59,4 +59,4 @@ export function refuseOtherService(ledger: Ledger, boundTo: string): void {
 
 /** Whether it has no table yet: its first command is just making it, or died while it did. */
 export const isUnmade = (ledger: Ledger): boolean =>
-  ledger.kind === "sqlite" && ledger.get("SELECT 1 AS one FROM sqlite_schema LIMIT 1") === undefined;
+  ledger.kind === "sqlite" && !["meta", "runs", "chunks"].some((table) => ledger.hasTable(table));

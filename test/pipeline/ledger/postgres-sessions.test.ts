@@ -112,7 +112,8 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
     const server = await startPostgres();
     const place = placeOn(server);
     const proxy = startProxy(server.port);
-    const one = open({ ...place, url: through(place, proxy.port) }, { patienceMs: 500 });
+    // As long as it waits for the lock, and long enough for a busy machine to connect again.
+    const one = open({ ...place, url: through(place, proxy.port) }, { patienceMs: 5000 });
     const other = open(place);
     one.tryLock("environment");
     proxy.cutAll();
