@@ -233,7 +233,7 @@ class CompiledInputs {
         if (batch.isUnreadable) return await input.drain();
         await setImmediate();
       }
-      if (part.kind === "range") memory.giveBack(part.bytes.buffer as ArrayBuffer); // its alone
+      if (part.kind === "range") memory.giveBack(part.bytes.buffer);
     }
   }
 

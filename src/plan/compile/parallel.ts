@@ -104,7 +104,7 @@ interface RangeTask extends Range {
   readonly range: number;
   readonly capacity: LogCapacity;
   /** For what comes of it, or of a later one. */
-  readonly memory: ArrayBuffer | undefined;
+  readonly memory: SharedArrayBuffer | undefined;
 }
 
 export type Task = FileTask | RangeTask;
@@ -169,7 +169,7 @@ export function createWorkers(
           yield batch;
           // Here all rows before it are known. What follows is cut into smaller ranges.
           yield* compileRest(compiler, { bytes: asBuffer(text), isLast }, batch.rest, problems);
-          ofRanges.giveBack(text.buffer as ArrayBuffer); // transferred
+          ofRanges.giveBack(text.buffer);
         });
         ranges += 1;
       }
@@ -272,8 +272,7 @@ function handleOf(worker: Worker): WorkerHandle {
       if (broken !== undefined) answer.reject(broken.cause);
       else {
         open.set(task.range, answer);
-        const { bytes, memory } = task;
-        worker.postMessage(task, [bytes.buffer as ArrayBuffer, ...(memory === undefined ? [] : [memory])]); // its alone
+        worker.postMessage(task);
       }
       return answer.promise;
     },
@@ -291,5 +290,5 @@ function asBuffers({ lines, index, facts, texts }: CandidateBytes): CandidateByt
 
 /** Gives back the memory of a batch, which was its alone. */
 function giveBack({ bytes }: Batch, spare: SpareMemory): void {
-  spare.giveBack(bytes.lines.buffer as ArrayBuffer); // as `CandidateWriter` takes it
+  spare.giveBack(bytes.lines.buffer); // all of it, as `CandidateWriter` takes it
 }

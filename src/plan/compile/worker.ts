@@ -53,6 +53,5 @@ parentPort?.on("message", (task: Task) => {
   const batch = open.compileRange({ ...task, bytes: asBuffer(bytes) }, log);
   const mayDiffer = batch.isUnsure || (batch.seen?.events?.length ?? 0) > 0;
   const answer: Answer = { range, batch, text: bytes, mayDiffer };
-  // Both have memory of their own.
-  parentPort?.postMessage(answer, [batch.bytes.lines.buffer as ArrayBuffer, bytes.buffer as ArrayBuffer]);
+  parentPort?.postMessage(answer);
 });

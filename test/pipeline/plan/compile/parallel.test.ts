@@ -43,7 +43,7 @@ async function rowsInRanges(path: string, rangeBytes: number): Promise<readonly 
       const parser = rangeParser(how, part.lineEnds);
       rows.push(...parser.take(part.bytes));
       if (part.isLast && !parser.stopped) rows.push(...parser.end());
-      memory.giveBack(part.bytes.buffer as ArrayBuffer); // the cutter's
+      memory.giveBack(part.bytes.buffer);
       if (parser.stopped) {
         hasStopped = true;
         break;
