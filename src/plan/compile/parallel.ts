@@ -1,10 +1,11 @@
 /**
- * Large files on all cores: their text is cut between rows, workers read, map and check the ranges, and what they come to
- * is joined in order. A row in the wrong place of the input can't happen: a range begins where the one before it ends,
+ * Large files on all cores: their text is cut between rows, workers read, map and check the ranges, this thread too while all of
+ * them have enough to do, and what they come to is joined in order. A row in the wrong place of the input can't happen: a range begins where the one before it ends,
  * with its line ends counted. What can't be cut (see `Input.parts`) is left to this thread, and so is a range in which a
  * worker gave something else than the rows before it allow, such as an event that was given in another range.
  */
 
+import { setImmediate } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import type { Severity } from "../../actions/problem.ts";
 import { asBuffer } from "../../disk/buffers.ts";
@@ -12,19 +13,26 @@ import { type MapperOptions, readsRowsAlone } from "../../mapping/create-mapper.
 import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Mapper } from "../../mapping/mapper.ts";
-import type { Input, RangeFormat } from "../../readers/input.ts";
+import type { Input } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import type { Range } from "../../readers/ranges.ts";
 import { SpareMemory } from "../../readers/spare-memory.ts";
 import type { CandidateBytes } from "../candidates/facts.ts";
-import type { LogCapacity, ProblemLog } from "../findings/problem-log.ts";
+import type { ProblemLog } from "../findings/problem-log.ts";
 import type { Batch } from "./batch.ts";
+import {
+  type Answer,
+  createRangeCompiler,
+  type FileTask,
+  type RangeCompiler,
+  type RangeTask,
+} from "./compile-ranges.ts";
 import { compileAll, compileRest, type RowCompiler } from "./compile-rows.ts";
 import { createPortion, MOST_GIVEN_BYTES } from "./portion.ts";
 import { LEAST_BYTES, takeWorkers } from "./thread-pool.ts";
 
 export interface WorkerOptions {
-  /** How many; below two, all is done in this thread. */
+  /** Threads that compile, this one included; below two, all is done in this one. */
   readonly count: number;
   /** Size from which a file is worth starting them (default 16 MiB as stored). */
   readonly leastBytes?: number;
@@ -35,13 +43,13 @@ export interface WorkerOptions {
 }
 
 /**
- * How a file is cut: the size of a range, and how many that follow each other go to one worker, so that the events that it gave
- * in one are known to it in the next. Each range is a message there and one back, and what both threads do for it. But rows that
+ * How a file is cut: the size of a range, and how many that follow each other go to one thread, so that the events that it gave
+ * in one are known to it in the next. Each range is a message to a worker and one back, and what both threads do for it. But rows that
  * are not plain live until all of their range is compiled; of larger ranges V8 takes them for long-lived, and copies them.
  */
 const RANGES = { plain: { bytes: 512 * 1024, perStretch: 2 }, rows: { bytes: 128 * 1024, perStretch: 8 } } as const;
-/** Stretches handed out and not joined, per worker: one in work and one that waits, so that none is idle. */
-const STRETCHES_PER_WORKER = 2;
+/** Stretches that a thread has at the most: one in work and one that waits, so that none is idle. */
+const STRETCHES_PER_THREAD = 2;
 
 /** A mapper, and how a worker makes the same; without `settings` rows are mapped in this thread only. */
 export interface MadeMapper {
@@ -82,41 +90,12 @@ export interface Workers extends AsyncDisposable {
   compile(job: Job): Promise<AsyncIterable<Batch> | undefined>;
 }
 
-/** What a worker has to know of a file; plain data. */
-export interface FileTask {
-  readonly kind: "file";
-  readonly file: { readonly name: string; readonly format: InputFile["format"] };
-  readonly input: number;
-  readonly ranged: RangeFormat;
-  readonly mapper: MapperOptions;
-  readonly severities: ReadonlyMap<string, Severity>;
-  readonly now: number;
-  readonly notesEvents: boolean;
-  readonly readAs: string;
-  /** Keys of the rows of which a mended one was accepted. */
-  readonly mended: ReadonlySet<string>;
-  readonly mostGiven: number;
-}
-
-interface RangeTask extends Range {
-  readonly kind: "range";
-  readonly input: number;
-  readonly range: number;
-  readonly capacity: LogCapacity;
+interface WorkerTask extends RangeTask {
   /** For what comes of it, or of a later one. */
   readonly memory: SharedArrayBuffer | undefined;
 }
 
-export type Task = FileTask | RangeTask;
-
-export interface Answer {
-  readonly range: number;
-  readonly batch: Batch;
-  /** The range's text, given back: its memory is used again, */
-  readonly text: Uint8Array;
-  /** and where it may have to be compiled again, so is what stands there. */
-  readonly mayDiffer: boolean;
-}
+export type Task = FileTask | WorkerTask;
 
 /**
  * @param severities of all rules.
@@ -145,7 +124,16 @@ export function createWorkers(
     const waiting: (() => Iterable<Batch> | AsyncIterable<Batch>)[] = [];
     const { bytes: rangeBytes, perStretch } = RANGES[compiler.hasFastPath ? "plain" : "rows"];
     const portion = createPortion(options.rangeBytes ?? rangeBytes);
-    const most = handles.length * STRETCHES_PER_WORKER * perStretch;
+    const mostOfOne = STRETCHES_PER_THREAD * perStretch;
+    const most = (handles.length + 1) * mostOfOne;
+    const nextWorker = inStretches(perStretch, () => leastBusy(handles, mostOfOne));
+    let inThisThread: RangeCompiler | undefined;
+    const compileNext = (range: RangeTask): Promise<Answer> | Answer => {
+      const worker = nextWorker();
+      if (worker !== undefined) return worker.compile({ ...range, memory: ofBatches.give() });
+      inThisThread ??= createRangeCompiler(task, ofBatches);
+      return inThisThread(range);
+    };
     const ofRanges = new SpareMemory();
     let failure: { readonly cause: unknown } | undefined;
     const parts = input.parts(() => portion.size, ofRanges);
@@ -159,9 +147,8 @@ export function createWorkers(
         waiting.push(() => compileAll(compiler, rows, problems));
       } else {
         const { bytes, lineEnds, isLast } = part.value;
-        const handle = handles[Math.floor(ranges / perStretch) % handles.length] as WorkerHandle; // there are some
-        const range = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
-        const answer = handle.compile({ ...range, bytes, lineEnds, isLast, memory: ofBatches.give() });
+        const numbers = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
+        const answer = compileNext({ ...numbers, bytes, lineEnds, isLast });
         waiting.push(async function* () {
           const { text, ...given } = await answer;
           const batch = agreed({ ...given, text }, { lineEnds, isLast }, job, compiler, ofBatches);
@@ -172,6 +159,8 @@ export function createWorkers(
           ofRanges.giveBack(text.buffer);
         });
         ranges += 1;
+        // The workers may have answered meanwhile.
+        if (!(answer instanceof Promise)) await setImmediate();
       }
       while (waiting.length >= most)
         for await (const batch of waiting.shift()?.() ?? []) {
@@ -197,7 +186,7 @@ export function createWorkers(
       if (count < 2 || settings === undefined || ranged === undefined || input.storedBytes < leastBytes)
         return undefined;
       if (!readsRowsAlone(settings)) return undefined;
-      started ??= takeWorkers(count).map(handleOf);
+      started ??= takeWorkers(count - 1).map(handleOf);
       if (started.length === 0) return undefined;
       const { name, format } = file;
       const task: FileTask = {
@@ -222,6 +211,23 @@ export function createWorkers(
   };
 }
 
+/** What is chosen, for so many in turn. */
+function inStretches<T>(size: number, choose: () => T): () => T {
+  let left = 0;
+  let chosen: T;
+  return () => {
+    if (left === 0) chosen = choose();
+    left = left === 0 ? size - 1 : left - 1;
+    return chosen;
+  };
+}
+
+/** The worker with the fewest ranges, unless each has as many as it may; there are some. */
+function leastBusy(handles: readonly WorkerHandle[], most: number): WorkerHandle | undefined {
+  const least = handles.reduce((one, other) => (other.open < one.open ? other : one));
+  return least.open < most ? least : undefined;
+}
+
 /** The batch of a range; made once more in this thread where a worker gave what the rows before the range don't allow. */
 function agreed(
   { batch, text, mayDiffer }: Answer,
@@ -238,8 +244,10 @@ function agreed(
 
 /** A worker from this side. */
 interface WorkerHandle {
+  /** Ranges that it has not answered. */
+  readonly open: number;
   tell(task: FileTask): void;
-  compile(task: RangeTask): Promise<Answer>;
+  compile(task: WorkerTask): Promise<Answer>;
   /** Ends all waiting for its answers, of now and later. */
   giveUp(cause: unknown): void;
   end(): Promise<void>;
@@ -262,6 +270,9 @@ function handleOf(worker: Worker): WorkerHandle {
   worker.on("messageerror", breakAll);
   worker.on("exit", () => breakAll(new Error("a worker ended before its work was done")));
   return {
+    get open() {
+      return open.size;
+    },
     tell(task) {
       worker.postMessage(task);
     },

@@ -13,12 +13,12 @@ export const LEAST_BYTES = 16 * 1024 * 1024;
 /** For short-lived values. Plain rows leave hardly any; with four times as much a plan holds 20 to 60 MB more and takes no less time. */
 const YOUNG_GENERATION_MB = 8;
 
-/** A fifth one would only wait for the thread that joins their results. */
-const MOST_WORKERS = 4;
+/** A further one would only wait for the main thread, which joins their results. */
+const MOST_THREADS = 5;
 
-/** How many threads plan large files; below two, the main thread does it alone. */
+/** How many threads plan large files, the main one included; below two, it does so alone. */
 export function workersOf({ TICKETS_WORKERS: given }: NodeJS.ProcessEnv): number {
-  if (given === undefined || given === "") return Math.min(MOST_WORKERS, availableParallelism());
+  if (given === undefined || given === "") return Math.min(MOST_THREADS, availableParallelism());
   if (/^\d{1,2}$/.test(given)) return Number(given);
   throw new Failure("usage", `TICKETS_WORKERS is ${quoted(given)}; it must be 0 to 99.`, {
     hint: "Leave it unset to suit the machine; 0 plans in one thread.",
@@ -35,7 +35,7 @@ export function startEarly(paths: readonly string[], env: NodeJS.ProcessEnv): vo
     if (!paths.some(isLarge)) return;
     const count = workersOf(env);
     if (count < 2) return;
-    early = start(count);
+    early = start(count - 1);
     for (const worker of early) {
       worker.unref();
       const forget = (): void => {
