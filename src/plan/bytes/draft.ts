@@ -36,6 +36,7 @@ export const newCandidate = (input: number): MutableCandidate => ({
 const LF = 10;
 const QUOTE = 0x22;
 const [CAPITAL_A, CAPITAL_Z] = [0x41, 0x5a];
+const COMMA = 0x2c;
 const POINT = 0x2e;
 const CLOSE = 0x7d;
 const CLOSE_LIST = 0x5d;
@@ -213,15 +214,19 @@ export class ActionDraft {
       const place = byName[number] as number; // within its length
       const valueFrom = this.#valueFrom[place] as number; // as many
       if (valueFrom === -1) continue;
-      const { contentKey, name } = fields[place] as PlainField; // its place
-      at = memory.copy(at, contentKey.from, contentKey.length);
+      const { key, name } = fields[place] as PlainField; // its place
+      const keyed = valueFrom - key.length;
       const begun = at;
-      at =
-        place === attributes
-          ? memory.copy(at, attributesContent.contentFrom, attributesContent.contentBytes)
-          : memory.copy(at, valueFrom, (this.#valueTo[place] as number) - valueFrom);
+      const valueBegun = at + key.length;
+      if (place === attributes) {
+        memory.copy(begun, keyed, key.length);
+        at = memory.copy(valueBegun, attributesContent.contentFrom, attributesContent.contentBytes);
+      } else at = memory.copy(begun, keyed, (this.#valueTo[place] as number) - keyed);
+      // Where the line has a comma, or the brace before its first field, and a colon.
+      memory.bytes[begun] = COMMA;
+      memory.bytes[valueBegun - 1] = COMMA;
       // The case of an address is a checksum, not a part of it.
-      if (name === "to") lowerCase(memory.bytes, begun, at);
+      if (name === "to") lowerCase(memory.bytes, valueBegun, at);
     }
     memory.bytes[at] = CLOSE_LIST;
     return at + 1;
@@ -238,9 +243,8 @@ export class ActionDraft {
     while (point < end && bytes[point] !== POINT) point += 1;
     const decimals = Math.max(0, end - point - 1);
     if (point - start > 11 || decimals > 4) return 0;
-    let units = digitsAt(bytes, start, point) * 10 ** decimals;
-    if (decimals > 0) units += digitsAt(bytes, point + 1, end);
-    return units * 10 ** (4 - decimals);
+    const units = digitsAt(bytes, start, point) * tenTo(decimals);
+    return (decimals > 0 ? units + digitsAt(bytes, point + 1, end) : units) * tenTo(4 - decimals);
   }
 
   /** Empty where it has none. */
@@ -249,6 +253,11 @@ export class ActionDraft {
     return this.#has(place) ? this.#memory.ascii(...this.#textAt(place)) : "";
   }
 }
+
+/** Up to 4; a power is a call. */
+const tenTo = (exponent: number): number => TENS[exponent] as number; // one of these
+
+const TENS = [1, 10, 100, 1000, 10_000];
 
 /** There is room for as much beside the line. */
 const MOST_KEY_BYTES = 255;

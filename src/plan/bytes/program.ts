@@ -35,9 +35,8 @@ interface WrittenField {
 }
 
 export interface PlainField extends WrittenField {
-  /** `,"name":` of the line and `,"name",` of the content. */
+  /** `,"name":` */
   readonly key: Piece;
-  readonly contentKey: Piece;
   /** The reference has something to say where it is empty. */
   readonly isNeeded: boolean;
 }
@@ -112,7 +111,6 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
       name,
       write: acceptedFields(action).includes(name) ? write : neverPlainValue,
       key: memory.keep(`,"${name}":`),
-      contentKey: memory.keep(`,"${name}",`),
       isNeeded: needed.includes(name),
     }),
   );
