@@ -5,6 +5,8 @@ import { type FileHandle, open } from "node:fs/promises";
 const BLOCK = 1024 * 1024;
 /** What a file begins with: many of a small plan stay empty, and each large buffer costs a collection. */
 const FIRST_BLOCK = 16 * 1024;
+/** After so much the disk is told to begin: else all of a large file is waited for at its end. */
+const SYNCED_AT_ONCE = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** Appends to a new file through one reused buffer. Nothing is promised to be on disk before `sync`. */
@@ -29,10 +31,28 @@ export async function createFile(path: string): Promise<AppendFile> {
   let buffer = Buffer.allocUnsafe(FIRST_BLOCK);
   let used = 0;
   let length = 0;
+  let sent = 0;
+  /** What is on its way to the disk; the system tells of a failure only once. */
+  let syncing: Promise<void> | undefined;
+  let failure: { readonly cause: unknown } | undefined;
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    await writeAll(file, bytes);
+    sent += bytes.length;
+    if (sent < SYNCED_AT_ONCE || syncing !== undefined) return;
+    sent = 0;
+    syncing = file
+      .datasync()
+      .catch((cause: unknown) => {
+        failure ??= { cause };
+      })
+      .finally(() => {
+        syncing = undefined;
+      });
+  };
   const flush = async (): Promise<void> => {
     const filled = buffer.subarray(0, used);
     used = 0;
-    await writeAll(file, filled);
+    await write(filled);
   };
   /** Makes room for what does not fit behind what is there. */
   const flushToGrow = async (): Promise<void> => {
@@ -56,7 +76,7 @@ export async function createFile(path: string): Promise<AppendFile> {
         await flushToGrow();
         if (text.length * 3 <= BLOCK) return putText(text);
         const bytes = Buffer.from(text, "utf8");
-        await writeAll(file, bytes);
+        await write(bytes);
         length += bytes.length;
         return bytes.length;
       })();
@@ -75,7 +95,7 @@ export async function createFile(path: string): Promise<AppendFile> {
       return (async () => {
         await flushToGrow();
         if (bytes.length < BLOCK) put();
-        else await writeAll(file, Buffer.concat([bytes, Buffer.of(NEWLINE)]));
+        else await write(Buffer.concat([bytes, Buffer.of(NEWLINE)]));
       })();
     },
     bytes(bytes) {
@@ -88,7 +108,7 @@ export async function createFile(path: string): Promise<AppendFile> {
         put();
         return undefined;
       }
-      return flushToGrow().then(() => (bytes.length > BLOCK ? writeAll(file, bytes) : put()));
+      return flushToGrow().then(() => (bytes.length > BLOCK ? write(bytes) : put()));
     },
     record(size, fill) {
       const put = (): void => {
@@ -105,9 +125,14 @@ export async function createFile(path: string): Promise<AppendFile> {
     flush,
     async sync() {
       await flush();
+      await syncing;
+      if (failure !== undefined) throw failure.cause;
       await file.sync();
     },
-    [Symbol.asyncDispose]: () => file.close(),
+    async [Symbol.asyncDispose]() {
+      await syncing;
+      await file.close();
+    },
   };
 }
 
