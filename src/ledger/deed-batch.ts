@@ -14,8 +14,8 @@ export interface DeedFacts {
   readonly eventNo: number;
 }
 
+export const DIGEST_WORDS = DEED_BYTES / 4;
 /** Words of a record: the digests, then these; behind them the buyer's id, in UTF-8. */
-const DIGEST_WORDS = DEED_BYTES / 4;
 const [SEQ, EVENT, TAKEN, HOLDER_BYTES, HEAD_WORDS] = [0, 1, 2, 3, 4].map((at) => DIGEST_WORDS + at) as [
   number,
   number,
@@ -53,12 +53,12 @@ export class DeedBatch {
   }
 
   /**
-   * @param digests identity and content, at the beginning of this piece.
+   * @param digests has identity and content, from a word on.
    * @param holder has the buyer's id of an accepted sale, from a byte to before another.
    */
   add(
     { seq, isTaken, eventNo }: DeedFacts,
-    digests: Uint8Array,
+    digests: Uint32Array,
     digestsFrom: number,
     holder: Uint8Array | undefined,
     from = 0,
@@ -67,7 +67,7 @@ export class DeedBatch {
     const holderBytes = to - from;
     const start = this.#makeRoom(HEAD_WORDS + Math.ceil(holderBytes / 4));
     const [words, bytes] = [this.#words, this.#bytes];
-    for (let at = 0; at < DEED_BYTES; at += 1) bytes[start * 4 + at] = digests[digestsFrom + at] ?? 0;
+    for (let at = 0; at < DIGEST_WORDS; at += 1) words[start + at] = digests[digestsFrom + at] ?? 0;
     words[start + SEQ] = seq;
     words[start + EVENT] = eventNo;
     words[start + TAKEN] = isTaken ? 1 : 0;

@@ -1,9 +1,10 @@
 /** The numbers by which deeds name their events. */
 
+import { asBuffer } from "../disk/buffers.ts";
 import type { Ledger } from "./ledger.ts";
 
 interface SeenId {
-  readonly id: Buffer;
+  readonly id: DataView;
   readonly eventNo: number;
 }
 
@@ -28,23 +29,32 @@ export class EventNumbers {
   }
 
   /** Of an id that stands in bytes, as ASCII. */
-  at(bytes: Buffer, from: number, end: number): number {
+  at(bytes: DataView, from: number, end: number): number {
     let hash = 0;
-    for (let at = from; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+    let at = from;
+    for (; at + WORD <= end; at += WORD) hash = Math.imul(hash ^ bytes.getInt32(at, true), PRIME);
+    for (; at < end; at += 1) hash = Math.imul(hash ^ bytes.getUint8(at), PRIME);
     const seen = this.#byBytes.get(hash);
     if (seen !== undefined)
-      for (const { id, eventNo } of seen) if (id.length === end - from && isSame(bytes, from, id)) return eventNo;
-    const eventId = bytes.toString("latin1", from, end);
+      for (const { id, eventNo } of seen) if (id.byteLength === end - from && isSame(bytes, from, id)) return eventNo;
+    const eventId = asBuffer(new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from)).toString("latin1");
     const eventNo = this.of(eventId);
     const ids = seen ?? [];
-    ids.push({ id: Buffer.from(eventId), eventNo });
+    ids.push({ id: new DataView(Uint8Array.from(Buffer.from(eventId)).buffer), eventNo });
     this.#byBytes.set(hash, ids);
     return eventNo;
   }
 }
 
+const WORD = 4;
+/** Of FNV-1a, here by words. */
+const PRIME = 0x01000193;
+
 /** `isAt`, of one kind of memory alone: called for every deed, it takes a third of the time. */
-function isSame(bytes: Buffer, from: number, id: Buffer): boolean {
-  for (let at = 0; at < id.length; at += 1) if (bytes[from + at] !== id[at]) return false;
+function isSame(bytes: DataView, from: number, id: DataView): boolean {
+  const length = id.byteLength;
+  let at = 0;
+  for (; at + WORD <= length; at += WORD) if (bytes.getInt32(from + at) !== id.getInt32(at)) return false;
+  for (; at < length; at += 1) if (bytes.getUint8(from + at) !== id.getUint8(at)) return false;
   return true;
 }

@@ -3,11 +3,11 @@
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { isNumber } from "../actions/zero-ids.ts";
-import { asBuffer, free } from "../disk/buffers.ts";
+import { asBuffer, free, wordsOf } from "../disk/buffers.ts";
 import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
 import { type Block, insertOutcomes, isTaken, type NewOutcome, unmergedBlocks } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
-import { DeedBatch } from "./deed-batch.ts";
+import { DeedBatch, DIGEST_WORDS } from "./deed-batch.ts";
 import { NUMBERS_END } from "./deed-block.ts";
 import { EventNumbers } from "./event-numbers.ts";
 import { DEED_BOUNDS, type DeedBounds, foldDeeds } from "./fold-deeds.ts";
@@ -122,12 +122,12 @@ const SMALL = { pages: 2 ** 15, actions: 2 ** 20 + 2 ** 16 } as const;
 
 /**
  * How many deeds are written at a time, for 70 bytes of memory each. Each time is a part of its own, which is written once more
- * when four become one, or goes over most pages of a table: that costs little while they are few, and a quarter as many at a time
- * take a quarter of the memory.
+ * when four become one, or goes over most pages of a table: that costs little while they are few, and half as many at a time take
+ * half the memory.
  */
 export function deedsAtATime({ pages, actions }: { readonly pages: number; readonly actions: number }): number {
   const isSmall = pages <= SMALL.pages && actions <= SMALL.actions;
-  return Math.min(actions, isSmall ? MOST_DEEDS / 4 : MOST_DEEDS);
+  return Math.min(actions, isSmall ? MOST_DEEDS / 2 : MOST_DEEDS);
 }
 
 /** The merge of one run. */
@@ -166,27 +166,29 @@ class Merging {
     if (this.#deeds.size + block.count > this.#mostDeeds || this.#effects.length + block.count > MOST_EFFECTS)
       this.end();
     const exceptions = exceptionsOf(this.#ledger, block);
+    const words = wordsOf(digests);
     const mayBePlain = this.#keys.size === 0 && !this.#isFormer;
     this.#sale.begin(block.lines);
     for (let at = 0; at < block.count; at += 1) {
       const exception = exceptions.get(block.first + at);
       if (exception?.status === SENT_ELSEWHERE) continue;
       const outcome = exception?.outcome ?? block.outcome;
-      if (mayBePlain && isTaken(outcome) && this.#sale.read(block.startOf(at))) this.#takeSale(block, at, digests);
+      if (mayBePlain && isTaken(outcome) && this.#sale.read(block.startOf(at))) this.#takeSale(block, at, words);
       else this.#takeAny(block, at, digests.subarray(at * DEED_BYTES, (at + 1) * DEED_BYTES), outcome);
     }
     free(block.lines);
   }
 
   /** A sale whose ids are plain text: most actions are. */
-  #takeSale({ first, lines }: Block, at: number, digests: Uint8Array): void {
-    const { eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo } = this.#sale;
+  #takeSale({ first, lines }: Block, at: number, digests: Uint32Array): void {
+    const { view, eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo } = this.#sale;
     const seq = first + at;
-    const eventNo = this.#events.at(lines, eventFrom, eventTo);
-    this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DEED_BYTES, lines, userFrom, userTo);
-    if (!this.#hasTickets && lines[ticketFrom] !== ZERO) return;
+    const eventNo = this.#events.at(view, eventFrom, eventTo);
+    this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DIGEST_WORDS, lines, userFrom, userTo);
+    const mayHaveZeros = lines[ticketFrom] === ZERO && isOfDigits(lines, ticketFrom, ticketTo);
+    if (!this.#hasTickets && !mayHaveZeros) return;
     const ticketId = lines.toString("latin1", ticketFrom, ticketTo);
-    this.#noteZeros(ticketId);
+    if (mayHaveZeros) this.#noteZeros(ticketId);
     if (!this.#hasTickets) return;
     const [eventId, userId] = [
       lines.toString("latin1", eventFrom, eventTo),
@@ -205,7 +207,14 @@ class Merging {
     const holder = isSale ? given.userId : undefined;
     const digest = this.#isFormer ? presentDigest(action, data, planned) : asBuffer(planned);
     const holderBytes = holder === undefined ? undefined : Buffer.from(holder);
-    this.#deeds.add({ seq, isTaken: isIt, eventNo: eventNo ?? 0 }, digest, 0, holderBytes, 0, holderBytes?.length);
+    this.#deeds.add(
+      { seq, isTaken: isIt, eventNo: eventNo ?? 0 },
+      wordsOf(digest),
+      0,
+      holderBytes,
+      0,
+      holderBytes?.length,
+    );
     const by = this.#keys.get(block.originAt(at).source);
     if (by !== undefined || this.#isFormer) {
       const deed = { runNo: this.#runNo, seq, ...partsOf(digest), isTaken: isIt, eventNo, holder };
@@ -262,7 +271,16 @@ function presentDigest(action: ActionName, data: string, digest: Uint8Array): Bu
   return Buffer.concat([Buffer.from(present, "hex"), content]);
 }
 
-const ZERO = 0x30;
+const [ZERO, NINE] = [0x30, 0x39];
+
+/** Most ids that begin with a zero are no numbers, and a text costs more than a look at their bytes. */
+function isOfDigits(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const byte = bytes[at] as number; // within its length
+    if (byte < ZERO || byte > NINE) return false;
+  }
+  return true;
+}
 
 /** Tickets of which more is known than their sale. */
 class TicketTable {

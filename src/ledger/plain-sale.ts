@@ -34,6 +34,11 @@ export class PlainSaleReader {
   #lines: Uint8Array = new Uint8Array(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
 
+  /** The lines. */
+  get view(): DataView {
+    return this.#view;
+  }
+
   /** Reads in these lines from now on. */
   begin(lines: Uint8Array): void {
     this.#lines = lines;

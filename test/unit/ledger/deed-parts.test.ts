@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { wordsOf } from "../../../src/disk/buffers.ts";
 import { HOW, tellAccepted, tellAcceptedBesideOthers } from "../../../src/ledger/asked-deeds.ts";
 import { DeedBatch } from "../../../src/ledger/deed-batch.ts";
 import { lookIntoParts, partsOf, readDeedBlock } from "../../../src/ledger/deed-parts.ts";
@@ -66,7 +67,7 @@ const batchOf = (deeds: readonly Deed[]): DeedBatch => {
   const batch = new DeedBatch(deeds.length);
   for (const { seq, taken, event_no, identity, content, holder } of deeds) {
     const bytes = holder === null ? undefined : Buffer.from(holder);
-    const digests = Buffer.concat([identity, content]);
+    const digests = wordsOf(Buffer.concat([identity, content]));
     batch.add({ seq, isTaken: taken === 1, eventNo: event_no ?? 0 }, digests, 0, bytes, 0, bytes?.length);
   }
   return batch;

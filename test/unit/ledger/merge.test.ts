@@ -87,8 +87,8 @@ describeBothLedgers("a merge", (of) => {
 
 test.each([
   { pages: 100, actions: 30, expected: 30 },
-  { pages: 100, actions: 1_000_200, expected: 2 ** 18 },
-  { pages: 20_000, actions: 1_000_200, expected: 2 ** 18 },
+  { pages: 100, actions: 1_000_200, expected: 2 ** 19 },
+  { pages: 20_000, actions: 1_000_200, expected: 2 ** 19 },
   { pages: 500_000, actions: 1_000_200, expected: 1_000_200 },
   { pages: 100, actions: 10_000_000, expected: 2 ** 20 },
 ])("of $actions actions, $expected are written at a time beside $pages pages", ({ pages, actions, expected }) => {
