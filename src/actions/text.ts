@@ -71,14 +71,10 @@ export function textWidth(text: string): number {
   return columns;
 }
 
-let grouping: Intl.NumberFormat | undefined;
+/** `12,000`; a whole number. `Intl.NumberFormat` would take 15 to 20 ms of each start. */
+export const number = (value: number): string => String(value).replace(BEFORE_GROUP, ",");
 
-/** `12,000`; a whole number. What groups digits is not made for one that has no groups: it takes 15 ms of each start. */
-export function number(value: number): string {
-  if (Math.abs(value) < 1000) return String(value);
-  grouping ??= new Intl.NumberFormat("en-US");
-  return grouping.format(value);
-}
+const BEFORE_GROUP = /\B(?=(?:\d{3})+$)/g;
 
 /** `1 row`, `2 rows` */
 export const count = (value: number, noun: string): string => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;

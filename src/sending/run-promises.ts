@@ -3,7 +3,7 @@
 import { randomInt } from "node:crypto";
 import { hash128, hash128Bytes } from "../actions/hash128.ts";
 import { free } from "../disk/buffers.ts";
-import { packUuid, UUID_BYTES } from "../ledger/block.ts";
+import { BLOCK_ACTIONS, packUuid, UUID_BYTES } from "../ledger/block.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
 import { IN_A_STEP } from "../plan/files/chunk-actions.ts";
@@ -12,7 +12,11 @@ import { IN_A_STEP } from "../plan/files/chunk-actions.ts";
 export interface RunPromises extends Disposable {
   has(promise: string): boolean;
   add(promise: string): void;
-  /** @param packed 16 bytes each, of which zeros are none. */
+  /**
+   * Adds what an earlier process was given: it gets its place once it is asked for, which is when an answer has come.
+   *
+   * @param packed 16 bytes each, of which zeros are none.
+   */
   addPacked(packed: Uint8Array): void;
   /**
    * Adds promises that are UUIDs in lower case, if none of them was added before and no two are alike; else none. All of them are
@@ -58,8 +62,24 @@ export function createRunPromises(expected = 0): RunPromises {
     }
     return digests.subarray(0, end);
   };
+  /** Digests that have no place in the table yet: of a million, that takes a tenth of a second. */
+  const waiting: Uint32Array[] = [];
+  /** Gives some of them their place; false where there are none. */
+  const placeSome = (): boolean => {
+    for (let pieces = 0; pieces < PIECES_IN_A_STEP; pieces += 1) {
+      const digests = waiting.pop();
+      if (digests === undefined) return false;
+      table.makeRoom(digests.length / 2);
+      for (let at = 0; at < digests.length; at += 2) table.put(digests[at] ?? 0, digests[at + 1] ?? 0);
+    }
+    return true;
+  };
+  const placeAll = (): void => {
+    for (let isMore = true; isMore; ) isMore = placeSome();
+  };
   return {
     *addNew(packed) {
+      while (placeSome()) yield;
       const digests = digestsOf(packed);
       // Looked at in steps: their places are in the processor's cache then, and the last step, which is one, is short.
       for (let from = 0; from < digests.length; from += 2 * IN_A_STEP) {
@@ -71,24 +91,27 @@ export function createRunPromises(expected = 0): RunPromises {
       return table.putNew(digests);
     },
     has(promise) {
+      placeAll();
       digest(promise);
       return table.has(hash[0] ?? 0, hash[1] ?? 0);
     },
     add(promise) {
+      placeAll();
       table.makeRoom(1);
       digest(promise);
       table.put(hash[0] ?? 0, hash[1] ?? 0);
     },
     addPacked(packed) {
-      const digests = digestsOf(packed);
-      table.makeRoom(digests.length / 2);
-      for (let at = 0; at < digests.length; at += 2) table.put(digests[at] ?? 0, digests[at + 1] ?? 0);
+      waiting.push(digestsOf(packed));
     },
     [Symbol.dispose]() {
       table[Symbol.dispose]();
     },
   };
 }
+
+/** A piece is what a block of the ledger holds. */
+const PIECES_IN_A_STEP = Math.ceil(IN_A_STEP / BLOCK_ACTIONS);
 
 function isNone(packed: Uint8Array, from: number): boolean {
   for (let at = from; at < from + UUID_BYTES; at += 1) if (packed[at] !== 0) return false;

@@ -124,16 +124,7 @@ export function createWorkers(
     const waiting: (() => Iterable<Batch> | AsyncIterable<Batch>)[] = [];
     const { bytes: rangeBytes, perStretch } = RANGES[compiler.hasFastPath ? "plain" : "rows"];
     const portion = createPortion(options.rangeBytes ?? rangeBytes);
-    const mostOfOne = STRETCHES_PER_THREAD * perStretch;
-    const most = (handles.length + 1) * mostOfOne;
-    const nextWorker = inStretches(perStretch, () => leastBusy(handles, mostOfOne));
-    let inThisThread: RangeCompiler | undefined;
-    const compileNext = (range: RangeTask): Promise<Answer> | Answer => {
-      const worker = nextWorker();
-      if (worker !== undefined) return worker.compile({ ...range, memory: ofBatches.give() });
-      inThisThread ??= createRangeCompiler(task, ofBatches);
-      return inThisThread(range);
-    };
+    const { most, compile } = threadsFor(task, handles, perStretch, ofBatches);
     const ofRanges = new SpareMemory();
     let failure: { readonly cause: unknown } | undefined;
     const parts = input.parts(() => portion.size, ofRanges);
@@ -146,9 +137,8 @@ export function createWorkers(
         const { rows } = part.value;
         waiting.push(() => compileAll(compiler, rows, problems));
       } else {
-        const { bytes, lineEnds, isLast } = part.value;
-        const numbers = { kind: "range", input: task.input, range: ranges, capacity: problems.capacity } as const;
-        const answer = compileNext({ ...numbers, bytes, lineEnds, isLast });
+        const { lineEnds, isLast } = part.value;
+        const answer = compile({ ...part.value, input: task.input, range: ranges, capacity: problems.capacity });
         waiting.push(async function* () {
           const { text, ...given } = await answer;
           const batch = agreed({ ...given, text }, { lineEnds, isLast }, job, compiler, ofBatches);
@@ -207,6 +197,27 @@ export function createWorkers(
     async [Symbol.asyncDispose]() {
       signal.removeEventListener("abort", giveUp);
       for (const handle of started ?? []) await handle.end();
+    },
+  };
+}
+
+/**
+ * The threads that compile ranges of a file: the workers, and this one while each of them has enough to do.
+ *
+ * @param ofBatches memory for what comes of the ranges.
+ */
+function threadsFor(task: FileTask, handles: readonly WorkerHandle[], perStretch: number, ofBatches: SpareMemory) {
+  const mostOfOne = STRETCHES_PER_THREAD * perStretch;
+  const nextWorker = inStretches(perStretch, () => leastBusy(handles, mostOfOne));
+  let inThisThread: RangeCompiler | undefined;
+  return {
+    /** Ranges that may be handed out and not joined. */
+    most: (handles.length + 1) * mostOfOne,
+    compile(range: RangeTask): Promise<Answer> | Answer {
+      const worker = nextWorker();
+      if (worker !== undefined) return worker.compile({ ...range, memory: ofBatches.give() });
+      inThisThread ??= createRangeCompiler(task, ofBatches);
+      return inThisThread(range);
     },
   };
 }

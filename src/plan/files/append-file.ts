@@ -31,24 +31,7 @@ export async function createFile(path: string): Promise<AppendFile> {
   let buffer = Buffer.allocUnsafe(FIRST_BLOCK);
   let used = 0;
   let length = 0;
-  let sent = 0;
-  /** What is on its way to the disk; the system tells of a failure only once. */
-  let syncing: Promise<void> | undefined;
-  let failure: { readonly cause: unknown } | undefined;
-  const write = async (bytes: Uint8Array): Promise<void> => {
-    await writeAll(file, bytes);
-    sent += bytes.length;
-    if (sent < SYNCED_AT_ONCE || syncing !== undefined) return;
-    sent = 0;
-    syncing = file
-      .datasync()
-      .catch((cause: unknown) => {
-        failure ??= { cause };
-      })
-      .finally(() => {
-        syncing = undefined;
-      });
-  };
+  const { write, begun } = writerOf(file);
   const flush = async (): Promise<void> => {
     const filled = buffer.subarray(0, used);
     used = 0;
@@ -125,13 +108,40 @@ export async function createFile(path: string): Promise<AppendFile> {
     flush,
     async sync() {
       await flush();
-      await syncing;
-      if (failure !== undefined) throw failure.cause;
+      await begun();
       await file.sync();
     },
     async [Symbol.asyncDispose]() {
-      await syncing;
+      await begun().catch(() => undefined); // `sync` tells
       await file.close();
+    },
+  };
+}
+
+/** Writes to a file, with which the disk begins meanwhile. */
+function writerOf(file: FileHandle) {
+  let sent = 0;
+  let syncing: Promise<void> | undefined;
+  let failure: { readonly cause: unknown } | undefined;
+  return {
+    async write(bytes: Uint8Array): Promise<void> {
+      await writeAll(file, bytes);
+      sent += bytes.length;
+      if (sent < SYNCED_AT_ONCE || syncing !== undefined) return;
+      sent = 0;
+      syncing = file
+        .datasync()
+        .catch((cause: unknown) => {
+          failure ??= { cause };
+        })
+        .finally(() => {
+          syncing = undefined;
+        });
+    },
+    /** What the disk has begun with is there; fails where it could not take some of it, which the system tells only once. */
+    async begun(): Promise<void> {
+      await syncing;
+      if (failure !== undefined) throw failure.cause;
     },
   };
 }

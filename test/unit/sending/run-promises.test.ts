@@ -58,6 +58,28 @@ test("those of a block are added as the ledger packs them, and zeros are none", 
   expect(atOnce(promises.addNew(packed(randomUUID(), two)))).toBe(false);
 });
 
+test("those of an earlier process count wherever they are asked for first, and however that ends", () => {
+  const blocks = Array.from({ length: 40 }, () => Array.from({ length: 50 }, () => randomUUID()));
+  const all = blocks.flat();
+  const begin = () => {
+    const promises = createRunPromises();
+    for (const block of blocks) promises.addPacked(encodePromises(block) as Buffer); // UUIDs
+    return promises;
+  };
+  const [last = ""] = all.slice(-1);
+  expect([all[0] ?? "", last].every((promise) => begin().has(promise))).toBe(true);
+  expect(atOnce(begin().addNew(packed(randomUUID(), last)))).toBe(false);
+  const given = begin();
+  const leaving = given.addNew(packed(randomUUID()));
+  leaving.next();
+  leaving.return(false);
+  const fresh = randomUUID();
+  expect(atOnce(given.addNew(packed(fresh)))).toBe(true);
+  expect([...all, fresh].every((promise) => given.has(promise))).toBe(true);
+  given.add(randomUUID());
+  expect(atOnce(given.addNew(packed(fresh)))).toBe(false);
+});
+
 test("promises that are taken back leave those between which they stood", () => {
   const promises = createRunPromises();
   const kept = Array.from({ length: 2000 }, () => randomUUID());
