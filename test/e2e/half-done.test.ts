@@ -108,3 +108,30 @@ test("a stream that ends a run of another night and then finds its own input inv
   expect(exitCode).toBe(4);
   expect(stderr).toContain("No stream to playground has succeeded yet");
 });
+
+test("what the service rejected as there already, after a wrong --not-sent, is told as had by importing it", async () => {
+  const { place, service } = await openSales();
+  service.behave({ answer: () => ({ status: 500, body: "" }) });
+  expect((await place.tickets(SEND, service)).exitCode).toBe(6);
+  service.behave({ failureOf: ({ data }) => ({ status: "error", ticketId: data.ticketId, error: "ticket_exists" }) });
+  const [run = ""] = readdirSync(place.path("home/state/tickets/playground/runs"));
+  const word = ["settle", run, "--not-sent", "--reason", "wrong", "--env", "playground"];
+  expect((await place.tickets(word, service)).exitCode).toBe(0);
+  expect((await place.tickets(SEND, service)).exitCode).toBe(4);
+  const promises = "sales.playground.promises.ndjson";
+  const rejected = place
+    .read(promises)
+    .split("\n")
+    .filter((line) => line.includes('"status":"error"')); // as docs/faq.md does
+  const told = rejected.map((line) =>
+    line.replace('"status":"error"', '"status":"settled-by-hand"').replace(/"run":"[0-9a-f]*"/, '"run":"00000001"'),
+  );
+  expect(told).toHaveLength(5);
+  place.write("had.ndjson", `${told.join("\n")}\n`);
+  expect((await place.tickets(["results", "--import", "had.ndjson", "--env", "playground"], service)).exitCode).toBe(0);
+  const sent = service.sent().length;
+  const { exitCode, stderr } = await place.tickets(SEND, service);
+  expect(exitCode).toBe(0);
+  expect(stderr).toContain("all 5 actions were sent before");
+  expect(service.sent()).toHaveLength(sent);
+});
