@@ -204,7 +204,7 @@ interface CheckedBefore {
 
 export interface NothingToSettle {
   readonly run: string;
-  /** What was decided about the one chunk that was asked about. */
+  /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
   readonly before: NotedSettlement | undefined;
   /** It was decided otherwise than is asked now. */
   readonly isOtherwise: boolean;

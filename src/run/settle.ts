@@ -20,7 +20,7 @@ import {
   type RunRecord,
   undecidedChunks,
 } from "../ledger/runs.ts";
-import { settlementOfChunk } from "../ledger/settlements.ts";
+import { type NotedSettlement, settlementOfChunk, settlementsOf } from "../ledger/settlements.ts";
 import { canWriteRejects, type WrittenRejects } from "../outputs/rejects.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import {
@@ -325,8 +325,15 @@ function whatIsSettled(
   { run, runNo }: RunRecord,
   { chunk, decision }: Pick<SettleSettings, "chunk" | "decision">,
 ): NothingToSettle {
-  const before = chunk === undefined ? undefined : settlementOfChunk(ledger, runNo, chunk);
-  return { run, before, isOtherwise: before !== undefined && decision !== undefined && before.decision !== decision };
+  const isOther = (made: NotedSettlement | undefined): boolean =>
+    made !== undefined && decision !== undefined && made.decision !== decision;
+  const before =
+    chunk === undefined
+      ? settlementsOf(ledger, runNo).findLast(
+          (each) => each.chunk !== undefined && isOther(settlementOfChunk(ledger, runNo, each.chunk)),
+        )
+      : settlementOfChunk(ledger, runNo, chunk);
+  return { run, before, isOtherwise: isOther(before) };
 }
 
 /** Number of the chunk that holds the rest, when only a chunk's first actions were settled. */

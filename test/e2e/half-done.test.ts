@@ -118,6 +118,10 @@ test("what the service rejected as there already, after a wrong --not-sent, is t
   const word = ["settle", run, "--not-sent", "--reason", "wrong", "--env", "playground"];
   expect((await place.tickets(word, service)).exitCode).toBe(0);
   expect((await place.tickets(SEND, service)).exitCode).toBe(4);
+  const otherwise = await place.tickets(["settle", run, "--sent", "--env", "playground"], service);
+  expect(otherwise.exitCode).toBe(0);
+  expect(otherwise.stderr).toContain(`Chunk 1 of run ${run} was settled before, as not-sent by`);
+  expect(otherwise.stderr).toContain("It stays so: nothing was changed.");
   const promises = "sales.playground.promises.ndjson";
   const rejected = place
     .read(promises)
