@@ -1,8 +1,9 @@
 /**
  * Large files on all cores: their text is cut between rows, workers read, map and check the ranges, this thread too while all of
- * them have enough to do, and what they come to is joined in order. A row in the wrong place of the input can't happen: a range begins where the one before it ends,
- * with its line ends counted. What can't be cut (see `Input.parts`) is left to this thread, and so is a range in which a
- * worker gave something else than the rows before it allow, such as an event that was given in another range.
+ * them have enough to do, and what they come to is joined in order. A row in the wrong place of the input can't happen: a range
+ * begins where the one before it ends, with its line ends counted. What can't be cut (see `Input.parts`) is left to this thread,
+ * and so is a range in which one gave something else than the rows before it allow, such as an event that was given in another
+ * range.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -44,8 +45,8 @@ export interface WorkerOptions {
 
 /**
  * How a file is cut: the size of a range, and how many that follow each other go to one thread, so that the events that it gave
- * in one are known to it in the next. Each range is a message to a worker and one back, and what both threads do for it. But rows that
- * are not plain live until all of their range is compiled; of larger ranges V8 takes them for long-lived, and copies them.
+ * in one are known to it in the next. Each range is a message to a worker and one back, and what both threads do for it. But rows
+ * that are not plain live until all of their range is compiled; of larger ranges V8 takes them for long-lived, and copies them.
  */
 const RANGES = { plain: { bytes: 512 * 1024, perStretch: 2 }, rows: { bytes: 128 * 1024, perStretch: 8 } } as const;
 /** Stretches that a thread has at the most: one in work and one that waits, so that none is idle. */
