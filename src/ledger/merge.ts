@@ -2,7 +2,7 @@
 
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { isNumber } from "../actions/zero-ids.ts";
+import { areDigits, isNumber } from "../actions/zero-ids.ts";
 import { asBuffer, free, wordsOf } from "../disk/buffers.ts";
 import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
 import { type Block, insertOutcomes, isTaken, type NewOutcome, unmergedBlocks } from "./blocks.ts";
@@ -185,7 +185,7 @@ class Merging {
     const seq = first + at;
     const eventNo = this.#events.at(view, eventFrom, eventTo);
     this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DIGEST_WORDS, lines, userFrom, userTo);
-    const mayHaveZeros = lines[ticketFrom] === ZERO && isOfDigits(lines, ticketFrom, ticketTo);
+    const mayHaveZeros = lines[ticketFrom] === ZERO && areDigits(lines, ticketFrom, ticketTo);
     if (!this.#hasTickets && !mayHaveZeros) return;
     const ticketId = lines.toString("latin1", ticketFrom, ticketTo);
     if (mayHaveZeros) this.#noteZeros(ticketId);
@@ -271,16 +271,7 @@ function presentDigest(action: ActionName, data: string, digest: Uint8Array): Bu
   return Buffer.concat([Buffer.from(present, "hex"), content]);
 }
 
-const [ZERO, NINE] = [0x30, 0x39];
-
-/** Most ids that begin with a zero are no numbers, and a text costs more than a look at their bytes. */
-function isOfDigits(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at] as number; // within its length
-    if (byte < ZERO || byte > NINE) return false;
-  }
-  return true;
-}
+const ZERO = 0x30;
 
 /** Tickets of which more is known than their sale. */
 class TicketTable {

@@ -328,12 +328,16 @@ function whatIsSettled(
   const isOther = (made: NotedSettlement | undefined): boolean =>
     made !== undefined && decision !== undefined && made.decision !== decision;
   const before =
-    chunk === undefined
-      ? settlementsOf(ledger, runNo).findLast(
-          (each) => each.chunk !== undefined && isOther(settlementOfChunk(ledger, runNo, each.chunk)),
-        )
-      : settlementOfChunk(ledger, runNo, chunk);
+    chunk === undefined ? lastOfChunks(ledger, runNo).findLast(isOther) : settlementOfChunk(ledger, runNo, chunk);
   return { run, before, isOtherwise: isOther(before) };
+}
+
+/** What was decided last about each chunk, in the order in which it was. */
+function lastOfChunks(ledger: Ledger, runNo: number): readonly NotedSettlement[] {
+  const made = settlementsOf(ledger, runNo);
+  return made.filter(
+    ({ chunk }, at) => chunk !== undefined && !made.slice(at + 1).some((later) => later.chunk === chunk),
+  );
 }
 
 /** Number of the chunk that holds the rest, when only a chunk's first actions were settled. */

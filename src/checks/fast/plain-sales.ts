@@ -4,6 +4,7 @@
  */
 
 import type { ActionName } from "../../actions/actions.ts";
+import { areDigits } from "../../actions/zero-ids.ts";
 import type { EventState, EventStates } from "../event-states.ts";
 import type { LostZeros } from "../lost-zeros.ts";
 import { areFewDecimals } from "../price-decimals.ts";
@@ -135,14 +136,6 @@ function isWholeNumber(bytes: Uint8Array, from: number, to: number): boolean {
   const mark = bytes[end - 1];
   const hasDecimals = end < to && end - 1 > from && (mark === POINT || mark === COMMA);
   return areDigits(bytes, from, hasDecimals ? end - 1 : to);
-}
-
-function areDigits(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at] as number; // within its length
-    if (byte < 0x30 || byte > 0x39) return false;
-  }
-  return true;
 }
 
 function isSame(bytes: Uint8Array, from: number, to: number, other: Uint8Array): boolean {

@@ -1,6 +1,7 @@
 /** What writes the value of a field of the row in hand as JSON, from its cells. */
 
 import { type FieldName, type FieldValue, fieldSpec } from "../../actions/fields.ts";
+import { areDigits } from "../../actions/zero-ids.ts";
 import { type Clock, type PlainTime, type PlainValue, UNCLEAR } from "../../mapping/plain-source.ts";
 import type { RowMemory } from "../candidates/row-memory.ts";
 import { ByteMap } from "./byte-map.ts";
@@ -150,11 +151,6 @@ export interface TimeReading {
 
 /** Days of eleven years. */
 const MOST_TIMES = 4096;
-
-function areDigits(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) if (!isDigit(bytes[at])) return false;
-  return true;
-}
 
 const HALF_OF_DIGITS = 100_000;
 
