@@ -22,9 +22,29 @@ const ENTRIES = {
   "connection-worker": "ledger/postgres/connection-worker.js",
 };
 
-/** A package whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
-const PUT_TOGETHER = "zod";
-const IN_ITS_FOLDER = /[\\/]node_modules[\\/]zod[\\/]/;
+/** Packages whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
+const PUT_TOGETHER = ["zod", "undici"];
+const isPutTogether = (id) => PUT_TOGETHER.some((name) => id === name || id.startsWith(`${name}/`));
+const folderIn = (name) => new RegExp(`[\\\\/]node_modules[\\\\/]${name}[\\\\/]`);
+
+/**
+ * Of undici, what is used of it: the rest, such as fetch and WebSocket, is read with it otherwise. Its index gives every
+ * dispatcher its methods, as here: a proxy is connected to by one of them.
+ */
+const PARTS_OF_UNDICI = `
+  import api from "undici/lib/api/index.js";
+  import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
+  Object.assign(Dispatcher.prototype, api);
+  export { default as buildConnector } from "undici/lib/core/connect.js";
+  export { default as Client } from "undici/lib/dispatcher/client.js";
+  export { default as EnvHttpProxyAgent } from "undici/lib/dispatcher/env-http-proxy-agent.js";
+  export { default as errors } from "undici/lib/core/errors.js";
+`;
+const inParts = {
+  name: "parts-of-undici",
+  resolveId: (id) => (id === "undici" ? "\0undici" : undefined),
+  load: (id) => (id === "\0undici" ? PARTS_OF_UNDICI : undefined),
+};
 
 /**
  * Files, each of which has these modules and all they import that no file before it has. So none imports one behind it, and what
@@ -54,19 +74,21 @@ if (process.exitCode === 0) {
     const own = new Set(modules.map(compiled));
     return { name, test: (id) => own.has(id), priority: all.length - at };
   });
+  const packages = PUT_TOGETHER.map((name) => ({ name, test: folderIn(name), priority: files.length + 1 }));
   const bundle = await rolldown({
     input,
     platform: "node",
-    external: (id) => /^[^./]/.test(id) && id !== PUT_TOGETHER,
+    external: (id) => /^[^./\0]/.test(id) && !isPutTogether(id),
+    plugins: [inParts],
   });
   await bundle.write({
     dir: DIST,
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    codeSplitting: { groups: [{ name: PUT_TOGETHER, test: IN_ITS_FOLDER, priority: files.length + 1 }, ...files] },
+    codeSplitting: { groups: [...packages, ...files] },
   });
   await bundle.close();
-  cpSync(join(folderOf(PUT_TOGETHER), "LICENSE"), join(DIST, `${PUT_TOGETHER}-LICENSE.txt`));
+  for (const name of PUT_TOGETHER) cpSync(join(folderOf(name), "LICENSE"), join(DIST, `${name}-LICENSE.txt`));
   // Found beside the module that reads it, which is put into this folder.
   cpSync(join(ROOT, "src/sandbox/page"), join(DIST, "page"), { recursive: true });
 }

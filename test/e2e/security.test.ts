@@ -60,12 +60,16 @@ describe("the key shows nowhere, nor does the password of a proxy", () => {
     tags: ["long"],
   }, async () => {
     const { place, service } = await openSales();
-    const undici = import.meta.resolve("undici");
     place.write(
       "fault.mjs",
-      `import { Client } from ${JSON.stringify(undici)};
-      Client.prototype.dispatch = (options) => {
-        throw Object.assign(new Error("boom", { cause: new Error(JSON.stringify(options.headers)) }), { options });
+      `import { EventEmitter } from "node:events";
+      const { init } = EventEmitter;
+      EventEmitter.init = function (options) {
+        init.call(this, options);
+        if (this.constructor.name !== "Client") return; // undici's
+        this.dispatch = (request) => {
+          throw Object.assign(new Error("boom", { cause: new Error(JSON.stringify(request.headers)) }), { request });
+        };
       };`,
     );
     const env = { ...service.env, TICKETS_PLAYGROUND_API_KEY: KEY };
