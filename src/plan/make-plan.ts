@@ -7,7 +7,7 @@ import type { Severity } from "../actions/problem.ts";
 import { CrossActionChecks, type KnownState, type KnownTicket, NOTHING_KNOWN } from "../checks/cross-action.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
-import { syncDirectory } from "../disk/sync.ts";
+import { syncDirectory, syncFile } from "../disk/sync.ts";
 import type { GivenIds } from "../ledger/id-rules.ts";
 import { ledgerKnownState } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -38,7 +38,8 @@ import type { ChangedAction } from "./findings/changed-actions.ts";
 import type { ProblemLog } from "./findings/problem-log.ts";
 import { createSalesSeen, type Vanished } from "./findings/vanished-tickets.ts";
 import { assignLanes, writeByLane } from "./order/assign-lanes.ts";
-import { createLaneGroups, type LaneAssignment, type LaneGroups } from "./order/lane-groups.ts";
+import { groupKept } from "./order/group-candidates.ts";
+import { createLaneGroups, type LaneAssignment, type LaneGroups, RowEvents } from "./order/lane-groups.ts";
 import { createTimeOrder } from "./order/time-order.ts";
 import { createRowPlaces } from "./rejects/find-row-places.ts";
 
@@ -141,17 +142,17 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   using salesSeen = options.reportVanished ? createSalesSeen(directory) : undefined;
   using invalid = createInvalidRows(directory, "rows" in options.maxInvalid ? options.maxInvalid.rows : undefined);
   using blockedRows = createBlockedRows(directory);
-  const groups =
-    options.lanes > 1 ? createLaneGroups(ledger ? ledgerKnownState(ledger, pending) : NOTHING_KNOWN) : undefined;
+  const rowEvents = options.lanes > 1 ? new RowEvents() : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
   const settledBefore = ledger === undefined ? 0 : lastSettlement(ledger);
-  const early = earlyPassFor(options, invalid);
+  const early = earlyPassFor(options, invalid, rowEvents);
   const compiled = await compile({
     ...options,
     early,
     timeOrder,
     salesSeen,
-    rowEvents: groups,
+    rowEvents,
+    areLasting: options.lanes === 1,
     invalid,
     rejectedRows: known,
     blockedRows,
@@ -193,7 +194,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   };
   const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, result.rows.read);
   if (!bearable) return { ...result, manifest: undefined };
-  const { assignment, chunks } = await writeActions(options, compiled, selection, groups);
+  const { assignment, chunks } = await writeActions(options, compiled, selection, rowEvents);
   const placeOf = createRowPlaces(selection.lastAccepted, {
     kept: selection.kept,
     lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
@@ -250,17 +251,33 @@ async function writeActions(
   options: PlanOptions,
   { candidates }: Compiled,
   selection: Selection,
-  groups: LaneGroups | undefined,
+  rowEvents: RowEvents | undefined,
 ): Promise<{ readonly assignment: LaneAssignment | undefined; readonly chunks: Manifest["chunks"] }> {
   const { directory, lanes, signal } = options;
-  const { kept } = selection;
   const limits = chunkLimits(options);
-  const assignment = groups && (await assignLanes({ directory, kept, groups, lanes, signal }));
+  const assignment = rowEvents && assignLanes(await groupsOf(options, selection, rowEvents), lanes);
   if (assignment !== undefined && assignment.lanes.length > 1)
-    return { assignment, chunks: await writeByLane(directory, kept, assignment, limits, signal) };
+    return { assignment, chunks: await writeByLane(directory, selection.kept, assignment, limits, signal) };
   await keepSelected(directory, selection, candidates);
-  return { assignment, chunks: selection.chunks ?? (await cutChunks(planFiles(directory), limits)) };
+  const { actions, index } = planFiles(directory);
+  // The candidates were not meant to stay.
+  if (assignment !== undefined) for (const path of [actions, index]) await syncFile(path);
+  return { assignment, chunks: selection.chunks ?? (await cutChunks({ actions, index }, limits)) };
 }
+
+async function groupsOf(
+  options: PlanOptions,
+  { kept, groups: grouped }: Selection,
+  rowEvents: RowEvents,
+): Promise<LaneGroups> {
+  if (grouped !== undefined) return grouped;
+  const groups = createLaneGroups(knownStateOf(options), rowEvents);
+  await groupKept(options.directory, kept, groups, options.signal);
+  return groups;
+}
+
+const knownStateOf = ({ ledger, pending }: Pick<PlanOptions, "ledger" | "pending">): KnownState =>
+  ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(ledger, pending);
 
 function manifestFor(
   { environment, problems, ...options }: PlanOptions,
@@ -373,7 +390,11 @@ const chunkLimits = ({ environment }: PlanOptions) => ({
 });
 
 /** Undefined where nothing can be decided before the whole input is known. */
-function earlyPassFor(options: PlanOptions, invalid: InvalidRows): EarlyPass | undefined {
+function earlyPassFor(
+  options: PlanOptions,
+  invalid: InvalidRows,
+  rowEvents: RowEvents | undefined,
+): EarlyPass | undefined {
   const { order, ledger, pending } = options;
   if (!IS_FAST_PATH_ON || order === "time" || hasDeedsOr(ledger, pending) || pending.deeds.size > 0) return undefined;
   const severityOf = severityIn(options.severities);
@@ -382,13 +403,13 @@ function earlyPassFor(options: PlanOptions, invalid: InvalidRows): EarlyPass | u
     severityOf,
     invalid,
     crossChecks: (laterEvents) => acrossFor(options, laterEvents),
-    // Of several lanes it is decided later which action goes where.
-    cuts: options.lanes > 1 ? undefined : new ChunkCuts(chunkLimits(options)),
+    cuts: rowEvents === undefined ? new ChunkCuts(chunkLimits(options)) : undefined,
+    groups: rowEvents && createLaneGroups(knownStateOf(options), rowEvents),
   });
 }
 
 function acrossFor(options: PlanOptions, laterEvents: Pick<ReadonlySet<string>, "has">): CrossActionChecks {
-  const known = options.ledger === undefined ? NOTHING_KNOWN : ledgerKnownState(options.ledger, options.pending);
+  const known = knownStateOf(options);
   const knownState: KnownState = options.again
     ? { ...NOTHING_KNOWN, event: known.event, isKnownId: known.isKnownId, ticket: (ref) => asSold(known.ticket(ref)) }
     : known;

@@ -43,16 +43,25 @@ export interface CandidateFiles {
 }
 
 const KINDS = ["lines", "index", "facts", "texts"] as const;
+/** Those that may become files of the plan. */
+const OF_PLAN = ["lines", "index"] as const;
 
-/** New ones, which must not exist yet. */
-export async function createCandidates(directory: string): Promise<CandidateFiles & AsyncDisposable> {
+/**
+ * New ones, which must not exist yet.
+ *
+ * @param areLasting - false where none of them becomes a file of the plan.
+ */
+export async function createCandidates(
+  directory: string,
+  areLasting: boolean,
+): Promise<CandidateFiles & AsyncDisposable> {
   const paths = candidateFiles(directory);
   const opened: AppendFile[] = [];
   const close = async (): Promise<void> => {
     for (const file of opened) await file[Symbol.asyncDispose]();
   };
   const create = async (kind: (typeof KINDS)[number]): Promise<AppendFile> => {
-    const file = await createFile(paths[kind]);
+    const file = await createFile(paths[kind], areLasting && OF_PLAN.some((each) => each === kind));
     opened.push(file);
     return file;
   };
@@ -87,7 +96,7 @@ export async function endCandidates(files: CandidateFiles): Promise<void> {
 
 /** Resolves when what becomes part of the plan is on disk. */
 export async function syncCandidates(files: CandidateFiles): Promise<void> {
-  for (const kind of ["lines", "index"] as const) await files[kind].sync();
+  for (const kind of OF_PLAN) await files[kind].sync();
 }
 
 export interface Candidate extends RecordOrigin {

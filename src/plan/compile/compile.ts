@@ -36,6 +36,8 @@ export interface CompileOptions extends JoinOptions {
   readonly files: readonly InputFile[];
   /** Folder for the candidate files, which must not exist yet. */
   readonly directory: string;
+  /** The files of the candidates may become those of the plan. */
+  readonly areLasting: boolean;
   readonly open: (file: InputFile) => Promise<Input>;
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
   /** Of those who take the rows of large files where they can. */
@@ -89,7 +91,7 @@ export interface Compiled extends Joined {
   readonly isCut: boolean;
   /** True when what is said of one of the files as a whole is an error, which no allowance for invalid rows covers. */
   readonly unfit: boolean;
-  /** Resolves when the candidates are on disk, which takes as long as to decide about them. */
+  /** Resolves when those candidates are on disk that become files of the plan, which takes as long as to decide about them. */
   readonly synced: Promise<void>;
 }
 
@@ -97,13 +99,16 @@ export interface Compiled extends Joined {
 export async function compile(options: CompileOptions): Promise<Compiled> {
   // They end with the last row: what comes after needs memory of its own.
   await using workers = createWorkers(options.workers, options.severities, options.signal);
-  const candidates = options.timeOrder === undefined ? await createCandidates(options.directory) : undefined;
+  const { directory, areLasting, timeOrder } = options;
+  const candidates = timeOrder === undefined ? await createCandidates(directory, areLasting) : undefined;
   try {
     const inputs = new CompiledInputs(options, workers, candidates);
     for (const [number, file] of options.files.entries()) await inputs.add(number, file);
     if (candidates === undefined) return { ...inputs.compiled, synced: Promise.resolve() };
     await endCandidates(candidates);
-    const synced = syncCandidates(candidates).finally(() => candidates[Symbol.asyncDispose]());
+    const synced = (areLasting ? syncCandidates(candidates) : Promise.resolve()).finally(() =>
+      candidates[Symbol.asyncDispose](),
+    );
     synced.catch(() => undefined); // awaited where a plan comes of it
     return { ...inputs.compiled, synced };
   } catch (cause) {

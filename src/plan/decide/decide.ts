@@ -127,7 +127,8 @@ async function selectByFiles(options: SelectOptions): Promise<Selection> {
       isCut: compiled.isCut,
     });
     const openOfInvalid = await openBeside(verdicts.closed, blockedRows);
-    return { ...selection, lastAccepted, openOfInvalid, newestFirst: verdicts.newestFirst, chunks: undefined };
+    const { newestFirst } = verdicts;
+    return { ...selection, lastAccepted, openOfInvalid, newestFirst, chunks: undefined, groups: undefined };
   }
 }
 

@@ -18,6 +18,8 @@ import type { ProblemLog } from "../findings/problem-log.ts";
 import { repeatsMatter } from "../identity/judge-digests.ts";
 import { createProbableSet } from "../identity/probable-set.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
+import { CandidateGroups } from "../order/group-candidates.ts";
+import type { LaneGroups } from "../order/lane-groups.ts";
 import { NOTHING_ACCEPTED } from "../rejects/find-row-places.ts";
 import { Bits } from "./bits.ts";
 import { createHeldRows } from "./held-rows.ts";
@@ -30,8 +32,9 @@ export interface EarlyPassOptions extends Omit<PassOptions, "compiled" | "invali
   readonly problems: ProblemLog;
   /** The rows that are found invalid go there once all is decided. */
   readonly invalid: Pick<InvalidRows, "fork" | "absorb">;
-  /** Takes the candidates as what is sent, as long as all are. */
+  /** Take the candidates as what is sent, as long as all are: the one where they are sent in one lane, the other where in several. */
   readonly cuts: ChunkCuts | undefined;
+  readonly groups: LaneGroups | undefined;
 }
 
 /** Rows that turn out to be invalid are kept in memory up to so many, where they are kept. */
@@ -61,8 +64,9 @@ export class EarlyPass implements EarlyDecisions {
   readonly #askedFor = new Set<string>();
   /** Undefined once it is given up. */
   #pass: OnePass | undefined;
-  /** Undefined once some candidate is not sent. */
+  /** Both undefined once some candidate is not sent. */
   #cuts: ChunkCuts | undefined;
+  #groups: CandidateGroups | undefined;
   #candidates = 0;
   #lineBytes = 0;
 
@@ -72,6 +76,7 @@ export class EarlyPass implements EarlyDecisions {
     this.#log = options.problems.fork();
     this.#found = options.invalid.fork();
     this.#cuts = options.cuts;
+    this.#groups = options.groups && new CandidateGroups(options.groups, this.#lines);
     const laterEvents = {
       has: (event: string): boolean => {
         this.#askedFor.add(event);
@@ -114,7 +119,8 @@ export class EarlyPass implements EarlyDecisions {
     this.#lineBytes += bytes.lines.length;
     if (this.#found.kept.length > MOST_FOUND) this.#giveUp();
     const { invalid, held } = this.#found.counts;
-    if (invalid + held > 0) this.#cuts = undefined;
+    if (invalid + held > 0) this.#goWithoutAll();
+    this.#groups?.add(block, () => true);
     this.#cuts?.take({
       count,
       lines: bytes.lines,
@@ -135,6 +141,7 @@ export class EarlyPass implements EarlyDecisions {
       openOfInvalid: new Map(),
       newestFirst: ALL_NEW.newestFirst,
       chunks: this.#cuts?.end(),
+      groups: this.#groups?.groups,
     };
     return selection;
   }
@@ -159,8 +166,14 @@ export class EarlyPass implements EarlyDecisions {
 
   #giveUp(): void {
     this.#pass = undefined;
-    this.#cuts = undefined;
+    this.#goWithoutAll();
     this.#blocked.length = 0;
+  }
+
+  /** Some candidate is not sent. */
+  #goWithoutAll(): void {
+    this.#cuts = undefined;
+    this.#groups = undefined;
   }
 }
 

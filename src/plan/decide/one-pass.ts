@@ -35,7 +35,7 @@ import { type Fate, Fates, isSurelyDone, UNDECIDED } from "./fates.ts";
 import { HeldHistories } from "./held-histories.ts";
 import { causeOf, type HeldRows } from "./held-rows.ts";
 import { PlainCandidates } from "./plain-candidates.ts";
-import { type DecidedOf, type Selection, SelectionTally } from "./selection.ts";
+import { type DecidedOf, type Passed, type Selection, SelectionTally } from "./selection.ts";
 
 export interface PassOptions {
   readonly files: readonly Pick<InputFile, "isRejects">[];
@@ -83,9 +83,6 @@ interface RowFates {
 
 /** Gives what is not sent and stands among the candidates, in order; undefined behind the last, or where more is still to come. */
 type NextBlocked = () => Promise<BlockedRow | undefined>;
-
-/** What a pass comes to. */
-export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst" | "chunks">;
 
 export class OnePass {
   readonly #options: PassOptions;

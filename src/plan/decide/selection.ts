@@ -7,6 +7,7 @@ import type { Compiled } from "../compile/compile.ts";
 import type { Manifest } from "../files/manifest.ts";
 import type { ChangedAction } from "../findings/changed-actions.ts";
 import type { Verdict } from "../identity/verdicts.ts";
+import type { LaneGroups } from "../order/lane-groups.ts";
 import type { LastAccepted } from "../rejects/find-row-places.ts";
 import type { Fate } from "./fates.ts";
 import type { HeldFor } from "./held-rows.ts";
@@ -53,9 +54,14 @@ export interface Selection {
   readonly newestFirst: ReadonlySet<number>;
   /** The first chunks of the plan, where they were cut already. */
   readonly chunks: Manifest["chunks"] | undefined;
+  /** What is sent in groups for lanes, where it was grouped already. */
+  readonly groups: LaneGroups | undefined;
   /** Mended rows of which nothing is open except what is sent now. */
   readonly mends: Compiled["mends"];
 }
+
+/** What a pass over the candidates comes to. */
+export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst" | "chunks" | "groups">;
 
 interface GivenKinds {
   readonly sent: ReadonlySet<ActionName>;
@@ -157,7 +163,7 @@ export class SelectionTally {
     if (this.#changed.shown.length < CHANGED_SHOWN) this.#changed.shown.push(describe());
   }
 
-  get selected(): Omit<Selection, "heldFor" | "mends" | "openOfInvalid" | "lastAccepted" | "newestFirst" | "chunks"> {
+  get selected(): Omit<Passed, "heldFor" | "mends"> {
     return {
       ...this.#counts,
       kept: this.#kept,

@@ -26,12 +26,14 @@ export interface AppendFile extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-export async function createFile(path: string): Promise<AppendFile> {
+/** @param isLasting - false where it is read and removed: then the disk is not told of it before `sync`. */
+export async function createFile(path: string, isLasting = true): Promise<AppendFile> {
   const file = await open(path, "wx", 0o600);
   let buffer = Buffer.allocUnsafe(FIRST_BLOCK);
   let used = 0;
   let length = 0;
-  const { write, begun } = writerOf(file);
+  const writer = writerOf(file);
+  const write = isLasting ? writer.write : (bytes: Uint8Array): Promise<void> => writeAll(file, bytes);
   const flush = async (): Promise<void> => {
     const filled = buffer.subarray(0, used);
     used = 0;
@@ -108,24 +110,30 @@ export async function createFile(path: string): Promise<AppendFile> {
     flush,
     async sync() {
       await flush();
-      await begun();
-      await file.sync();
+      await writer.sync();
     },
     async [Symbol.asyncDispose]() {
-      await begun().catch(() => undefined); // `sync` tells
+      await writer.begun().catch(() => undefined); // `sync` tells
       await file.close();
     },
   };
 }
 
 /** Writes to a file, with which the disk begins meanwhile. */
-function writerOf(file: FileHandle) {
+export function writerOf(file: FileHandle) {
   let sent = 0;
   let syncing: Promise<void> | undefined;
   let failure: { readonly cause: unknown } | undefined;
+  /** What the disk has begun with is there; fails where it could not take some of it, which the system tells only once. */
+  const begun = async (): Promise<void> => {
+    await syncing;
+    if (failure !== undefined) throw failure.cause;
+  };
   return {
-    async write(bytes: Uint8Array): Promise<void> {
-      await writeAll(file, bytes);
+    begun,
+    /** @param position - behind what was written before where there is none. */
+    async write(bytes: Uint8Array, position?: number): Promise<void> {
+      await writeAll(file, bytes, position);
       sent += bytes.length;
       if (sent < SYNCED_AT_ONCE || syncing !== undefined) return;
       sent = 0;
@@ -138,16 +146,20 @@ function writerOf(file: FileHandle) {
           syncing = undefined;
         });
     },
-    /** What the disk has begun with is there; fails where it could not take some of it, which the system tells only once. */
-    async begun(): Promise<void> {
-      await syncing;
-      if (failure !== undefined) throw failure.cause;
+    /** All that was written is on the disk. */
+    async sync(): Promise<void> {
+      await begun();
+      await file.sync();
     },
   };
 }
 
-export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+/** @param position - behind what was written before where there is none. */
+export async function writeAll(file: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const from = position === undefined ? null : position + at;
+    at += (await file.write(bytes, at, bytes.length - at, from)).bytesWritten;
+  }
 }
 
 /** Copies byte ranges of one file to the end of a new one, durably. */

@@ -1,43 +1,26 @@
 /** The plan's files with the actions grouped by lane, each lane in the order of the candidates. */
 
-import { type FileHandle, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
-import {
-  actionOf,
-  candidateAt,
-  type KeptRange,
-  openCandidateLines,
-  readBlocks,
-  readWithLines,
-  removeCandidates,
-} from "../candidates/candidates.ts";
-import { FACT_FIELDS, FACTS_BYTES, findAsciiTexts, lineBytesAt, textBytesAt } from "../candidates/facts.ts";
+import { type KeptRange, readWithLines, removeCandidates } from "../candidates/candidates.ts";
+import { FACTS_BYTES, lineBytesAt } from "../candidates/facts.ts";
+import { writerOf } from "../files/append-file.ts";
 import { ChunkCuts, type ChunkLimits } from "../files/cut-chunks.ts";
-import { RECORD_BYTES, rowAt } from "../files/index-file.ts";
+import { RECORD_BYTES } from "../files/index-file.ts";
 import type { Manifest } from "../files/manifest.ts";
 import { planFiles } from "../files/plan.ts";
-import type { LaneAssignment, LaneGroups, PlainReferring } from "./lane-groups.ts";
+import { keptIn } from "./group-candidates.ts";
+import type { LaneAssignment, LaneGroups } from "./lane-groups.ts";
 
-/** What a lane collects before it is written; 64 of them are in memory at the most. */
-const [LINE_BYTES, RECORDS] = [256 * 1024, 1024];
-
-const EVENT = FACT_FIELDS.indexOf("eventId");
-const TICKET = FACT_FIELDS.indexOf("ticketId");
+/** What a lane collects before it is written; twice 64 of them are in memory at the most. */
+const [LINE_BYTES, RECORDS] = [128 * 1024, 512];
 
 /**
- * Adds the selected candidates to the groups and spreads them over lanes.
+ * Spreads the groups of all actions over lanes.
  *
  * @throws Failure `usage` when an action could belong to any lane.
  */
-export async function assignLanes(options: {
-  readonly directory: string;
-  readonly kept: readonly KeptRange[];
-  readonly groups: LaneGroups;
-  readonly lanes: number;
-  readonly signal: AbortSignal;
-}): Promise<LaneAssignment> {
-  const { groups, lanes } = options;
-  await addKept(options);
+export function assignLanes(groups: LaneGroups, lanes: number): LaneAssignment {
   const assignment = groups.assignment(lanes);
   if (assignment.unknown > 0) {
     const which =
@@ -49,39 +32,6 @@ export async function assignLanes(options: {
     );
   }
   return assignment;
-}
-
-async function addKept({ directory, kept, groups, signal }: Parameters<typeof assignLanes>[0]): Promise<void> {
-  using lines = openCandidateLines(directory);
-  groups.expect(kept.reduce((sum, { count }) => sum + count, 0));
-  const isKept = keptIn(kept);
-  const from = new Int32Array(FACT_FIELDS.length);
-  const to = new Int32Array(FACT_FIELDS.length);
-  const plain: { -readonly [Key in keyof PlainReferring]: PlainReferring[Key] } = {
-    ...{ bytes: Buffer.alloc(0), eventFrom: -1, eventTo: 0, ticketFrom: -1, ticketTo: 0 },
-  };
-  for await (const block of readBlocks(directory)) {
-    signal.throwIfAborted();
-    const { first, count, records, facts, texts } = block;
-    plain.bytes = texts;
-    let [textAt, start] = [0, block.start];
-    for (let number = 0; number < count; number += 1) {
-      const factsAt = number * FACTS_BYTES;
-      const size = lineBytesAt(facts, factsAt);
-      if (isKept(first + number)) {
-        const row = rowAt(records, number * RECORD_BYTES);
-        if (findAsciiTexts(facts, factsAt, textAt, from, to)) {
-          plain.eventFrom = from[EVENT] as number; // as many as there are fields, as all below
-          plain.eventTo = to[EVENT] as number;
-          plain.ticketFrom = from[TICKET] as number;
-          plain.ticketTo = to[TICKET] as number;
-          groups.addPlain(plain, row, size);
-        } else groups.add(actionOf(candidateAt(block, { number, textAt, start }), lines).data, row, size);
-      }
-      textAt += textBytesAt(facts, factsAt);
-      start += size;
-    }
-  }
 }
 
 /**
@@ -97,8 +47,9 @@ export async function writeByLane(
   signal: AbortSignal,
 ): Promise<Manifest["chunks"]> {
   const paths = planFiles(directory);
-  await using actions = await open(paths.actions, "wx", 0o600);
-  await using index = await open(paths.index, "wx", 0o600);
+  await using actionsFile = await open(paths.actions, "wx", 0o600);
+  await using indexFile = await open(paths.index, "wx", 0o600);
+  const [actions, index] = [writerOf(actionsFile), writerOf(indexFile)];
   let [offset, before] = [0, 0];
   const lanes = assignment.lanes.map((lane, number) => {
     const writer = new LaneWriter(actions, index, limits, { lane: number, first: before + 1, offset });
@@ -118,35 +69,74 @@ export async function writeByLane(
       const lane = lanes[assignment.of(action)];
       if (lane === undefined) throw new Error(`action ${action} has no lane`);
       action += 1;
-      if (!lane.hasRoomFor(start - from)) await lane.flush();
-      lane.put(lines, from, start, records, number * RECORD_BYTES);
+      const taken = lane.put(lines, from, start, records, number * RECORD_BYTES);
+      if (taken !== undefined) await taken;
     }
   }
-  for (const lane of lanes) await lane.flush();
+  for (const lane of lanes) await lane.end();
   await actions.sync();
   await index.sync();
   await removeCandidates(directory);
   return lanes.flatMap((lane) => lane.chunks());
 }
 
-/** Writes the part of a plan that is a lane's from its beginning to its end, and cuts it into chunks on the way. */
-class LaneWriter {
-  readonly #actions: FileHandle;
-  readonly #index: FileHandle;
-  readonly #cuts: ChunkCuts;
+type Writer = Pick<ReturnType<typeof writerOf>, "write">;
+
+/** Some lines of a lane and their records, until they are written. */
+class LaneBlock {
   #lines = Buffer.allocUnsafe(LINE_BYTES);
   readonly #records = Buffer.allocUnsafe(RECORDS * RECORD_BYTES);
   /** Bytes of each line. */
   readonly #sizes = new Uint32Array(RECORDS);
   #lineBytes = 0;
-  #count = 0;
+  count = 0;
+
+  get lines(): Buffer {
+    return this.#lines.subarray(0, this.#lineBytes);
+  }
+
+  get records(): Buffer {
+    return this.#records.subarray(0, this.count * RECORD_BYTES);
+  }
+
+  readonly sizeOf = (number: number): number => this.#sizes[number] as number; // as many
+
+  hasRoomFor(lineBytes: number): boolean {
+    return this.count < RECORDS && this.#lineBytes + lineBytes <= this.#lines.length;
+  }
+
+  /** Takes a line with its newline, and its record. There is room, or nothing else is in it. */
+  put(lines: Buffer, from: number, to: number, records: Buffer, at: number): void {
+    if (to - from > this.#lines.length) this.#lines = Buffer.allocUnsafe(to - from);
+    lines.copy(this.#lines, this.#lineBytes, from, to);
+    records.copy(this.#records, this.count * RECORD_BYTES, at, at + RECORD_BYTES);
+    this.#sizes[this.count] = to - from;
+    this.#lineBytes += to - from;
+    this.count += 1;
+  }
+
+  clear(): void {
+    this.#lineBytes = 0;
+    this.count = 0;
+  }
+}
+
+/** Writes the part of a plan that is a lane's from its beginning to its end, and cuts it into chunks on the way. */
+class LaneWriter {
+  readonly #actions: Writer;
+  readonly #index: Writer;
+  readonly #cuts: ChunkCuts;
+  #block = new LaneBlock();
+  /** The one before it, which is being written. */
+  #before = new LaneBlock();
+  #written: Promise<void> = Promise.resolve();
   /** Where the next are written. */
   #actionsAt: number;
   #indexAt: number;
 
   constructor(
-    actions: FileHandle,
-    index: FileHandle,
+    actions: Writer,
+    index: Writer,
     limits: ChunkLimits,
     start: { readonly lane: number; readonly first: number; readonly offset: number },
   ) {
@@ -157,53 +147,41 @@ class LaneWriter {
     this.#indexAt = (start.first - 1) * RECORD_BYTES;
   }
 
-  hasRoomFor(lineBytes: number): boolean {
-    return this.#count < RECORDS && this.#lineBytes + lineBytes <= this.#lines.length;
+  /** Takes a line with its newline, and its record; where it returns something, `lines` and `records` must not change before that has ended. */
+  put(lines: Buffer, from: number, to: number, records: Buffer, at: number): Promise<void> | undefined {
+    if (!this.#block.hasRoomFor(to - from) && this.#block.count > 0)
+      return this.#flush().then(() => this.#block.put(lines, from, to, records, at));
+    this.#block.put(lines, from, to, records, at);
+    return undefined;
   }
 
-  /** Takes a line with its newline, and its record. There is room, or nothing is waiting to be written. */
-  put(lines: Buffer, from: number, to: number, records: Buffer, at: number): void {
-    if (to - from > this.#lines.length) this.#lines = Buffer.allocUnsafe(to - from);
-    lines.copy(this.#lines, this.#lineBytes, from, to);
-    records.copy(this.#records, this.#count * RECORD_BYTES, at, at + RECORD_BYTES);
-    this.#sizes[this.#count] = to - from;
-    this.#lineBytes += to - from;
-    this.#count += 1;
+  /** What is written is written while the next is taken. */
+  async #flush(): Promise<void> {
+    const block = this.#block;
+    this.#cuts.take(block);
+    await this.#written;
+    this.#written = this.#write(block);
+    this.#written.catch(() => undefined); // told when it is awaited
+    this.#before.clear();
+    [this.#block, this.#before] = [this.#before, block];
   }
 
-  async flush(): Promise<void> {
-    const lines = this.#lines.subarray(0, this.#lineBytes);
-    const records = this.#records.subarray(0, this.#count * RECORD_BYTES);
-    const sizeOf = (number: number): number => this.#sizes[number] as number; // as many
-    this.#cuts.take({ count: this.#count, lines, records, sizeOf });
-    await writeWhole(this.#actions, lines, this.#actionsAt);
-    await writeWhole(this.#index, records, this.#indexAt);
+  async #write({ lines, records }: LaneBlock): Promise<void> {
+    const [actionsAt, indexAt] = [this.#actionsAt, this.#indexAt];
     this.#actionsAt += lines.length;
     this.#indexAt += records.length;
-    this.#lineBytes = 0;
-    this.#count = 0;
+    await this.#actions.write(lines, actionsAt);
+    await this.#index.write(records, indexAt);
+  }
+
+  /** Resolves when all was written. */
+  async end(): Promise<void> {
+    await this.#flush();
+    await this.#written;
   }
 
   /** All of them, when everything was written. */
   chunks(): Manifest["chunks"] {
     return this.#cuts.end();
   }
-}
-
-async function writeWhole(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let from = 0; from < bytes.length; )
-    from += (await file.write(bytes, from, bytes.length - from, position + from)).bytesWritten;
-}
-
-/** Whether a candidate is sent; to be asked in order. */
-function keptIn(kept: readonly KeptRange[]): (seq: number) => boolean {
-  let at = 0;
-  return (seq) => {
-    let range = kept[at];
-    while (range !== undefined && seq >= range.first + range.count) {
-      at += 1;
-      range = kept[at];
-    }
-    return range !== undefined && seq >= range.first;
-  };
 }

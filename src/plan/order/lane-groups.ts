@@ -29,12 +29,36 @@ export interface PlainReferring {
   readonly ticketTo: number;
 }
 
-/** Notes the event that a row names, for those of its actions that carry none. */
-export interface RowEvents {
-  note(row: number, eventId: string): void;
+/** The events that rows name, for those of their actions that carry none. */
+export class RowEvents {
+  readonly #numbers = new Map<string, number>();
+  readonly #ids: string[] = [];
+  /** By row: the number of its event + 1. */
+  #ofRows = new Uint32Array(0);
+
+  note(row: number, eventId: string): void {
+    let number = this.#numbers.get(eventId);
+    if (number === undefined) {
+      number = this.#ids.push(eventId) - 1;
+      this.#numbers.set(eventId, number);
+    }
+    if (row >= this.#ofRows.length)
+      this.#ofRows = grown(this.#ofRows, Math.max(2 * this.#ofRows.length, row + FIRST_SIZE));
+    this.#ofRows[row] = number + 1;
+  }
+
+  /** The number of the event that the row names, from 0. */
+  numberOf(row: number): number | undefined {
+    const noted = this.#ofRows[row] ?? 0;
+    return noted === 0 ? undefined : noted - 1;
+  }
+
+  idOf(number: number): string | undefined {
+    return this.#ids[number];
+  }
 }
 
-export interface LaneGroups extends RowEvents {
+export interface LaneGroups {
   /** So many actions are about to be added. */
   expect(actions: number): void;
   /** Adds the plan's next action, of so many bytes. */
@@ -189,23 +213,18 @@ class Groups implements LaneGroups {
   /** By action: its node. */
   #nodeOf = new Uint32Array(FIRST_SIZE);
   #actions = 0;
-  /** By row: the node of its event + 1. */
-  #rowEvents = new Uint32Array(0);
+  readonly #rowEvents: RowEvents;
+  /** By the numbers of the events that rows name. */
+  readonly #nodesOfRowEvents: number[] = [];
 
-  constructor(knownState: Pick<KnownState, "ticket">) {
+  constructor(knownState: Pick<KnownState, "ticket">, rowEvents: RowEvents) {
     this.#knownState = knownState;
+    this.#rowEvents = rowEvents;
   }
 
   expect(actions: number): void {
     // Most are sales, each of a ticket of its own.
     this.#nodes.expect(actions);
-  }
-
-  note(row: number, eventId: string): void {
-    const node = this.#nodes.of("event", eventId);
-    if (row >= this.#rowEvents.length)
-      this.#rowEvents = grown(this.#rowEvents, Math.max(2 * this.#rowEvents.length, row + FIRST_SIZE));
-    this.#rowEvents[row] = node + 1;
   }
 
   addPlain({ bytes, eventFrom, eventTo, ticketFrom, ticketTo }: PlainReferring, row: number, size: number): void {
@@ -223,8 +242,11 @@ class Groups implements LaneGroups {
 
   /** The node of the event that the row names. */
   #eventOf(row: number): number | undefined {
-    const ofRow = this.#rowEvents[row] ?? 0;
-    return ofRow === 0 ? undefined : ofRow - 1;
+    const number = this.#rowEvents.numberOf(row);
+    if (number === undefined) return undefined;
+    const node = this.#nodesOfRowEvents[number] ?? this.#nodes.of("event", this.#rowEvents.idOf(number));
+    this.#nodesOfRowEvents[number] = node;
+    return node;
   }
 
   add({ eventId, ticketId, nftId }: Referring, row: number, bytes: number): void {
@@ -324,7 +346,8 @@ class Groups implements LaneGroups {
 }
 
 /** @param knownState what the environment knows of tickets. */
-export const createLaneGroups = (knownState: Pick<KnownState, "ticket">): LaneGroups => new Groups(knownState);
+export const createLaneGroups = (knownState: Pick<KnownState, "ticket">, rowEvents: RowEvents): LaneGroups =>
+  new Groups(knownState, rowEvents);
 
 /** The roots that have actions; of groups of one size, the one that was met first. */
 function largestFirst(weights: Uint32Array): Uint32Array {

@@ -289,7 +289,7 @@ async function writeInOrder(
   onOrdered: (actions: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  await using files = await createCandidates(directory);
+  await using files = await createCandidates(directory, true);
   let before = 0;
   for await (const batch of scratch.batches<Content>(BY_PLACE)) {
     signal.throwIfAborted();

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type KnownState, type KnownTicket, NOTHING_KNOWN } from "../../../../src/checks/cross-action.ts";
-import { createLaneGroups, type LaneAssignment, type Referring } from "../../../../src/plan/order/lane-groups.ts";
+import {
+  createLaneGroups,
+  type LaneAssignment,
+  type Referring,
+  RowEvents,
+} from "../../../../src/plan/order/lane-groups.ts";
 
 /** An action, and the event that its row names. */
 interface Row extends Referring {
@@ -15,8 +20,9 @@ function assignment(
   lanes: number,
   knownState: Pick<KnownState, "ticket"> = NOTHING_KNOWN,
 ): LaneAssignment {
-  const groups = createLaneGroups(knownState);
-  for (const [at, { row }] of rows.entries()) if (row !== undefined) groups.note(at + 1, row);
+  const rowEvents = new RowEvents();
+  const groups = createLaneGroups(knownState, rowEvents);
+  for (const [at, { row }] of rows.entries()) if (row !== undefined) rowEvents.note(at + 1, row);
   for (const [at, action] of rows.entries()) groups.add(action, at + 1, BYTES);
   return groups.assignment(lanes);
 }
@@ -119,8 +125,9 @@ test("an action's lane is the same where its texts stand in bytes", () => {
   fc.assert(
     fc.property(fc.array(row, { maxLength: 30 }), known, fc.integer({ min: 1, max: 5 }), (rows, state, lanes) => {
       const knownState = remembers(state.tickets, state.nfts);
-      const groups = createLaneGroups(knownState);
-      for (const [at, { row: event }] of rows.entries()) if (event !== undefined) groups.note(at + 1, event);
+      const rowEvents = new RowEvents();
+      const groups = createLaneGroups(knownState, rowEvents);
+      for (const [at, { row: event }] of rows.entries()) if (event !== undefined) rowEvents.note(at + 1, event);
       for (const [at, action] of rows.entries()) {
         const { eventId = "", ticketId = "", nftId } = action as Readonly<Record<string, string | undefined>>; // texts
         const bytes = Buffer.from(`>${eventId}${ticketId}`);
