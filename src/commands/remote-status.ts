@@ -11,6 +11,7 @@ import {
   OPEN_STATUSES,
   SELECT_FAILED,
 } from "../ledger/promise-statuses.ts";
+import { noLedger } from "../run/ledger-to-read.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { saysCertificateRefused } from "../sending/answer.ts";
@@ -38,6 +39,7 @@ export async function remoteStatus(options: RemoteStatusOptions, context: Contex
     onRound: (counts, waitMs) => reporter.info(`${describeRound(counts)} Asking again in ${seconds(waitMs)}.`),
   });
   const { problem, hasLedger, stop, stoppedBy } = found;
+  if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
   if (options.json) reporter.out(`${JSON.stringify(toDocument(options, environment, found))}\n`);

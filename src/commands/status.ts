@@ -12,6 +12,7 @@ import { isThere, type LaneStanding, type Team, type WorkerStanding } from "../l
 import type { RunCounts, RunRecord } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { Manifest } from "../plan/files/manifest.ts";
+import { noLedger } from "../run/ledger-to-read.ts";
 import { unknownRun } from "../run/resume.ts";
 import { type ActionsOfChunk, actionsOfChunk, detailsOf } from "../run/run-details.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
@@ -61,6 +62,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
   const exitCode = problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
+  if (!hasLedger && name !== undefined && problem === undefined) throw noLedger(environment, context.cwd);
   if (hasLedger && name !== undefined) {
     const [run] = runs;
     if (run === undefined) throw unknownRun(name, environment);

@@ -1,6 +1,8 @@
 /** Opening a ledger read-only. */
 
 import type { Environment } from "../config/environment.ts";
+import { ledgerPlace } from "../config/ledger-server.ts";
+import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
@@ -32,3 +34,9 @@ export async function openLedgerToPlan(
   ledger?.[Symbol.dispose]();
   throw await lostRunsFailure(lost, environment, cwd);
 }
+
+/** @param cwd that a path is shown from. */
+export const noLedger = (environment: Environment, cwd: string): Failure =>
+  new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
+    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
+  });

@@ -11,8 +11,8 @@ import { promiseFormat } from "../outputs/promise-lines.ts";
 import { rowLines } from "../outputs/row-lines.ts";
 import type { RunContext } from "./context.ts";
 import { openQueryOf } from "./ledger-of.ts";
-import { boundToRead } from "./ledger-to-read.ts";
-import { noLedger, writeFileWhole } from "./results.ts";
+import { boundToRead, noLedger } from "./ledger-to-read.ts";
+import { writeFileWhole } from "./results.ts";
 import type { Settings } from "./settings.ts";
 
 export interface QuerySettings {

@@ -6,8 +6,6 @@ import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { displayPath } from "../actions/text.ts";
-import type { Environment } from "../config/environment.ts";
-import { ledgerPlace } from "../config/ledger-server.ts";
 import { Failure } from "../failure.ts";
 import { runListPath } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
@@ -17,7 +15,7 @@ import { countRun, findRun, isUndecided, listRuns, type RunCounts } from "../led
 import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
 import type { RunContext } from "./context.ts";
-import { openLedgerToRead } from "./ledger-to-read.ts";
+import { noLedger, openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { refuseCompressed } from "./output-place.ts";
 import { labelOf } from "./promises.ts";
@@ -92,11 +90,6 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   await writeFileWhole(path, lines());
   return { lines: written, path, undecided, problem };
 }
-
-export const noLedger = (environment: Environment, cwd: string): Failure =>
-  new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
-    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
-  });
 
 /** Writes the file whole or not at all; writes straight to a device or a pipe. */
 export async function writeFileWhole(path: string, lines: Iterable<string | Buffer>): Promise<void> {

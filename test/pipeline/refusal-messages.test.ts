@@ -215,6 +215,11 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Such as: SELECT run, state, exit_code FROM runs",
   ],
   [
+    (context) => status({ ...STATUS, run: "abcdef12" }, context),
+    "There is no ledger of local at state/local/ledger.db.",
+    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
+  ],
+  [
     (context) => query({ sql: "SELECT 1", json: false, force: false, safeCsv: false, flags: {} }, context),
     "There is no ledger of local at state/local/ledger.db.",
     "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",

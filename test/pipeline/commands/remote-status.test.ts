@@ -242,6 +242,10 @@ Set it in the config, with the path that the service's documentation gives: envi
     const { exitCode, out, said } = await ask(field);
     expect([exitCode, out]).toEqual([0, ""]);
     expect(said).toContain("Nothing was ever sent to local from here");
+    expect(await ask(field, { run: "abcdef12" })).toMatchObject({
+      exitCode: 2,
+      said: expect.stringContaining("There is no ledger of local at"),
+    });
   });
 });
 
