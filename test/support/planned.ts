@@ -28,9 +28,17 @@ export async function planned(
   paths: readonly string[],
   workers: WorkerOptions,
   source?: SourceConfig,
-  stop = new AbortController(),
-  onRows = (): void => undefined,
-  ledger: Ledger | undefined = undefined,
+  {
+    stop = new AbortController(),
+    onRows = () => undefined,
+    ledger,
+    lanes = 1,
+  }: {
+    readonly stop?: AbortController;
+    readonly onRows?: () => void;
+    readonly ledger?: Ledger | undefined;
+    readonly lanes?: number;
+  } = {},
 ) {
   const directory = mkdtempSync(join(folder, "plan-"));
   rmSync(directory, { recursive: true });
@@ -61,7 +69,7 @@ export async function planned(
     again: false,
     limit: Number.POSITIVE_INFINITY,
     order: "input",
-    lanes: 1,
+    lanes,
     reportVanished: false,
     maxInvalid: { percent: 100 },
     severities: severityTable({}, ALL_RULES),

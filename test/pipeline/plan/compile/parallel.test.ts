@@ -245,7 +245,7 @@ describe("a plan by workers", () => {
     );
     const plan = (count: number, mostGiven = 1_000_000) => {
       const workers = { count, leastBytes: 0, rangeBytes: 3000, mostGiven };
-      return planned(folder, [path], workers, undefined, undefined, undefined, ledger);
+      return planned(folder, [path], workers, undefined, { ledger });
     };
     const alone = await plan(0);
     expect(alone.result.rows).toMatchObject({ read: 4000, mended: 6 });
@@ -429,7 +429,8 @@ describe("a plan by workers", () => {
       actions: [{ scannedTicket: { fields: { ticketId: "{id}" } } }],
     };
     const stop = new AbortController();
-    const planning = planned(folder, [path], { count: 2, leastBytes: 0 }, source, stop, () => stop.abort("SIGTERM"));
+    const onRows = (): void => stop.abort("SIGTERM");
+    const planning = planned(folder, [path], { count: 2, leastBytes: 0 }, source, { stop, onRows });
     await expect(planning).rejects.toBe("SIGTERM");
   });
 

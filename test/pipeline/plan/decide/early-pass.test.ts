@@ -8,13 +8,13 @@ import { EarlyPass } from "../../../../src/plan/decide/early-pass.ts";
 import { openFolder, planned } from "../../../support/planned.ts";
 
 /** Plans the lines early where that can be, and late. @returns whether it could. */
-async function planBothWays(folder: string, files: readonly (readonly string[])[]) {
+async function planBothWays(folder: string, files: readonly (readonly string[])[], lanes = 1) {
   const paths = files.map((lines, at) => {
     const path = join(folder, `export-${at}.ndjson`);
     writeFileSync(path, lines.map((line) => `${line}\n`).join(""));
     return path;
   });
-  const plan = () => planned(folder, paths, { count: 0 });
+  const plan = () => planned(folder, paths, { count: 0 }, undefined, { lanes });
   const selection = vi.spyOn(EarlyPass.prototype, "selection");
   const early = await plan();
   const isEarly = selection.mock.results[0]?.value !== undefined;
@@ -72,8 +72,8 @@ it("decides the same early and late, whatever the files hold", async () => {
   const folder = openFolder();
   const ways = { early: 0, late: 0 };
   await fc.assert(
-    fc.asyncProperty(fc.array(file, { minLength: 1, maxLength: 2 }), async (files) => {
-      const { early, late, isEarly } = await planBothWays(folder, files);
+    fc.asyncProperty(fc.array(file, { minLength: 1, maxLength: 2 }), fc.constantFrom(1, 3), async (files, lanes) => {
+      const { early, late, isEarly } = await planBothWays(folder, files, lanes);
       ways[isEarly ? "early" : "late"] += 1;
       expect(early).toEqual(late);
     }),
@@ -103,7 +103,10 @@ it.each<[string, readonly string[], boolean]>([
   ["sales that only wait for an event", [event("E", "EURO"), sale("T1"), event("F"), sale("T2", { event: "F" })], true],
   ["more rows that are rejected than are kept", [sale("T"), ...Array.from({ length: 10_001 }, () => sale("T"))], false],
 ])("decides about %s as it would late", async (_, given, isEarlyPossible) => {
-  const { early, late, isEarly } = await planBothWays(openFolder(), [given]);
-  expect(isEarly).toBe(isEarlyPossible);
-  expect(early).toEqual(late);
+  const folder = openFolder();
+  for (const lanes of [1, 3]) {
+    const { early, late, isEarly } = await planBothWays(folder, [given], lanes);
+    expect(isEarly).toBe(isEarlyPossible);
+    expect(early).toEqual(late);
+  }
 });
