@@ -142,7 +142,7 @@ const WORDS: Words = {
     ),
   "nothing to settle": ({ run, before, isOtherwise }, { reporter }) => {
     if (before === undefined) reporter.info(`Run ${run} has nothing to settle.`);
-    else if (isOtherwise) reporter.warn(`${settledBefore(run, before)} It stays so: nothing was changed.`);
+    else if (isOtherwise) reporter.warn(`${settledBefore(run, before)} Nothing was changed.`);
     else reporter.info(settledBefore(run, before));
   },
   "chunk settled by hand": ({ chunk, decision, first, rest }, { reporter }) => {

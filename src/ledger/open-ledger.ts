@@ -244,7 +244,7 @@ export function wrap(database: DatabaseSync, path: string, beforeReading?: () =>
         try {
           return inTransaction(database, change);
         } catch (cause) {
-          if (isExhausted || !isDiskFull(cause)) throw cause;
+          if (isExhausted || !mayLackRoom(cause)) throw cause;
           isExhausted = true;
           rmSync(ballastPath(path), { force: true });
           return inTransaction(database, change);
@@ -298,9 +298,17 @@ export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(
 
 /** Whether an error of SQLite or the file system says that there is no room. */
 export function isDiskFull(cause: unknown): boolean {
-  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  const inner = innerOf(cause);
   return sqliteErrorKind(inner) === "full" || ["ENOSPC", "EDQUOT", "EFBIG"].includes(errorCode(inner) ?? "");
 }
+
+/** The same, or that a write failed: SQLite does not say why, and a quota that is used up is such, too. */
+const mayLackRoom = (cause: unknown): boolean =>
+  isDiskFull(cause) || FAILED_WRITES.has(sqliteErrorCode(innerOf(cause)));
+
+/** What a failure was made of. */
+const innerOf = (cause: unknown): unknown =>
+  cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
 
 /** What helps where a folder of the state can't be written, and where one that the command line or a run names can't. */
 const OTHER_STATE = "or choose another with --state-dir";
@@ -337,6 +345,11 @@ export function storageFailure(path: string, thrown: unknown, otherwise = OTHER_
     });
   }
   if (kind === "damaged") return damaged(path, message, cause);
+  if (kind === "failed" && FAILED_WRITES.has(sqliteErrorCode(cause)))
+    return new Failure("storage", `${path} can't be written (${message}).`, {
+      hint: "Check the disk that holds it, and a quota on it, then run the same command again.",
+      cause,
+    });
   if (code === "EISDIR") return folderInPlace(path, cause);
   if (code === "ENOTDIR")
     return new Failure("storage", `${path} can't be a folder: a file of that name is in the way.`, {
@@ -352,21 +365,30 @@ export function storageFailure(path: string, thrown: unknown, otherwise = OTHER_
   return cause;
 }
 
-const KINDS: ReadonlyMap<number, "locked" | "read-only" | "full" | "can't open" | "damaged"> = new Map([
+type SqliteErrorKind = "locked" | "read-only" | "failed" | "full" | "can't open" | "damaged";
+
+/** By SQLite's result codes (sqlite.org/rescode.html), without what extends them where that says nothing more here. */
+const KINDS: ReadonlyMap<number, SqliteErrorKind> = new Map([
   [5, "locked"], // SQLITE_BUSY
   [6, "locked"],
   [8, "read-only"],
-  [10, "full"], // SQLITE_IOERR: a disk that takes no more, as far as SQLite knows
+  [10, "failed"], // SQLITE_IOERR
+  [4874, "full"], // SQLITE_IOERR_SHMSIZE: the file can't grow
   [11, "damaged"], // SQLITE_CORRUPT
   [13, "full"],
   [14, "can't open"],
   [26, "damaged"], // SQLITE_NOTADB
 ]);
 
+/** SQLITE_IOERR_WRITE, _FSYNC, _DIR_FSYNC and _TRUNCATE. */
+const FAILED_WRITES: ReadonlySet<number> = new Set([778, 1034, 1290, 1546]);
+
 /** Undefined for what is no error of SQLite, or another one. */
-export function sqliteErrorKind(
-  cause: unknown,
-): "locked" | "read-only" | "full" | "can't open" | "damaged" | undefined {
-  const code = cause instanceof Error && "errcode" in cause ? Number(cause.errcode) : Number.NaN;
-  return KINDS.get(code & 0xff); // without what extends it
+export function sqliteErrorKind(cause: unknown): SqliteErrorKind | undefined {
+  const code = sqliteErrorCode(cause);
+  return KINDS.get(code) ?? KINDS.get(code & 0xff);
 }
+
+/** With what extends it; not a number for what is no error of SQLite. */
+const sqliteErrorCode = (cause: unknown): number =>
+  cause instanceof Error && "errcode" in cause ? Number(cause.errcode) : Number.NaN;

@@ -8,7 +8,7 @@ import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
-import { isDiskFull, storageFailure } from "../ledger/open-ledger.ts";
+import { isDiskFull, sqliteErrorKind, storageFailure } from "../ledger/open-ledger.ts";
 import { ServerError } from "../ledger/postgres/connection.ts";
 import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import {
@@ -257,7 +257,8 @@ const LACKS: readonly (string | undefined)[] = ["EACCES", "EPERM", "EROFS", "EMF
 function isOfPlan(thrown: unknown): boolean {
   if (thrown instanceof Failure && thrown.code !== "storage") return false;
   const cause = thrown instanceof Failure ? thrown.cause : thrown;
-  return !(cause instanceof ServerError || isDiskFull(cause) || LACKS.includes(errorCode(cause)));
+  const isOfLedger = cause instanceof ServerError || sqliteErrorKind(cause) !== undefined;
+  return !(isOfLedger || isDiskFull(cause) || LACKS.includes(errorCode(cause)));
 }
 
 /**
@@ -327,18 +328,13 @@ function whatIsSettled(
 ): NothingToSettle {
   const isOther = (made: NotedSettlement | undefined): boolean =>
     made !== undefined && decision !== undefined && made.decision !== decision;
-  const before =
-    chunk === undefined ? lastOfChunks(ledger, runNo).findLast(isOther) : settlementOfChunk(ledger, runNo, chunk);
+  const before = chunk === undefined ? lastOfChunks(ledger, runNo) : settlementOfChunk(ledger, runNo, chunk);
   return { run, before, isOtherwise: isOther(before) };
 }
 
-/** What was decided last about each chunk, in the order in which it was. */
-function lastOfChunks(ledger: Ledger, runNo: number): readonly NotedSettlement[] {
-  const made = settlementsOf(ledger, runNo);
-  return made.filter(
-    ({ chunk }, at) => chunk !== undefined && !made.slice(at + 1).some((later) => later.chunk === chunk),
-  );
-}
+/** What was decided last about a chunk, whichever: the same word a second time repeats that one. */
+const lastOfChunks = (ledger: Ledger, runNo: number): NotedSettlement | undefined =>
+  settlementsOf(ledger, runNo).findLast(({ chunk }) => chunk !== undefined);
 
 /** Number of the chunk that holds the rest, when only a chunk's first actions were settled. */
 function restOf({ ledger }: Session, chunk: ChunkRecord, first: number): number | undefined {

@@ -144,12 +144,12 @@ function withDoubts(context: SendContext, cause: unknown): unknown {
   return new Failure(code, `${message} C${doubts.slice(1)}`, { cause: cause.cause, hint });
 }
 
-/** `chunk 3 is in doubt: its answer is lost.` */
+/** `chunk 3 is in doubt: its answer may be lost.` What could not be written may be there all the same. */
 function describeDoubts({ ledger, runNo }: SendContext): string | undefined {
   const doubts = [...chunksOf(ledger, runNo, "sending"), ...chunksOf(ledger, runNo, "in doubt")];
   if (doubts.length === 0) return undefined;
   const chunks = doubts.map(({ chunk }) => chunk).join(", ");
   return doubts.length === 1
-    ? `chunk ${chunks} is in doubt: its answer is lost.`
-    : `chunks ${chunks} are in doubt: their answers are lost.`;
+    ? `chunk ${chunks} is in doubt: its answer may be lost.`
+    : `chunks ${chunks} are in doubt: their answers may be lost.`;
 }

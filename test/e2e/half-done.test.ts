@@ -109,6 +109,32 @@ test("a stream that ends a run of another night and then finds its own input inv
   expect(stderr).toContain("No stream to playground has succeeded yet");
 });
 
+test("a word that is said again is answered by what it decided, not by what was decided about another chunk before", {
+  tags: ["long"],
+}, async () => {
+  const { place, service } = await openSales(15);
+  const send = [...SEND, "--chunk-size", "5"];
+  const doubtAt = (at: number): void =>
+    service.behave({
+      answer: ({ items }) => (items[0]?.data.ticketId === `T-${at}` ? { status: 500, body: "" } : undefined),
+    });
+  const settle = async (word: string) => {
+    const { exitCode, stderr } = await place.tickets(["settle", run, word, "--env", "playground"], service);
+    expect(exitCode).toBe(0);
+    return stderr;
+  };
+  doubtAt(1);
+  expect((await place.tickets(send, service)).exitCode).toBe(6);
+  const [run = ""] = readdirSync(place.path("home/state/tickets/playground/runs"));
+  await settle("--not-sent");
+  doubtAt(11);
+  expect((await place.tickets(send, service)).exitCode).toBe(6);
+  expect(await settle("--sent")).toContain("Chunk 3: 5 actions settled as sent.");
+  const again = await settle("--sent");
+  expect(again).toContain(`Chunk 3 of run ${run} was settled before, as sent by`);
+  expect(again).not.toContain("warning");
+});
+
 test("what the service rejected as there already, after a wrong --not-sent, is told as had by importing it", async () => {
   const { place, service } = await openSales();
   service.behave({ answer: () => ({ status: 500, body: "" }) });
@@ -121,7 +147,7 @@ test("what the service rejected as there already, after a wrong --not-sent, is t
   const otherwise = await place.tickets(["settle", run, "--sent", "--env", "playground"], service);
   expect(otherwise.exitCode).toBe(0);
   expect(otherwise.stderr).toContain(`Chunk 1 of run ${run} was settled before, as not-sent by`);
-  expect(otherwise.stderr).toContain("It stays so: nothing was changed.");
+  expect(otherwise.stderr).toContain("Nothing was changed.");
   const promises = "sales.playground.promises.ndjson";
   const rejected = place
     .read(promises)
