@@ -32,8 +32,9 @@ export interface EarlyPassOptions extends Omit<PassOptions, "compiled" | "invali
   readonly problems: ProblemLog;
   /** The rows that are found invalid go there once all is decided. */
   readonly invalid: Pick<InvalidRows, "fork" | "absorb">;
-  /** Take the candidates as what is sent, as long as all are: the one where they are sent in one lane, the other where in several. */
+  /** Takes the candidates as what is sent, as long as all are, where that is in one lane. */
   readonly cuts: ChunkCuts | undefined;
+  /** The same where it is in several. */
   readonly groups: LaneGroups | undefined;
 }
 

@@ -147,7 +147,11 @@ class LaneWriter {
     this.#indexAt = (start.first - 1) * RECORD_BYTES;
   }
 
-  /** Takes a line with its newline, and its record; where it returns something, `lines` and `records` must not change before that has ended. */
+  /**
+   * Takes a line with its newline, and its record.
+   *
+   * @returns what has to end before `lines` and `records` may change.
+   */
   put(lines: Buffer, from: number, to: number, records: Buffer, at: number): Promise<void> | undefined {
     if (!this.#block.hasRoomFor(to - from) && this.#block.count > 0)
       return this.#flush().then(() => this.#block.put(lines, from, to, records, at));
