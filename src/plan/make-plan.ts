@@ -20,6 +20,7 @@ import type { Clock } from "../readers/finished.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { type BlockedRow, candidateFiles, removeCandidates } from "./candidates/candidates.ts";
+import { FACTS_BYTES, lineBytesAt } from "./candidates/facts.ts";
 import { createBlockedRows, createInvalidRows, type InvalidRows } from "./candidates/rows-not-sent.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile/compile.ts";
 import type { MadeMapper, WorkerOptions } from "./compile/parallel.ts";
@@ -38,7 +39,7 @@ import type { ChangedAction } from "./findings/changed-actions.ts";
 import type { ProblemLog } from "./findings/problem-log.ts";
 import { createSalesSeen, type Vanished } from "./findings/vanished-tickets.ts";
 import { assignLanes, writeByLane } from "./order/assign-lanes.ts";
-import { groupKept } from "./order/group-candidates.ts";
+import { CandidateGroups, groupKept } from "./order/group-candidates.ts";
 import { createLaneGroups, type LaneAssignment, type LaneGroups, RowEvents } from "./order/lane-groups.ts";
 import { createTimeOrder } from "./order/time-order.ts";
 import { createRowPlaces } from "./rejects/find-row-places.ts";
@@ -145,7 +146,11 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const rowEvents = options.lanes > 1 ? new RowEvents() : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
   const settledBefore = ledger === undefined ? 0 : lastSettlement(ledger);
-  const early = earlyPassFor(options, invalid, rowEvents);
+  const whileRead: MadeWhileRead = {
+    cuts: new ChunkCuts(chunkLimits(options)),
+    groups: rowEvents && new CandidateGroups(createLaneGroups(knownStateOf(options), rowEvents)),
+  };
+  const early = earlyPassFor(options, invalid, whileRead);
   const compiled = await compile({
     ...options,
     early,
@@ -194,7 +199,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   };
   const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, result.rows.read);
   if (!bearable) return { ...result, manifest: undefined };
-  const { assignment, chunks } = await writeActions(options, compiled, selection, rowEvents);
+  const { assignment, chunks } = await writeActions(options, compiled, selection, whileRead, rowEvents);
   const placeOf = createRowPlaces(selection.lastAccepted, {
     kept: selection.kept,
     lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
@@ -246,31 +251,38 @@ function countActions(selection: Selection): Manifest["actions"] {
   };
 }
 
+/** Of the actions that are sent, as long as it is known early that all are. */
+interface MadeWhileRead {
+  /** Where they go in one lane. */
+  readonly cuts: ChunkCuts;
+  /** Where they go in several. */
+  readonly groups: CandidateGroups | undefined;
+}
+
 /** Writes the actions that are sent, lane after lane, and cuts them into chunks. */
 async function writeActions(
   options: PlanOptions,
   { candidates }: Compiled,
   selection: Selection,
+  { cuts, groups: grouped }: MadeWhileRead,
   rowEvents: RowEvents | undefined,
 ): Promise<{ readonly assignment: LaneAssignment | undefined; readonly chunks: Manifest["chunks"] }> {
   const { directory, lanes, signal } = options;
+  const { kept, wasToldWhole } = selection;
   const limits = chunkLimits(options);
-  const assignment = rowEvents && assignLanes(await groupsOf(options, selection, rowEvents), lanes);
+  const groups = rowEvents && (wasToldWhole && grouped ? grouped.groups : await groupsOfKept(options, kept, rowEvents));
+  const assignment = groups && assignLanes(groups, lanes);
   if (assignment !== undefined && assignment.lanes.length > 1)
-    return { assignment, chunks: await writeByLane(directory, selection.kept, assignment, limits, signal) };
+    return { assignment, chunks: await writeByLane(directory, kept, assignment, limits, signal) };
   await keepSelected(directory, selection, candidates);
   const { actions, index } = planFiles(directory);
+  if (assignment === undefined && wasToldWhole) return { assignment, chunks: cuts.end() };
   // The candidates were not meant to stay.
   if (assignment !== undefined) for (const path of [actions, index]) await syncFile(path);
-  return { assignment, chunks: selection.chunks ?? (await cutChunks({ actions, index }, limits)) };
+  return { assignment, chunks: await cutChunks({ actions, index }, limits) };
 }
 
-async function groupsOf(
-  options: PlanOptions,
-  { kept, groups: grouped }: Selection,
-  rowEvents: RowEvents,
-): Promise<LaneGroups> {
-  if (grouped !== undefined) return grouped;
+async function groupsOfKept(options: PlanOptions, kept: Selection["kept"], rowEvents: RowEvents): Promise<LaneGroups> {
   const groups = createLaneGroups(knownStateOf(options), rowEvents);
   await groupKept(options.directory, kept, groups, options.signal);
   return groups;
@@ -393,7 +405,7 @@ const chunkLimits = ({ environment }: PlanOptions) => ({
 function earlyPassFor(
   options: PlanOptions,
   invalid: InvalidRows,
-  rowEvents: RowEvents | undefined,
+  { cuts, groups }: MadeWhileRead,
 ): EarlyPass | undefined {
   const { order, ledger, pending } = options;
   if (!IS_FAST_PATH_ON || order === "time" || hasDeedsOr(ledger, pending) || pending.deeds.size > 0) return undefined;
@@ -403,8 +415,10 @@ function earlyPassFor(
     severityOf,
     invalid,
     crossChecks: (laterEvents) => acrossFor(options, laterEvents),
-    cuts: rowEvents === undefined ? new ChunkCuts(chunkLimits(options)) : undefined,
-    groups: rowEvents && createLaneGroups(knownStateOf(options), rowEvents),
+    onSent: (block, lines) => {
+      if (groups !== undefined) groups.add(block, lines, () => true);
+      else cuts.take({ ...block, sizeOf: (number) => lineBytesAt(block.facts, number * FACTS_BYTES) });
+    },
   });
 }
 

@@ -128,7 +128,7 @@ async function selectByFiles(options: SelectOptions): Promise<Selection> {
     });
     const openOfInvalid = await openBeside(verdicts.closed, blockedRows);
     const { newestFirst } = verdicts;
-    return { ...selection, lastAccepted, openOfInvalid, newestFirst, chunks: undefined, groups: undefined };
+    return { ...selection, lastAccepted, openOfInvalid, newestFirst, wasToldWhole: false };
   }
 }
 

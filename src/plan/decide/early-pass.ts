@@ -6,20 +6,16 @@
 
 import { actionSpec, registers } from "../../actions/actions.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
-import type { BlockedRow, CandidateLines } from "../candidates/candidates.ts";
-import { FACTS_BYTES, lineBytesAt } from "../candidates/facts.ts";
+import type { BlockedRow, CandidateBlock, CandidateLines } from "../candidates/candidates.ts";
 import type { FoundInvalid, InvalidRows } from "../candidates/rows-not-sent.ts";
 import type { Batch } from "../compile/batch.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { EarlyDecisions } from "../compile/joined-batches.ts";
-import type { ChunkCuts } from "../files/cut-chunks.ts";
 import { identityAt, marksAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { repeatsMatter } from "../identity/judge-digests.ts";
 import { createProbableSet } from "../identity/probable-set.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
-import { CandidateGroups } from "../order/group-candidates.ts";
-import type { LaneGroups } from "../order/lane-groups.ts";
 import { NOTHING_ACCEPTED } from "../rejects/find-row-places.ts";
 import { Bits } from "./bits.ts";
 import { createHeldRows } from "./held-rows.ts";
@@ -32,11 +28,12 @@ export interface EarlyPassOptions extends Omit<PassOptions, "compiled" | "invali
   readonly problems: ProblemLog;
   /** The rows that are found invalid go there once all is decided. */
   readonly invalid: Pick<InvalidRows, "fork" | "absorb">;
-  /** Takes the candidates as what is sent, as long as all are, where that is in one lane. */
-  readonly cuts: ChunkCuts | undefined;
-  /** The same where it is in several. */
-  readonly groups: LaneGroups | undefined;
+  /** Told of the candidates as what is sent, as long as all are. */
+  readonly onSent: OnSent;
 }
+
+/** @param lines of these, which are looked up as well. */
+export type OnSent = (block: CandidateBlock & { readonly lines: Buffer }, lines: CandidateLines) => void;
 
 /** Rows that turn out to be invalid are kept in memory up to so many, where they are kept. */
 const MOST_FOUND = 10_000;
@@ -65,9 +62,8 @@ export class EarlyPass implements EarlyDecisions {
   readonly #askedFor = new Set<string>();
   /** Undefined once it is given up. */
   #pass: OnePass | undefined;
-  /** Both undefined once some candidate is not sent. */
-  #cuts: ChunkCuts | undefined;
-  #groups: CandidateGroups | undefined;
+  /** Whether all candidates so far are sent. */
+  #areAllSent = true;
   #candidates = 0;
   #lineBytes = 0;
 
@@ -76,8 +72,6 @@ export class EarlyPass implements EarlyDecisions {
     this.#isSentOnce = isSentOnce(options.severityOf);
     this.#log = options.problems.fork();
     this.#found = options.invalid.fork();
-    this.#cuts = options.cuts;
-    this.#groups = options.groups && new CandidateGroups(options.groups, this.#lines);
     const laterEvents = {
       has: (event: string): boolean => {
         this.#askedFor.add(event);
@@ -120,14 +114,8 @@ export class EarlyPass implements EarlyDecisions {
     this.#lineBytes += bytes.lines.length;
     if (this.#found.kept.length > MOST_FOUND) this.#giveUp();
     const { invalid, held } = this.#found.counts;
-    if (invalid + held > 0) this.#goWithoutAll();
-    this.#groups?.add(block, () => true);
-    this.#cuts?.take({
-      count,
-      lines: bytes.lines,
-      records,
-      sizeOf: (number) => lineBytesAt(facts, number * FACTS_BYTES),
-    });
+    if (invalid + held > 0) this.#areAllSent = false;
+    if (this.#areAllSent) this.#options.onSent({ ...block, lines: bytes.lines }, this.#lines);
   }
 
   /** What was decided; undefined where nothing could be. */
@@ -141,8 +129,7 @@ export class EarlyPass implements EarlyDecisions {
       lastAccepted: NOTHING_ACCEPTED,
       openOfInvalid: new Map(),
       newestFirst: ALL_NEW.newestFirst,
-      chunks: this.#cuts?.end(),
-      groups: this.#groups?.groups,
+      wasToldWhole: this.#areAllSent,
     };
     return selection;
   }
@@ -167,14 +154,8 @@ export class EarlyPass implements EarlyDecisions {
 
   #giveUp(): void {
     this.#pass = undefined;
-    this.#goWithoutAll();
+    this.#areAllSent = false;
     this.#blocked.length = 0;
-  }
-
-  /** Some candidate is not sent. */
-  #goWithoutAll(): void {
-    this.#cuts = undefined;
-    this.#groups = undefined;
   }
 }
 

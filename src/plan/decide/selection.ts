@@ -4,10 +4,8 @@ import { type ActionName, registersEvent } from "../../actions/actions.ts";
 import type { Severity, SourceLine } from "../../actions/problem.ts";
 import type { Candidate, KeptRange } from "../candidates/candidates.ts";
 import type { Compiled } from "../compile/compile.ts";
-import type { Manifest } from "../files/manifest.ts";
 import type { ChangedAction } from "../findings/changed-actions.ts";
 import type { Verdict } from "../identity/verdicts.ts";
-import type { LaneGroups } from "../order/lane-groups.ts";
 import type { LastAccepted } from "../rejects/find-row-places.ts";
 import type { Fate } from "./fates.ts";
 import type { HeldFor } from "./held-rows.ts";
@@ -52,16 +50,14 @@ export interface Selection {
   readonly lastAccepted: LastAccepted;
   /** The inputs, by number, that go from the latest time to the earliest. */
   readonly newestFirst: ReadonlySet<number>;
-  /** The first chunks of the plan, where they were cut already. */
-  readonly chunks: Manifest["chunks"] | undefined;
-  /** What is sent in groups for lanes, where it was grouped already. */
-  readonly groups: LaneGroups | undefined;
+  /** All of the candidates are sent, and were told of as such while they were read. */
+  readonly wasToldWhole: boolean;
   /** Mended rows of which nothing is open except what is sent now. */
   readonly mends: Compiled["mends"];
 }
 
 /** What a pass over the candidates comes to. */
-export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst" | "chunks" | "groups">;
+export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst" | "wasToldWhole">;
 
 interface GivenKinds {
   readonly sent: ReadonlySet<ActionName>;

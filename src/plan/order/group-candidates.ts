@@ -19,7 +19,6 @@ const TICKET = FACT_FIELDS.indexOf("ticketId");
 /** Adds candidates to groups, block after block. */
 export class CandidateGroups {
   readonly groups: LaneGroups;
-  readonly #lines: CandidateLines;
   readonly #from = new Int32Array(FACT_FIELDS.length);
   readonly #to = new Int32Array(FACT_FIELDS.length);
   /** Each in turn: an object for each of a million would have to be collected. */
@@ -27,14 +26,12 @@ export class CandidateGroups {
     ...{ bytes: Buffer.alloc(0), eventFrom: -1, eventTo: 0, ticketFrom: -1, ticketTo: 0 },
   };
 
-  /** @param lines of the candidates. */
-  constructor(groups: LaneGroups, lines: CandidateLines) {
+  constructor(groups: LaneGroups) {
     this.groups = groups;
-    this.#lines = lines;
   }
 
   /** @param isKept whether a candidate is sent; asked in order. */
-  add(block: CandidateBlock, isKept: (seq: number) => boolean): void {
+  add(block: CandidateBlock, lines: CandidateLines, isKept: (seq: number) => boolean): void {
     const { first, count, records, facts, texts } = block;
     let [textAt, start] = [0, block.start];
     for (let number = 0; number < count; number += 1) {
@@ -43,7 +40,7 @@ export class CandidateGroups {
       if (isKept(first + number)) {
         const row = rowAt(records, number * RECORD_BYTES);
         if (findAsciiTexts(facts, factsAt, textAt, this.#from, this.#to)) this.#addPlain(texts, row, size);
-        else this.groups.add(actionOf(candidateAt(block, { number, textAt, start }), this.#lines).data, row, size);
+        else this.groups.add(actionOf(candidateAt(block, { number, textAt, start }), lines).data, row, size);
       }
       textAt += textBytesAt(facts, factsAt);
       start += size;
@@ -70,11 +67,11 @@ export async function groupKept(
 ): Promise<void> {
   using lines = openCandidateLines(directory);
   groups.expect(kept.reduce((sum, { count }) => sum + count, 0));
-  const candidates = new CandidateGroups(groups, lines);
+  const candidates = new CandidateGroups(groups);
   const isKept = keptIn(kept);
   for await (const block of readBlocks(directory)) {
     signal.throwIfAborted();
-    candidates.add(block, isKept);
+    candidates.add(block, lines, isKept);
   }
 }
 

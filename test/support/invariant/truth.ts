@@ -135,7 +135,10 @@ export function readTruth(rig: Rig, input: readonly Placed[], options: TruthOpti
         const texts = request.map(textOf);
         const processed = texts.length > 0 && texts.every((text, at) => text === lines[at]);
         const unprocessed =
-          outcomes.get(chunk.first)?.status === "too-large" || state === "planned" || state === "abandoned";
+          outcomes.get(chunk.first)?.status === "too-large" ||
+          ["planned", "abandoned"].includes(state) ||
+          // Its sender was killed before it left; where others may send, the next command tells.
+          (state === "sending" && !processed);
         if (state === "in doubt" || state === "refused") {
           const answer = !processed
             ? "not-sent"
