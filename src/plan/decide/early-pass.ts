@@ -33,7 +33,7 @@ export interface EarlyPassOptions extends Omit<PassOptions, "compiled" | "invali
 }
 
 /** @param lines of these, which are looked up as well. */
-export type OnSent = (block: CandidateBlock & { readonly lines: Buffer }, lines: CandidateLines) => void;
+type OnSent = (block: CandidateBlock & { readonly lines: Buffer }, lines: CandidateLines) => void;
 
 /** Rows that turn out to be invalid are kept in memory up to so many, where they are kept. */
 const MOST_FOUND = 10_000;
