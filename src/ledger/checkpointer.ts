@@ -52,7 +52,7 @@ export function openCheckpointer(ledger: Ledger, dueBytes = DUE_BYTES): Checkpoi
       // PostgreSQL does its own.
       if (ledger.kind === "postgres") return;
       // On a full disk, what the reserve made room for is for answers.
-      if (grown < dueBytes || isMoving || ledger.isExhausted) return;
+      if (grown < dueBytes || isMoving || ledger.exhaustedBy !== undefined) return;
       if (ended === undefined) start();
       grown = 0;
       isMoving = true;

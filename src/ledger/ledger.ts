@@ -18,8 +18,8 @@ export interface Ledger extends Disposable {
   hasTable(name: string): boolean;
   /** How large it is, in pages of SQLite (4 KiB), as a rule of thumb. */
   pages(): number;
-  /** The disk was full and the reserve is used up: store what is known, and begin nothing more. */
-  readonly isExhausted: boolean;
+  /** What used up the reserve: store what is known, and begin nothing more. */
+  readonly exhaustedBy: "a full disk" | "a failed write" | undefined;
   /** All or nothing; after it returns the change is on disk. Transactions don't nest. */
   transaction<T>(change: () => T): T;
   /** Has `look` see the ledger as it is now, whatever a run writes meanwhile. It changes nothing. */

@@ -202,7 +202,7 @@ function fillBallast(path: string): void {
  * @param beforeReading called once, before the first statement that names a table of `STOOD_IN_FOR`.
  */
 export function wrap(database: DatabaseSync, path: string, beforeReading?: () => void): Ledger {
-  let isExhausted = false;
+  let exhaustedBy: Ledger["exhaustedBy"];
   let standInFor = beforeReading;
   const statements = new Map<string, StatementSync>();
   const prepared = (sql: string): StatementSync => {
@@ -236,16 +236,16 @@ export function wrap(database: DatabaseSync, path: string, beforeReading?: () =>
     hasTable: (name) =>
       guarded(() => prepared("SELECT 1 AS one FROM sqlite_schema WHERE name = ?").get(name) !== undefined),
     pages: () => guarded(() => Number(prepared("PRAGMA page_count").get()?.page_count)),
-    get isExhausted() {
-      return isExhausted;
+    get exhaustedBy() {
+      return exhaustedBy;
     },
     transaction: (change) =>
       guarded(() => {
         try {
           return inTransaction(database, change);
         } catch (cause) {
-          if (isExhausted || !mayLackRoom(cause)) throw cause;
-          isExhausted = true;
+          if (exhaustedBy !== undefined || !mayLackRoom(cause)) throw cause;
+          exhaustedBy = isDiskFull(cause) ? "a full disk" : "a failed write";
           rmSync(ballastPath(path), { force: true });
           return inTransaction(database, change);
         }

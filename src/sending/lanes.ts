@@ -128,12 +128,14 @@ const GRAVEST_FIRST: readonly Stop["kind"][] = [
 ];
 
 function diskFull(context: SendContext): Failure {
+  const { path, exhaustedBy } = context.ledger;
+  const isFull = exhaustedBy === "a full disk";
+  const what = isFull ? `The disk is full: ${path} can't grow.` : `${path} could not be written at first.`;
+  const hint = isFull ? "Make room" : "Check the disk that holds it, and a quota on it";
   const doubts = describeDoubts(context);
-  return new Failure(
-    "storage",
-    `The disk is full: ${context.ledger.path} can't grow. Every answer received is stored; ${doubts ?? "nothing is in doubt."}`,
-    { hint: "Make room, then run the same command again." },
-  );
+  return new Failure("storage", `${what} Every answer received is stored; ${doubts ?? "nothing is in doubt."}`, {
+    hint: `${hint}, then run the same command again.`,
+  });
 }
 
 /** A run that broke off also says for which chunks the answers are missing. */

@@ -198,7 +198,7 @@ async function sendChunks(sender: Sender): Promise<LaneEnd> {
 /** Why no further chunk may be sent, if there is a reason. */
 function hindrance(sender: Sender): LaneEnd | undefined {
   const { ledger, environment } = sender.context;
-  if (ledger.isExhausted) return { kind: "disk full" };
+  if (ledger.exhaustedBy !== undefined) return { kind: "disk full" };
   const rejected = rejectedSoFar(sender);
   if (rejected > environment.maxRejected) return { kind: "too many rejections", rejected };
   return undefined;

@@ -127,7 +127,7 @@ const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
 class Session implements PostgresLedger {
   readonly kind = "postgres";
   readonly path: string;
-  readonly isExhausted = false;
+  readonly exhaustedBy = undefined;
   readonly #connection: Connection;
   readonly #patienceMs: number;
   readonly #isUnsafe: boolean;

@@ -76,7 +76,7 @@ test("what somebody reads keeps neither the checkpoint waiting, nor a commit", a
 
 test("a full disk is left to the answers: no checkpoint takes what the reserve made room for", async () => {
   const ledger = opened();
-  await checkpointed({ ...ledger, transaction: ledger.transaction, isExhausted: true }, "one");
+  await checkpointed({ ...ledger, transaction: ledger.transaction, exhaustedBy: "a full disk" }, "one");
   expect(isInFile(ledger, "one")).toBe(false);
 });
 

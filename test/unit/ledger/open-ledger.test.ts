@@ -1,8 +1,9 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { refuseNetworkFileSystem } from "../../../src/ledger/open-ledger.ts";
+import { refuseNetworkFileSystem, wrap } from "../../../src/ledger/open-ledger.ts";
 
 const PATH = join(tmpdir(), "playground", "ledger.db");
 
@@ -49,3 +50,28 @@ describe("a ledger on a network file system", () => {
     expect(() => refuseNetworkFileSystem(join(tmpdir(), "ledger.db"))).not.toThrow();
   });
 });
+
+test.each([
+  [13, "a full disk"],
+  [778, "a failed write"],
+  [266, undefined],
+] as const)(
+  "a commit that fails with SQLite's %i is tried again where room may help, and begins nothing more: %s",
+  (errcode, exhaustedBy) => {
+    using database = new DatabaseSync(":memory:");
+    using ledger = wrap(database, join(tmpdir(), "tickets-no-such-folder", "ledger.db"));
+    ledger.run("CREATE TABLE noted (what TEXT)");
+    const exec = database.exec.bind(database);
+    let fails = 1;
+    database.exec = (sql) => {
+      if (sql === "COMMIT" && fails-- > 0)
+        throw Object.assign(new Error("it failed"), { code: "ERR_SQLITE_ERROR", errcode });
+      exec(sql);
+    };
+    const note = (): number => ledger.transaction(() => ledger.run("INSERT INTO noted VALUES ('one')"));
+    if (exhaustedBy === undefined) expect(note).toThrow(Failure);
+    else note();
+    expect(ledger.exhaustedBy).toBe(exhaustedBy);
+    expect(ledger.all("SELECT what FROM noted")).toHaveLength(exhaustedBy === undefined ? 0 : 1);
+  },
+);
