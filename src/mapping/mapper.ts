@@ -10,7 +10,7 @@ import type { FoundKeys } from "./wanted-keys.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {
-  /** `by file name`, `--action`, `by column action`, `source orders`, `{action, data} lines`. */
+  /** `by file name`, `--action`, `by column action`, `source orders`, `{action, data} items`. */
   readonly how: string;
   /** The one action of all rows, where there is one. */
   readonly action?: ActionName;

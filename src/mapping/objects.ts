@@ -128,7 +128,7 @@ function merge(before: Understanding | undefined, next: Understanding): Understa
 }
 
 const ITEMS_UNDERSTOOD: Understanding = {
-  how: "{action, data} lines",
+  how: "{action, data} items",
   columns: 0,
   used: [],
   unused: [],

@@ -487,7 +487,7 @@ describe("files of a source", () => {
     expect((await other.stream(["gala-1.csv", "gala-3.csv"])).exitCode).toBe(3);
   });
 
-  test("may hold {action, data} lines, which are taken as they are", async () => {
+  test("may hold {action, data} items, which are taken as they are", async () => {
     const field = await openGala();
     const data = { eventId: "e", ticketId: "t2", userId: "u2", price: "2.00", orderTime: 1772356523 };
     const lines = [

@@ -30,7 +30,7 @@ describe("the first line of a file", () => {
     );
   });
 
-  test("shows what {action, data} lines make public, which have no header", async () => {
+  test("shows what {action, data} items make public, which have no header", async () => {
     const item = (data: object) => `${JSON.stringify({ action: "updateTicket", data })}\n`;
     const text =
       item({ ticketId: "T-1", userId: "u-1", imageUrl: null }) +

@@ -5,7 +5,7 @@ import { json, understood } from "./rows.ts";
 
 const mapperOf = (fileName: string): Mapper => createMapper({ fileName });
 
-describe("{action, data} lines", () => {
+describe("{action, data} items", () => {
   test("are taken as they are", () => {
     const mapper = mapperOf("payload.json");
     const text = '{"action":"updateEvent","data":{"eventId":" e ","shopUrl":null,"startTime":9007199254740993}}';
@@ -14,7 +14,7 @@ describe("{action, data} lines", () => {
       eventId: " e ",
       actions: [{ action: "updateEvent", data: { eventId: " e ", shopUrl: null, startTime: 9007199254740993n } }],
     });
-    expect(understood(mapper)).toMatchObject({ how: "{action, data} lines" });
+    expect(understood(mapper)).toMatchObject({ how: "{action, data} items" });
   });
 
   test("keep their action whatever the file is called and --action says", () => {
