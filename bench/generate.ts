@@ -68,6 +68,9 @@ export function mix(number: number): number {
 
 const pick = <T>(list: readonly [T, ...T[]] | readonly T[], number: number): T => list[number % list.length] as T; // in range
 
+/** In Unix seconds: of the largest case, too, the last order is of the past, since a time to come is told with each row. */
+const FIRST_ORDER = 1_730_000_000;
+
 export function saleOf(seed: number, n: number): Sale {
   // A permutation, so no two rows of a seed share a ticket; the ids do not rise with the rows.
   const ticket = mix(n ^ Math.imul(seed, 0x9e3779b9));
@@ -84,7 +87,7 @@ export function saleOf(seed: number, n: number): Sale {
     ticketId: `${code}-${1 + (a % 4)}`,
     userId: `guest-${b % 700_001}`,
     price: pick(PRICES, a >>> 4),
-    orderTime: 1_750_000_000 + n,
+    orderTime: FIRST_ORDER + n,
     booking: code,
     seat_label: `Block ${block}, Row ${row}, Seat ${seat}`,
     channel: pick(CHANNELS, b >>> 5),
