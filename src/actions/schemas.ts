@@ -4,7 +4,6 @@ import * as z from "zod";
 import {
   ACTION_NAMES,
   type ActionName,
-  type ActionSpec,
   acceptedFields,
   actionSpec,
   isActionName,
@@ -35,13 +34,12 @@ export function faultOf(name: FieldName, value: unknown): Fault | undefined {
 }
 
 const DATA_SCHEMAS = recordOf(ACTION_NAMES, (action) => {
-  const spec = actionSpec(action);
-  const { meaning, required, exclusive, anyOf, updates } = spec;
+  const { meaning, required, exclusive, anyOf, updates } = actionSpec(action);
   const shape = recordOf(acceptedFields(action), (name) => {
     if (required.includes(name)) return FIELD_SCHEMAS[name];
     return (updates ? FIELD_SCHEMAS[name].nullable() : FIELD_SCHEMAS[name]).optional();
   });
-  const tellChoices = telling((data: Readonly<Record<string, unknown>>) => choiceFindings(action, spec, data));
+  const tellChoices = telling((data: Readonly<Record<string, unknown>>) => choiceFindings(action, data));
   return z
     .strictObject(shape)
     .superRefine((_, payload) => tellChoices(payload), { when: () => true })
@@ -59,11 +57,8 @@ function isGiven(name: FieldName, updates: boolean): JsonSchema {
 }
 
 /** What is wrong with the fields of which one is enough. A null that has a finding of its own is not missing as well. */
-function choiceFindings(
-  action: ActionName,
-  { exclusive, anyOf, updates }: ActionSpec,
-  data: Readonly<Record<string, unknown>>,
-): readonly ActionFinding[] {
+export function choiceFindings(action: ActionName, data: Readonly<Record<string, unknown>>): readonly ActionFinding[] {
+  const { exclusive, anyOf, updates } = actionSpec(action);
   const findings: ActionFinding[] = [];
   const isGivenIn = (name: FieldName): boolean => data[name] != null;
   const isTold = (name: FieldName): boolean => !updates && data[name] === null;

@@ -17,7 +17,7 @@ import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../act
 import { about, type Finding } from "../actions/problem.ts";
 import { FIELD_SCHEMAS, recordOf } from "../actions/schemas.ts";
 import { cleanText, utcText } from "../actions/text.ts";
-import { NONE, validateField, validateItem } from "../actions/validate.ts";
+import { NONE, validateFields, validateItem } from "../actions/validate.ts";
 import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
 import { oddFieldsOf } from "./fast/plain.ts";
@@ -31,18 +31,18 @@ import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
  */
 export function checkAction(item: unknown, now?: number): readonly Finding[] {
   const odd = IS_FAST_PATH_ON ? oddFieldsOf(item, now) : undefined;
-  if (odd === undefined) return judgeItem(item, now);
-  return odd.length === 0 ? NONE : judgeFields(item as Action, odd, now); // as the fast path knows it
+  if (odd === "none") return NONE;
+  return odd === undefined ? judgeItem(item, now) : judgeFields(item as Action, odd, now); // as the fast path knows it
 }
 
-/** The reference for an item in which nothing can be wrong but the values of some fields. */
+/** The reference for an action in which nothing can be wrong but the values of some fields, and which fields it has. */
 function judgeFields(
   { action, data }: Action,
   fields: readonly FieldName[],
   now: number | undefined,
 ): readonly Finding[] {
   const members: Data = data;
-  const wrong = fields.flatMap((field) => validateField(action, field, members));
+  const wrong = validateFields(action, fields, members);
   const likely = LOOKED_INTO[action]
     .filter((field) => fields.includes(field))
     .flatMap((field) => LIKELY[fieldSpec(field).kind]?.(field, members[field], now) ?? NONE);

@@ -91,24 +91,20 @@ const KNOWN: ReadonlyMap<unknown, Known> = new Map(
   }),
 );
 
-const NONE_ODD: readonly FieldName[] = Object.freeze([]);
-
 /** Whether the reference would find nothing in the item; false says nothing. Without `now` no time is known to be plain. */
-export const isPlain = (item: unknown, now?: number): boolean => oddFieldsOf(item, now) === NONE_ODD;
+export const isPlain = (item: unknown, now?: number): boolean => oddFieldsOf(item, now) === "none";
 
 /**
- * The fields of an action whose values the reference may find something in, when it finds nothing else in it; undefined
- * says nothing.
+ * The fields of an action whose values the reference may find something in, where it finds nothing else but what no single
+ * value shows; `"none"` where it finds not even that. Undefined says nothing.
  */
-export function oddFieldsOf(item: unknown, now: number = Number.NaN): readonly FieldName[] | undefined {
+export function oddFieldsOf(item: unknown, now: number = Number.NaN): readonly FieldName[] | "none" | undefined {
   if (!isJsonObject(item) || Object.keys(item).length !== 2) return undefined;
   const { action, data } = item;
   const known = KNOWN.get(action);
   if (known === undefined || !isJsonObject(data)) return undefined;
-  const isGiven = (name: FieldName): boolean => data[name] !== undefined;
-  if (!known.needed.every(isGiven)) return undefined;
   let given = 0;
-  let odd = NONE_ODD;
+  let odd: FieldName[] | undefined;
   for (const name in data) {
     const isPlainValue = known.fields.get(name);
     if (isPlainValue === undefined) return undefined;
@@ -116,16 +112,27 @@ export function oddFieldsOf(item: unknown, now: number = Number.NaN): readonly F
     if (!isPlainValue(value, now)) {
       // Whether null may stand there is told by the action.
       if (value == null || !isFieldName(name)) return undefined;
-      odd = [...odd, name];
+      odd ??= [];
+      odd.push(name);
     }
     given += 1;
   }
-  const { exclusive, anyOf, updates } = known;
-  const isWhole =
+  return odd ?? (isWhole(known, data, given) ? "none" : []);
+}
+
+/** @param given the number of fields in it. */
+function isWhole(
+  { needed, exclusive, anyOf, updates }: Known,
+  data: Readonly<Record<string, unknown>>,
+  given: number,
+): boolean {
+  const isGiven = (name: FieldName): boolean => data[name] !== undefined;
+  return (
+    needed.every(isGiven) &&
     (exclusive.length === 0 || exclusive.filter(isGiven).length === 1) &&
     (anyOf.length === 0 || anyOf.some(isGiven)) &&
     // An update has more than its id, and nothing ends before it starts.
     !(updates && given < 2) &&
-    !(isGiven("startTime") && isGiven("endTime") && Number(data.endTime) < Number(data.startTime));
-  return isWhole ? odd : undefined;
+    !(isGiven("startTime") && isGiven("endTime") && Number(data.endTime) < Number(data.startTime))
+  );
 }

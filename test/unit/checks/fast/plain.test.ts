@@ -188,6 +188,16 @@ describe("every finding", () => {
       }
   });
 
+  it.each(ACTION_NAMES)("is the reference's, whichever two fields a %s lacks", (action) => {
+    const base = { ...BASES[action], nftId: "SANDBOX-1-2", to: "0x12", metadataAttributes: [] };
+    for (const one of Object.keys(base))
+      for (const other of Object.keys(base)) {
+        const data = Object.fromEntries(Object.entries(base).filter(([name]) => name !== one && name !== other));
+        const item = { action, data };
+        expect(checkAction(item, NOW)).toEqual(judgeItem(item, NOW));
+      }
+  });
+
   it("is the reference's", () => {
     fc.assert(
       fc.property(fc.oneof(changed, mutated), (item) => {
