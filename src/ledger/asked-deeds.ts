@@ -192,18 +192,21 @@ interface Answers {
 /** Blocks that are read at a time where most of them are asked. */
 const MOST_AHEAD = 32;
 
-/** Looks through the parts, each from its beginning to its end. */
+/**
+ * Looks through the parts, each from its beginning to its end. What is asked was mostly sent lately, and stands in a small one: of
+ * it nothing is left to be said when the large ones are looked through.
+ */
 function askParts(ledger: Ledger, { digests, places }: AskedDeeds, { isAsked, take }: Answers): void {
   const view = viewOf(digests);
   lookIntoParts(ledger, (parts) => {
-    for (const part of parts) {
+    for (const part of parts.toSorted((one, other) => one.deeds - other.deeds)) {
       let [near, place] = [0, 0];
       const tell = (block: DeedBlock, record: number): void => {
         if (block.isTaken(record)) take(place, isSameContent(block, record, digests, place * DEED_WORDS));
       };
-      const ahead = places.length > part.fences.length / 2 ? MOST_AHEAD : 1;
-      for (place of places)
-        if (isAsked(place)) near = findInPart(ledger, part, view, place * DEED_BYTES, near, tell, ahead);
+      const left = places.filter(isAsked);
+      const ahead = left.length > part.fences.length / 2 ? MOST_AHEAD : 1;
+      for (place of left) near = findInPart(ledger, part, view, place * DEED_BYTES, near, tell, ahead);
       part.ahead = undefined;
     }
   });
