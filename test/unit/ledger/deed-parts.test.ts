@@ -232,6 +232,27 @@ test("what another process puts into another part meanwhile is looked for there"
   expect({ looks, counts }).toEqual({ looks: 2, counts: [[200, true]] });
 });
 
+test.each([
+  ["first", 1, 2],
+  ["last", 2, 1],
+])("what stands in a small part is not looked for in a large one, be that written %s", (_when, large, small) => {
+  using ledger = open();
+  const some = deedsOfRun(small, 20, 5).map((deed) => ({ ...deed, taken: 1 }));
+  const many = deedsOfRun(large, 2000, 6).map((deed) => ({ ...deed, taken: 1 }));
+  for (const deeds of large === 1 ? [many, some] : [some, many]) ledger.transaction(() => write(ledger, "part", deeds));
+  const part = ledger.get("SELECT part FROM deed_parts ORDER BY deeds DESC LIMIT 1")?.part;
+  ledger.run("UPDATE deed_blocks SET crc = crc + 1 WHERE block / 16777216 = ?", part ?? null);
+  const told = (deeds: readonly Deed[]): readonly number[] => {
+    const how = new Uint8Array(deeds.length);
+    const digests = wordsOf(Buffer.concat(deeds.flatMap(({ identity, content }) => [identity, content])));
+    const keys = Uint32Array.from(deeds, ({ identity }) => identity.readUInt32BE());
+    tellAccepted(ledger, { digests, places: inKeyOrder(keys) }, how);
+    return [...how];
+  };
+  expect(told(some)).toEqual(some.map(() => HOW.ACCEPTED));
+  expect(() => told(many)).toThrow(/checksum/);
+});
+
 describe("a damaged part", () => {
   const cases: readonly [what: string, sql: string, told: RegExp][] = [
     [
