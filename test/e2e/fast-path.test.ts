@@ -29,7 +29,8 @@ test.each([
     const told = [planned.stderr.replaceAll(output, "actions.ndjson"), validated.stderr, validated.stdout];
     return {
       exitCodes: [planned.exitCode, validated.exitCode],
-      told: told.map((text) => text.replace(/"durationMs":\d+|in [\d.]+ s/g, "")),
+      // Of a million, the slower one says meanwhile how far it is.
+      told: told.map((text) => text.replace(/^checking .*\n|"durationMs":\d+|in [\d.]+ s/gm, "")),
       actions: exitCode === 0 ? place.read(output) : undefined,
     };
   });
