@@ -410,7 +410,8 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
     expect(failure).toMatchObject({ code: "storage", message: expect.stringContaining("takes no writes") });
   });
 
-  it("does not take for confirmed what the server warns of in a commit", async () => {
+  // Beside many other tests, the wait sometimes ends before it is cancelled: then there is nothing to warn of.
+  it("does not take for confirmed what the server warns of in a commit", { retry: 3 }, async () => {
     const primary = await startOwnPostgres();
     const standby = await primary.addStandby();
     const place = placeOn(primary);
