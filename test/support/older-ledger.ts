@@ -9,14 +9,15 @@ import { makeTables } from "../../src/ledger/schema.ts";
 
 const [SELLING] = actionsThat("sell-ticket");
 
-/** What a source's own key identifies is only among the deeds. */
-const ofDeed = (column: string): string =>
-  `(SELECT ${column} FROM main.deeds WHERE deeds.run_no = each.run_no AND deeds.seq = each.seq)`;
+/** What a source's own key identifies is only among the deeds; and to look for each deed by its action takes long where there are many. */
+const DEEDS_BY_PLACE = `CREATE TEMP TABLE deeds_by_place (run_no INTEGER, seq INTEGER, identity BLOB, content BLOB, PRIMARY KEY (run_no, seq)) WITHOUT ROWID;
+  INSERT OR IGNORE INTO deeds_by_place SELECT run_no, seq, identity, content FROM main.deeds ORDER BY run_no, seq`;
 
 const FILL: Readonly<Record<string, string>> = {
   actions: `INSERT INTO older.actions (run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content)
     SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at,
-      coalesce(identity, ${ofDeed("identity")}), coalesce(content, ${ofDeed("content")}) FROM temp.actions AS each`,
+      coalesce(deed.identity, each.identity), coalesce(deed.content, each.content)
+    FROM temp.actions AS each LEFT JOIN temp.deeds_by_place AS deed USING (run_no, seq)`,
   identities: "INSERT INTO older.identities SELECT identity, run_no, seq, content, taken FROM main.deeds",
   tickets: `INSERT INTO older.tickets SELECT * FROM main.tickets;
     INSERT OR IGNORE INTO older.tickets SELECT 'ticket:' || ticket_id, event_id, user_id, 'sold' FROM temp.actions
@@ -47,6 +48,7 @@ export function makeOlder(
   const olderPath = `${path}.older`;
   const database = new DatabaseSync(path);
   defineActionsView(database, wrap(database, path));
+  database.exec(DEEDS_BY_PLACE);
   database.exec(`ATTACH '${olderPath.replaceAll("'", "''")}' AS older`);
   const older = new DatabaseSync(olderPath);
   makeTables(older, 0, version);
