@@ -118,14 +118,14 @@ export class ActionDraft {
   /** Whether it has the fields that the reference asks for together, and nothing that becomes public for the first time. */
   #isWhole(action: PlainAction): boolean {
     const { places, anyOf, publicTexts } = action;
-    if (action.isAboutTicket && this.#has(places.ticketId) === this.#has(places.nftId)) return false;
-    if (anyOf.length > 0 && !anyOf.some((place) => this.#has(place))) return false;
+    if (action.isAboutTicket && this.has(places.ticketId) === this.has(places.nftId)) return false;
+    if (anyOf.length > 0 && !anyOf.some((place) => this.has(place))) return false;
     if (action.updates && this.#given(action) < 2) return false;
-    if (this.#has(places.startTime) && this.#has(places.endTime)) {
+    if (this.has(places.startTime) && this.has(places.endTime)) {
       if (this.#numberAt(places.endTime) < this.#numberAt(places.startTime)) return false;
     }
-    for (const { place, name } of publicTexts) if (this.#has(place) && this.#publicValues.wantsText(name)) return false;
-    return !this.#has(places.ticketId) || !this.#isTotals(places.ticketId);
+    for (const { place, name } of publicTexts) if (this.has(place) && this.#publicValues.wantsText(name)) return false;
+    return !this.has(places.ticketId) || !this.#isTotals(places.ticketId);
   }
 
   #given({ fields }: PlainAction): number {
@@ -139,7 +139,8 @@ export class ActionDraft {
     return mayBeTotalsWord(this.#memory.bytes, start, end) && isTotalsWord(this.#memory.text(start, end));
   }
 
-  #has(place: number): boolean {
+  /** Whether it has a value for the field at this place of its action; -1: none of its fields. */
+  has(place: number): boolean {
     return place !== -1 && this.#valueFrom[place] !== -1;
   }
 
@@ -152,19 +153,9 @@ export class ActionDraft {
     return digitsAt(this.#memory.bytes, this.#valueFrom[place] as number, this.#valueTo[place] as number); // it has one
   }
 
-  /** Whether it has a value for the field at this place of its action. */
-  gives(place: number): boolean {
-    return this.#valueFrom[place] !== -1;
-  }
-
   get action(): PlainAction {
     if (this.#action === undefined) throw new Error("nothing was written");
     return this.#action;
-  }
-
-  /** Whether its action has an orderTime. */
-  get isTimed(): boolean {
-    return this.#has(this.action.places.orderTime);
   }
 
   /** Gives what was written to the candidate, and the texts of its digests to the writer that takes it next. */
@@ -172,7 +163,7 @@ export class ActionDraft {
     const { action } = this;
     candidate.code = action.code;
     candidate.lineTo = this.#end;
-    candidate.byNft = this.#has(action.places.nftId);
+    candidate.byNft = this.has(action.places.nftId);
     const { factFrom, factTo } = candidate;
     for (let fact = 0; fact < FACT_FIELDS.length; fact += 1) {
       let place = action.facts[fact] as number; // as many
@@ -187,7 +178,7 @@ export class ActionDraft {
     candidate.identityTo = this.#writeIdentity(action, candidate, start);
     candidate.contentFrom = start + paddedBytes(candidate.identityTo - start);
     candidate.contentTo = this.#writeContent(action, candidate.contentFrom);
-    candidate.time = this.isTimed ? this.#numberAt(action.places.orderTime) : undefined;
+    candidate.time = this.has(action.places.orderTime) ? this.#numberAt(action.places.orderTime) : undefined;
   }
 
   /** Writes what `identityText` or `ownKeyText` gives; its end. */
@@ -235,7 +226,7 @@ export class ActionDraft {
   /** The price in 1/10000; 0 where it has none, or more digits than that, as in `lastOf`. */
   get amount(): number {
     const place = this.action.places.price;
-    if (!this.#has(place)) return 0;
+    if (!this.has(place)) return 0;
     const { bytes } = this.#memory;
     const start = (this.#valueFrom[place] as number) + 1;
     const end = (this.#valueTo[place] as number) - 1;
@@ -250,7 +241,7 @@ export class ActionDraft {
   /** Empty where it has none. */
   get price(): string {
     const place = this.action.places.price;
-    return this.#has(place) ? this.#memory.ascii(...this.#textAt(place)) : "";
+    return this.has(place) ? this.#memory.ascii(...this.#textAt(place)) : "";
   }
 }
 

@@ -151,7 +151,7 @@ class JsonRows implements PlainRows {
     }
     for (let number = unseen.length - 1; number >= 0; number -= 1) {
       const place = unseen[number] as number; // within its length
-      if (!draft.gives(place)) continue;
+      if (!draft.has(place)) continue;
       if (this.#options.publicValues.wantsField((action.fields[place] as PlainField).name)) return true;
       unseen.splice(number, 1);
     }
@@ -206,7 +206,7 @@ class JsonRows implements PlainRows {
       fields: names.map((name, column) => ({ name, write: writeExact(column, this.#leafOf(name, table), table) })),
       attributesContent: this.#attributes,
       severityOf: this.#options.severityOf,
-      isTimeNeeded: true,
+      isLackPlaced: true,
     });
     if (compiled === undefined) return undefined;
     const outcome = { skipped: undefined, actions: [compiled], nths: ONLY };
@@ -219,7 +219,7 @@ class JsonRows implements PlainRows {
     if (columns === undefined) return undefined;
     const table = this.#tableOf(new JsonCells(this.#scratch.memory, keysOf(columns)));
     const program = createNamedRows({
-      ...{ columns, table, attributes: this.#attributes, notesEvents, severityOf, isTimeNeeded: true },
+      ...{ columns, table, attributes: this.#attributes, notesEvents, severityOf, isLackPlaced: true },
     });
     return program && this.#formOf(table, program, false);
   }

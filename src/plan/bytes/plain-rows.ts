@@ -246,9 +246,11 @@ class TableRows implements PlainRows {
       candidate.nth = outcome.nths[number] as number; // as many
       writer.addPlain(candidate);
       amount.amount += draft.amount;
-      const { untimed } = draft.action;
-      if (!draft.isTimed && untimed.length > 0)
-        this.findings = this.findings.length === 0 ? untimed : [...this.findings, ...untimed];
+      const { lacking } = draft.action;
+      for (let each = 0; each < lacking.length; each += 1) {
+        const { place, findings } = lacking[each] as (typeof lacking)[number]; // within its length
+        if (!draft.has(place)) this.findings = this.findings.length === 0 ? findings : [...this.findings, ...findings];
+      }
     }
     this.#noteFilled();
     mapper.seeAmount?.(amount);

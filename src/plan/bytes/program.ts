@@ -1,7 +1,7 @@
 /** What the plain rows of a table are made into: actions as what writes their fields, and constant bytes. */
 
 import { type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
-import type { FieldName } from "../../actions/fields.ts";
+import { type FieldName, isFieldName, relaxingRule } from "../../actions/fields.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import { recordOf } from "../../actions/schemas.ts";
 import { judgeItem } from "../../checks/shape.ts";
@@ -67,13 +67,19 @@ export interface PlainAction {
   readonly publicTexts: readonly { readonly name: FieldName; readonly place: number }[];
   readonly isAboutTicket: boolean;
   readonly updates: boolean;
-  /** Told of each that has no orderTime. */
-  readonly untimed: readonly Finding[];
+  /** What is told of each that lacks a field, and goes all the same. */
+  readonly lacking: readonly Lacking[];
   /** What a source says itself that identifies its rows. */
   readonly key: RowText | undefined;
   /** The identity (`identityText`, `ownKeyText`) up to its id or key. */
   readonly identityHead: Piece;
   readonly identityHeadOfNft: Piece;
+}
+
+interface Lacking {
+  /** -1 where no column gives the field. */
+  readonly place: number;
+  readonly findings: readonly [Finding];
 }
 
 export interface ActionParts {
@@ -84,8 +90,8 @@ export interface ActionParts {
   readonly key?: RowText | undefined;
   readonly attributesContent: AttributesContent;
   readonly severityOf: (rule: string) => Severity;
-  /** What is told of an action without its orderTime says where in the row that is, which the reference knows. */
-  readonly isTimeNeeded?: boolean;
+  /** What is told of an action that lacks a field says where in the row that is, which the reference knows. */
+  readonly isLackPlaced?: boolean;
 }
 
 /** What only a relaxed rule lets in is the reference's to judge. */
@@ -96,15 +102,10 @@ const neverPlainValue: ValueWriter = () => NOT_PLAIN;
  * event, which the reference notes.
  */
 export function compileAction(parts: ActionParts): PlainAction | undefined {
-  const { memory, action, refused = [], attributesContent, severityOf } = parts;
+  const { memory, action, refused = [], attributesContent } = parts;
   const { required, anyOf, about, effect, code, updates } = actionSpec(action);
   if (effect === "register-event") return undefined;
-  const untimed = judgeItem({ action, data: {} }).filter(
-    ({ rule }) => rule === "order-time-missing" && severityOf(rule) !== "off",
-  );
-  const isTimeNeeded =
-    parts.isTimeNeeded === true ? untimed.length > 0 : untimed.some(({ rule }) => severityOf(rule) === "error");
-  const needed: readonly FieldName[] = isTimeNeeded ? [...required, "orderTime"] : required;
+  const { needed, told } = lackingOf(parts, required);
   if (!needed.every((name) => parts.fields.some((field) => field.name === name))) return undefined;
   const fields = parts.fields.map(
     ({ name, write }): PlainField => ({
@@ -138,11 +139,30 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
     publicTexts: PUBLIC_TEXTS.map((name) => ({ name, place: placeOf(name) })).filter(({ place }) => place !== -1),
     isAboutTicket: about === "ticket",
     updates,
-    untimed,
+    lacking: told.map(({ field, finding }) => ({ place: placeOf(field), findings: [finding] })),
     key: parts.key,
     identityHead: memory.keep(isKeyed ? `["${action}","key","` : `["${action}","${subject}`),
     identityHeadOfNft: memory.keep(isKeyed ? `["${action}","key","` : `["${action}","nft:`),
   };
+}
+
+/**
+ * Which fields it needs, so that the reference has nothing to say that is not told of the action itself. A rule may let one
+ * out that the service's table requires.
+ */
+function lackingOf({ action, severityOf, isLackPlaced = false }: ActionParts, required: readonly FieldName[]) {
+  const free = judgeItem({ action, data: {} }).flatMap((finding) => {
+    const { rule, field } = finding;
+    if (field === undefined || !isFieldName(field)) return [];
+    return rule === "order-time-missing" || rule === relaxingRule(action, field) ? { field, finding } : [];
+  });
+  const isNeeded = ({ finding }: (typeof free)[number]): boolean =>
+    severityOf(finding.rule) === "error" || (isLackPlaced && severityOf(finding.rule) !== "off");
+  const needed = [
+    ...required.filter((name) => !free.some(({ field }) => field === name)),
+    ...free.filter(isNeeded).map(({ field }) => field),
+  ];
+  return { needed, told: free.filter((each) => severityOf(each.finding.rule) !== "off" && !isNeeded(each)) };
 }
 
 const LOOKED_AT = ["ticketId", "nftId", "price", "orderTime", "startTime", "endTime"] as const;

@@ -213,6 +213,7 @@ const rowOf = (shape: readonly string[]): fc.Arbitrary<string> =>
 const shapes = fc.constantFrom(
   ["eventId", "ticketId", "userId", "price", "orderTime"],
   ["eventId", "ticketId", "userId", "price", "orderTime", "name", "imageUrl", "to", "metadataAttributes"],
+  ["eventId", "ticketId", "price", "orderTime"],
   ["ticketId", "orderTime"],
   ["nftId", "orderTime"],
   ["ticketId", "imageUrl", "metadataAttributes"],
@@ -248,6 +249,8 @@ describe("both ways come to the same", () => {
         fc.constantFrom<Readonly<Record<string, Severity>>>(
           {},
           { "order-time-missing": "off" },
+          { "sold-ticket-without-user": "off" },
+          { "sold-ticket-without-user": "warn", "order-time-missing": "error" },
           { "id-mangled": "warn" },
         ),
         (text, fileName, notesEvents, severities) => {

@@ -98,6 +98,29 @@ describe("rows of every real export are plain", () => {
   });
 });
 
+describe("sales without a user where a rule lets them in", () => {
+  const RULE = "sold-ticket-without-user";
+  const untimed = ["eventId", "ticketId", "price"];
+  it.each([
+    [
+      "with no such column",
+      table(["eventId", "ticketId", "price", "orderTime"], "E1,T-1,5,1790000000", "E1,T-2,5,1790000000"),
+    ],
+    ["with nothing in it", table(SALE, "E1,T-1,,5,1790000000", "E1,T-2,u1,5,1790000000", "E1,T-3,,5,1790000000")],
+    ["and without a time", table(untimed, "E1,T-1,5", "E1,T-2,5")],
+    ["of which one is not plain", table(SALE, "E1,T-1,,5,1790000000", "E1,,,5,1790000000", "E1,T-3,,5,1790000000")],
+  ])("%s", (_, given) => {
+    const invalid = given.text.includes(",,,") ? 1 : 0;
+    for (const severity of ["off", "warn"] as const) {
+      const { asked, batches } = compileBoth({ ...given, severities: { [RULE]: severity } });
+      expect(asked).toBe(2 * invalid);
+      expect(batches[0]?.candidates).toBe(given.text.trim().split("\n").length - invalid);
+    }
+    const { asked, rows } = compileBoth({ ...given, severities: { [RULE]: "error" } });
+    expect(asked).toBe(2 * (given.text.match(/,u1,/) === null ? rows / 2 : 2));
+  });
+});
+
 test("values that the fast path does not know itself are asked of the reference, and their rows stay plain", () => {
   const header = [...SALE, "name", "imageUrl", "to"];
   const wallet = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
@@ -348,6 +371,12 @@ const cellOf = (column: string, odd: number): fc.Arbitrary<string> => {
   );
 };
 
+const severities = fc.dictionary(
+  fc.constantFrom("order-time-missing", "sold-ticket-without-user"),
+  fc.constantFrom<Severity>("off", "warn", "error"),
+  { maxKeys: 2 },
+);
+
 const tables: fc.Arbitrary<Table> = fc
   .record({
     fileName: fc.constantFrom(...Object.keys(KINDS)),
@@ -356,11 +385,13 @@ const tables: fc.Arbitrary<Table> = fc
     delimiter: fc.constantFrom(",", ";", "\t"),
     notesEvents: fc.boolean(),
     odd: oddCells,
+    severities,
+    without: fc.constantFrom("userId", "", "", "", ""),
   })
-  .chain(({ fileName, share, strange, delimiter, notesEvents, odd }) => {
+  .chain(({ fileName, share, strange, delimiter, notesEvents, odd, severities, without }) => {
     const [needed = [], optional = []] = KINDS[fileName] ?? [];
     const some = optional.slice(0, Math.round(share * optional.length));
-    const header = [...new Set([...needed, ...some, ...strange])];
+    const header = [...new Set([...needed, ...some, ...strange])].filter((column) => column !== without);
     const row = fc.tuple(...header.map((column) => cellOf(column, odd))).map((cells) => cells.join(delimiter));
     const ones = header.map(() => "1").join(delimiter);
     // Their first cell has swallowed a row.
@@ -375,7 +406,8 @@ const tables: fc.Arbitrary<Table> = fc
       .record({ rows: fc.array(fc.tuple(line, end), { maxLength: 12 }), isEnded: fc.boolean() })
       .map(({ rows, isEnded }): Table => {
         const text = rows.flat().join("");
-        return { header, text: isEnded ? text : text.trimEnd(), delimiter, notesEvents, settings: { fileName } };
+        const settings = { fileName };
+        return { header, text: isEnded ? text : text.trimEnd(), delimiter, notesEvents, severities, settings };
       });
   })
   .filter(({ header, settings }) => isUnderstood({ fileName: "", header, ...settings }));
@@ -558,12 +590,7 @@ function asTexts(value: unknown): unknown {
 const declared: fc.Arbitrary<Table> = fc
   .record({
     config: configs,
-    severities: anyOf<NonNullable<Table["severities"]>>(
-      {},
-      {},
-      { "order-time-missing": "error" },
-      { "order-time-missing": "off" },
-    ),
+    severities,
     odd: oddCells,
     notesEvents: fc.boolean(),
     header: fc.shuffledSubarray(Object.keys(SHOP), { minLength: Object.keys(SHOP).length }),
