@@ -57,6 +57,10 @@ function contentOf(path: string): string {
     defineActionsView(database, ledger);
     const hash = createHash("sha256");
     for (const select of SAID) for (const row of database.prepare(select).iterate()) add(hash, row);
+    // One run after the other: what our functions give to a statement is kept until it ends.
+    const actions = database.prepare(ACTIONS);
+    for (const { run_no } of database.prepare("SELECT run_no FROM runs ORDER BY run_no").all())
+      for (const row of actions.iterate(Number(run_no))) add(hash, row);
     for (
       let page = deedRows(ledger, undefined, DEEDS_AT_A_TIME);
       page.length > 0;
@@ -69,10 +73,12 @@ function contentOf(path: string): string {
   }
 }
 
+const ACTIONS =
+  "SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at FROM temp.actions WHERE run_no = ?";
+
 const SAID = [
   "SELECT run, state, exit_code, created_at, ended_at, manifest FROM runs ORDER BY run_no",
   "SELECT run_no, chunk, first, count, state, merged FROM chunks ORDER BY run_no, chunk",
-  "SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at FROM temp.actions",
   "SELECT * FROM event_numbers ORDER BY event_no",
   "SELECT * FROM events ORDER BY event_id",
   "SELECT * FROM tickets ORDER BY ticket",

@@ -13,14 +13,16 @@ const [SELLING] = actionsThat("sell-ticket");
 const DEEDS_BY_PLACE = `CREATE TEMP TABLE deeds_by_place (run_no INTEGER, seq INTEGER, identity BLOB, content BLOB, PRIMARY KEY (run_no, seq)) WITHOUT ROWID;
   INSERT OR IGNORE INTO deeds_by_place SELECT run_no, seq, identity, content FROM main.deeds ORDER BY run_no, seq`;
 
+/** Of one run: what our functions give to a statement is kept until it ends. */
+const FILL_ACTIONS = `INSERT INTO older.actions (run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content)
+  SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at,
+    coalesce(deed.identity, each.identity), coalesce(deed.content, each.content)
+  FROM temp.actions AS each LEFT JOIN temp.deeds_by_place AS deed USING (run_no, seq) WHERE run_no = ?`;
+
 const FILL: Readonly<Record<string, string>> = {
-  actions: `INSERT INTO older.actions (run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at, identity, content)
-    SELECT run_no, seq, chunk, source, line, action, data, outcome, status, action_promise, response, at,
-      coalesce(deed.identity, each.identity), coalesce(deed.content, each.content)
-    FROM temp.actions AS each LEFT JOIN temp.deeds_by_place AS deed USING (run_no, seq)`,
   identities: "INSERT INTO older.identities SELECT identity, run_no, seq, content, taken FROM main.deeds",
   tickets: `INSERT INTO older.tickets SELECT * FROM main.tickets;
-    INSERT OR IGNORE INTO older.tickets SELECT 'ticket:' || ticket_id, event_id, user_id, 'sold' FROM temp.actions
+    INSERT OR IGNORE INTO older.tickets SELECT 'ticket:' || ticket_id, event_id, user_id, 'sold' FROM older.actions
     WHERE action = '${SELLING}' AND outcome IN ('accepted', 'settled by hand') ORDER BY run_no DESC, seq DESC`,
 };
 
@@ -56,6 +58,11 @@ export function makeOlder(
   database.exec("PRAGMA foreign_keys = OFF");
   for (const { name } of database.prepare("SELECT name FROM older.sqlite_schema WHERE type = 'table'").all()) {
     const table = String(name);
+    if (table === "actions") {
+      const fill = database.prepare(FILL_ACTIONS);
+      for (const { run_no } of database.prepare("SELECT run_no FROM main.runs").all()) fill.run(Number(run_no));
+      continue;
+    }
     const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}', 'older')`).all();
     const names = columns.map((column) => `"${column.name}"`).join(", ");
     database.exec(FILL[table] ?? `INSERT OR REPLACE INTO older.${table} (${names}) SELECT ${names} FROM main.${table}`);
