@@ -1,5 +1,6 @@
 /** An action of the row in hand while it is written: its line, where its values stand there, and what is asked of them. */
 
+import type { Finding } from "../../actions/problem.ts";
 import { paddedBytes } from "../../actions/sha256/lanes.ts";
 import { isTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
 import type { PlainCandidate, PlainWriter } from "../candidates/candidate-writer.ts";
@@ -9,7 +10,7 @@ import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import type { Area, RowMemory } from "../candidates/row-memory.ts";
 import { type Cells, STRANGE } from "./cells.ts";
 import { ABSENT, digitsAt, MOST_TEXT_BYTES, NOT_PLAIN } from "./leaves.ts";
-import type { PlainAction, PlainField } from "./program.ts";
+import type { Lacking, PlainAction, PlainField } from "./program.ts";
 import { FOUND } from "./texts.ts";
 
 export type MutableCandidate = { -readonly [K in keyof PlainCandidate]: PlainCandidate[K] };
@@ -51,6 +52,8 @@ const MOST_LINE_BYTES = (MOST_MESSAGE_BYTES - roomForMessages(0)) / 4;
 
 /** So much a value takes at the most, of a row of so many bytes (`ValueWriter`). */
 const mostOfValue = (rowBytes: number): number => 2 * Math.max(rowBytes, MOST_TEXT_BYTES) + 2;
+
+export const NO_FINDINGS: readonly Finding[] = [];
 
 export class ActionDraft {
   readonly #cells: Cells;
@@ -151,6 +154,17 @@ export class ActionDraft {
 
   #numberAt(place: number): number {
     return digitsAt(this.#memory.bytes, this.#valueFrom[place] as number, this.#valueTo[place] as number); // it has one
+  }
+
+  /** The findings so far, and what is told of what it lacks. */
+  withLacking(findings: readonly Finding[]): readonly Finding[] {
+    const { lacking } = this.action;
+    let all = findings;
+    for (let each = 0; each < lacking.length; each += 1) {
+      const { place, told } = lacking[each] as Lacking; // within its length
+      if (!this.has(place)) all = all.length === 0 ? told : [...all, ...told];
+    }
+    return all;
   }
 
   get action(): PlainAction {

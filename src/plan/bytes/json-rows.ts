@@ -8,9 +8,10 @@ import { isJsonObject } from "../../actions/exact-number.ts";
 import { type FieldName, fieldSpec, isFieldName } from "../../actions/fields.ts";
 import type { PlainColumns, PlainObjects } from "../../mapping/create-mapper.ts";
 import type { PlainAmount } from "../../mapping/mapper.ts";
+import type { Row } from "../../mapping/row.ts";
 import { unlessFull } from "../candidates/row-memory.ts";
 import { type AttributesLeaf, createAttributesLeaf } from "./attributes.ts";
-import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
+import { ActionDraft, type MutableCandidate, NO_FINDINGS, newCandidate } from "./draft.ts";
 import { JsonCells, type JsonKey, LIST, NOTHING, NUMBER, TEXT, UNUSED } from "./json-cells.ts";
 import { askingLeafOf, NOT_PLAIN } from "./leaves.ts";
 import { createNamedRows } from "./named-rows.ts";
@@ -40,6 +41,7 @@ interface Form {
 const MOST_LEARNT = 64;
 const OPEN = 0x7b;
 const LF = 0x0a;
+const CR = 0x0d;
 const ONLY = [0];
 const NO_QUOTE = -1;
 const NO_CELLS = new Int32Array(0);
@@ -53,8 +55,7 @@ class JsonRows implements PlainRows {
   nextLine = 0;
   readonly isBlank = false;
   readonly skipped = undefined;
-  readonly findings = [];
-  readonly cells = (): readonly string[] => [];
+  findings = NO_FINDINGS;
   readonly #options: JsonRowsOptions;
   readonly #window: RangeWindow;
   readonly #scratch: ReturnType<typeof scratchIn>;
@@ -124,6 +125,7 @@ class JsonRows implements PlainRows {
     candidate.nth = 0;
     draft.fill(candidate, writer);
     writer.addPlain(candidate);
+    this.findings = draft.withLacking(NO_FINDINGS);
     const amount = this.#amount;
     amount.line = line;
     amount.amount = draft.amount;
@@ -136,6 +138,10 @@ class JsonRows implements PlainRows {
     this.next = cells.next - shift;
     this.nextLine = cells.nextLine;
     return true;
+  }
+
+  rowAt(line: number, isWhole: boolean): Row {
+    return { kind: "object", line, value: {}, text: isWhole ? this.#textOfLast() : "" };
   }
 
   /** Their keys may stand twice, and their numbers be written in any way. */
@@ -167,6 +173,13 @@ class JsonRows implements PlainRows {
     if (action === undefined) throw new Error("the row is another one");
     form.draft.write(action, this.#options.writer.roomForLines(), form.cells.next - start);
     return { price: form.draft.price, cells: undefined };
+  }
+
+  #textOfLast(): string {
+    const { memory } = this.#options.writer;
+    const start = this.#window.placeOf(this.#last.at);
+    const lineEnd = memory.bytes.indexOf(LF, start);
+    return memory.text(start, memory.bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd);
   }
 
   /** Makes a form of a row's keys, for those that follow it. */
@@ -206,7 +219,6 @@ class JsonRows implements PlainRows {
       fields: names.map((name, column) => ({ name, write: writeExact(column, this.#leafOf(name, table), table) })),
       attributesContent: this.#attributes,
       severityOf: this.#options.severityOf,
-      isLackPlaced: true,
     });
     if (compiled === undefined) return undefined;
     const outcome = { skipped: undefined, actions: [compiled], nths: ONLY };
@@ -219,7 +231,7 @@ class JsonRows implements PlainRows {
     if (columns === undefined) return undefined;
     const table = this.#tableOf(new JsonCells(this.#scratch.memory, keysOf(columns)));
     const program = createNamedRows({
-      ...{ columns, table, attributes: this.#attributes, notesEvents, severityOf, isLackPlaced: true },
+      ...{ columns, table, attributes: this.#attributes, notesEvents, severityOf },
     });
     return program && this.#formOf(table, program, false);
   }

@@ -10,7 +10,7 @@ import { type ActionParts, compileAction, type PlainAction, type RowOutcome, typ
 import type { Table } from "./table.ts";
 import { type ValueWriter, writeCell, writeTime } from "./values.ts";
 
-export interface NamedRowsOptions extends Pick<ActionParts, "severityOf" | "isLackPlaced"> {
+export interface NamedRowsOptions extends Pick<ActionParts, "severityOf"> {
   readonly columns: PlainColumns;
   readonly table: Table;
   readonly attributes: AttributesLeaf;
@@ -38,7 +38,7 @@ const takesEvent = (action: ActionName): boolean => {
 };
 
 function compileNamed(action: ActionName, options: NamedRowsOptions): PlainAction | undefined {
-  const { columns, table, attributes, severityOf, isLackPlaced = false } = options;
+  const { columns, table, attributes, severityOf } = options;
   const read = columns.byAction.get(action);
   if (read === undefined) return undefined;
   const fields = read.used.map(({ field, index, coerce }) => {
@@ -51,7 +51,7 @@ function compileNamed(action: ActionName, options: NamedRowsOptions): PlainActio
   const refused = columns.fixed === undefined ? read.refused.map(({ index }) => index) : [];
   return compileAction({
     ...{ memory: table.memory, action, fields, refused },
-    ...{ attributesContent: attributes, severityOf, isLackPlaced },
+    ...{ attributesContent: attributes, severityOf },
   });
 }
 

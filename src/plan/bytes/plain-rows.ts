@@ -8,6 +8,7 @@ import type { Finding, Severity } from "../../actions/problem.ts";
 import type { PlainColumns } from "../../mapping/create-mapper.ts";
 import type { Mapper, PlainAmount } from "../../mapping/mapper.ts";
 import type { PlainSource } from "../../mapping/plain-source.ts";
+import type { Row } from "../../mapping/row.ts";
 import { isAmount } from "../../mapping/totals.ts";
 import { isTotalsWord, mayBeginTotalsWord, mayBeTotalsWord } from "../../mapping/totals-words.ts";
 import type { PlainWriter } from "../candidates/candidate-writer.ts";
@@ -16,7 +17,7 @@ import { unlessFull } from "../candidates/row-memory.ts";
 import { createAttributesLeaf } from "./attributes.ts";
 import { type Cells, DOUBLED } from "./cells.ts";
 import { createDeclaredRows } from "./declared-rows.ts";
-import { ActionDraft, type MutableCandidate, newCandidate } from "./draft.ts";
+import { ActionDraft, type MutableCandidate, NO_FINDINGS, newCandidate } from "./draft.ts";
 import { createCells } from "./find-cells.ts";
 import { NOT_PLAIN } from "./leaves.ts";
 import { createNamedRows } from "./named-rows.ts";
@@ -36,8 +37,8 @@ export interface PlainRows {
   readonly skipped: string | undefined;
   /** What is told of it all the same: warnings that many rows have. */
   readonly findings: readonly Finding[];
-  /** Its cells. */
-  readonly cells: () => readonly string[];
+  /** The row that was taken, as problems name it: its cells or its text, where it is to be whole, but not an object's value. */
+  rowAt(line: number, isWhole: boolean): Row;
   /**
    * Takes the row at `at` of the range, which begins on `line`, as candidates of the writer. False where it is not plain; then
    * nothing has happened.
@@ -107,12 +108,10 @@ function programOf(options: PlainRowsOptions, table: Table): RowProgram | undefi
 
 const codeOf = (character: string): number => (character === "" ? -1 : character.charCodeAt(0));
 
-const NO_FINDINGS: readonly Finding[] = [];
-
 class TableRows implements PlainRows {
   skipped: string | undefined;
   findings: readonly Finding[] = NO_FINDINGS;
-  readonly cells = (): readonly string[] => this.#textsAgain();
+  readonly #textsOfLast = (): readonly string[] => this.#textsAgain();
   readonly #options: PlainRowsOptions;
   readonly #window: RangeWindow;
   readonly #cells: Cells;
@@ -194,6 +193,10 @@ class TableRows implements PlainRows {
     return true;
   }
 
+  rowAt(line: number, isWhole: boolean): Row {
+    return { kind: "cells", line, cells: isWhole ? this.#textsAgain() : [] };
+  }
+
   cellsOfOther(): readonly string[] | undefined {
     return this.#areCellsPlain ? this.#texts() : undefined;
   }
@@ -246,15 +249,11 @@ class TableRows implements PlainRows {
       candidate.nth = outcome.nths[number] as number; // as many
       writer.addPlain(candidate);
       amount.amount += draft.amount;
-      const { lacking } = draft.action;
-      for (let each = 0; each < lacking.length; each += 1) {
-        const { place, findings } = lacking[each] as (typeof lacking)[number]; // within its length
-        if (!draft.has(place)) this.findings = this.findings.length === 0 ? findings : [...this.findings, ...findings];
-      }
+      this.findings = draft.withLacking(this.findings);
     }
     this.#noteFilled();
     mapper.seeAmount?.(amount);
-    this.#program.note?.(outcome, line, this.cells);
+    this.#program.note?.(outcome, line, this.#textsOfLast);
   }
 
   /** As `isFilled` of totals.ts. */

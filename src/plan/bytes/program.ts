@@ -76,10 +76,10 @@ export interface PlainAction {
   readonly identityHeadOfNft: Piece;
 }
 
-interface Lacking {
+export interface Lacking {
   /** -1 where no column gives the field. */
   readonly place: number;
-  readonly findings: readonly [Finding];
+  readonly told: readonly [Finding];
 }
 
 export interface ActionParts {
@@ -90,8 +90,6 @@ export interface ActionParts {
   readonly key?: RowText | undefined;
   readonly attributesContent: AttributesContent;
   readonly severityOf: (rule: string) => Severity;
-  /** What is told of an action that lacks a field says where in the row that is, which the reference knows. */
-  readonly isLackPlaced?: boolean;
 }
 
 /** What only a relaxed rule lets in is the reference's to judge. */
@@ -139,7 +137,7 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
     publicTexts: PUBLIC_TEXTS.map((name) => ({ name, place: placeOf(name) })).filter(({ place }) => place !== -1),
     isAboutTicket: about === "ticket",
     updates,
-    lacking: told.map(({ field, finding }) => ({ place: placeOf(field), findings: [finding] })),
+    lacking: told.map(({ field, finding }) => ({ place: placeOf(field), told: [finding] })),
     key: parts.key,
     identityHead: memory.keep(isKeyed ? `["${action}","key","` : `["${action}","${subject}`),
     identityHeadOfNft: memory.keep(isKeyed ? `["${action}","key","` : `["${action}","nft:`),
@@ -150,19 +148,15 @@ export function compileAction(parts: ActionParts): PlainAction | undefined {
  * Which fields it needs, so that the reference has nothing to say that is not told of the action itself. A rule may let one
  * out that the service's table requires.
  */
-function lackingOf({ action, severityOf, isLackPlaced = false }: ActionParts, required: readonly FieldName[]) {
+function lackingOf({ action, severityOf }: ActionParts, required: readonly FieldName[]) {
   const free = judgeItem({ action, data: {} }).flatMap((finding) => {
     const { rule, field } = finding;
     if (field === undefined || !isFieldName(field)) return [];
     return rule === "order-time-missing" || rule === relaxingRule(action, field) ? { field, finding } : [];
   });
-  const isNeeded = ({ finding }: (typeof free)[number]): boolean =>
-    severityOf(finding.rule) === "error" || (isLackPlaced && severityOf(finding.rule) !== "off");
-  const needed = [
-    ...required.filter((name) => !free.some(({ field }) => field === name)),
-    ...free.filter(isNeeded).map(({ field }) => field),
-  ];
-  return { needed, told: free.filter((each) => severityOf(each.finding.rule) !== "off" && !isNeeded(each)) };
+  const of = (severity: Severity) => free.filter(({ finding }) => severityOf(finding.rule) === severity);
+  const table = required.filter((name) => !free.some(({ field }) => field === name));
+  return { needed: [...table, ...of("error").map(({ field }) => field)], told: of("warn") };
 }
 
 const LOOKED_AT = ["ticketId", "nftId", "price", "orderTime", "startTime", "endTime"] as const;

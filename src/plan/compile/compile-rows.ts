@@ -253,13 +253,13 @@ class CompiledRows {
   }
 
   /** What is told of a plain row beside its candidates. */
-  #addPlain({ skipped, findings, cells }: PlainRows, line: number): void {
+  #addPlain(plain: PlainRows, line: number): void {
+    const { skipped, findings } = plain;
     this.#row += 1;
     if (skipped !== undefined) this.#skip(skipped);
     if (findings.length === 0) return;
-    // Its cells are asked for only as long as problems are kept.
-    const isKept = this.#log.capacity.keeps === "all";
-    this.#report({ kind: "cells", line, cells: isKept ? cells() : [] }, findings);
+    // All of it is asked for only as long as problems are kept.
+    this.#report(plain.rowAt(line, this.#log.capacity.keeps === "all"), findings);
   }
 
   /** A bad row whose mended version was accepted. */

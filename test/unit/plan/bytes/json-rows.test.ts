@@ -91,6 +91,19 @@ describe("rows that follow one with the same keys are plain", () => {
         settings: { fileName: "sales.ndjson" },
       },
     ],
+    ...(["item", "flat row"] as const).map((kind): [string, Lines] => [
+      `${kind}s without a time and without a user, which is told`,
+      {
+        text: lines(
+          ...[1, 2, 3].map((n) => {
+            const { orderTime: _time, userId: _user, ...data } = sale(n);
+            return kind === "item" ? item(data) : data;
+          }),
+        ).replace(/\n$/, "\r\n"),
+        settings: { fileName: "sales.ndjson" },
+        severities: { "sold-ticket-without-user": "warn" },
+      },
+    ]),
     ["with CRLF", { text: lines(item(sale(1)), item(sale(2))).replaceAll("\n", "\r\n") }],
   ])("%s", (_, given, forms = 1) => {
     const { asked, rows, batches } = compileBoth(given);
