@@ -81,7 +81,7 @@ export function tellRunsWithDoubts(
   tell: Reporter["error"],
 ): void {
   if (runs.length === 0) {
-    reporter.info(`The actions in doubt belong to another run. See which: ${commandForDoubts(runs, environment)}`);
+    reporter.info(`What waits belongs to another run. See which: ${commandForDoubts(runs, environment)}`);
     return;
   }
   const shown = runs.slice(0, DOUBTS_TOLD);

@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import { stringifyJson } from "../actions/json.ts";
+import { resumeCommand } from "../actions/next-command.ts";
 import { andMore, cleanText, count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
@@ -70,7 +71,7 @@ export async function status(options: StatusOptions, context: Context): Promise<
     return exitCode;
   }
   if (options.json) reporter.out(`${JSON.stringify(toDocument(status))}\n`);
-  else if (hasLedger) tellStatus(status, context);
+  else if (hasLedger) tellStatus(status, environment, context);
   if (!hasLedger && problem === undefined)
     reporter.info(
       `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, context.cwd)}.`,
@@ -100,7 +101,11 @@ const holderOf = ({ workers }: Team, lane: LaneStanding): WorkerStanding | undef
   workers.find(({ worker }) => worker === lane.worker);
 
 /** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
-function tellStatus({ lastSuccess, lastFailure, runs, next, team }: Status, { reporter, stdout }: Context): void {
+function tellStatus(
+  { lastSuccess, lastFailure, runs, next, team }: Status,
+  environment: Environment,
+  { reporter, stdout }: Context,
+): void {
   const now = Date.now();
   const columns = columnsOf(stdout);
   reporter.out(`last success  ${lastSuccess === undefined ? "none" : describeEnd(lastSuccess, now)}\n`);
@@ -115,7 +120,21 @@ function tellStatus({ lastSuccess, lastFailure, runs, next, team }: Status, { re
     runs.filter(({ run }) => (run.state === "open") === isOpen),
   );
   tellRuns("Not finished", unfinished, { now, columns, reporter });
+  if (team === undefined) tellHowTheyGoOn(unfinished ?? [], environment, reporter);
   tellRuns("Finished", finished, { now, columns, reporter });
+}
+
+/** Of those that nobody has to decide about: they were stopped, killed, or are being sent. */
+function tellHowTheyGoOn(
+  unfinished: readonly RunStatus[],
+  environment: Environment,
+  { out }: Pick<Reporter, "out">,
+): void {
+  const [first] = unfinished.filter(({ summary }) => summary.next === null);
+  if (first === undefined) return;
+  out(
+    `Unless a command is at it, this goes on with the next tickets stream, or with:\n  ${resumeCommand(first.run.run, environment)}\n`,
+  );
 }
 
 /** `run 7f3a0c11, in doubt, 2 of 20 actions` */

@@ -1,7 +1,26 @@
 /** What became of single actions. */
 
-import { BLOCK_ACTIONS, decodePromises, fieldsOf, packedPromises, type SentAction } from "./block.ts";
-import { type Block, blockOf, blocksWithin, decidedAt, type OutcomeFacts, outcomeOf, TAKEN } from "./blocks.ts";
+import {
+  BLOCK_ACTIONS,
+  CONTENT_BYTES,
+  DEED_BYTES,
+  decodePromises,
+  fieldsOf,
+  IDENTITY_BYTES,
+  packedPromises,
+  type SentAction,
+} from "./block.ts";
+import {
+  type Block,
+  blockOf,
+  blocksWithin,
+  decidedAt,
+  isTaken,
+  type OutcomeFacts,
+  outcomeOf,
+  TAKEN,
+  unmergedBlocks,
+} from "./blocks.ts";
 import { deedsInParts, type PartDeed } from "./deed-parts.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
@@ -52,6 +71,30 @@ export function toOutcome(block: Block, seq: number, exceptions: Exceptions): Ou
   const actionPromise = block.promiseAt(at);
   const facts = { seq, chunk: block.chunk, ...block.originAt(at), action, outcome, status, actionPromise, response };
   return { ...facts, at: block.at, data, eventId, ticketId, nftId, userId };
+}
+
+/** An action that the service has taken and that is not among the deeds yet. */
+interface TakenAction {
+  readonly seq: number;
+  readonly sent: SentAction;
+  readonly identity: Buffer;
+  readonly content: Buffer;
+}
+
+/** Those of a run, in order. */
+export function* takenUnmerged(ledger: Ledger, runNo: number): Generator<TakenAction> {
+  for (const { block, deeds } of unmergedBlocks(ledger, runNo)) {
+    if (block === undefined) continue;
+    const exceptions = exceptionsOf(ledger, block);
+    for (let at = 0; at < block.count; at += 1) {
+      const seq = block.first + at;
+      if (!isTaken(exceptions.get(seq)?.outcome ?? block.outcome)) continue;
+      const start = at * DEED_BYTES;
+      const end = start + IDENTITY_BYTES;
+      const [identity, content] = [deeds.subarray(start, end), deeds.subarray(end, end + CONTENT_BYTES)];
+      yield { seq, sent: block.sentAt(at), identity: Buffer.from(identity), content: Buffer.from(content) };
+    }
+  }
 }
 
 function outcomesOfBlock(ledger: Ledger, block: Block): readonly OutcomeRow[] {

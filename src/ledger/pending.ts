@@ -1,7 +1,10 @@
 import type { ActionData } from "../actions/actions.ts";
 import type { AskedAt } from "./row-places.ts";
 
-/** What an earlier run may still send, or may have sent without an answer. No other run sends it. */
+/**
+ * What an earlier run may still send, or may have sent without an answer, or what it was told was accepted and has not merged yet,
+ * since it was killed or is still at it. No other run sends it.
+ */
 export interface Pending {
   /** By identity (hex), in the order of the plan. */
   readonly deeds: ReadonlyMap<string, readonly PendingDeed[]>;
@@ -11,8 +14,8 @@ export interface Pending {
   /** Events of which an update is pending. */
   readonly updatedEvents: ReadonlySet<string>;
   /**
-   * Of these, what nothing may be planned behind: nobody knows what became of it, or when it is sent. What an open run of a
-   * shared ledger holds is sent before anything that is planned now.
+   * Of these, what nothing may be planned behind: nobody knows what became of it, or when it is sent; or what it did is not among
+   * events and tickets yet. What an open run of a shared ledger holds is sent before anything that is planned now.
    */
   readonly held: Readonly<Record<"tickets" | "newEvents" | "updatedEvents", ReadonlySet<string>>>;
   /** By run that holds some of these: how it stands. */
@@ -32,6 +35,8 @@ export interface PendingDeed extends AskedAt {
   readonly content: string;
   /** Kept where the identity alone does not say which deed it is. */
   readonly data: ActionData | undefined;
+  /** The service has accepted it, and only the tables of deeds do not have that yet. */
+  readonly isTaken: boolean;
 }
 
 export const NOTHING_PENDING: Pending = {

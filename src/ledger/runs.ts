@@ -228,16 +228,18 @@ export function undecidedRuns(ledger: Ledger): readonly RunRecord[] {
 }
 
 /**
- * Runs with chunks of which the tables of deeds do not have the outcome, oldest first: of those the plan says what may be
- * sent, or has been. In a shared ledger that is also what other machines have settled since the last merge.
+ * Runs with chunks of which the tables of deeds do not have the outcome, oldest first: what may be sent, or has been, and what
+ * was settled since the last merge by other machines, or by a process that was killed or is at it.
  */
 export function unmergedRuns(ledger: Ledger): readonly RunRecord[] {
-  if (ledger.kind === "sqlite") return undecidedRuns(ledger);
   const sql = `SELECT ${RUN_COLUMNS} FROM runs WHERE run_no IN (SELECT run_no FROM chunks WHERE ${UNMERGED}) ORDER BY run_no`;
   return ledger.all(sql).map(toRun);
 }
 
-/** The chunks of a run that make it one of `unmergedRuns`, in order. */
+/**
+ * The chunks of a run of which its plan says what they may have sent, in order. A file's ledger has what was settled itself
+ * (`takenUnmerged`).
+ */
 export function unmergedChunks(ledger: Ledger, runNo: number): readonly ChunkRecord[] {
   if (ledger.kind === "sqlite") return undecidedChunks(ledger, runNo);
   const sql = `SELECT ${CHUNK_COLUMNS} FROM chunks WHERE run_no = ? AND ${UNMERGED} ORDER BY first, chunk`;

@@ -115,7 +115,7 @@ class DigestJudge {
     else if (isSurelyNew) return;
     else if (this.#isBesideOthers(candidate)) this.#doubt(candidate);
     else if (candidate.isAccepted) this.#takeAccepted(candidate);
-    else if (this.#isPending(candidate)) this.#takePending(candidate);
+    else if (this.#isPending(candidate)) this.#takePending(candidate, contentAt(block, at));
     else this.#takeUnknown(candidate);
   }
 
@@ -206,9 +206,16 @@ class DigestJudge {
     return deeds.size > 0 && deeds.has(identity.toString("hex"));
   }
 
-  #takePending(candidate: Indexed): void {
-    if (candidate.kind === "once") this.#found.set(candidate.seq, "pending");
+  #takePending(candidate: Indexed, content: Buffer): void {
+    if (candidate.kind === "once")
+      this.#found.set(candidate.seq, this.#isTaken(candidate, content) ? "sent" : "pending");
     else this.#doubt(candidate);
+  }
+
+  /** Whether the service has accepted just this, and only the deeds do not have it yet. */
+  #isTaken({ identity }: Indexed, content: Buffer): boolean {
+    const deeds = this.#options.pending.deeds.get(identity.toString("hex")) ?? [];
+    return deeds.every((deed) => deed.isTaken && deed.content === content.toString("hex"));
   }
 
   /** Neither accepted as it stands nor pending. Remembers a deed that is new, if it may happen only once. */

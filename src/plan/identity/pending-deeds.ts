@@ -1,13 +1,15 @@
-import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
+import { type Action, type ActionData, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { Failure } from "../../failure.ts";
+import { byPlace } from "../../ledger/deed-parts.ts";
 import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
+import { takenUnmerged } from "../../ledger/outcomes.ts";
 import type { Pending, PendingDeed, Standing } from "../../ledger/pending.ts";
 import { presentIdentity } from "../../ledger/renamed-deeds.ts";
-import { type ChunkRecord, openQuestions, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
+import { openQuestions, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
 import { type Candidate, identityOf } from "../candidates/candidates.ts";
-import { contentAt, type IndexRecord } from "../files/index-file.ts";
+import { contentAt } from "../files/index-file.ts";
 import { type Plan, unreadableDoubt } from "../files/plan.ts";
 
 /** Where plans of runs lie. */
@@ -27,34 +29,27 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
     const { run } = record;
     const isAhead = isSentBefore(ledger, record);
     standings.set(run, standingOf(record, isAhead));
-    for await (const { chunk, records, lines } of undecidedOf(ledger, record, plans)) {
-      for (const [at, { identity, content }] of records.entries()) {
-        const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
-        const { data } = action;
-        const key = presentIdentity(action, identity.toString("hex"));
-        const isDecidedByIdentity = actionSpec(action.action).identity === "once";
-        const deed = {
-          run,
-          runNo: chunk.runNo,
-          seq: chunk.first + at,
-          content: content.toString("hex"),
-          data: isDecidedByIdentity ? undefined : data,
-        };
-        const others = deeds.get(key);
-        if (others === undefined) deeds.set(key, [deed]);
-        else others.push(deed);
-        const isTicket = actionSpec(action.action).about === "ticket";
-        const isUpdate = actionSpec(action.action).effect === "change-event";
-        if (registersEvent(action.action)) newEvents.set(String(data.eventId), run);
-        if (isUpdate) updatedEvents.add(String(data.eventId));
-        if (isTicket) tickets.set(ticketKey(data), run);
-        if (isAhead) continue;
-        if (registersEvent(action.action)) held.newEvents.add(String(data.eventId));
-        if (isUpdate) held.updatedEvents.add(String(data.eventId));
-        if (isTicket) held.tickets.add(ticketKey(data));
-      }
+    for await (const { action, seq, identity, content, isTaken } of unmergedOf(ledger, record, plans)) {
+      const { data } = action;
+      const key = presentIdentity(action, identity.toString("hex"));
+      const isDecidedByIdentity = actionSpec(action.action).identity === "once";
+      const said = { content: content.toString("hex"), data: isDecidedByIdentity ? undefined : data };
+      const deed = { run, runNo: record.runNo, seq, ...said, isTaken };
+      const others = deeds.get(key);
+      if (others === undefined) deeds.set(key, [deed]);
+      else others.push(deed);
+      const isTicket = actionSpec(action.action).about === "ticket";
+      const isUpdate = actionSpec(action.action).effect === "change-event";
+      if (registersEvent(action.action)) newEvents.set(String(data.eventId), run);
+      if (isUpdate) updatedEvents.add(String(data.eventId));
+      if (isTicket) tickets.set(ticketKey(data), run);
+      if (isAhead) continue;
+      if (registersEvent(action.action)) held.newEvents.add(String(data.eventId));
+      if (isUpdate) held.updatedEvents.add(String(data.eventId));
+      if (isTicket) held.tickets.add(ticketKey(data));
     }
   }
+  for (const several of deeds.values()) if (several.length > 1) several.sort(byPlace);
   return { deeds, tickets, newEvents, updatedEvents, held, standings };
 }
 
@@ -80,21 +75,36 @@ function standingOf({ state }: RunRecord, isAhead: boolean): Standing {
 const isSentBefore = (ledger: Ledger, { runNo, state, isClosing }: RunRecord): boolean =>
   ledger.kind === "postgres" && state === "open" && !isClosing && openQuestions(ledger, runNo).length === 0;
 
-interface UndecidedChunk {
-  readonly chunk: ChunkRecord;
-  readonly records: readonly IndexRecord[];
-  readonly lines: readonly Buffer[];
+interface Unmerged extends Pick<PendingDeed, "seq" | "isTaken"> {
+  readonly action: Action;
+  readonly identity: Buffer;
+  readonly content: Buffer;
 }
 
-/** @throws Failure `storage` where the plan can't tell; it says what is left to do with the run. */
-async function* undecidedOf(ledger: Ledger, run: RunRecord, plans: Plans): AsyncGenerator<UndecidedChunk> {
+/**
+ * What was taken of a file's ledger, and then what nobody has decided.
+ *
+ * @throws Failure `storage` where the plan can't tell; it says what is left to do with the run.
+ */
+async function* unmergedOf(ledger: Ledger, run: RunRecord, plans: Plans): AsyncGenerator<Unmerged> {
+  if (ledger.kind === "sqlite") {
+    for (const { seq, sent, identity, content } of takenUnmerged(ledger, run.runNo))
+      yield { action: { action: sent.action, data: dataOf(sent.data) }, seq, identity, content, isTaken: true };
+  }
+  const chunks = unmergedChunks(ledger, run.runNo);
+  if (chunks.length === 0) return;
   try {
     await using plan = await plans.open(run);
-    for (const chunk of unmergedChunks(ledger, run.runNo)) {
+    for (const chunk of chunks) {
       const [records, lines] = await Promise.all([plan.records(chunk), plan.lines(chunk)]);
-      yield { chunk, records, lines };
+      for (const [at, { identity, content }] of records.entries()) {
+        const action = parseJson(lines[at]?.toString("utf8") ?? "") as Action; // written by the planner
+        yield { action, seq: chunk.first + at, identity, content, isTaken: false };
+      }
     }
   } catch (cause) {
     throw cause instanceof Failure && run.state !== "open" ? unreadableDoubt(plans.folder(run.run), cause) : cause;
   }
 }
+
+const dataOf = (text: string): ActionData => parseJson(text) as ActionData; // written by the planner

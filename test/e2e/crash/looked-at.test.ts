@@ -1,0 +1,35 @@
+/** What reads the ledger after a kill, before the next run has merged what the killed one was told. */
+
+import { expect, test } from "vitest";
+import { salesRig } from "../../support/interrupted.ts";
+
+const SALES = 20;
+const IN_A_CHUNK = 5;
+
+test("a plan, a dry run and status tell what was accepted from what is still to be sent", async () => {
+  const rig = await salesRig(SALES);
+  rig.place.write("scans.csv", "ticketId,orderTime\nT-1,1781280000\nT-1,1781280060\n");
+  rig.sandbox.setFaults({ rules: [{ fault: "failure-items", items: [4], on: { request: 1 } }] });
+  const files = ["events.csv", "sales.csv", "scans.csv"];
+  const stream = ["stream", ...files, "--env", "playground", "--chunk-size", String(IN_A_CHUNK), "--rate", "20"];
+  const died = await rig.run(stream, { interruption: { kind: "boundary", point: "settled", time: 3 } });
+  expect(died.killed).toBe(true);
+  const processed = rig.requests().flat().length;
+  expect(processed).toBeGreaterThanOrEqual(3 * IN_A_CHUNK);
+
+  const planned = await rig.run(["plan", ...files, "--env", "playground", "-o", "planned.ndjson", "--json"]);
+  expect(planned.exitCode, planned.stderr).toBe(0);
+  const { actions } = JSON.parse(planned.stdout);
+  // The one that was rejected waits with its event, which that run holds.
+  expect(actions).toMatchObject({ planned: 0, waiting: 1 });
+  expect(actions.alreadySent).toBeGreaterThanOrEqual(3 * IN_A_CHUNK - 1);
+  expect(rig.place.read("planned.ndjson")).toBe("");
+
+  const dry = await rig.run([...stream, "-n"]);
+  expect(dry.stdout + dry.stderr).toContain("0 of ");
+  expect(dry.stderr).not.toContain("in doubt");
+  const status = await rig.run(["status", "--env", "playground"]);
+  expect(status.stdout).toMatch(
+    /goes on with the next tickets stream, or with:\n {2}tickets resume [0-9a-f]{8} --env playground/,
+  );
+});
