@@ -29,10 +29,17 @@ function isList({ values }: ColumnProfile): boolean {
 const ID_WORD =
   /^(?:n|num|numero|numer|codigo|codice|billet|biglietto|bilhete|ingresso|entrada|boleto|kenmerk|referencia|riferimento)$/;
 
+const ORDER_NAME =
+  /^(?:order|booking|reservation|purchase|bestellung|buchung|auftrag|reservierung|commande|ordine|prenotazione|pedido|reserva|encomenda|bestelling)$/;
+
+/** Whether it may tell one order from another: by an id, or by a column that is only called like orders. */
+export const isOrderName = (column: ColumnProfile): boolean =>
+  isIdName(column) || ORDER_NAME.test(wordsOf(column.name).join(""));
+
 export const isIdName = ({ name }: ColumnProfile): boolean =>
   wordsOf(name).some((word) => ID_WORD.test(word)) ||
-  /(?:^|[^a-z])(?:ids?|no|nr)(?:[^a-z]|$)|[a-z]I[dD](?:[^a-z]|$)|code|numm?er|#|\bref|reference|position|\bline|index|seat|platz/.test(
-    name.replace(/^[A-Z]+|\b[A-Z]/g, (letters) => letters.toLowerCase()),
+  /(?:^|[^a-z])(?:ids?|no|nr)(?:[^a-z]|$)|[a-z]{3}nr(?:[^a-z]|$)|[a-z]I[dD](?:[^a-z]|$)|code|numm?er|#|\bref|reference|position|\bline|index|seat|platz/.test(
+    name.replace(/\b[A-Z]+/g, (letters) => letters.toLowerCase()),
   );
 
 /** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */

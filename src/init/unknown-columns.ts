@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import { amountsOf, isMoney, isQuantity } from "./amount-evidence.ts";
 import { areMost, type ColumnProfile, isUnique, isUniqueButForGaps } from "./column-profile.ts";
 import { minorUnitsIn, runsOf, tellsLoss, tellsSurcharge, tellsTicketPrice, WORDS, wordsOf } from "./header-words.ts";
-import { isIdName, isIdOfOther, mayBeId } from "./id-columns.ts";
+import { isIdName, isIdOfOther, isOrderName, mayBeId } from "./id-columns.ts";
 import { type OrderTime, orderTimeOf } from "./order-time.ts";
 import type { Evidence } from "./sample.ts";
 import { isTime } from "./time-evidence.ts";
@@ -58,7 +58,7 @@ export function columnsOf({ columns, rows }: Evidence): Columns {
   const all = usable.filter(({ filled }) => filled > 0);
   const find = (wanted: Wanted) => called(WORDS[wanted], all);
   const quantity = find("quantity").find(isQuantity);
-  const id = all.find((column) => isUnique(column) && isIdName(column) && mayBeId(column) && !isIdOfOther(column));
+  const id = all.find((column) => isUnique(column) && isOrderName(column) && mayBeId(column) && !isIdOfOther(column));
   const amounts = all.filter((column) => !isTime(column) && isMoney(column) && !tellsLoss(column.name));
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
   const prices = pricesIn(all);

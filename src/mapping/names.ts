@@ -22,6 +22,9 @@ export interface IdCell {
   readonly isLoose?: true;
 }
 
+/** What becomes of a name in UTF-8 that is read as what most systems call Latin. */
+const asMisread = (name: string): string => new TextDecoder("windows-1252").decode(Buffer.from(name));
+
 /** The row being read. One object serves all rows of a file. */
 export interface Scope {
   cells: readonly string[];
@@ -130,6 +133,9 @@ export function columnsOf(
     const [only = ""] = header;
     if (header.length === 1 && /[,;\t|]/.test(only))
       return `Its only column is ${quote(only)}: is the delimiter in csv wrong, or was it not detected?`;
+    const misread = asMisread(name);
+    if (misread !== name && indexes.has(misread))
+      return `It has ${quote(misread)}: the file is UTF-8 and read as another encoding. Leave encoding out of csv of its source, and --encoding out.`;
     const near = nearest(name, [...indexes.keys()]);
     return near === undefined ? `Its columns are ${listed([...indexes.keys()])}.` : `Did you mean ${quote(near)}?`;
   };

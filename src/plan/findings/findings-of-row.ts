@@ -81,5 +81,7 @@ function furtherFindings(findings: readonly Finding[], attempted: readonly Actio
 
 export function reasonOf(findings: readonly Finding[], severityOf: (rule: string) => Severity): string {
   const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
-  return (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`).join(" ");
+  const told = (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`);
+  // Several actions of a row may all lack the same.
+  return [...new Set(told)].join(" ");
 }

@@ -181,7 +181,11 @@ describe("an unknown layout", () => {
     ["export.csv", "Code,Device,E-Mail\nA1,mobile,a@example.com\n", "  - soldTicket:"],
     ["export.csv", "Code,Device,Sold at\nA1,mobile,2026-05-01\n", "  - soldTicket:"],
     ["export.csv", "Code,Device,Price\nA1,mobile,1.00\n", "  - soldTicket:"],
-    ["orders.csv", "Booking Ref,Qty,Total\nB1,2,20.00\nB2,1,10.00\n", 'each: {count: "{Qty}"}'],
+    ...["Booking Ref", "Order ID", "OrderID", "Auftragsnr", "Order"].map((id): [string, string, string] => [
+      "orders.csv",
+      `${id},Event ID,Qty,Total\nB1,e1,2,20.00\nB2,e1,1,10.00\n`,
+      'each: {count: "{Qty}"}',
+    ]),
     ["sales.csv", "event_id,ticket id,userId,price\ne,t,u,1.00\n", "action: soldTicket"],
   ])("%s is taken for what it looks like", (fileName, csv, line) => {
     expect(bodyOf(fileName, csv).some((each) => each.startsWith(line))).toBe(true);
