@@ -198,7 +198,7 @@ function describeForgotten({ runs, open }: NonNullable<Forgotten["lost"]>, name:
 export async function trustConfig(options: EnvironmentOptions, { cwd, env, stop, reporter }: Context): Promise<number> {
   const { file, isTrusted, needsTrust } = await trust({ cwd, env, stop }, options.config);
   reporter.info(
-    `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "It names nothing that needs trust." : "It may use:"}`,
+    `${displayPath(file, cwd)} is trusted as it is now${isTrusted ? ", and already was" : ""}. ${needsTrust.length === 0 ? "It names nothing that always needs trust." : "It may use:"}`,
   );
   for (const { line, path, message } of needsTrust)
     reporter.info(

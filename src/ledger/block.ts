@@ -219,6 +219,8 @@ export function placesOfPromise(promises: unknown, count: number, promise: strin
   if (!(promises instanceof Uint8Array) || !UUID.test(promise)) return [];
   const packed = Buffer.from(promises.buffer, promises.byteOffset, promises.byteLength);
   const wanted = Buffer.from(promise.replaceAll("-", ""), "hex");
+  // In their place zeros mean none.
+  if (wanted.every((byte) => byte === 0)) return [];
   const places: number[] = [];
   for (let at = packed.indexOf(wanted); at !== -1; at = packed.indexOf(wanted, at + 1))
     if (at % UUID_BYTES === 0) places.push(at / UUID_BYTES);

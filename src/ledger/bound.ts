@@ -43,7 +43,7 @@ export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
 }
 
 /** @throws Failure `usage` where the ledger belongs to something else. */
-export function refuseOtherService(ledger: Ledger, boundTo: string): void {
+function refuseOtherService(ledger: Ledger, boundTo: string): void {
   const bound = readMeta(ledger, "bound_to");
   if (bound === undefined || bound === boundTo) return;
   throw new Failure(

@@ -59,12 +59,6 @@ export function acceptedDeeds(ledger: Ledger, identity: Buffer): readonly Accept
   return triedDeeds(ledger, identity).filter(({ isTaken }) => isTaken);
 }
 
-/** Whether a content occurs more than once among what the service has accepted of a history. */
-export function hasRepeats(ledger: Ledger, identity: Buffer): boolean {
-  const contents = acceptedDeeds(ledger, identity).map(({ content }) => content.toString("latin1"));
-  return new Set(contents).size < contents.length;
-}
-
 /** Whether this ledger has any deed at all; if not, nothing need be looked up. */
 export function hasDeeds(ledger: Ledger): boolean {
   return ledger.get("SELECT 1 AS one FROM deeds LIMIT 1") !== undefined;

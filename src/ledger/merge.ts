@@ -65,8 +65,8 @@ function mergeRun(ledger: Ledger, runNo: number, bounds: DeedBounds): void {
 export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
   // They have a chunk of their own while they are merged.
   const chunk = nextChunkNumber(ledger, runNo);
-  const seqs = rows.map(({ seq }) => seq);
-  const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
+  const seqs = rows.map(({ seq }) => seq).sort((one, other) => one - other);
+  const [first = 0, last = first] = [seqs[0], seqs.at(-1)];
   changeChunk(ledger, "remember", { runNo, chunk }, { first, count: last - first + 1 });
   insertOutcomes(
     ledger,

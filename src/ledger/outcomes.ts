@@ -1,5 +1,7 @@
 /** What became of single actions. */
 
+import { isJsonObject } from "../actions/exact-number.ts";
+import { parseJson } from "../actions/json.ts";
 import {
   BLOCK_ACTIONS,
   CONTENT_BYTES,
@@ -311,11 +313,16 @@ export function* promisesGiven(ledger: Ledger, runNo: number): Generator<string 
     }
     last = blocks.length === 0 ? undefined : Number(blocks.at(-1)?.first);
   }
-  const doubted = ledger.iterate(
-    "SELECT response ->> 'actionPromise' AS promise FROM doubted_items WHERE run_no = ? AND json_type(response, '$.actionPromise') = 'text'",
-    runNo,
-  );
-  for (const { promise } of doubted) yield String(promise);
+  for (const { response } of ledger.iterate("SELECT response FROM doubted_items WHERE run_no = ?", runNo)) {
+    const promise = promiseIn(String(response));
+    if (promise !== undefined) yield promise;
+  }
+}
+
+/** The promise in an item of the service, as JSON. No database reads it: what nests deep, or holds half a character, is no JSON to some. */
+export function promiseIn(item: string): string | undefined {
+  const value = parseJson(item);
+  return isJsonObject(value) && typeof value.actionPromise === "string" ? value.actionPromise : undefined;
 }
 
 /** How many outcomes of a run are of each action. */

@@ -483,8 +483,8 @@ export class RunList {
     this.cameFrom = isMoved ? before : undefined;
     this.#generation = (before?.generation ?? 0) + (before === undefined || this.cameFrom !== undefined ? 1 : 0);
     if (this.#generation !== before?.generation)
-      this.#append({ entry: "list", at: now(), machine, host: hostname(), generation: this.#generation });
-    this.#append(...toldByFolders(path, this.#entries));
+      this.#append([{ entry: "list", at: now(), machine, host: hostname(), generation: this.#generation }]);
+    this.#append(toldByFolders(path, this.#entries));
   }
 
   get content(): RunListContent {
@@ -495,7 +495,7 @@ export class RunList {
   sending(ledger: Ledger, run: RunRecord, plan: RunOfPlan): void {
     this.#countEntry(ledger, run);
     crashPoint("counted");
-    this.#tell(this.#begun({ ...plan, run: run.run }, outputHere(ledger, run), standingOf(ledger, run.run)));
+    this.#tell([this.#begun({ ...plan, run: run.run }, outputHere(ledger, run), standingOf(ledger, run.run))]);
   }
 
   /**
@@ -508,21 +508,21 @@ export class RunList {
 
   /** From here on, the run's promises go to another file. */
   moved(run: string, output: string): void {
-    this.#tell({ entry: "output", at: now(), run, output });
+    this.#tell([{ entry: "output", at: now(), run, output }]);
   }
 
   /** Notes what the ledger holds of the run as the command ends. Of an imported run it can't say more than the list does. */
   stopped(ledger: Ledger, run: RunRecord): void {
     if (this.#knowsLess(ledger, run)) return;
     this.#countEntry(ledger, run);
-    this.#tell(this.#ended(ledger, run));
+    this.#tell([this.#ended(ledger, run)]);
   }
 
   /** Notes that what the ledger lacked of the run is now in doubt there. */
   doubted(ledger: Ledger, run: RunRecord, who: string): void {
     const { number, state, attempts, taken, undecided, planned = [], unsent } = this.#ended(ledger, run);
     const left = { state, who, attempts, taken, undecided, planned, unsent };
-    this.#tell({ entry: "doubted", at: now(), run: run.run, number, ...left });
+    this.#tell([{ entry: "doubted", at: now(), run: run.run, number, ...left }]);
   }
 
   /**
@@ -540,31 +540,31 @@ export class RunList {
       const number = numbers.get(run) ?? 0;
       return number > listed.number || (number === listed.number && state !== "open" && listed.stopped === undefined);
     });
-    this.#tell(
+    this.#tell([
       ...missing.flatMap((run) => [
         this.#begun({ ...planOf(run), run: run.run }, outputHere(ledger, run), standingOf(ledger, run.run)),
         this.#ended(ledger, run),
       ]),
       ...untold.filter((run) => !this.#knowsLess(ledger, run)).map((run) => this.#ended(ledger, run)),
-    );
+    ]);
   }
 
   /** Adds runs of which there is only a plan; how they ended is not known. */
   addStrays(plans: readonly RunOfPlan[]): void {
     const unlisted = plans.filter(({ run }) => this.#listedRun(run) === undefined);
-    this.#append(...unlisted.map((plan) => this.#begun(plan, undefined, { number: 0, attempts: 0, taken: 0 })));
+    this.#append(unlisted.map((plan) => this.#begun(plan, undefined, { number: 0, attempts: 0, taken: 0 })));
   }
 
   forget(runs: readonly string[], who: string, reason: string): void {
-    this.#tell({ entry: "forgotten", at: now(), runs: [...runs], who, reason });
+    this.#tell([{ entry: "forgotten", at: now(), runs: [...runs], who, reason }]);
   }
 
   /** From here on these ledgers are another account's. */
   tellApart(ledgers: readonly string[], who: string, reason: string): void {
-    this.#append({ entry: "apart", at: now(), ledgers: [...ledgers], who, reason });
+    this.#append([{ entry: "apart", at: now(), ledgers: [...ledgers], who, reason }]);
   }
 
-  #append(...added: readonly Entry[]): void {
+  #append(added: readonly Entry[]): void {
     if (added.length === 0) return;
     const text = added.map(runListLine).join("");
     try {
@@ -573,12 +573,12 @@ export class RunList {
       throw storageFailure(this.path, cause);
     }
     this.#length += Buffer.byteLength(text);
-    this.#entries.push(...added);
+    for (const entry of added) this.#entries.push(entry);
   }
 
   /** Appends entries, and repeats each in the folder of its run while that exists. */
-  #tell(...added: readonly Entry[]): void {
-    this.#append(...added);
+  #tell(added: readonly Entry[]): void {
+    this.#append(added);
     for (const entry of added) for (const run of runsOf(entry)) noteInFolder(this.path, run, entry);
   }
 

@@ -12,7 +12,7 @@ import { blocksWithin } from "./blocks.ts";
 import { triedDeeds } from "./deeds.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
-import { type OutcomeRow, outcomeAt } from "./outcomes.ts";
+import { type OutcomeRow, outcomeAt, promiseIn } from "./outcomes.ts";
 import { idLengths } from "./zero-ids.ts";
 
 /** The fields by which an action names its event or ticket. */
@@ -123,8 +123,10 @@ export function* withPromise(
 
 /** Places of actions in doubt beside which the service gave the promise. */
 export function doubtsWithPromise(ledger: Ledger, promise: string): readonly Pick<SentAction, "runNo" | "seq">[] {
-  const sql = "SELECT run_no, seq FROM doubted_items WHERE response ->> 'actionPromise' = ?";
-  return ledger.all(sql, promise).map(({ run_no, seq }) => ({ runNo: Number(run_no), seq: Number(seq) }));
+  return ledger
+    .all("SELECT run_no, seq, response FROM doubted_items ORDER BY run_no, seq")
+    .filter(({ response }) => promiseIn(String(response)) === promise)
+    .map(({ run_no, seq }) => ({ runNo: Number(run_no), seq: Number(seq) }));
 }
 
 /** For people, a query after all actions that name an event. */

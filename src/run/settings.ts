@@ -10,7 +10,7 @@ import type { Key } from "../config/key.ts";
 import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { userStateDirectory } from "../config/paths.ts";
 import { Failure } from "../failure.ts";
-import { refuseOtherService } from "../ledger/bound.ts";
+import { readMeta } from "../ledger/ledger.ts";
 import { copiedFrom, copiedTo } from "../ledger/moved.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { actionsOutside, type SiblingLedger } from "../ledger/siblings.ts";
@@ -96,7 +96,15 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
   const path = join(usual, ledgerOwner, "ledger.db");
   if ((path === ledgerPath && ledgerServer === undefined) || !existsSync(path)) return;
   using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
-  refuseOtherService(ledger, baseUrl);
+  const bound = readMeta(ledger, "bound_to");
+  if (bound === undefined || bound === baseUrl) return;
+  throw new Failure(
+    "usage",
+    `${environment.name} has a ledger in your usual place too (${path}), which belongs to ${bound}, and this folder's config names ${baseUrl} for it. Nothing was sent.`,
+    {
+      hint: "A config that merely lies in a folder may not send your key elsewhere.\nRead it. If you wrote it or trust who did, now and after every change: tickets env --trust\nOr call the environment otherwise.",
+    },
+  );
 }
 
 /** What an environment was sent before its ledger was in a database must be copied there. */

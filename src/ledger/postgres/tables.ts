@@ -36,10 +36,6 @@ CREATE FUNCTION json_each(document text, path text) RETURNS TABLE (key bigint, v
   FROM jsonb_array_elements(CASE document WHEN '' THEN '[]'::jsonb ELSE coalesce(as_jsonb(document) -> substr(path, 3), '[]'::jsonb) END)
     WITH ORDINALITY AS items (item, number)
 $$;
-CREATE FUNCTION json_type(document text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE type WHEN 'string' THEN 'text' ELSE type END
-  FROM (SELECT jsonb_typeof(as_jsonb(document) -> substr(path, 3)) AS type) AS looked
-$$;
 `;
 
 const TABLES = `

@@ -6,8 +6,9 @@
 import { open } from "node:fs/promises";
 import { type ActionName, actionSpec, type IdentityRule, registers } from "../../actions/actions.ts";
 import { HOW } from "../../ledger/asked-deeds.ts";
-import { acceptedDeeds, hasRepeats } from "../../ledger/deeds.ts";
+import { acceptedDeeds } from "../../ledger/deeds.ts";
 import { keySources } from "../../ledger/keyed-deeds.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import { candidateFiles } from "../candidates/candidates.ts";
 import { contentAt, identityAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import type { DeedsBeside } from "./accepted-under-other-keys.ts";
@@ -69,6 +70,17 @@ interface Indexed extends Pick<RecordOrigin, "action" | "keyed" | "further" | "u
   readonly isRepeated: boolean;
 }
 
+/** What was accepted of a history. */
+interface AcceptedContents {
+  /** One of them was accepted more than once. */
+  readonly hasRepeats: boolean;
+  /** Oldest first, from 0. */
+  readonly places: ReadonlyMap<string, number>;
+}
+
+/** A history of so many deeds is not read again for each of them. */
+const LONG = 32;
+
 class DigestJudge {
   /** Identities (hex). */
   readonly doubtful = new Set<string>();
@@ -80,6 +92,8 @@ class DigestJudge {
   readonly #seen = createProbableSet();
   /** By identity, of accepted ones: how many were accepted since the earliest of them, itself too, and how many the input has. */
   readonly #given = new Map<string, { since: number; given: number }>();
+  /** By identity, of long histories: each of their deeds asks for them. */
+  readonly #contents = new Map<string, AcceptedContents>();
   /** There is something that candidates may be, beside each other. */
   readonly #looksFurther: boolean;
   readonly #isOfSeveralSources: ReturnType<typeof severalSources>;
@@ -188,17 +202,24 @@ class DigestJudge {
   #repeatsIn({ identity, action }: Indexed, content: Buffer): boolean {
     const { ledger } = this.#options;
     if (ledger === undefined) return false;
-    if (!lastCounts(action)) return hasRepeats(ledger, identity);
-    const accepted = acceptedDeeds(ledger, identity).map((deed) => deed.content.toString("latin1"));
-    if (new Set(accepted).size < accepted.length) return true;
-    const since = accepted.length - accepted.indexOf(content.toString("latin1"));
     const name = identity.toString("latin1");
+    const { hasRepeats, places } = this.#contents.get(name) ?? this.#readContents(ledger, identity, name);
+    if (hasRepeats || !lastCounts(action)) return hasRepeats;
+    const since = places.size - (places.get(content.toString("latin1")) ?? -1);
     const known = this.#given.get(name) ?? { since: 0, given: 0 };
     const now = { since: Math.max(known.since, since), given: known.given + 1 };
     // Mostly the input has all of them.
-    if (now.given === accepted.length) this.#given.delete(name);
+    if (now.given === places.size) this.#given.delete(name);
     else this.#given.set(name, now);
     return false;
+  }
+
+  #readContents(ledger: Ledger, identity: Buffer, name: string): AcceptedContents {
+    const accepted = acceptedDeeds(ledger, identity).map((deed) => deed.content.toString("latin1"));
+    const places = new Map(accepted.map((content, at) => [content, at]));
+    const contents = { hasRepeats: places.size < accepted.length, places };
+    if (accepted.length >= LONG) this.#contents.set(name, contents);
+    return contents;
   }
 
   #isPending({ identity }: Indexed): boolean {

@@ -62,7 +62,7 @@ export function findOverlaps(deeds: readonly TimedDeed[]): ReadonlyMap<number, O
     const others: TimedDeed[] = [];
     for (const equal of Map.groupBy(sameTime, ({ content }) => content).values()) {
       if (areOfSeveralInputs(equal)) judgeEqual(equal, found);
-      else others.push(...equal);
+      else for (const deed of equal) others.push(deed);
     }
     judgeDiffering(others, found);
   }

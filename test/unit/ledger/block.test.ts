@@ -1,6 +1,6 @@
 import { zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { compressLines, decompressLines } from "../../../src/ledger/block.ts";
+import { compressLines, decompressLines, encodePromises, placesOfPromise } from "../../../src/ledger/block.ts";
 
 const linesOf = (bytes: number): Buffer => Buffer.from(Array.from({ length: bytes }, (_, at) => 32 + ((at * at) % 90)));
 
@@ -24,5 +24,16 @@ describe("compressed lines", () => {
 
   test.each([0, 1, 4, 5, 6, 9, 60])("are not read from the first %i bytes of a frame", (bytes) => {
     expect(() => decompressLines(compressLines(linesOf(100_000)).subarray(0, bytes))).toThrow();
+  });
+});
+
+describe("the places of a promise", () => {
+  const [none, some] = ["00000000-0000-0000-0000-000000000000", "11111111-2222-4333-8444-555555555555"];
+  test.each([
+    ["packed beside others", [some, undefined, some], some, [0, 2]],
+    ["of zeros, which is packed nowhere", [some, undefined, some], none, []],
+    ["of zeros, which was given", [some, undefined, none], none, [2]],
+  ])("%s", (_, given, asked, places) => {
+    expect(placesOfPromise(encodePromises(given), given.length, asked)).toEqual(places);
   });
 });

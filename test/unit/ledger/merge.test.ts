@@ -1,9 +1,13 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
 import { DEED_BOUNDS, type DeedBounds } from "../../../src/ledger/fold-deeds.ts";
-import { deedsAtATime, mergeOutcomes } from "../../../src/ledger/merge.ts";
+import { deedsAtATime, mergeOutcomes, rememberUnplaced } from "../../../src/ledger/merge.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import { describeBothLedgers, type LedgerKind } from "../../support/both-ledgers.ts";
 
@@ -94,3 +98,22 @@ test.each([
 ])("of $actions actions, $expected are written at a time beside $pages pages", ({ pages, actions, expected }) => {
   expect(deedsAtATime({ pages, actions })).toBe(expected);
 });
+
+test("as many actions without a place as an import has are remembered at once", { tags: ["long"] }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-unplaced-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  using ledger = openLedger({ path: join(folder, "ledger.db"), boundTo: undefined });
+  const chunks = [{ lane: 0, first: 1, count: 1, offset: 0, length: 0 }];
+  const { runNo } = enterRun(ledger, { run: "r", manifest: "{}", output: undefined, chunks, at: AT });
+  const rows = Array.from({ length: MANY }, (_, at): NewOutcome => {
+    const identity = Buffer.alloc(16);
+    identity.writeUInt32BE(at);
+    const said = { action: "soldTicket" as const, data: { eventId: "E", ticketId: `T-${at}`, userId: "u" } };
+    return { ...toOutcome({ ...said, identity, outcome: "accepted" }, at), data: JSON.stringify(said.data) };
+  });
+  ledger.transaction(() => rememberUnplaced(ledger, runNo, rows));
+  expect(ledger.get("SELECT count(*) AS n FROM deeds")).toEqual({ n: MANY });
+});
+
+/** More than a function may be given as arguments. */
+const MANY = 140_000;
