@@ -87,11 +87,12 @@ interface Unmerged extends Pick<PendingDeed, "seq" | "isTaken"> {
  * @throws Failure `storage` where the plan can't tell; it says what is left to do with the run.
  */
 async function* unmergedOf(ledger: Ledger, run: RunRecord, plans: Plans): AsyncGenerator<Unmerged> {
+  // Before what was taken: what a run under way settles meanwhile is among both, and not in neither.
+  const chunks = unmergedChunks(ledger, run.runNo);
   if (ledger.kind === "sqlite") {
     for (const { seq, sent, identity, content } of takenUnmerged(ledger, run.runNo))
       yield { action: { action: sent.action, data: dataOf(sent.data) }, seq, identity, content, isTaken: true };
   }
-  const chunks = unmergedChunks(ledger, run.runNo);
   if (chunks.length === 0) return;
   try {
     await using plan = await plans.open(run);
