@@ -34,6 +34,8 @@ export interface KnownState extends KnownForms {
   isOnlyChanged(eventId: string): boolean;
   /** Undefined when no accepted action named the ticket. */
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
+  /** The same of a ticket of which no sale was accepted under the identity that its id gives: as much as that leaves to be known. */
+  unsoldTicket(ref: { readonly ticketId: string }): KnownTicket | undefined;
   /** Whether it knows any ticket at all. */
   hasTickets(): boolean;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
@@ -55,6 +57,7 @@ export const NOTHING_KNOWN: KnownState = {
   event: () => undefined,
   isOnlyChanged: () => false,
   ticket: () => undefined,
+  unsoldTicket: () => undefined,
   hasTickets: () => false,
   hasHoldersByNftId: () => false,
   otherSpelling: () => undefined,
@@ -156,9 +159,14 @@ export class CrossActionChecks {
     return lists ?? emptyLists(actions.length);
   }
 
-  /** The same for a row that is one sale, if there is nothing to say of it, or nothing that is more than counted; else undefined, and nothing has happened. */
-  plainSale(sale: PlainSale, isOnlyCounted: IsOnlyCounted): PlainVerdict | undefined {
-    return this.#plainSales.take(sale, isOnlyCounted);
+  /**
+   * The same for a row that is one sale, if there is nothing to say of it, or nothing that is more than counted; else undefined,
+   * and nothing has happened.
+   *
+   * @param isUnsold whether it is known that no sale of its identity was accepted.
+   */
+  plainSale(sale: PlainSale, isOnlyCounted: IsOnlyCounted, isUnsold: boolean): PlainVerdict | undefined {
+    return this.#plainSales.take(sale, isOnlyCounted, isUnsold);
   }
 
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */

@@ -7,6 +7,7 @@ import { fieldsOf } from "./block.ts";
 import { blocksWithin, isTaken, outcomeOf } from "./blocks.ts";
 import { byPlace, deedsInParts, manyInParts, NEWEST_PART, type NewestPart, type PartDeed } from "./deed-parts.ts";
 import { acceptedDeeds, hasDeeds } from "./deeds.ts";
+import { hasKeyedDeeds } from "./keyed-deeds.ts";
 import { knownIds } from "./known-ids.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
 import { exceptionsOf } from "./outcomes.ts";
@@ -26,6 +27,7 @@ export const IMPORTED = "imported";
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
   const ids = knownIds(ledger, pending);
   let isAnyDeed: boolean | undefined;
+  let isAnyKeyed: boolean | undefined;
   const hasTickets = (): boolean => {
     isAnyDeed ??= hasDeeds(ledger);
     return isAnyDeed;
@@ -44,6 +46,12 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
       // The sales of a first night ask this for each ticket.
       if (!hasTickets()) return undefined;
       return knownTicket(ledger, ref);
+    },
+    unsoldTicket: (ref) => {
+      if (!hasTickets()) return undefined;
+      isAnyKeyed ??= hasKeyedDeeds(ledger);
+      // A key of its source may identify its sale.
+      return isAnyKeyed ? knownTicket(ledger, ref) : listedTicket(ledger, ref);
     },
     hasTickets,
     hasHoldersByNftId: () =>
@@ -67,8 +75,16 @@ function knownTicket(
   ledger: Ledger,
   ref: { readonly ticketId: string } | { readonly nftId: string },
 ): KnownTicket | undefined {
+  return listedTicket(ledger, ref) ?? ("ticketId" in ref ? latestSale(ledger, ref.ticketId) : undefined);
+}
+
+/** One of which something else than its sale was accepted. */
+function listedTicket(
+  ledger: Ledger,
+  ref: { readonly ticketId: string } | { readonly nftId: string },
+): KnownTicket | undefined {
   const row = ledger.get("SELECT event_id, holder, state FROM tickets WHERE ticket = ?", ticketKey(ref));
-  if (row === undefined) return "ticketId" in ref ? latestSale(ledger, ref.ticketId) : undefined;
+  if (row === undefined) return undefined;
   return {
     state: String(row.state) as KnownTicket["state"], // the table's CHECK holds it to these
     ...(row.event_id !== null && { eventId: String(row.event_id) }),

@@ -425,7 +425,13 @@ function earlyPassFor(
 function acrossFor(options: PlanOptions, laterEvents: Pick<ReadonlySet<string>, "has">): CrossActionChecks {
   const known = knownStateOf(options);
   const knownState: KnownState = options.again
-    ? { ...NOTHING_KNOWN, event: known.event, isKnownId: known.isKnownId, ticket: (ref) => asSold(known.ticket(ref)) }
+    ? {
+        ...NOTHING_KNOWN,
+        event: known.event,
+        isKnownId: known.isKnownId,
+        ticket: (ref) => asSold(known.ticket(ref)),
+        unsoldTicket: (ref) => asSold(known.unsoldTicket(ref)),
+      }
     : known;
   return new CrossActionChecks({
     knownState,

@@ -102,7 +102,7 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
     "usage",
     `${environment.name} has a ledger in your usual place too (${path}), which belongs to ${bound}, and this folder's config names ${baseUrl} for it. Nothing was sent.`,
     {
-      hint: "A config that merely lies in a folder may not send your key elsewhere.\nRead it. If you wrote it or trust who did, now and after every change: tickets env --trust\nOr call the environment otherwise.",
+      hint: "A config that merely lies in a folder may not send your key elsewhere. Call the environment otherwise, or read the config.\nIf you wrote it or trust who did, now and after every change: tickets env --trust",
     },
   );
 }

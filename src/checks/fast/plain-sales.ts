@@ -29,6 +29,7 @@ export type PlainVerdict = "sound" | "event-not-registered";
 interface KnownTickets {
   hasTickets(): boolean;
   ticket(ref: { readonly ticketId: string }): object | undefined;
+  unsoldTicket(ref: { readonly ticketId: string }): object | undefined;
 }
 
 const NOT_REGISTERED = "event-not-registered";
@@ -68,8 +69,9 @@ export class PlainSales {
    * Lets a sale take effect, or holds it back. Undefined where there may be more to say; then nothing has happened.
    *
    * @param isOnlyCounted also of its event that is not registered.
+   * @param isUnsold whether it is known that no sale of its identity was accepted.
    */
-  take(sale: PlainSale, isOnlyCounted: IsOnlyCounted): PlainVerdict | undefined {
+  take(sale: PlainSale, isOnlyCounted: IsOnlyCounted, isUnsold: boolean): PlainVerdict | undefined {
     const { bytes, eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo, priceFrom, priceTo } = sale;
     if (eventFrom === -1 || ticketFrom === -1) return undefined;
     const event = this.#eventOf(bytes, eventFrom, eventTo);
@@ -81,7 +83,8 @@ export class PlainSales {
     if (isNumber || this.#knownState.hasTickets()) {
       const ticketId = bytes.toString("latin1", ticketFrom, ticketTo);
       if (isNumber && this.#zeros.mayHaveOther(sale.action, ticketId)) return undefined;
-      if (this.#knownState.ticket({ ticketId }) !== undefined) return undefined;
+      const known = isUnsold ? this.#knownState.unsoldTicket({ ticketId }) : this.#knownState.ticket({ ticketId });
+      if (known !== undefined) return undefined;
       if (userFrom !== -1 && this.#swapped.isLooking()) {
         const userId = bytes.toString("latin1", userFrom, userTo);
         if (this.#swapped.areSwapped(ticketId, userId)) return undefined;

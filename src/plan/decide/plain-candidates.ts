@@ -57,7 +57,9 @@ export class PlainCandidates {
     if (fate === "sent") tally.leave({ action, input }, fate, fate);
     else {
       const source = compiled.inputs[input]?.name;
-      const verdict = source === undefined ? undefined : this.#sell(action, block, number, textAt, source);
+      const isUnsold = fate === "unsold";
+      const verdict =
+        source === undefined ? undefined : this.#sell(action, block, number, { textAt, source, isUnsold });
       if (verdict === undefined) return false;
       if (verdict !== "sound") {
         refuse(row, verdict);
@@ -73,8 +75,7 @@ export class PlainCandidates {
     action: ActionName,
     { records, facts, texts }: CandidateBlock,
     number: number,
-    textAt: number,
-    source: string,
+    { textAt, source, isUnsold }: { readonly textAt: number; readonly source: string; readonly isUnsold: boolean },
   ): PlainVerdict | undefined {
     const [from, to] = [this.#from, this.#to];
     if (!findAsciiTexts(facts, number * FACTS_BYTES, textAt, from, to)) return undefined;
@@ -91,7 +92,7 @@ export class PlainCandidates {
     sale.userTo = to[USER] as number;
     sale.priceFrom = from[PRICE] as number;
     sale.priceTo = to[PRICE] as number;
-    return this.#options.crossChecks.plainSale(sale, this.#options.isOnlyCounted);
+    return this.#options.crossChecks.plainSale(sale, this.#options.isOnlyCounted, isUnsold);
   }
 }
 

@@ -241,7 +241,8 @@ class DigestJudge {
 
   /** Neither accepted as it stands nor pending. Remembers a deed that is new, if it may happen only once. */
   #takeUnknown(candidate: Indexed): void {
-    const { identity, isUnknown, keyed, further, kind, rule, repeatsMatter } = candidate;
+    const { seq, action, identity, isUnknown, keyed, further, kind, rule, repeatsMatter } = candidate;
+    if (isUnknown && !keyed && sellsTicket(action)) this.#found.noteUnsold(seq);
     const { ledger } = this.#options;
     const deeds = ledger === undefined || isUnknown ? [] : acceptedDeeds(ledger, identity);
     const isKnown = deeds.length > 0 || (!keyed && this.#beside?.has(identity) === true);

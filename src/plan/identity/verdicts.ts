@@ -29,6 +29,9 @@ const VERDICTS = [
 ] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+/** `unsold`: a new sale, and none of its identity was accepted. */
+export type PlainVerdict = "new" | "unsold" | "sent";
+
 /** Accepted, or perhaps so. */
 const OLD: ReadonlySet<Verdict> = new Set(["sent", "changed", "pending"]);
 
@@ -114,7 +117,7 @@ export interface Verdicts {
   /** Whether the candidate's deed is repeated further on. */
   isRepeated(candidate: Candidate): boolean;
   /** The verdict of a candidate of which there is nothing else to say, by its number; undefined for any other. */
-  plainOf(seq: number): "new" | "sent" | undefined;
+  plainOf(seq: number): PlainVerdict | undefined;
   /** Deeds of unsent rows that stand in the place of accepted ones. */
   readonly closed: readonly BlockedDeed[];
   /** Histories (hex) of bad rows that lack an accepted deed, which may be such a row. */
@@ -143,6 +146,9 @@ interface ComparedChain {
   readonly seqs: readonly number[];
 }
 
+/** Beside the number of a verdict. */
+const UNSOLD = 0x80;
+
 /** Verdicts while they are made. */
 export class FoundVerdicts {
   readonly #verdicts: Uint8Array;
@@ -170,7 +176,7 @@ export class FoundVerdicts {
   }
 
   of(seq: number): Verdict {
-    return VERDICTS[this.#verdicts[seq] ?? 0] ?? "new";
+    return VERDICTS[(this.#verdicts[seq] ?? 0) & ~UNSOLD] ?? "new";
   }
 
   detailOf(seq: number): Detail | undefined {
@@ -189,10 +195,16 @@ export class FoundVerdicts {
     return this.#repeated.has(seq);
   }
 
-  plainOf(seq: number): "new" | "sent" | undefined {
+  plainOf(seq: number): PlainVerdict | undefined {
     const verdict = this.of(seq);
     if (verdict !== "new" && verdict !== "sent") return undefined;
-    return this.#details.has(seq) || this.#repeated.has(seq) ? undefined : verdict;
+    if (this.#details.has(seq) || this.#repeated.has(seq)) return undefined;
+    return this.#verdicts[seq] === UNSOLD ? "unsold" : verdict;
+  }
+
+  /** The candidate is a sale of which no other one of its identity was accepted. */
+  noteUnsold(seq: number): void {
+    if (this.isNew(seq)) this.#verdicts[seq] = UNSOLD;
   }
 
   set(seq: number, verdict: Verdict, detail?: Detail): void {

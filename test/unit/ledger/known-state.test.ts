@@ -4,7 +4,9 @@ import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
 import { insertOutcomes } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
+import { acceptedDeeds } from "../../../src/ledger/deeds.ts";
 import { DEED_BOUNDS } from "../../../src/ledger/fold-deeds.ts";
+import { noteKeyedDeed } from "../../../src/ledger/keyed-deeds.ts";
 import { ledgerKnownState } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../../../src/ledger/merge.ts";
@@ -56,9 +58,11 @@ const digestsOf = (step: Step, at: number, index: number) => ({
 
 /** What the ledger tells of the tickets. */
 function knownTickets(ledger: Ledger) {
-  const { ticket } = ledgerKnownState(ledger, NOTHING_PENDING);
+  const { ticket, unsoldTicket } = ledgerKnownState(ledger, NOTHING_PENDING);
   return ["z", "y", "x", "w", "v", "u"].toReversed().flatMap((ticketId) => {
     const known = ticket({ ticketId });
+    const sale = digestOf(identityText({ action: "soldTicket", data: { ticketId } }));
+    if (acceptedDeeds(ledger, sale).length === 0) expect(unsoldTicket({ ticketId })).toEqual(known);
     if (known === undefined) return [];
     const { eventId, holder, state } = known;
     return [{ ticket: `ticket:${ticketId}`, event_id: eventId ?? null, holder: holder ?? null, state }];
@@ -132,5 +136,22 @@ describeBothLedgers("known state", ({ kind, newPlace }) => {
       }),
       { numRuns: kind === "sqlite" ? 40 : 10 },
     );
+  });
+
+  it("of a ticket that a key of its source identifies is told, whatever its own id says", async () => {
+    using place = await newPlace();
+    using ledger = place.open();
+    const data = { eventId: "E-1", ticketId: "T", userId: "ann" };
+    const identity = digestOf(identityText({ action: "soldTicket", data }));
+    const deed = { runNo: 1, seq: 1, identity: Buffer.alloc(16, 7), content: Buffer.alloc(8, 1), isTaken: true };
+    ledger.transaction(() => {
+      ledger.run("INSERT INTO loose_deeds VALUES (?, 1, 1, ?, 1, NULL, NULL)", deed.identity, deed.content);
+      noteKeyedDeed(ledger, { ...deed, eventNo: undefined, holder: "ann" }, { action: "soldTicket", data }, undefined);
+    });
+    expect(acceptedDeeds(ledger, identity)).toEqual([]);
+    const { ticket, unsoldTicket } = ledgerKnownState(ledger, NOTHING_PENDING);
+    expect(unsoldTicket({ ticketId: "T" })).toEqual({ state: "sold", holder: "ann" });
+    expect(unsoldTicket({ ticketId: "T" })).toEqual(ticket({ ticketId: "T" }));
+    expect(unsoldTicket({ ticketId: "other" })).toBeUndefined();
   });
 });

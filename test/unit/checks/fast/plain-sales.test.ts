@@ -37,6 +37,10 @@ function bytesOf({ action, data }: Action, line: number): PlainSale {
   return { action, bytes: Buffer.from(`${text}behind`), ...at(line), ...places };
 }
 
+/** Whether nothing is known of its ticket. */
+const isUnsold = ({ knownState }: CrossActionOptions, { data }: Action): boolean =>
+  typeof data.ticketId === "string" && knownState.ticket({ ticketId: data.ticketId }) === undefined;
+
 const of = (action: Action["action"], data: ActionData): Action => ({ action, data });
 const sale = (ticketId: string, more: ActionData = {}): Action =>
   of("soldTicket", { eventId: "e", ticketId, userId: "anna", price: "10", ...more });
@@ -45,9 +49,9 @@ describe("sales of which there is nothing to say", () => {
   it("are taken once their event is known", () => {
     const checks = new CrossActionChecks(OPTIONS);
     checks.row([of("newEvent", { eventId: "e", currency: "EUR" })], at(2));
-    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED)).toBe("sound");
-    expect(checks.plainSale(bytesOf(sale("12"), 4), ALL_COUNTED)).toBe("sound");
-    expect(checks.plainSale(bytesOf(sale("b", { price: "1.50", userId: null }), 5), ALL_COUNTED)).toBe("sound");
+    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED, false)).toBe("sound");
+    expect(checks.plainSale(bytesOf(sale("12"), 4), ALL_COUNTED, false)).toBe("sound");
+    expect(checks.plainSale(bytesOf(sale("b", { price: "1.50", userId: null }), 5), ALL_COUNTED, false)).toBe("sound");
     expect(checks.row([of("resoldTicket", { ticketId: "a", userId: "anna" })], at(6))[0]?.[0]?.message).toBe(
       'Ticket "a" is resold to the user who already holds it, since in.csv:3.',
     );
@@ -55,11 +59,11 @@ describe("sales of which there is nothing to say", () => {
 
   it("are not those of an event that was not named, of a ticket that was, or with too many decimals", () => {
     const checks = new CrossActionChecks(OPTIONS);
-    expect(checks.plainSale(bytesOf(sale("a"), 2), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("a"), 2), ALL_COUNTED, false)).toBeUndefined();
     checks.row([sale("a")], at(2));
-    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED)).toBeUndefined();
-    expect(checks.plainSale(bytesOf(sale("b", { price: "1.500" }), 4), ALL_COUNTED)).toBeUndefined();
-    expect(checks.plainSale(bytesOf(sale("b"), 5), ALL_COUNTED)).toBe("sound");
+    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED, false)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b", { price: "1.500" }), 4), ALL_COUNTED, false)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b"), 5), ALL_COUNTED, false)).toBe("sound");
   });
 });
 
@@ -68,10 +72,10 @@ describe("a sale whose event is registered nowhere", () => {
 
   it("is held back where it is enough to count that, and so is what follows", () => {
     const checks = new CrossActionChecks(complete);
-    expect(checks.plainSale(bytesOf(sale("a"), 2), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("a"), 2), ALL_COUNTED, false)).toBeUndefined();
     checks.row([sale("a")], at(2));
-    expect(checks.plainSale(bytesOf(sale("b"), 3), () => false)).toBeUndefined();
-    expect(checks.plainSale(bytesOf(sale("b"), 3), ALL_COUNTED)).toBe("event-not-registered");
+    expect(checks.plainSale(bytesOf(sale("b"), 3), () => false, false)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b"), 3), ALL_COUNTED, false)).toBe("event-not-registered");
     const [found] = checks.row([of("checkedInTicket", { ticketId: "b" })], at(4)).flat();
     expect(found).toMatchObject({ rule: "depends-on-invalid", cause: at(3) });
   });
@@ -79,12 +83,12 @@ describe("a sale whose event is registered nowhere", () => {
   it("is left to the checks where more may be wrong with it, or its rule is no error", () => {
     const checks = new CrossActionChecks(complete);
     checks.row([sale("a")], at(2));
-    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED)).toBeUndefined();
-    expect(checks.plainSale(bytesOf(sale("b", { price: "1.555" }), 4), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED, false)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b", { price: "1.555" }), 4), ALL_COUNTED, false)).toBeUndefined();
     const severityOf = severityIn(severityTable({ "event-not-registered": "warn" }));
     const warned = new CrossActionChecks({ ...complete, severityOf });
     warned.row([sale("a")], at(2));
-    expect(warned.plainSale(bytesOf(sale("b"), 3), ALL_COUNTED)).toBeUndefined();
+    expect(warned.plainSale(bytesOf(sale("b"), 3), ALL_COUNTED, false)).toBeUndefined();
   });
 });
 
@@ -105,7 +109,7 @@ describe("sales that wait for a row", () => {
     const checks = new CrossActionChecks(OPTIONS);
     checks.row([sale("a")], at(2));
     checks.holdBack([of("newEvent", { eventId: "e" })], at(3));
-    expect(checks.plainSale(bytesOf(sale("b"), 4), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b"), 4), ALL_COUNTED, false)).toBeUndefined();
   });
 
   it("whose event lost its zeros are not taken", () => {
@@ -113,8 +117,22 @@ describe("sales that wait for a row", () => {
       field === "eventId" && id === "7" ? { id: "07", isPending: true, run: undefined } : undefined;
     const checks = new CrossActionChecks({ ...OPTIONS, knownState: { ...NOTHING_KNOWN, otherSpelling } });
     expect(checks.row([sale("a", { eventId: "7" })], at(2)).flat()).toHaveLength(2);
-    expect(checks.plainSale(bytesOf(sale("b", { eventId: "7" }), 4), ALL_COUNTED)).toBeUndefined();
+    expect(checks.plainSale(bytesOf(sale("b", { eventId: "7" }), 4), ALL_COUNTED, false)).toBeUndefined();
   });
+});
+
+it.each([
+  ["taken where nothing else is known of its ticket", "sound", undefined],
+  ["not taken where something else is", undefined, { state: "checked-in" } as const],
+])("a sale of which its deed says that none was accepted is %s", (_, verdict, known) => {
+  const ticket: CrossActionOptions["knownState"]["ticket"] = (ref) => {
+    if ("ticketId" in ref && ref.ticketId === "a") throw new Error("what is known not to be there was looked for");
+    return undefined;
+  };
+  const knownState = { ...NOTHING_KNOWN, hasTickets: () => true, ticket, unsoldTicket: () => known };
+  const checks = new CrossActionChecks({ ...OPTIONS, knownState });
+  checks.row([of("newEvent", { eventId: "e", currency: "EUR" })], at(2));
+  expect(checks.plainSale(bytesOf(sale("a"), 3), ALL_COUNTED, true)).toBe(verdict);
 });
 
 it("a sale that is known the other way round is not taken", () => {
@@ -126,11 +144,11 @@ it("a sale that is known the other way round is not taken", () => {
   };
   const checks = new CrossActionChecks({ ...OPTIONS, knownState });
   checks.row([sale("a")], at(2));
-  expect(checks.plainSale(bytesOf(sale("c", { userId: "d" }), 3), ALL_COUNTED)).toBe("sound");
-  expect(checks.plainSale(bytesOf(sale("d", { userId: "b" }), 4), ALL_COUNTED)).toBe("sound");
+  expect(checks.plainSale(bytesOf(sale("c", { userId: "d" }), 3), ALL_COUNTED, false)).toBe("sound");
+  expect(checks.plainSale(bytesOf(sale("d", { userId: "b" }), 4), ALL_COUNTED, false)).toBe("sound");
   const other = new CrossActionChecks({ ...OPTIONS, knownState });
   other.row([sale("a")], at(2));
-  expect(other.plainSale(bytesOf(sale("c", { userId: "b" }), 3), ALL_COUNTED)).toBeUndefined();
+  expect(other.plainSale(bytesOf(sale("c", { userId: "b" }), 3), ALL_COUNTED, false)).toBeUndefined();
 });
 
 const oddTicket: fc.Arbitrary<string> = fc.constantFrom("a", "b", "c", "1", "01", "12", "0012", "t-1");
@@ -207,7 +225,9 @@ test("whatever the fast path takes, the checks find the same, in it and in all t
         const expected = reference.row(actions, at(line));
         const [only] = actions;
         const isSale = actions.length === 1 && only?.action === "soldTicket";
-        const verdict = isSale ? fast.plainSale(bytesOf(only, line), () => isCounted) : undefined;
+        const verdict = isSale
+          ? fast.plainSale(bytesOf(only, line), () => isCounted, isUnsold(options, only))
+          : undefined;
         if (verdict !== undefined) {
           taken += 1;
           const rules = verdict === "sound" ? [] : [{ rule: verdict, severity: "error" }];
