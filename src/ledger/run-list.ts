@@ -78,6 +78,7 @@ const ENTRY = z.discriminatedUnion("entry", [
   entryOf("stopped", {
     ...HELD,
     state: z.string(),
+    /** In doubt or refused; and of an open run of a shared ledger what is still to be sent, which others may do. */
     undecided: COUNT,
     rejected: COUNT,
     notSent: COUNT,
@@ -308,7 +309,7 @@ export interface LostRun extends Pick<ListedRun, "run" | "number" | "createdAt" 
   readonly how: "unknown" | "older" | "incomplete";
   /** Its actions whose outcome the ledger knows. */
   readonly known: number;
-  /** Actions of it that were in doubt or refused when it was last heard of; undefined when it was killed. */
+  /** Actions of it that were in doubt or refused, or for others to send, when it was last heard of; undefined when it was killed. */
   readonly undecided: number | undefined;
   /** What of it was certainly never sent, and is still to be sent. */
   readonly planned: readonly Span[];
@@ -592,8 +593,12 @@ export class RunList {
   #ended(ledger: Ledger, { run, runNo }: RunRecord): Extract<Entry, { entry: "stopped" }> {
     const { inDoubt, refused, rejected, notSent } = countRun(ledger, runNo);
     const state = String(ledger.get("SELECT state FROM runs WHERE run_no = ?", runNo)?.state);
-    const counts = { undecided: inDoubt + refused, rejected, notSent };
-    const spans = { planned: plannedOf(ledger, runNo), unsent: unsentOf(ledger, runNo) };
+    const planned = plannedOf(ledger, runNo);
+    // Of what others may send from now on nobody here knows whether they do.
+    const isForOthers = ledger.kind === "postgres" && state === "open";
+    const forOthers = isForOthers ? planned.reduce((sum, [, actions]) => sum + actions, 0) : 0;
+    const counts = { undecided: inDoubt + refused + forOthers, rejected, notSent };
+    const spans = { planned: isForOthers ? [] : planned, unsent: unsentOf(ledger, runNo) };
     return { entry: "stopped", at: now(), run, state, ...standingOf(ledger, run), ...counts, ...spans };
   }
 

@@ -131,7 +131,7 @@ export async function lostRunsFailure(
 ): Promise<Failure> {
   const name = environment.name;
   const isImport = lost.every(({ how }) => how === "incomplete");
-  const shown = lost.slice(0, SHOWN).map((run) => describeLost(run));
+  const shown = lost.slice(0, SHOWN).map((run) => describeLost(run, environment));
   const more = andMore(lost.length - shown.length);
   const what = isImport
     ? `The ledger of ${name} still lacks part of ${lost.length === 1 ? "an imported run" : "the imported runs"}`
@@ -204,7 +204,10 @@ function mendHints(
 }
 
 /** `run 7f3a0c11 of 2026-03-01T03:00:00.000Z (20 actions)` */
-function describeLost({ run, createdAt, actions, how, known, undecided, state }: LostRun): string {
+function describeLost(
+  { run, createdAt, actions, how, known, undecided, state }: LostRun,
+  { ledgerServer }: Environment,
+): string {
   const of = `run ${run} of ${createdAt}`;
   if (how === "unknown") return `${of} (${count(actions, "action")})`;
   const closed = state === "abandoned" ? "; it has been closed since" : "";
@@ -212,7 +215,7 @@ function describeLost({ run, createdAt, actions, how, known, undecided, state }:
     undecided === undefined
       ? "; what became of the others is not known, since it was killed"
       : undecided > 0
-        ? `; ${undecided} were in doubt or refused${closed}`
+        ? `; ${undecided} were in doubt or refused${ledgerServer === undefined ? "" : ", or for others to send"}${closed}`
         : closed;
   return `${of} (knows ${known} of ${count(actions, "action")}${why})`;
 }

@@ -17,6 +17,7 @@ import { openLocked } from "./ledger-of.ts";
 import { lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
 import { PLAN_KEPT_MS, runsDirectory } from "./places.ts";
 import type { Settings } from "./settings.ts";
+import { refuseLostWork } from "./work-list.ts";
 
 /** A session that may send: it holds the environment's lock until it is disposed. */
 export interface Session extends AsyncDisposable {
@@ -82,6 +83,7 @@ export async function openSession(
   const refuseLost = async (boundTo: string, ledger: Ledger | undefined): Promise<boolean> => {
     const lost = lostRunsOf({ environment, boundTo }, readRunList(runListPath(environment.ledgerPath)), ledger);
     if (lost.length > 0 && !mayLackRuns) throw await lostRunsFailure(lost, environment, context.cwd);
+    if (!mayLackRuns) refuseLostWork(environment, ledger);
     return lost.length > 0;
   };
   let boundTo = "";

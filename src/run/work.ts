@@ -1,17 +1,12 @@
 /** Sends what other processes have published: lanes of the oldest open run, as many at a time as were asked for, one run after the other. */
 
-import { hostname } from "node:os";
-import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { type Key, readKey } from "../config/key.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { leftToOthers } from "../ledger/left-to-others.ts";
-import { acquireLock } from "../ledger/lock.ts";
-import { thisMachine } from "../ledger/machine.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { openLanes } from "../ledger/postgres/lane-claims.ts";
 import type { PostgresLedger } from "../ledger/postgres/open-postgres.ts";
-import { findLostRuns, openRunList } from "../ledger/run-list.ts";
 import {
   countRun,
   endRun,
@@ -35,6 +30,7 @@ import { openPlanToSend } from "./run-plan.ts";
 import { type Service, sendRun, stopAfter } from "./send-run.ts";
 import { tellOpened, tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
+import { noteWork } from "./work-list.ts";
 import { claimedLanes, isShared, LOOK_AGAIN_MS, startWorker, type Worker } from "./worker.ts";
 
 export interface WorkSettings {
@@ -192,7 +188,7 @@ async function workOn(context: RunContext, working: Work, run: RunRecord): Promi
     isResumed: before.chunks.settled > 0,
   });
   const { deadline } = working;
-  const onSending = (): Promise<void> => noteOnThisMachine(context, working, run, plan.manifest);
+  const onSending = (): Promise<void> => noteWork(context, working, run, plan.manifest);
   const stops = await sendRun(context, { session: working, run, deadline, onSending }, recording, lanes);
   context.progress.advanced(undefined);
   const end = gravestOf(context, working, run, plan.manifest, stops);
@@ -252,34 +248,3 @@ async function endIfDone(
   context.progress.happened({ kind: "run done", run, exitCode, counts: countRun(ledger, found.runNo) });
   return true;
 }
-
-/**
- * This machine remembers what it is about to send, in a list of its own, so that it notices a ledger that was restored from an
- * older copy. Workers on one machine take turns with it.
- *
- * @throws Failure `usage` where the ledger knows less than it once did.
- */
-async function noteOnThisMachine(
-  { stop }: RunContext,
-  { ledger, environment }: Work,
-  run: RunRecord,
-  manifest: Manifest,
-): Promise<void> {
-  const folder = join(dirname(environment.ledgerPath), "work");
-  const what = `the list of what ${hostname()} has sent`;
-  const waitMs = LIST_WAIT_MS;
-  using _ = await acquireLock({ what, path: join(folder, "lock.db"), command: "tickets work", waitMs, signal: stop });
-  const list = openRunList(join(folder, "run-list.ndjson"), thisMachine());
-  const lost = findLostRuns(list.content, ledger, () => true);
-  if (lost.length > 0)
-    throw new Failure(
-      "usage",
-      `The ledger of ${environment.name} was restored from an older copy: it does not know all that this machine has sent of ${lost.map((each) => each.run).join(", ")}. Nothing more was sent.`,
-      {
-        hint: `Have the server that knows it take its place, or settle what is missing where the run was published. If nothing will be sent twice, remove ${list.path}`,
-      },
-    );
-  list.sending(ledger, run, manifest);
-}
-
-const LIST_WAIT_MS = 60_000;

@@ -103,6 +103,30 @@ const ticketsOf = ({ rig }: Pick<Machines, "rig">): readonly unknown[] =>
 const LONG = { tags: ["long"] };
 
 describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS_POSTGRES}`, () => {
+  it.each([
+    ["another machine had sent it", "there"],
+    ["it had sent it itself", "here"],
+  ] as const)("notices that the ledger with its run is gone, though %s", async (_, sender) => {
+    const machines = await published(4);
+    const { here, there, rig } = machines;
+    const worked = await { here, there }[sender].run(["work", "--until-idle", ...ON_IT]);
+    expect(worked.exitCode, worked.stderr).toBe(0);
+    const sent = rig.requests().flat().length;
+    await machines.lose();
+    for (const command of [
+      [...PUBLISH.slice(0, -1), "other.ndjson"],
+      ["stream", "sales.ndjson", ...ON_IT],
+    ]) {
+      const again = await here.run(command);
+      expect(again.exitCode, again.stderr).toBe(2);
+      expect(again.stderr).toContain("was lost");
+    }
+    // A machine that only works remembers what it has sent, too.
+    const onSender = await { here, there }[sender].run(["stream", "sales.ndjson", ...ON_IT]);
+    expect(onSender.exitCode, onSender.stderr).toBe(2);
+    expect(rig.requests().flat().length).toBe(sent);
+  });
+
   it("sends nothing itself; another machine sends it, and its promises come back once", async () => {
     const { rig, lines, here, there, run, state, actions } = await published(5);
     expect([state, actions.notSent, rig.requests()]).toEqual(["published", 6, []]);

@@ -20,6 +20,8 @@ export interface Machines {
   add(host: string): Machine;
   /** Asks the ledger's database as its administrator; tables are named with `@` in front. */
   query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Loses the ledger. */
+  lose(): Promise<void>;
   /** Lines of a file of promises. */
   lines(name: string): readonly string[];
 }
@@ -64,6 +66,9 @@ export async function openMachines(): Promise<Machines> {
       };
     },
     query: (sql) => server.query(sql.replaceAll("@", `"${schema}".`)),
+    async lose() {
+      await server.query(`DROP SCHEMA "${schema}" CASCADE`);
+    },
     lines: (name) => readFileSync(place.path(name), "utf8").trimEnd().split("\n").filter(Boolean),
   };
 }
