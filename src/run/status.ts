@@ -107,6 +107,12 @@ export async function runStatus(
   return run && (await statusOf(ledger, run, environment));
 }
 
+/** Of one that no command has ended: what it would have ended with by now. */
+function exitCodeOfKilled({ inDoubt, inFlight, refused }: RunCounts): number {
+  if (inDoubt > inFlight) return EXIT_CODES["in-doubt"];
+  return refused > 0 ? EXIT_CODES.refused : EXIT_CODES["stopped-early"];
+}
+
 /** One run, as the next command would find it. */
 async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunStatus> {
   const manifest = parseManifest(run.manifest);
@@ -116,7 +122,7 @@ async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment
     run: run.run,
     environment: environment.name,
     state: run.state === "open" ? "stopped" : run.state,
-    exitCode: run.exitCode ?? EXIT_CODES["stopped-early"],
+    exitCode: run.exitCode ?? exitCodeOfKilled(counts),
     plan: manifest,
     problems: manifest.problems,
     counts,

@@ -12,6 +12,7 @@ import { lastTaken, SUPERSEDED, takenWithin } from "../ledger/outcomes.ts";
 import { type ChunkRecord, plannedChunks } from "../ledger/runs.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";
+import { areOfOneMoment } from "../plan/histories/retold-times.ts";
 import { timeOf } from "../plan/identity/deed-contents.ts";
 import { lastCounts } from "../plan/identity/history-of-candidate.ts";
 import { closeUnsent } from "./chunk-parts.ts";
@@ -21,6 +22,8 @@ interface Deed {
   readonly seq: number;
   readonly content: string;
   readonly time: bigint | undefined;
+  /** The last one of its history counts: of equal times, its place tells. */
+  readonly isOrdered: boolean;
 }
 
 /**
@@ -83,7 +86,10 @@ async function supersedeInLane(
 const isUndoneBy = (one: Deed, later: Deed): boolean =>
   later.seq > one.seq &&
   later.content !== one.content &&
-  (one.time === undefined || later.time === undefined || later.time > one.time);
+  (one.time === undefined ||
+    later.time === undefined ||
+    later.time > one.time ||
+    (one.isOrdered && areOfOneMoment(one.time, later.time)));
 
 /** How many open deeds are in memory at a time; a single chunk may have more. */
 const MOST_OPEN = 50_000;
@@ -122,7 +128,8 @@ async function readHistories(
     // By the action's own ids: the index has the key where there is one.
     const ids = { eventId: eventId ?? null, ticketId: ticketId ?? null, nftId: nftId ?? null };
     const history = identityText({ action, data: ids });
-    take(seq, history, () => ({ seq, content: content.toString("hex"), time: untimed ? undefined : timeIn(data) }));
+    const told = { seq, content: content.toString("hex"), isOrdered: lastCounts(action) };
+    take(seq, history, () => ({ ...told, time: untimed ? undefined : timeIn(data) }));
   }
   free(actions.body);
   free(index);

@@ -2629,6 +2629,13 @@ describe("two inputs of one run that overlap", () => {
   });
 });
 
+const KEYED_CLAIMS = `sources:
+  claims:
+    match: "claims*"
+    key: "{Id}"
+    actions: [claimedTicket: {fields: {ticketId: "{ticketId}", userId: "{userId}", orderTime: "{orderTime}"}}]
+`;
+
 describe("claims of several recipients", () => {
   const claims = (...rows: readonly string[]): string => `${["ticketId,userId,orderTime", ...rows].join("\n")}\n`;
   const claimants = (field: Field): readonly unknown[] => acceptedOf(field, "claimedTicket", "userId");
@@ -2654,6 +2661,45 @@ describe("claims of several recipients", () => {
     await field.write("claims.csv", claims(`T,b,${times[1]}`, `T,c,${times[1] === "" ? "" : LATE + 1}`));
     const last = await field.stream(["claims.csv"]);
     expect(last.summary?.actions, last.said).toMatchObject({ rejected: 1, alreadySent: 1 });
+  });
+
+  test.each([
+    ["with times", EARLY, LATE],
+    ["without times", "", ""],
+  ])(
+    "of a source with a key, of which one was rejected: it does not come behind a later one, %s",
+    async (_, ...times) => {
+      const field = await openSold();
+      await field.write("tickets.config.yaml", KEYED_CLAIMS);
+      const [a, b] = [`T,a,${times[0]},1`, `T,b,${times[1]},2`];
+      await field.write("claims.csv", `ticketId,userId,orderTime,Id\n${a}\n${b}\n`);
+      field.setFaults(rejecting(0));
+      expect((await field.stream(["claims.csv"])).summary?.actions).toMatchObject({ accepted: 1, rejected: 1 });
+      field.setFaults();
+      for (const name of ["claims.rejects.csv", "claims.csv"]) {
+        const next = await field.stream([name], { maxInvalid: { rows: 9 } });
+        expect(next.summary?.actions ?? { accepted: 0, rejected: 0 }, next.said).toMatchObject({
+          accepted: 0,
+          rejected: 0,
+        });
+        expect(next.said).toMatch(/history-(late|superseded)/);
+      }
+    },
+  );
+
+  test("of which one was rejected and comes alone, without a time, is superseded", async () => {
+    const field = await openSold();
+    await field.write("claims.csv", claims("T,a,", "T,b,"));
+    field.setFaults(rejecting(0));
+    await field.stream(["claims.csv"]);
+    field.setFaults();
+    await field.write("claims-2.csv", claims("T,a,"));
+    const alone = await field.stream(["claims-2.csv"]);
+    expect(alone.said).toContain("history-superseded");
+    expect(alone.summary?.actions, alone.said).toMatchObject({ accepted: 0, rejected: 0, superseded: 1 });
+    // A recipient that the service was not asked for comes behind.
+    await field.write("claims-3.csv", claims("T,c,"));
+    expect((await field.stream(["claims-3.csv"])).summary?.actions).toMatchObject({ rejected: 1, superseded: 0 });
   });
 
   test("that comes late, by its time or its place, is told and not sent", async () => {

@@ -210,20 +210,22 @@ function isClosed(way: Way): void {
     expect(taken(field)).toBe("T1A T2B T1A");
   });
 
-  test("is judged by the times where both have one, also by a later stream", async () => {
+  test("is judged by the times where both have one, and where these are equal by its place, also by a later stream", async () => {
     const field = await doubtOf(
       [0, 1],
       [resale("T1", "a", 200), resale("T2", "b", 100), resale("T1", "c", 200), resale("T2", "d", 200)],
       { way },
     );
-    expect((await person(field)).said).toContain("1 action would undo a later one");
+    expect((await person(field)).said).toContain("2 actions would undo a later one");
     await person(field, { decision: "not-sent" });
     expect((await goOn(field)).exitCode).toBe(4);
-    expect(taken(field)).toBe("T1a T2b T1c T2d T1a");
+    expect(taken(field)).toBe("T1a T2b T1c T2d");
     for (const name of ["night.ndjson", "night.rejects.ndjson"]) {
       const again = await field.stream([name]);
       expect(again.said).toContain("history-superseded");
-      expect(again.summary?.actions).toMatchObject({ accepted: 0, superseded: 1 });
+      // In the rejects a resale of the time of an accepted one is that one.
+      const { accepted, rejected, superseded = 0, changed = 0 } = again.summary?.actions ?? {};
+      expect([accepted, rejected, superseded + changed], again.said).toEqual([0, 0, 2]);
     }
   });
 

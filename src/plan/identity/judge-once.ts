@@ -76,12 +76,30 @@ function judgeOrderOfClaim(
   const behind = group.candidates.find(
     (each) => each.seq > seq && found.isOld(each.seq) && found.of(each.seq) !== "pending",
   );
+  if (behind !== undefined) {
+    found.set(seq, "late", { kind: "late", before: behind });
+    return;
+  }
   const rejected = group.options.rejected(row);
-  const since = rejected && untold.find((deed) => isLaterThan(deed, rejected));
-  if (behind !== undefined) found.set(seq, "late", { kind: "late", before: behind });
-  else if (since !== undefined) found.set(seq, "superseded", { kind: "superseded", since, isFromRejects: true });
+  const sinceRejected = rejected && untold.find((deed) => isLaterThan(deed, rejected));
+  const since = sinceRejected ?? acceptedSinceTried(group, data, untold);
+  if (since !== undefined)
+    found.set(seq, "superseded", { kind: "superseded", since, isFromRejects: sinceRejected !== undefined });
+}
+
+/** What was accepted after the service had rejected a claim by the same recipient; undefined where it rejected none. */
+function acceptedSinceTried(
+  group: DeedGroup,
+  data: ActionData,
+  accepted: readonly AcceptedDeed[],
+): AcceptedDeed | undefined {
+  const tried = group.tried.find((deed) => {
+    const said = deed.isTaken ? undefined : group.dataOf(deed);
+    return said !== undefined && recipientsAgree(said, data);
+  });
+  return tried && accepted.find((deed) => isLaterThan(deed, tried));
 }
 
 /** Whether the service took it after it was asked for that row; of what was never sent, nobody knows where it stood in its run. */
-const isLaterThan = (deed: AcceptedDeed, { runNo, seq = -1 }: OpenSince): boolean =>
+const isLaterThan = (deed: AcceptedDeed, { runNo, seq = -1 }: Pick<OpenSince, "runNo" | "seq">): boolean =>
   deed.runNo > runNo || (deed.runNo === runNo && deed.seq > seq);

@@ -15,7 +15,7 @@ import { contentAt } from "../files/index-file.ts";
 import { areOfOneMoment, shiftBetween } from "../histories/retold-times.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
 import { timeInLine, timeOf } from "./deed-contents.ts";
-import { historyOf, replaces } from "./history-of-candidate.ts";
+import { historyOf, lastCounts } from "./history-of-candidate.ts";
 
 /** A new deed that would come after a later one. */
 export type OutOfOrder =
@@ -77,7 +77,7 @@ export async function findOutOfOrder(
     for (const candidate of batch) {
       if (!isOld(candidate.seq)) continue;
       moved.see(candidate);
-      if (replaces(candidate.action)) subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
+      if (lastCounts(candidate.action)) subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
     }
   }
   return [...subjects].flatMap(([history, subject]) => {
@@ -262,7 +262,7 @@ async function findSubjects(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
-      if (!(keyed || keysAreKnown) || !replaces(action) || !isNew(seq)) continue;
+      if (!(keyed || keysAreKnown) || !lastCounts(action) || !isNew(seq)) continue;
       const identity = historyOf(candidate, lines);
       const name = identity.toString("hex");
       const known = subjects.get(name);
@@ -324,7 +324,7 @@ export async function findBesideBlocked(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
-      if (!keyed || !replaces(action) || !isNew(seq)) continue;
+      if (!keyed || !lastCounts(action) || !isNew(seq)) continue;
       const history = historyOf(candidate, lines).toString("hex");
       const by = blockedRows
         .get(history)
