@@ -24,7 +24,7 @@ export async function publish(options: PublishOptions, context: Context): Promis
   const { reporter, trace } = context;
   trace.files = options.files;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "one");
+  const settings = await loadSettings(core, options, "to publish");
   const output = options.output ?? settings.environment.output;
   const result = await publishInput(core, {
     ...options,

@@ -17,13 +17,15 @@ export function cellText(cell: Cell): string {
 
 /** As SQLite writes a real number, so that 1.0 is told from 1. */
 const realText = (value: number): string => {
+  if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "Inf" : "-Inf";
   return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : String(value);
 };
 
 function jsonValue(cell: Cell): unknown {
   if (cell instanceof Uint8Array) return cellText(cell);
-  // JSON has no infinity; readers make one of this.
+  // JSON has neither; of this readers make an infinity.
+  if (Number.isNaN(cell)) return "NaN";
   if (typeof cell === "number") return rawJson(realText(cell).replace("Inf", "1e999"));
   return cell;
 }

@@ -112,7 +112,7 @@ export async function viewEnvironment(
     secondLedger(config, environment, neighbours) ??
     forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd) ??
     leftBehind(environment, cwd) ??
-    (await lookBeside(config, environment, neighbours, { env, signal, sends: false })).problem;
+    (await lookBeside(config, environment, neighbours, { env, signal, sends: false, waits: false })).problem;
   const from = name === undefined ? environment.origins.name : "named on the command line";
   const { ledger, trouble } = await ledgerOf(environment);
   const used = { ...(await usedOf(environment, from, env)), ledger, isLedgerReadable: trouble === undefined };

@@ -31,6 +31,13 @@ export interface Beside {
   readonly key: Key | undefined;
 }
 
+interface LookOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly sends: boolean;
+  readonly waits: boolean;
+}
+
 const NOTHING: Beside = { former: [], problem: undefined, others: [], key: undefined };
 
 /**
@@ -38,12 +45,13 @@ const NOTHING: Beside = { former: [], problem: undefined, others: [], key: undef
  * declared environments (`neighbours`) were compared before.
  *
  * @param options.sends the key is about to be used, so it may be read wherever it comes from.
+ * @param options.waits a server that can't be reached is waited for as where something is sent.
  */
 export async function lookBeside(
   config: Config,
   environment: Environment,
   neighbours: readonly Pick<Neighbour, "name">[],
-  options: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly sends: boolean },
+  options: LookOptions,
 ): Promise<Beside> {
   if (environment.kind === "sandbox") return NOTHING;
   const { stateDir, ledgerOwner, baseUrl } = environment;
@@ -52,7 +60,7 @@ export async function lookBeside(
   if (names.length === 0 && environment.ledgerServer === undefined) return NOTHING;
   try {
     const list = readRunList(runListPath(environment.ledgerPath));
-    if (await hasSent(environment, list)) return NOTHING;
+    if (await hasSent(environment, list, options.waits)) return NOTHING;
     const schemas = new Set([...compared].map((name) => schemaOfOwner(config, name)));
     const found = [
       ...siblingLedgers(stateDir, names, baseUrl),
@@ -66,9 +74,9 @@ export async function lookBeside(
 }
 
 /** Whether the ledger knows, or once knew, of anything that the service has. Then it is not new. */
-async function hasSent(environment: Environment, list: RunListContent): Promise<boolean> {
+async function hasSent(environment: Environment, list: RunListContent, waits: boolean): Promise<boolean> {
   if ([...list.runs.values()].some(({ taken, isForgotten }) => taken > 0 && !isForgotten)) return true;
-  using ledger = await findLedgerOf(environment, undefined);
+  using ledger = await findLedgerOf(environment, undefined, waits ? "sending" : "reading");
   return ledger !== undefined && actionsOutside(ledger) > 0;
 }
 
@@ -76,10 +84,7 @@ async function hasSent(environment: Environment, list: RunListContent): Promise<
  * A command that sends reads the key once, as it would anyway. For others, a key that a command or a pipe gives stays
  * unknown.
  */
-async function keyFor(
-  environment: Environment,
-  { env, signal, sends }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal; readonly sends: boolean },
-): Promise<Key | undefined> {
+async function keyFor(environment: Environment, { env, signal, sends }: LookOptions): Promise<Key | undefined> {
   if (sends) return readKey(environment, signal, { env });
   const text = await peekKey(environment.keySource, env, signal);
   return text === undefined ? undefined : new Key(text);

@@ -44,10 +44,18 @@ export async function openLedgerOf(environment: Environment, options: OpenLedger
   return openLedger({ path, boundTo, ...(onPacking && { onPacking }) });
 }
 
-/** The environment's ledger, read-only; undefined where there is none yet. */
-export async function findLedgerOf(environment: Environment, boundTo: string | undefined): Promise<Ledger | undefined> {
+/**
+ * The environment's ledger, read-only; undefined where there is none yet.
+ *
+ * @param patience with a server that can't be reached.
+ */
+export async function findLedgerOf(
+  environment: Environment,
+  boundTo: string | undefined,
+  patience: keyof typeof PATIENCE_MS = "reading",
+): Promise<Ledger | undefined> {
   const { ledgerPath: path, ledgerServer: server } = environment;
-  if (server !== undefined) return findServer(server, boundTo, PATIENCE_MS.reading);
+  if (server !== undefined) return findServer(server, boundTo, PATIENCE_MS[patience]);
   if (!existsSync(path)) return undefined;
   const ledger = openLedger({ path, boundTo, readOnly: true });
   if (!isUnmade(ledger)) return ledger;

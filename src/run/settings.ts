@@ -50,12 +50,12 @@ export async function loadSettingsToCheck(context: RunContext, options: Environm
  *
  * @param ledgers "one": a second ledger of the same service is refused. "any": it is only reported, for commands that read a
  * ledger or mend it. "to send": it is refused, and where a key has to be compared, one that a command gives is read too.
- * "to move": a file is what the ledger is moved from, or to.
+ * "to publish": it is refused, and a server is waited for as where something is sent. "to move": a file is what the ledger is moved from, or to.
  */
 export async function loadSettings(
   context: RunContext,
   options: EnvironmentOptions,
-  ledgers: "one" | "any" | "to send" | "to move" = "one",
+  ledgers: "one" | "any" | "to send" | "to publish" | "to move" = "one",
 ): Promise<Settings> {
   const { cwd, env, progress } = context;
   const config = await loadConfig({
@@ -75,9 +75,10 @@ export async function loadSettings(
     (ledgers === "to move" ? undefined : leftBehind(environment, cwd));
   refuseMovedAddress(config, environment, env);
   const sends = ledgers === "to send" && twice === undefined;
-  const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends });
+  const waits = sends || ledgers === "to publish";
+  const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends, waits });
   const problem = twice ?? beside.problem;
-  const isRefused = ledgers === "one" || ledgers === "to send";
+  const isRefused = ledgers === "one" || ledgers === "to send" || ledgers === "to publish";
   if (problem !== undefined && isRefused) throw problem;
   if (problem !== undefined) progress.happened({ kind: "ledgers in conflict", problem });
   const { others, former, key } = beside;

@@ -174,11 +174,14 @@ test(named("query asks in the words of PostgreSQL, and changes nothing"), LONG, 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)]);
   }
   expect((await ask("SELECT count(*) AS n FROM runs", "--json")).stdout).toContain('"n":1');
+  const odd = await ask("SELECT 'NaN'::float8 AS nan, '-Infinity'::float8 AS least", "--json");
+  expect(odd.stdout).toContain('"nan":"NaN","least":-1e999');
 });
 
 test(named("what is wrong with the way to the database is said, and what to do; nothing is sent"), LONG, async () => {
   const { tickets, service, server, place, schema } = await openRig();
   const at = `127.0.0.1:${server.port}`;
+  await server.query("CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const wrong: readonly (readonly [url: string, exitCode: number, what: string, todo: string])[] = [
     ["", 2, "tickets.config.yaml:6): the variable TICKETS_LEDGER_URL is not set", "Put the database's URL there"],
     [`nonsense ${SECRET}`, 2, "is not the URL of a PostgreSQL database", "postgres://USER:PASSWORD@HOST"],
@@ -197,6 +200,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
     [`postgres://tickets@${at}/ledgers`, 2, "the server asks for a password, and the URL has none", "The URL names"],
     [server.url.replace("/ledgers", "/none"), 2, "there is no such database", "Create it"],
     [`${server.url}?sslmode=require`, 2, "the server has no TLS", "sslmode=disable"],
+    [server.url.replace("/ledgers", "/narrow"), 2, "a database whose encoding is LATIN1", "ENCODING 'UTF8'"],
     [`${server.url}?options=-c%20synchronous_commit%3Doff`, 2, "runs with synchronous_commit = off", "unsafeLedger"],
     [`postgres://tickets:${SECRET}@127.0.0.1:1/ledgers`, 10, "the server can't be reached", "Check that it runs"],
   ];

@@ -4,8 +4,9 @@ import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { summaryIn } from "../support/invariant/sales.ts";
 import { type Machines, ON_IT, openMachines, writeSales } from "../support/machines.ts";
-import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { NEEDS_POSTGRES, startOwnPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 
+const DOWN_MS = 9_000;
 const PUBLISH = ["publish", "sales.ndjson", ...ON_IT, "--chunk-size", "2", "-o", "out.ndjson"];
 
 interface Published {
@@ -125,6 +126,23 @@ describe.skipIf(WITHOUT_POSTGRES)(`publish here, send there, collect here${NEEDS
     const onSender = await { here, there }[sender].run(["stream", "sales.ndjson", ...ON_IT]);
     expect(onSender.exitCode, onSender.stderr).toBe(2);
     expect(rig.requests().flat().length).toBe(sent);
+  });
+
+  it("waits for a database that is down for a while, before it is asked for the first time", LONG, async () => {
+    const server = await startOwnPostgres();
+    const { rig, add } = await openMachines(server);
+    const [here, there] = [add("here"), add("there")];
+    writeSales(rig.place.path("sales.ndjson"), 1, 4);
+    for (const run of [() => here.run(PUBLISH), () => there.run(["work", "--until-idle", ...ON_IT])]) {
+      server.stop("at once");
+      const running = run();
+      // Longer than a command waits that only reads.
+      await new Promise((resolve) => setTimeout(resolve, DOWN_MS));
+      server.start();
+      const { exitCode, stderr } = await running;
+      expect(exitCode, stderr).toBe(0);
+    }
+    expect(rig.requests().flat().length).toBe(5);
   });
 
   it("sends nothing itself; another machine sends it, and its promises come back once", async () => {

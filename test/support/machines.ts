@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { openRig, type Ran, type Rig } from "./invariant/rig.ts";
-import { startPostgres } from "./postgres.ts";
+import { type PostgresServer, startPostgres } from "./postgres.ts";
 
 type RunOptions = Parameters<Rig["run"]>[1];
 
@@ -29,11 +29,12 @@ export interface Machines {
 const ENVIRONMENT = "playground";
 export const ON_IT = ["--env", ENVIRONMENT] as const;
 
-export async function openMachines(): Promise<Machines> {
+/** @param of the server that they share; without one, that of this worker. */
+export async function openMachines(of?: PostgresServer): Promise<Machines> {
   const rig = await openRig();
   onTestFinished(rig.close);
   const { place } = rig;
-  const server = await startPostgres();
+  const server = of ?? (await startPostgres());
   const schema = server.newSchema();
   place.write(
     "shared.yaml",

@@ -45,6 +45,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   DateStyle: "ISO, YMD",
   bytea_output: "hex",
   standard_conforming_strings: "on",
+  array_nulls: "on",
   client_min_messages: "warning",
   default_transaction_isolation: "read committed",
   default_transaction_read_only: "off",
@@ -78,6 +79,7 @@ const HELLO = `SELECT set_config(pg_settings.name, wanted.value, false) FROM pg_
   JOIN (VALUES ${literals}) AS wanted (name, value) USING (name);
 ${WAIT_FOR_STANDBY};
 SELECT pg_is_in_recovery() AS is_standby, pg_backend_pid() AS pid, current_setting('server_version') AS version,
+  current_setting('server_encoding') AS encoding,
   (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS started_at`;
 
 interface Session {

@@ -207,6 +207,7 @@ class Session implements PostgresLedger {
     const hello = this.#connection.connect();
     this.#server = { pid: Number(hello.pid), startedAt: String(hello.started_at) };
     refuseOld(String(hello.version), this.path);
+    refuseNarrow(String(hello.encoding), this.path);
     if (!this.#isUnsafe) refuseForgetful({ all: (sql) => [...this.#connection.ask(sql, []).rows] }, this.path);
     for (const { pid, startedAt } of this.#lost) this.#connection.ask(END_SESSION, [pid, startedAt]);
     this.#lost = [];
@@ -646,6 +647,17 @@ export function refuseOld(version: string, path: string): void {
   if (Number.parseInt(version, 10) >= OLDEST_SERVER) return;
   throw new Failure("usage", `${path} is on PostgreSQL ${version}. Nothing was sent.`, {
     hint: `A ledger needs version ${OLDEST_SERVER} or a later one: earlier ones were never tried with it.`,
+  });
+}
+
+/**
+ * @throws Failure `usage` for a database that can't hold every character: an answer, or what a person says, could not be kept in
+ * it, and would leave a doubt.
+ */
+export function refuseNarrow(encoding: string, path: string): void {
+  if (encoding === "UTF8") return;
+  throw new Failure("usage", `${path} is in a database whose encoding is ${encoding}. Nothing was sent.`, {
+    hint: "A ledger needs one that holds every character: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
   });
 }
 

@@ -7,6 +7,7 @@ import {
   openPostgres,
   type PostgresLedger,
   type PostgresOptions,
+  refuseNarrow,
   refuseOld,
   shownAddress,
 } from "../../../src/ledger/postgres/open-postgres.ts";
@@ -89,6 +90,14 @@ it.each(["9.6.24", "14.12 (Debian 14.12-1)", "?"])("a server of version %s is re
 
 it.each(["15.0", "18.1", "15.18 (Debian 15.18-0+deb12u1)", "19devel"])("a server of version %s is taken", (version) => {
   expect(() => refuseOld(version, "postgres://db/tickets")).not.toThrow();
+});
+
+it("a database that can't hold every character is refused", () => {
+  expect(thrownBy(() => refuseNarrow("LATIN1", "postgres://db/tickets"))).toMatchObject({
+    code: "usage",
+    message: "postgres://db/tickets is in a database whose encoding is LATIN1. Nothing was sent.",
+  });
+  expect(() => refuseNarrow("UTF8", "postgres://db/tickets")).not.toThrow();
 });
 
 describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, () => {
