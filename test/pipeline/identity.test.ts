@@ -1555,12 +1555,13 @@ describe("a key of the source", { tags: ["long"] }, () => {
           const [header, first, last] = (await lists.field.read("lists.rejects.csv")).trimEnd().split("\n");
           await lists.field.write("lists.rejects.csv", [header, first, ...(isWhole ? [last] : []), ""].join("\n"));
           const done = await lists.field.stream(["lists.rejects.csv"]);
-          const asked = column === "Scans" ? { accepted: 1 } : { rejected: 1 };
-          expect(done.summary?.actions, done.said).toMatchObject({
-            ...asked,
-            changed: 0,
-            alreadySent: isWhole ? 1 : 0,
-          });
+          const rows = isWhole ? 2 : 1;
+          // The other claim was accepted since, and the last one counts.
+          const asked =
+            column === "Scans"
+              ? { accepted: 1, alreadySent: rows - 1 }
+              : { accepted: 0, rejected: 0, superseded: rows };
+          expect(done.summary?.actions, done.said).toMatchObject({ ...asked, changed: 0 });
           if (column === "Scans") expect(lists.accepted()).toBe(accepted);
         }
       },
