@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Action } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
-import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
+import { DEED_BYTES, digestsAt } from "./block.ts";
 import { blocksWithin } from "./blocks.ts";
 import { triedDeeds } from "./deeds.ts";
 import type { Ledger } from "./ledger.ts";
@@ -97,8 +97,6 @@ function unmergedOf(ledger: Ledger, runNo: number, seq: number): Digests | undef
   const row = ledger.get(sql, runNo, seq);
   if (row === undefined) return undefined;
   const deeds = row.deeds as Uint8Array; // a BLOB NOT NULL column
-  const start = (seq - Number(row.first)) * DEED_BYTES;
-  if (start + DEED_BYTES > deeds.length) return undefined;
-  const end = start + IDENTITY_BYTES;
-  return { identity: deeds.subarray(start, end), content: deeds.subarray(end, end + CONTENT_BYTES) };
+  const at = seq - Number(row.first);
+  return (at + 1) * DEED_BYTES > deeds.length ? undefined : digestsAt(deeds, at);
 }

@@ -19,6 +19,13 @@ export interface Origin {
   readonly line: number;
 }
 
+/** Identity and content of the deed at a place, where they stand one behind the other. */
+export const digestsAt = (deeds: Uint8Array, at: number) => {
+  const start = at * DEED_BYTES;
+  const end = start + IDENTITY_BYTES;
+  return { identity: deeds.subarray(start, end), content: deeds.subarray(end, end + CONTENT_BYTES) };
+};
+
 /** An action as it was sent. */
 export interface SentAction {
   readonly action: ActionName;

@@ -2,16 +2,7 @@
 
 import { isJsonObject } from "../actions/exact-number.ts";
 import { parseJson } from "../actions/json.ts";
-import {
-  BLOCK_ACTIONS,
-  CONTENT_BYTES,
-  DEED_BYTES,
-  decodePromises,
-  fieldsOf,
-  IDENTITY_BYTES,
-  packedPromises,
-  type SentAction,
-} from "./block.ts";
+import { BLOCK_ACTIONS, decodePromises, digestsAt, fieldsOf, packedPromises, type SentAction } from "./block.ts";
 import {
   type Block,
   blockOf,
@@ -91,9 +82,7 @@ export function* takenUnmerged(ledger: Ledger, runNo: number): Generator<TakenAc
     for (let at = 0; at < block.count; at += 1) {
       const seq = block.first + at;
       if (!isTaken(exceptions.get(seq)?.outcome ?? block.outcome)) continue;
-      const start = at * DEED_BYTES;
-      const end = start + IDENTITY_BYTES;
-      const [identity, content] = [deeds.subarray(start, end), deeds.subarray(end, end + CONTENT_BYTES)];
+      const { identity, content } = digestsAt(deeds, at);
       yield { seq, sent: block.sentAt(at), identity: Buffer.from(identity), content: Buffer.from(content) };
     }
   }

@@ -7,7 +7,7 @@ import { IMPORTED } from "../../ledger/known-state.ts";
 import { type Ledger, readMeta } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import { actionOf, type Candidate, type CandidateLines } from "../candidates/candidates.ts";
-import { isUnknownContent, type PlainVerdict, type Verdict, type Verdicts } from "../identity/verdicts.ts";
+import { isUnknownContent, type LoneVerdict, type Verdict, type Verdicts } from "../identity/verdicts.ts";
 import { createWaiting, type Waiting } from "./waiting-for-runs.ts";
 
 /** What becomes of a candidate: `new` is sent, unless its row is invalid. */
@@ -43,7 +43,7 @@ export class Fates {
   }
 
   /** Of a candidate whose fate is its verdict, by its number; undefined for any other. */
-  plainOf(seq: number): PlainVerdict | undefined {
+  plainOf(seq: number): LoneVerdict | undefined {
     return this.#isAlone ? this.#verdicts.plainOf(seq) : undefined;
   }
 

@@ -30,7 +30,7 @@ const VERDICTS = [
 export type Verdict = (typeof VERDICTS)[number];
 
 /** `unsold`: a new sale, and none of its identity was accepted. */
-export type PlainVerdict = "new" | "unsold" | "sent";
+export type LoneVerdict = "new" | "unsold" | "sent";
 
 /** Accepted, or perhaps so. */
 const OLD: ReadonlySet<Verdict> = new Set(["sent", "changed", "pending"]);
@@ -117,7 +117,7 @@ export interface Verdicts {
   /** Whether the candidate's deed is repeated further on. */
   isRepeated(candidate: Candidate): boolean;
   /** The verdict of a candidate of which there is nothing else to say, by its number; undefined for any other. */
-  plainOf(seq: number): PlainVerdict | undefined;
+  plainOf(seq: number): LoneVerdict | undefined;
   /** Deeds of unsent rows that stand in the place of accepted ones. */
   readonly closed: readonly BlockedDeed[];
   /** Histories (hex) of bad rows that lack an accepted deed, which may be such a row. */
@@ -195,7 +195,7 @@ export class FoundVerdicts {
     return this.#repeated.has(seq);
   }
 
-  plainOf(seq: number): PlainVerdict | undefined {
+  plainOf(seq: number): LoneVerdict | undefined {
     const verdict = this.of(seq);
     if (verdict !== "new" && verdict !== "sent") return undefined;
     if (this.#details.has(seq) || this.#repeated.has(seq)) return undefined;
