@@ -10,6 +10,7 @@ import { plan } from "../../src/commands/plan.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
+import type { Summary } from "../support/counts.ts";
 import { makeOlder } from "../support/older-ledger.ts";
 import { forWalks } from "../support/walks.ts";
 
@@ -2735,5 +2736,98 @@ describe("claims of several recipients", () => {
     const turned = await field.stream(["claims.rejects.csv"]);
     expect(turned.exitCode, turned.said).toBe(3);
     expect(turned.said).toContain("[history-unclear]");
+  });
+
+  describe("of which a row was bad, and has no time once it is mended", () => {
+    const BAD = "T,a,soon";
+    const GOOD = "T,a,";
+
+    async function night(field: Field, ...rows: readonly string[]) {
+      await field.write("claims.csv", claims(...rows));
+      return field.stream(["claims.csv"], { maxInvalid: { rows: 1 } });
+    }
+
+    async function mend(field: Field) {
+      await field.write("claims.rejects.csv", (await field.read("claims.rejects.csv")).replace(BAD, GOOD));
+      return field.stream(["claims.rejects.csv"]);
+    }
+
+    const asked = ({ summary }: { readonly summary?: Summary | undefined }): number =>
+      (summary?.actions.accepted ?? 0) + (summary?.actions.rejected ?? 0);
+
+    test("another one behind it waits for it", async () => {
+      const field = await openSold();
+      const first = await night(field, BAD, "T,b,");
+      expect(first.summary?.rows, first.said).toMatchObject({ invalid: 1, held: 1 });
+      const mended = await mend(field);
+      // The sandbox takes one claim of a ticket.
+      expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 1, rejected: 1 });
+      expect(claimants(field)).toEqual(["a"]);
+    });
+
+    test("it does not come behind one that was sent alone meanwhile", async () => {
+      const field = await openSold();
+      await night(field, BAD, "T,b,");
+      await field.write("other.csv", claims("T,b,"));
+      expect((await field.stream(["other.csv"], { action: "claimedTicket" })).summary?.actions.accepted).toBe(1);
+      const mended = await mend(field);
+      expect(mended.said).toMatch(/history-(late|superseded)/);
+      expect(asked(mended), mended.said).toBe(0);
+    });
+
+    test("it does not come behind one that was accepted a night before and stood behind it", async () => {
+      const field = await openSold();
+      await night(field, "T,b,");
+      await night(field, BAD, "T,b,");
+      const mended = await mend(field);
+      expect(mended.said).toContain("history-late");
+      expect(mended.said).toContain("which came after its row when that was rejected");
+      expect(asked(mended), mended.said).toBe(0);
+    });
+
+    test("it comes behind one that stood before it", async () => {
+      const field = await openSold();
+      await night(field, "T,b,");
+      await night(field, "T,b,", BAD);
+      const mended = await mend(field);
+      expect(mended.said).not.toContain("history-");
+      expect(asked(mended), mended.said).toBe(1);
+    });
+
+    test("its ledger being another one, it is not sent beside an accepted one", async () => {
+      const field = await openSold();
+      await night(field, BAD);
+      const rejects = await field.read("claims.rejects.csv");
+      const other = await openSold();
+      await night(other, "T,b,");
+      await other.write("claims.rejects.csv", rejects);
+      const mended = await mend(other);
+      expect(mended.exitCode, mended.said).toBe(3);
+      expect(mended.said).toContain("does not know the rejects file");
+      expect(asked(mended), mended.said).toBe(0);
+    });
+
+    test("one that stands before it is late once it was accepted", async () => {
+      const field = await openSold();
+      await night(field, BAD);
+      expect(asked(await mend(field))).toBe(1);
+      const next = await night(field, "T,c,", BAD);
+      expect(next.said).toContain("history-late");
+      expect(asked(next), next.said).toBe(0);
+      // Behind it, it is a new one.
+      expect(asked(await night(field, BAD, "T,c,"))).toBe(1);
+    });
+
+    test("one that stands before a bad row waits where that may be the accepted one", async () => {
+      const field = await openSold();
+      await night(field, GOOD);
+      const next = await night(field, "T,c,", BAD);
+      expect(next.summary?.rows, next.said).toMatchObject({ invalid: 1, held: 1 });
+      expect(asked(next), next.said).toBe(0);
+      // Mended, it turns out to be that one: what stands before it is late.
+      const mended = await night(field, "T,c,", GOOD);
+      expect(mended.said).toContain("history-late");
+      expect(asked(mended), mended.said).toBe(0);
+    });
   });
 });

@@ -27,7 +27,7 @@ import { findingOf, heldBack, type KnownPlaces } from "../findings/findings-of-v
 import { namingAction } from "../findings/name-action.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import { digestOfTold } from "../findings/told-warnings.ts";
-import { historyOf } from "../identity/history-of-candidate.ts";
+import { hasHistory, historyOf } from "../identity/history-of-candidate.ts";
 import { pendingAs } from "../identity/pending-deeds.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
 import { Bits } from "./bits.ts";
@@ -311,7 +311,7 @@ export class OnePass {
       const open = fates.filter(({ fate }) => !NOT_OPEN.has(fate));
       // Named, so that --again, too, sends only what is meant.
       const isPart = open.length > 0 && open.length < fates.length;
-      const ofHistories = candidates.filter(({ action }) => actionSpec(action).identity === "history");
+      const ofHistories = candidates.filter(({ action }) => hasHistory(action));
       return {
         row,
         input,

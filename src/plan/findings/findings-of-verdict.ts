@@ -19,7 +19,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import { runIdOf } from "../../ledger/runs.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
 import { type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
-import { lastCounts, replaces } from "../identity/history-of-candidate.ts";
+import { lastCounts } from "../identity/history-of-candidate.ts";
 import type { Detail, GivenPlace, InputLine } from "../identity/verdicts.ts";
 import { differingFields } from "./changed-actions.ts";
 
@@ -284,13 +284,13 @@ function unplaced(
 /** Of a row from a rejects file of another ledger. Scans without a time all say the same: how many there are counts, not their order. */
 function ofUnknownRow(action: ActionName, accepted: readonly AcceptedDeed[], places: KnownPlaces): Finding {
   const { about } = actionSpec(action);
-  const [question, answer] = replaces(action)
+  const [question, answer] = lastCounts(action)
     ? [`whether it comes before or after what was accepted of this ${about}`, "it is later than all of these"]
     : [`whether it is one of the ${action} that were accepted of this ${about}`, "it is none of these"];
   return {
     rule: "history-unclear",
     message: `This environment's ledger does not know the rejects file that its row comes from (it was lost since, or put back, or the rejects are another environment's), so ${question} can't be told. Accepted: ${listed(accepted.map((deed) => toldDeed(deed, places)))}.`,
-    hint: `Mend the row at the source, and stream the whole export, which shows ${replaces(action) ? "where it stands" : "how many there are"}. If ${answer}, stream it alone with --again.`,
+    hint: `Mend the row at the source, and stream the whole export, which shows ${lastCounts(action) ? "where it stands" : "how many there are"}. If ${answer}, stream it alone with --again.`,
   };
 }
 

@@ -10,6 +10,7 @@ import { openActionText } from "../../mapping/open-actions.ts";
 import type { BlockedRow } from "../candidates/candidates.ts";
 import type { OrderKey } from "../candidates/facts.ts";
 import { timeOf } from "./deed-contents.ts";
+import { hasHistory } from "./history-of-candidate.ts";
 
 export interface BlockedDeed {
   /** Number of the candidate that it stands before. */
@@ -89,7 +90,7 @@ export function historiesOf(attempted: readonly unknown[]): readonly string[] {
 
 function toDeedOfHistory(attempted: unknown): Action | undefined {
   const action = toAction(attempted);
-  return action !== undefined && actionSpec(action.action).identity === "history" ? action : undefined;
+  return action !== undefined && hasHistory(action.action) ? action : undefined;
 }
 
 /** What was read of an action, where it names its kind and its ticket or event. */

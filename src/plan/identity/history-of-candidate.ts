@@ -13,6 +13,9 @@ export const replaces = (action: ActionName): boolean => REPLACING.has(actionSpe
 export const lastCounts = (action: ActionName): boolean =>
   replaces(action) || actionSpec(action).effect === "claim-ticket";
 
+/** Whether its ticket or event may have several of its kind, one after the other. */
+export const hasHistory = (action: ActionName): boolean => actionSpec(action).identity !== "once";
+
 /** What identifies a candidate's history: the digest that would identify the candidate itself if it had no key. */
 export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
   return candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);

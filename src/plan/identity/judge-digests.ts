@@ -184,8 +184,7 @@ class DigestJudge {
 
   /** A row that is not sent, another source, or what is left out of its row may have to do with it. */
   #isBesideOthers({ rule, identity, isAccepted, keyed, action, input, row }: Indexed): boolean {
-    if (rule === "history" && this.#blockedRows.size > 0 && this.#blockedRows.has(identity.toString("hex")))
-      return true;
+    if (rule !== "once" && this.#blockedRows.size > 0 && this.#blockedRows.has(identity.toString("hex"))) return true;
     if (!keyed) return false;
     // What stands beside it in its row is done with, also where it says the same.
     return (isAccepted && this.#isOfSeveralSources(action, input)) || this.#options.leftOut(row).length > 0;

@@ -15,7 +15,7 @@ import { contentAt } from "../files/index-file.ts";
 import { areOfOneMoment, shiftBetween } from "../histories/retold-times.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
 import { timeInLine, timeOf } from "./deed-contents.ts";
-import { historyOf, lastCounts } from "./history-of-candidate.ts";
+import { historyOf, lastCounts, replaces } from "./history-of-candidate.ts";
 
 /** A new deed that would come after a later one. */
 export type OutOfOrder =
@@ -324,7 +324,8 @@ export async function findBesideBlocked(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
-      if (!keyed || !lastCounts(action) || !isNew(seq)) continue;
+      // Where claims are not held, their row's place tells later that others came since.
+      if (!keyed || !replaces(action) || !isNew(seq)) continue;
       const history = historyOf(candidate, lines).toString("hex");
       const by = blockedRows
         .get(history)

@@ -10,10 +10,11 @@ import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from ".
 import { noteCameBack } from "./came-back.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
 import { type Doubtful, gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
+import { judgeClaims } from "./judge-claims.ts";
 import { judgeByDigests } from "./judge-digests.ts";
 import { JudgedHistory } from "./judge-history.ts";
 import { KeyedDeeds } from "./judge-keyed.ts";
-import { judgeByRecipient, judgeOnce } from "./judge-once.ts";
+import { judgeOnce } from "./judge-once.ts";
 import { judgeRetold, shiftsOfInputs } from "./judge-retold.ts";
 import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
 import { findLeftAccepted } from "./missing-accepted.ts";
@@ -82,7 +83,7 @@ async function judgeByIdentity(
 function judgeByRule(group: DeedGroup, blockedRows: readonly BlockedDeed[], found: FoundVerdicts): void {
   const rule = actionSpec(group.action).identity;
   if (rule === "history") new JudgedHistory(group, blockedRows, found).judge();
-  else if (rule === "recipient") judgeByRecipient(group, found);
+  else if (rule === "recipient") judgeClaims(group, blockedRows, found);
   else judgeOnce(group, found);
 }
 

@@ -7,7 +7,7 @@ import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
 import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
-import { historyOf, replaces } from "./history-of-candidate.ts";
+import { historyOf, lastCounts } from "./history-of-candidate.ts";
 
 export interface LeftOptions {
   readonly ledger: Ledger;
@@ -42,7 +42,7 @@ export async function findLeftAccepted(
   if (left.size === 0) return new Set();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
-      const content = replaces(candidate.action) ? acceptedAs(candidate) : undefined;
+      const content = lastCounts(candidate.action) ? acceptedAs(candidate) : undefined;
       if (content === undefined) continue;
       const deeds = left.get(historyOf(candidate, lines).toString("hex")) ?? [];
       const at = deeds.findIndex((deed) => deed.content === content);

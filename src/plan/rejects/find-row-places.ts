@@ -1,6 +1,6 @@
 /** Where rows that are not sent stand among what was accepted before, and among what the plan sends. */
 
-import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../../actions/actions.ts";
+import { ACTION_NAMES, type Action, type ActionName } from "../../actions/actions.ts";
 import { acceptedDeeds } from "../../ledger/deeds.ts";
 import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -16,7 +16,7 @@ import {
 import type { PlacedRow } from "../candidates/rows-not-sent.ts";
 import { contentAt } from "../files/index-file.ts";
 import { historiesOf } from "../identity/blocked-deeds.ts";
-import { historyOf, replaces } from "../identity/history-of-candidate.ts";
+import { hasHistory, historyOf, lastCounts } from "../identity/history-of-candidate.ts";
 import { pendingAs } from "../identity/pending-deeds.ts";
 import type { Verdicts } from "../identity/verdicts.ts";
 
@@ -24,7 +24,7 @@ import type { Verdicts } from "../identity/verdicts.ts";
 export interface LastAccepted {
   /** By history (hex). */
   readonly ofHistory: ReadonlyMap<string, Spot & { readonly deed: AskedAt }>;
-  /** Of kinds of which a deed replaces the one before it. */
+  /** Of kinds of which the last deed counts. */
   readonly ofKind: ReadonlyMap<ActionName, Spot>;
   /** Whether what of a history (hex) was accepted could not be told. */
   readonly isUndecided: (history: string) => boolean;
@@ -78,9 +78,9 @@ export async function findLastAccepted(options: {
       const isHeld = verdicts.of(candidate) === "held" && untimed && !keyed;
       if (!isUnclear && !isHeld && !KNOWN.has(verdicts.of(candidate))) continue;
       if (isUnclear) undecided.add(historyOf(candidate, lines).toString("hex"));
-      if (replaces(action) && !isHeld) ofKind.set(action, { before: seq, row: Number.POSITIVE_INFINITY });
+      if (lastCounts(action) && !isHeld) ofKind.set(action, { before: seq, row: Number.POSITIVE_INFINITY });
       // Others are a set, or told apart by their keys.
-      else if (actionSpec(action).identity !== "history" || keyed || !untimed) continue;
+      else if (!hasHistory(action) || keyed || !untimed) continue;
       if (isUnclear) continue;
       const history = histories.size === 0 ? "" : historyOf(candidate, lines).toString("hex");
       if (!histories.has(history)) continue;
@@ -112,12 +112,12 @@ export async function findLastAccepted(options: {
     }
     const isLast = (other: Spot | undefined): boolean => other === undefined || isBehind(spot, other);
     for (const { action } of attempted as readonly Action[]) // as it was accepted
-      if (replaces(action) && isLast(ofKind.get(action))) ofKind.set(action, spot);
+      if (lastCounts(action) && isLast(ofKind.get(action))) ofKind.set(action, spot);
     for (const history of historiesOf(attempted))
       if (histories.has(history) && isLast(ofHistory.get(history))) ofHistory.set(history, { ...spot, deed: accepted });
   }
   if (isCut)
-    for (const action of ACTION_NAMES.filter(replaces))
+    for (const action of ACTION_NAMES.filter(lastCounts))
       ofKind.set(action, { before: Number.POSITIVE_INFINITY, row: Number.POSITIVE_INFINITY });
   return { ofHistory, ofKind, isUndecided: (history) => isCut || undecided.has(history), maybe, inPlace };
 }
