@@ -3,6 +3,7 @@
 import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
 import { type DeedBlock, RECORD_BYTES, viewOf } from "./deed-block.ts";
 import { type DeedPart, findInPart, lookIntoParts, partsOf } from "./deed-parts.ts";
+import { type AcceptedDeed, acceptedDeeds } from "./deeds.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 
 /** Deeds that are asked for together. */
@@ -133,7 +134,10 @@ const NOT_ALONE = howAccepted(ALONE);
 const SOME = howAccepted(NONE);
 
 /** The same, and of each that has others of its identity beside it that it has. */
-export function tellAcceptedBesideOthers(ledger: Ledger, asked: AskedDeeds, how: Uint8Array): void {
+export function tellAcceptedBesideOthers(ledger: Ledger, { digests, places }: AskedDeeds, how: Uint8Array): void {
+  const { often, rest } = askedOften({ digests, places });
+  for (const [identity, ofIt] of often) tellOfHistory(acceptedDeeds(ledger, identity), { digests, places: ofIt }, how);
+  const asked = { digests, places: rest };
   for (let parts: readonly DeedPart[] | undefined; parts !== partsOf(ledger); ) {
     // Were rows to become a part meanwhile, they would count twice.
     parts = partsOf(ledger);
@@ -146,6 +150,46 @@ export function tellAcceptedBesideOthers(ledger: Ledger, asked: AskedDeeds, how:
     }
   }
   for (const place of asked.places) how[place] = toldOf(how[place] ?? NONE);
+}
+
+/** An identity that is asked for so often has its deeds read once: each question would look through all of them. */
+const OFTEN = 64;
+
+/** Identities that are asked for often, with the places of each, and the places of all others. */
+function askedOften({ digests, places }: AskedDeeds): {
+  readonly often: ReadonlyMap<Buffer, Uint32Array>;
+  readonly rest: Uint32Array;
+} {
+  const view = viewOf(digests);
+  const beginningOf = (place: number): number => view.getUint16(place * DEED_BYTES);
+  const counts = new Uint32Array(2 ** 16);
+  for (const place of places) counts[beginningOf(place)] = (counts[beginningOf(place)] ?? 0) + 1;
+  // Of digests that are evenly spread, none comes near to that.
+  const many = OFTEN + (places.length / counts.length) * 8;
+  if (!counts.some((count) => count >= many)) return { often: new Map(), rest: places };
+  const crowded = placesOf(places, (place) => (counts[beginningOf(place)] ?? 0) >= many);
+  const nameOf = (place: number): string => identityOf(digests, place).toString("latin1");
+  const often = [...Map.groupBy(crowded, nameOf)].filter(([, { length }]) => length >= OFTEN);
+  const found = new Set(often.flatMap(([, ofIt]) => ofIt));
+  return {
+    often: new Map(often.map(([name, ofIt]) => [Buffer.from(name, "latin1"), Uint32Array.from(ofIt)])),
+    rest: placesOf(places, (place) => !found.has(place)),
+  };
+}
+
+const identityOf = ({ buffer, byteOffset }: Uint32Array, place: number): Buffer =>
+  Buffer.from(buffer, byteOffset + place * DEED_BYTES, IDENTITY_BYTES);
+
+/** @param accepted all of the identity that is asked for. */
+function tellOfHistory(accepted: readonly AcceptedDeed[], { digests, places }: AskedDeeds, how: Uint8Array): void {
+  const contents = new Set(accepted.map(({ content }) => content.toString("latin1")));
+  const same = accepted.length > 1 ? HOW.BESIDE_OTHERS : HOW.ACCEPTED;
+  const other = accepted.length === 0 ? HOW.UNKNOWN : HOW.NOT;
+  for (const place of places) {
+    const from = digests.byteOffset + place * DEED_BYTES + IDENTITY_BYTES;
+    const content = Buffer.from(digests.buffer, from, CONTENT_BYTES).toString("latin1");
+    how[place] = contents.has(content) ? same : other;
+  }
 }
 
 /** Counts those that are rows and those in parts. */
@@ -173,11 +217,32 @@ function perhapsLoose(ledger: Ledger, { digests, places }: AskedDeeds): Uint32Ar
   const most = Math.floor(places.length / 4);
   const rows = Number(ledger.get("SELECT count(*) AS n FROM (SELECT 1 FROM loose_deeds LIMIT ?) AS few", most + 1)?.n);
   if (rows === 0 || rows > most) return rows === 0 ? NO_PLACES : places;
+  // By the first bits, so that few of the others are looked for in the set, which takes longer.
+  const beginnings = new Uint8Array(2 ** BEGINNING_BITS);
   const keys = new Set<number>();
-  for (const { identity } of ledger.iterate("SELECT identity FROM loose_deeds"))
-    keys.add(viewOf(identity as Uint8Array).getUint32(0)); // a BLOB NOT NULL column
+  for (const { identity } of ledger.iterate("SELECT identity FROM loose_deeds")) {
+    const key = viewOf(identity as Uint8Array).getUint32(0); // a BLOB NOT NULL column
+    beginnings[key >>> (32 - BEGINNING_BITS)] = 1;
+    keys.add(key);
+  }
   const view = viewOf(digests);
-  return places.filter((place) => keys.has(view.getUint32(place * DEED_BYTES)));
+  return placesOf(places, (place) => {
+    const key = view.getUint32(place * DEED_BYTES);
+    return beginnings[key >>> (32 - BEGINNING_BITS)] === 1 && keys.has(key);
+  });
+}
+
+const BEGINNING_BITS = 20;
+
+/** As `filter`, which takes several times as long for a million. */
+function placesOf(places: Uint32Array, isOne: (place: number) => boolean): Uint32Array {
+  const found = new Uint32Array(places.length);
+  let count = 0;
+  for (let at = 0; at < places.length; at += 1) {
+    const place = places[at] ?? 0;
+    if (isOne(place)) found[count++] = place;
+  }
+  return found.subarray(0, count);
 }
 
 const NO_PLACES = new Uint32Array();
@@ -204,7 +269,7 @@ function askParts(ledger: Ledger, { digests, places }: AskedDeeds, { isAsked, ta
       const tell = (block: DeedBlock, record: number): void => {
         if (block.isTaken(record)) take(place, isSameContent(block, record, digests, place * DEED_WORDS));
       };
-      const left = places.filter(isAsked);
+      const left = placesOf(places, isAsked);
       const ahead = left.length > part.fences.length / 2 ? MOST_AHEAD : 1;
       for (place of left) near = findInPart(ledger, part, view, place * DEED_BYTES, near, tell, ahead);
       part.ahead = undefined;

@@ -1,6 +1,7 @@
 /** What the ledger says of very many candidates, asked in key order: a page of its table is looked at once for all of them. */
 
 import type { FileHandle } from "node:fs/promises";
+import { endianness } from "node:os";
 import { actionSpec } from "../../actions/actions.ts";
 import { type AskedDeeds, tellAccepted, tellAcceptedBesideOthers } from "../../ledger/asked-deeds.ts";
 import { inKeyOrder } from "../../ledger/key-order.ts";
@@ -10,6 +11,8 @@ import { lastCounts } from "./history-of-candidate.ts";
 
 /** Candidates that are asked for at a time: some 32 MiB. */
 const ASKED_AT_ONCE = 2 ** 20;
+
+const IS_LITTLE_ENDIAN = endianness() === "LE";
 
 /** Records that are read at a time. */
 const READ_AT_ONCE = 8192;
@@ -56,15 +59,17 @@ async function* readRecords(index: FileHandle, from: number, end: number): Async
 
 async function howAccepted(ledger: Ledger, index: FileHandle, from: number, end: number): Promise<Uint8Array> {
   const digests = new Uint32Array((end - from) * DIGEST_WORDS);
-  const bytes = Buffer.from(digests.buffer);
   const [keys, areBeside] = [new Uint32Array(end - from), new Uint8Array(end - from)];
   const isBeside = besideOthersByMarks();
   let hasBeside = false;
   for await (const { first, records, count } of readRecords(index, from, end)) {
+    const view = new DataView(records.buffer, records.byteOffset, records.length);
     for (let number = 0; number < count; number += 1) {
       const [at, place] = [number * RECORD_BYTES, first - from + number];
-      records.copy(bytes, place * DIGEST_WORDS * 4, at + DIGESTS_FROM, at + RECORD_BYTES);
-      keys[place] = records.readUInt32BE(at + DIGESTS_FROM);
+      // A million calls that copy so few bytes take longer than all else here.
+      for (let word = 0; word < DIGEST_WORDS; word += 1)
+        digests[place * DIGEST_WORDS + word] = view.getUint32(at + DIGESTS_FROM + word * 4, IS_LITTLE_ENDIAN);
+      keys[place] = view.getUint32(at + DIGESTS_FROM);
       if (!isBeside(records, at)) continue;
       areBeside[place] = 1;
       hasBeside = true;
