@@ -83,6 +83,8 @@ export class DeedGroup {
   readonly candidates: readonly Doubtful[];
   /** What the service was asked for, oldest first. */
   readonly tried: readonly FoundDeed[];
+  /** What of it the service took. */
+  readonly accepted: readonly FoundDeed[];
   readonly action: ActionName;
 
   constructor(options: MatchOptions, identity: string, candidates: readonly Doubtful[], tried: readonly FoundDeed[]) {
@@ -92,11 +94,8 @@ export class DeedGroup {
     this.identity = identity;
     this.candidates = candidates;
     this.tried = tried;
+    this.accepted = tried.filter(({ isTaken }) => isTaken);
     this.action = first.action;
-  }
-
-  get accepted(): readonly FoundDeed[] {
-    return this.tried.filter(({ isTaken }) => isTaken);
   }
 
   get pending(): readonly PendingDeed[] {
