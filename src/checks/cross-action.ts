@@ -102,7 +102,8 @@ interface NamedTicket {
 const NONE: readonly CrossActionFinding[] = Object.freeze([]);
 const NEVER: IsOnlyCounted = () => false;
 
-export class CrossActionChecks {
+/** Disposed of once no more is asked. */
+export class CrossActionChecks implements Disposable {
   readonly #options: CrossActionOptions;
   readonly #tickets = new TicketStates();
   readonly #events: EventStates;
@@ -128,6 +129,10 @@ export class CrossActionChecks {
       ...([knownState, this.#events, this.#tickets, this.#zeros, this.#swapped] as const),
       (event) => this.#isRefused(event) && severityOf("event-not-registered") === "error",
     );
+  }
+
+  [Symbol.dispose](): void {
+    this.#tickets[Symbol.dispose]();
   }
 
   /**

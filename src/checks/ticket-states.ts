@@ -12,6 +12,7 @@
 import { randomBytes } from "node:crypto";
 import { hash128, hash128Ascii } from "../actions/hash128.ts";
 import type { SourceLine } from "../actions/problem.ts";
+import { free } from "../disk/buffers.ts";
 import { Failure } from "../failure.ts";
 
 export const TICKET_KINDS = ["ticketId", "nftId"] as const;
@@ -55,8 +56,8 @@ export interface SaleBytes extends SourceLine {
   readonly userTo: number;
 }
 
-/** Tickets are numbers here, as `locate` gives them. */
-export class TicketStates {
+/** Tickets are numbers here, as `locate` gives them. Disposed of, it knows none. */
+export class TicketStates implements Disposable {
   readonly #pages: Uint32Array[] = [];
   readonly #sources: string[] = [];
   readonly #sourceNumbers = new Map<string, number>();
@@ -237,6 +238,14 @@ export class TicketStates {
   #seek(kind: TicketKind, id: string): number {
     hash128(id, SEEDS[kind] ^ this.#seed, this.#hash);
     return this.#seekHash();
+  }
+
+  /** V8 would keep their memory until it collects garbage, which may be when a whole run is sent. */
+  [Symbol.dispose](): void {
+    for (const page of this.#pages.splice(0)) free(page);
+    free(this.#slots);
+    this.#slots = new Uint32Array(FIRST_SLOTS);
+    this.#size = 0;
   }
 
   #seekHash(): number {

@@ -109,7 +109,8 @@ async function selectByFiles(options: SelectOptions): Promise<Selection> {
     const log = problems.fork();
     log.absorb(found.problems);
     await using held = holdsInOrder(blockedRows);
-    const known = { comparedWith, verdicts, lines, crossChecks: options.crossChecks() };
+    using crossChecks = options.crossChecks();
+    const known = { comparedWith, verdicts, lines, crossChecks };
     const pass = new OnePass(options, known, found, log, held.next);
     for await (const block of readBlocks(directory)) await pass.take(block);
     await pass.endRow();

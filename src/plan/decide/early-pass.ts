@@ -55,6 +55,7 @@ export class EarlyPass implements EarlyDecisions {
   readonly #blocked: BlockedRow[] = [];
   readonly #log: ProblemLog;
   readonly #lines = new LinesOfBatch();
+  readonly #crossChecks: CrossActionChecks;
   readonly #isSentOnce: ReturnType<typeof isSentOnce>;
   /** Identities of those that happen once, and of which another one would say something. */
   readonly #once = createProbableSet();
@@ -78,13 +79,14 @@ export class EarlyPass implements EarlyDecisions {
         return false;
       },
     };
+    this.#crossChecks = options.crossChecks(laterEvents);
     this.#pass = new OnePass(
       {
         ...options,
         compiled: { inputs: this.#inputs, mends: new Map() },
         invalid: this.#found,
       },
-      { comparedWith: undefined, verdicts: ALL_NEW, lines: this.#lines, crossChecks: options.crossChecks(laterEvents) },
+      { comparedWith: undefined, verdicts: ALL_NEW, lines: this.#lines, crossChecks: this.#crossChecks },
       { bits: new Bits(), problems: options.problems.fork(), held: createHeldRows() },
       this.#log,
       async () => this.#blocked.shift(),
@@ -118,9 +120,10 @@ export class EarlyPass implements EarlyDecisions {
     if (this.#areAllSent) this.#options.onSent({ ...block, lines: bytes.lines }, this.#lines);
   }
 
-  /** What was decided; undefined where nothing could be. */
+  /** What was decided, once all is read; undefined where nothing could be. */
   selection({ compiled }: { readonly compiled: Compiled }) {
     const passed = this.#askedFor.isDisjointFrom(compiled.newEvents) ? this.#pass?.selection : undefined;
+    this.#crossChecks[Symbol.dispose]();
     if (passed === undefined) return undefined;
     this.#options.invalid.absorb(this.#found);
     this.#options.problems.absorb(this.#log);

@@ -107,4 +107,16 @@ describe("the ticket table", () => {
   it("does not know a ticket that was never asked for", () => {
     expect(() => new TicketStates().status(0)).toThrow("no ticket");
   });
+
+  it("gives its memory back at once, and knows none then", () => {
+    const states = new TicketStates();
+    for (let number = 0; number < 100_000; number += 1)
+      states.setStatus(states.locate("ticketId", `T${number}`), "sold");
+    const held = states.bytes;
+    const before = process.memoryUsage().arrayBuffers;
+    states[Symbol.dispose]();
+    expect(before - process.memoryUsage().arrayBuffers).toBeGreaterThan(held * 0.9);
+    expect([states.size, states.find("ticketId", "T1")]).toEqual([0, undefined]);
+    expect(states.status(states.locate("ticketId", "T1"))).toBe("new");
+  });
 });
