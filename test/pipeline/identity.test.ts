@@ -2794,6 +2794,39 @@ describe("claims of several recipients", () => {
       expect(asked(mended), mended.said).toBe(1);
     });
 
+    test("it comes behind one that its own run sent before it", async () => {
+      const field = await openSold();
+      expect((await night(field, "T,b,", BAD)).summary?.actions.accepted).toBe(1);
+      const mended = await mend(field);
+      expect(mended.said).not.toContain("history-");
+      expect(asked(mended), mended.said).toBe(1);
+    });
+
+    test("one that stands before what --limit leaves out is unclear beside an accepted one", async () => {
+      const field = await openSold();
+      await night(field, "T,b,");
+      await field.write("claims.csv", claims("T,c,", "T,b,"));
+      const cut = await field.stream(["claims.csv"], { limit: 1 });
+      expect(cut.exitCode, cut.said).toBe(3);
+      expect(cut.said).toContain("since --limit leaves rows out");
+      expect(asked(cut), cut.said).toBe(0);
+    });
+
+    test("one with a key waits before a bad row that may be the accepted one", async () => {
+      const field = await openSold();
+      await field.write("tickets.config.yaml", KEYED_CLAIMS);
+      const send = async (...rows: readonly string[]) => {
+        await field.write("claims.csv", `${["ticketId,userId,orderTime,Id", ...rows].join("\n")}\n`);
+        return field.stream(["claims.csv"], { maxInvalid: { rows: 1 } });
+      };
+      expect(asked(await send("T,b,,2"))).toBe(1);
+      const next = await send("T,c,,3", "T,b,soon,2");
+      expect(next.summary?.rows, next.said).toMatchObject({ invalid: 1, held: 1 });
+      expect(asked(next), next.said).toBe(0);
+      // Without the bad row it goes, and so it does behind it.
+      expect(asked(await send("T,b,,2", "T,c,,3"))).toBe(1);
+    });
+
     test("its ledger being another one, it is not sent beside an accepted one", async () => {
       const field = await openSold();
       await night(field, BAD);

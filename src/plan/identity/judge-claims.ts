@@ -5,8 +5,8 @@
 
 import type { ActionData } from "../../actions/actions.ts";
 import { recipientsAgree } from "../../actions/identity.ts";
+import { byPlace } from "../../ledger/deed-parts.ts";
 import type { AcceptedDeed } from "../../ledger/deeds.ts";
-import type { OpenSince } from "../../ledger/rejected-rows.ts";
 import { UNPLACED, whyUnplaced } from "../../ledger/row-places.ts";
 import { areOfOneMoment } from "../histories/retold-times.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";
@@ -84,6 +84,7 @@ class OrderOfClaims {
 
   #judgeByPlace(candidate: Doubtful, data: ActionData, untold: readonly AcceptedDeed[], found: FoundVerdicts): void {
     const { seq, row } = candidate;
+    const { options } = this.#group;
     const before = this.#acceptedBehind(candidate, untold, found);
     if (before !== undefined) {
       found.set(seq, "late", { kind: "late", before });
@@ -91,15 +92,19 @@ class OrderOfClaims {
     }
     // An accepted one that the input lacks may be a row behind this one that is not sent.
     const mayBe = this.#blockedRows.find((each) => each.accepted === undefined && each.before > seq);
-    if (mayBe !== undefined && untold.some((deed) => !this.#given.has(deed))) {
+    const areAllGiven = untold.every((deed) => this.#given.has(deed));
+    if (mayBe !== undefined && !areAllGiven) {
       found.set(seq, "held", { kind: "held", by: mayBe });
       return;
     }
+    if (options.isCut && !areAllGiven) {
+      const given = [candidate];
+      found.set(seq, "unclear", { kind: "unclear", isCut: true, why: "repeats", accepted: untold, given });
+      return;
+    }
     if (this.#isFoundByPlaceOfRow(candidate, untold, found)) return;
-    const rejected = this.#group.options.rejected(row);
-    const since =
-      (rejected && untold.find((deed) => isLaterThan(deed, rejected))) ?? this.#acceptedSinceTried(data, untold);
-    const isFromRejects = rejected !== undefined;
+    const since = this.#acceptedSinceTried(data, untold);
+    const isFromRejects = options.rejected(row) !== undefined;
     if (since !== undefined) found.set(seq, "superseded", { kind: "superseded", since, isFromRejects });
   }
 
@@ -139,10 +144,6 @@ class OrderOfClaims {
       const said = deed.isTaken ? undefined : this.#group.dataOf(deed);
       return said !== undefined && recipientsAgree(said, data);
     });
-    return tried && accepted.find((deed) => isLaterThan(deed, tried));
+    return tried && accepted.find((deed) => byPlace(deed, tried) > 0);
   }
 }
-
-/** Of what was never sent, nobody knows where it stood in its run. */
-const isLaterThan = (deed: AcceptedDeed, { runNo, seq = -1 }: Pick<OpenSince, "runNo" | "seq">): boolean =>
-  deed.runNo > runNo || (deed.runNo === runNo && deed.seq > seq);

@@ -6,6 +6,7 @@
 
 import type { ActionData } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
+import { byPlace } from "../../ledger/deed-parts.ts";
 import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -15,7 +16,7 @@ import { contentAt } from "../files/index-file.ts";
 import { areOfOneMoment, shiftBetween } from "../histories/retold-times.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
 import { timeInLine, timeOf } from "./deed-contents.ts";
-import { historyOf, lastCounts, replaces } from "./history-of-candidate.ts";
+import { historyOf, lastCounts } from "./history-of-candidate.ts";
 
 /** A new deed that would come after a later one. */
 export type OutOfOrder =
@@ -272,7 +273,7 @@ async function findSubjects(
       }
       const withKeys = keyedDeeds(ledger, identity);
       if (!keyed && withKeys.length === 0) continue;
-      const accepted = [...triedDeeds(ledger, identity), ...withKeys].filter(({ isTaken }) => isTaken).sort(byAge);
+      const accepted = [...triedDeeds(ledger, identity), ...withKeys].filter(({ isTaken }) => isTaken).sort(byPlace);
       if (accepted.length > 0) subjects.set(name, { accepted, fresh: [candidate], old: [] });
     }
   }
@@ -324,8 +325,7 @@ export async function findBesideBlocked(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
-      // Where claims are not held, their row's place tells later that others came since.
-      if (!keyed || !replaces(action) || !isNew(seq)) continue;
+      if (!keyed || !lastCounts(action) || !isNew(seq)) continue;
       const history = historyOf(candidate, lines).toString("hex");
       const by = blockedRows
         .get(history)
@@ -337,8 +337,6 @@ export async function findBesideBlocked(
 }
 
 type Age = Pick<TriedDeed, "runNo" | "seq">;
-
-const byAge = (one: Age, other: Age): number => one.runNo - other.runNo || one.seq - other.seq;
 
 const contentOf = ({ block, at }: Candidate): Buffer => contentAt(block, at);
 
@@ -362,7 +360,7 @@ function acceptedOf(ledger: Ledger, candidate: Candidate, bound: Age | undefined
 const standingsSince =
   (tried: Age | undefined): Standings =>
   (deed) =>
-    tried !== undefined && byAge(deed, tried) > 0 ? "since" : "before";
+    tried !== undefined && byPlace(deed, tried) > 0 ? "since" : "before";
 
 /** When the service last rejected the deed. */
 function lastTried(ledger: Ledger, candidate: Candidate, fresh: readonly Candidate[]): Age | undefined {
