@@ -1,10 +1,9 @@
 /** The file of `--metrics-file`: Prometheus' text format, as node_exporter's textfile collector reads it. */
 
 import { accessSync, constants, statSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
-import { syncDirectory } from "../disk/sync.ts";
+import { replaceFile } from "../disk/replace-file.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { SendingEnd } from "../ledger/invocations.ts";
 import type { Metrics } from "../run/metrics.ts";
@@ -137,18 +136,10 @@ export function checkMetricsFile(name: string, cwd: string): void {
 export async function writeMetrics(name: string, cwd: string, metrics: Metrics): Promise<void> {
   const path = resolve(cwd, name);
   // The collector reads what ends in .prom.
-  const temporary = resolve(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  const nameOf = (name: string): string => `.${name}.${process.pid}.tmp`;
   try {
-    {
-      await using file = await open(temporary, "w", 0o644);
-      await file.chmod(0o644);
-      await file.writeFile(metricsText(metrics));
-      await file.sync();
-    }
-    await rename(temporary, path);
-    await syncDirectory(dirname(path));
+    await replaceFile(path, (file) => file.writeFile(metricsText(metrics)), { mode: 0o644, nameOf });
   } catch (cause) {
-    await rm(temporary, { force: true }).catch(() => undefined);
     throw new Failure(
       "storage",
       `The metrics can't be written to ${cleanText(name, 300)} (${errorCode(cause) ?? "unknown reason"}).`,

@@ -4,11 +4,12 @@
  */
 
 import { createHash } from "node:crypto";
-import { lstat, open, readFile, realpath, rename } from "node:fs/promises";
+import { lstat, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
+import { replaceFile } from "../disk/replace-file.ts";
 import { Failure } from "../failure.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, positionAt } from "./document.ts";
 import { keysAt, valueAt } from "./explain.ts";
@@ -132,12 +133,8 @@ export async function keepTrust(file: string, digest: string, env: NodeJS.Proces
     });
   makeFolder(dirname(store), { mode: 0o700 });
   const trusted = { ...(await readStore(store)), [await realpath(file)]: digest };
-  const temporary = `${store}.${process.pid}.tmp`;
   try {
-    await using handle = await open(temporary, "w", 0o600);
-    await handle.writeFile(`${JSON.stringify(trusted, null, 2)}\n`);
-    await handle.sync();
-    await rename(temporary, store);
+    await replaceFile(store, (file) => file.writeFile(`${JSON.stringify(trusted, null, 2)}\n`), { mode: 0o600 });
   } catch (cause) {
     throw new Failure("storage", `The list of trusted configs can't be written to ${cleanText(store, 300)}.`, {
       hint: "Check who may write in its folder, or name the config with --config: then it counts as trusted.",

@@ -232,7 +232,14 @@ export function wrap(database: DatabaseSync, path: string, beforeReading?: () =>
     run: (sql, ...values) => guarded(() => Number(prepared(sql).run(...values).changes)),
     get: (sql, ...values) => guarded(() => prepared(sql).get(...values)),
     all: (sql, ...values) => guarded(() => prepared(sql).all(...values)),
-    iterate: (sql, ...values) => guarded(() => prepared(sql).iterate(...values)),
+    *iterate(sql, ...values) {
+      // Each step reads, and may find the file damaged.
+      try {
+        yield* prepared(sql).iterate(...values);
+      } catch (cause) {
+        throw storageFailure(path, cause);
+      }
+    },
     hasTable: (name) =>
       guarded(() => prepared("SELECT 1 AS one FROM sqlite_schema WHERE name = ?").get(name) !== undefined),
     pages: () => guarded(() => Number(prepared("PRAGMA page_count").get()?.page_count)),

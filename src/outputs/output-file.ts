@@ -10,6 +10,7 @@ import { dirname } from "node:path";
 import { setAside } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
+import { openAnew } from "../disk/replace-file.ts";
 import { sha256OfFile } from "../disk/sha256-of-file.ts";
 import { syncDirectory } from "../disk/sync.ts";
 import { errorCode, Failure } from "../failure.ts";
@@ -448,8 +449,7 @@ export async function replaceOutput(
 }
 
 async function writeAnew(path: string, bytes: Buffer, mode: number): Promise<void> {
-  await rm(path, { force: true });
-  await using file = await open(path, "wx", mode);
+  await using file = await openAnew(path, mode);
   await file.writeFile(bytes);
   await file.sync();
 }

@@ -51,7 +51,7 @@ import { createRowNumbers, type RowNumbers } from "../plan/rejects/mended-rows.t
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile, InputFormat } from "../readers/input-file.ts";
 import { csvText, OWN_TABLE } from "./csv-text.ts";
-import { freeName, inspectOutput, openOutput, readBeginning, replaceOutput } from "./output-file.ts";
+import { freeName, inspectOutput, OutputChanged, openOutput, readBeginning, replaceOutput } from "./output-file.ts";
 import { rejectionText } from "./rejection-text.ts";
 import { inOrder } from "./rejects-order.ts";
 
@@ -408,7 +408,21 @@ interface WrittenFile extends RowsOfFile {
   readonly opens: ReadonlyMap<string, string>;
 }
 
-async function writeFile(
+/** How often somebody may change a file just while it is written. */
+const MOST_CHANGES = 3;
+
+/** What somebody changes meanwhile is left alone: looked at again, it is no file of ours any more. */
+async function writeFile(...given: Parameters<typeof writeAsItIs>): Promise<WrittenFile> {
+  for (let changes = 1; ; changes += 1) {
+    try {
+      return await writeAsItIs(...given);
+    } catch (cause) {
+      if (!(cause instanceof OutputChanged) || changes === MOST_CHANGES) throw cause;
+    }
+  }
+}
+
+async function writeAsItIs(
   { ledger, plan, run }: RejectsOptions,
   at: number,
   { header, extension, delimiter, lines, rows, rules, numbers }: Rejects,

@@ -83,7 +83,8 @@ const PART_BYTES = 1024 * 1024;
 function gather(path: string, lines: Iterable<string>) {
   const place = `${path}.${process.pid}.tmp`;
   try {
-    const file = openSync(place, "w+");
+    rmSync(place, { force: true });
+    const file = openSync(place, "wx+");
     try {
       rmSync(place);
       for (const part of joined(lines)) writeFileSync(file, part);

@@ -1,11 +1,11 @@
 /** Writes the promises of runs again from the ledger. */
 
 import { createWriteStream, existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { displayPath } from "../actions/text.ts";
+import { replaceFile } from "../disk/replace-file.ts";
 import { Failure } from "../failure.ts";
 import { runListPath } from "../ledger/ledger.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
@@ -94,15 +94,10 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
 /** Writes the file whole or not at all; writes straight to a device or a pipe. */
 export async function writeFileWhole(path: string, lines: Iterable<string | Buffer>): Promise<void> {
   await makeWayFor(path);
-  const temporary = `${path}.${process.pid}.tmp`;
   try {
-    if (await isPlainFile(path)) {
-      await pipeline(Readable.from(lines), createWriteStream(temporary, { flush: true }));
-      await rename(temporary, path);
-    } else await pipeline(Readable.from(lines), createWriteStream(path));
+    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(Readable.from(lines)));
+    else await pipeline(Readable.from(lines), createWriteStream(path));
   } catch (cause) {
     throw storageFailure(path, cause);
-  } finally {
-    await rm(temporary, { force: true });
   }
 }

@@ -1,6 +1,6 @@
 /** The actions of a plan, written to a file. */
 
-import { createReadStream, createWriteStream } from "node:fs";
+import { constants, createReadStream, createWriteStream } from "node:fs";
 import { copyFile, link, realpath, rename, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -71,7 +71,8 @@ const toFile = (target: string, written: Promise<void>): Promise<void> =>
 async function putFile(from: string, target: string): Promise<void> {
   const beside = `${target}.${process.pid}.tmp`;
   try {
-    await link(from, beside).catch(() => copyFile(from, beside));
+    await rm(beside, { force: true });
+    await link(from, beside).catch(() => copyFile(from, beside, constants.COPYFILE_EXCL));
     await rename(beside, target);
   } finally {
     await rm(beside, { force: true });

@@ -1,7 +1,8 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { refuseNetworkFileSystem, wrap } from "../../../src/ledger/open-ledger.ts";
 
@@ -75,3 +76,21 @@ test.each([
     expect(ledger.all("SELECT what FROM noted")).toHaveLength(exhaustedBy === undefined ? 0 : 1);
   },
 );
+
+test("what is damaged is told as such by the step that meets it, too", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tickets-damaged-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "ledger.db");
+  const fill = new DatabaseSync(path);
+  fill.exec("CREATE TABLE noted (what TEXT)");
+  for (let number = 0; number < 500; number += 1) fill.exec(`INSERT INTO noted VALUES ('${"x".repeat(100)}')`);
+  const page = Number(fill.prepare("PRAGMA page_size").get()?.page_size);
+  fill.close();
+  const bytes = await readFile(path);
+  await writeFile(path, Buffer.concat([bytes.subarray(0, 3 * page), Buffer.alloc(bytes.length - 3 * page, 0x5a)]));
+  using database = new DatabaseSync(path);
+  const ledger = wrap(database, path);
+  const damaged = expect.objectContaining({ code: "storage", message: expect.stringContaining("is damaged") });
+  expect(() => ledger.all("SELECT what FROM noted")).toThrow(damaged);
+  expect(() => [...ledger.iterate("SELECT what FROM noted")]).toThrow(damaged);
+});
