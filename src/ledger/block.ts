@@ -11,6 +11,7 @@ export const BLOCK_ACTIONS = 512;
 /** Bytes of an identity, and of a content's digest, in `unmerged`. */
 export const [IDENTITY_BYTES, CONTENT_BYTES] = [16, 8];
 export const DEED_BYTES = IDENTITY_BYTES + CONTENT_BYTES;
+export const DEED_WORDS = DEED_BYTES / 4;
 
 /** Where an action came from. */
 export interface Origin {

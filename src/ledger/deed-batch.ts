@@ -1,6 +1,6 @@
 /** Deeds that are about to be written, in key order: a random insert a row costs six times an append. */
 
-import { CONTENT_BYTES, DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
+import { CONTENT_BYTES, DEED_BYTES, DEED_WORDS, IDENTITY_BYTES } from "./block.ts";
 import { PartWriter } from "./deed-writer.ts";
 import { inKeyOrder, sortNeighbours } from "./key-order.ts";
 import type { Ledger } from "./ledger.ts";
@@ -14,9 +14,8 @@ export interface DeedFacts {
   readonly eventNo: number;
 }
 
-export const DIGEST_WORDS = DEED_BYTES / 4;
 /** Words of a record: the digests, then these; behind them the buyer's id, in UTF-8. */
-const [SEQ, EVENT, TAKEN, HOLDER_BYTES, HEAD_WORDS] = [0, 1, 2, 3, 4].map((at) => DIGEST_WORDS + at) as [
+const [SEQ, EVENT, TAKEN, HOLDER_BYTES, HEAD_WORDS] = [0, 1, 2, 3, 4].map((at) => DEED_WORDS + at) as [
   number,
   number,
   number,
@@ -67,7 +66,7 @@ export class DeedBatch {
     const holderBytes = to - from;
     const start = this.#makeRoom(HEAD_WORDS + Math.ceil(holderBytes / 4));
     const [words, bytes] = [this.#words, this.#bytes];
-    for (let at = 0; at < DIGEST_WORDS; at += 1) words[start + at] = digests[digestsFrom + at] ?? 0;
+    for (let at = 0; at < DEED_WORDS; at += 1) words[start + at] = digests[digestsFrom + at] ?? 0;
     words[start + SEQ] = seq;
     words[start + EVENT] = eventNo;
     words[start + TAKEN] = isTaken ? 1 : 0;
@@ -157,8 +156,7 @@ export class DeedBatch {
     for (let from = 0; from < places.length; from += rows) {
       for (let row = 0; row < rows; row += 1) {
         const start = starts[places[from + row] ?? 0] ?? 0;
-        for (let word = 0; word < DIGEST_WORDS; word += 1)
-          digests[row * DIGEST_WORDS + word] = words[start + word] ?? 0;
+        for (let word = 0; word < DEED_WORDS; word += 1) digests[row * DEED_WORDS + word] = words[start + word] ?? 0;
         const value = ofAll.length + row * COLUMNS;
         values[value] = words[start + SEQ] ?? 0;
         values[value + 1] = words[start + EVENT] || null;
@@ -171,11 +169,11 @@ export class DeedBatch {
   /** A column is one value: the digests as they follow each other, the others as the text of an array. */
   #putInServer(ledger: Ledger, ofAll: readonly [number, number], places: Uint32Array): void {
     const [words, starts] = [this.#words, this.#starts];
-    const digests = new Uint32Array(places.length * DIGEST_WORDS);
+    const digests = new Uint32Array(places.length * DEED_WORDS);
     const columns = { seqs: [] as number[], events: [] as (number | null)[], holders: [] as (string | null)[] };
     for (const [row, place] of places.entries()) {
       const start = starts[place] ?? 0;
-      digests.set(words.subarray(start, start + DIGEST_WORDS), row * DIGEST_WORDS);
+      digests.set(words.subarray(start, start + DEED_WORDS), row * DEED_WORDS);
       columns.seqs.push(words[start + SEQ] ?? 0);
       columns.events.push(words[start + EVENT] || null);
       columns.holders.push(this.#holderAt(start));
@@ -249,7 +247,7 @@ interface Statement {
 }
 
 function statementOf(rows: number, ofAll: readonly [number, number]): Statement {
-  const digests = new Uint32Array(rows * DIGEST_WORDS);
+  const digests = new Uint32Array(rows * DEED_WORDS);
   const bytes = new Uint8Array(digests.buffer);
   const values: Statement["values"] = [...ofAll];
   for (let row = 0; row < rows; row += 1) {

@@ -9,11 +9,10 @@
 
 import { crc32 } from "node:zlib";
 import { asBuffer } from "../disk/buffers.ts";
-import { DEED_BYTES, IDENTITY_BYTES } from "./block.ts";
+import { DEED_BYTES, DEED_WORDS, IDENTITY_BYTES } from "./block.ts";
 
 export const RECORD_BYTES = 40;
 const RECORD_WORDS = RECORD_BYTES / 4;
-const DIGEST_WORDS = DEED_BYTES / 4;
 const [RUN, SEQ, EVENT, LAST] = [24, 28, 32, 36] as const;
 const [TAKEN, HAS_HOLDER, END_OF_HOLDER] = [0x8000_0000, 0x4000_0000, 0x3fff_ffff] as const;
 
@@ -67,7 +66,7 @@ export class BlockBuilder {
    */
   add(deed: NewDeed, words: Uint32Array, from: number, holder: Uint8Array | undefined, start = 0, end = 0): void {
     const word = this.#count * RECORD_WORDS;
-    for (let at = 0; at < DIGEST_WORDS; at += 1) this.#words[word + at] = words[from + at] ?? 0;
+    for (let at = 0; at < DEED_WORDS; at += 1) this.#words[word + at] = words[from + at] ?? 0;
     const byte = word * 4;
     this.#records.setUint32(byte + RUN, deed.runNo);
     this.#records.setUint32(byte + SEQ, deed.seq);

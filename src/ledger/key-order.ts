@@ -32,6 +32,17 @@ function count(counts: Uint32Array, at: number, more: number): number {
   return before;
 }
 
+/** As `filter`, which takes several times as long for a million. */
+export function filterPlaces(places: Uint32Array, isOne: (place: number) => boolean): Uint32Array {
+  const found = new Uint32Array(places.length);
+  let count = 0;
+  for (let at = 0; at < places.length; at += 1) {
+    const place = places[at] ?? 0;
+    if (isOne(place)) found[count++] = place;
+  }
+  return found.subarray(0, count);
+}
+
 /** How far a place is moved before all are sorted in another way, which takes longer, and no longer however they stand. */
 const FAR = 64;
 

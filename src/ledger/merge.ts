@@ -4,10 +4,10 @@ import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts"
 import { parseJson } from "../actions/json.ts";
 import { areDigits, isNumber } from "../actions/zero-ids.ts";
 import { asBuffer, free, wordsOf } from "../disk/buffers.ts";
-import { DEED_BYTES, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
+import { DEED_BYTES, DEED_WORDS, fieldsOf, type GivenFields, IDENTITY_BYTES } from "./block.ts";
 import { type Block, insertOutcomes, isTaken, type NewOutcome, unmergedBlocks } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
-import { DeedBatch, DIGEST_WORDS } from "./deed-batch.ts";
+import { DeedBatch } from "./deed-batch.ts";
 import { NUMBERS_END } from "./deed-block.ts";
 import { EventNumbers } from "./event-numbers.ts";
 import { DEED_BOUNDS, type DeedBounds, foldDeeds } from "./fold-deeds.ts";
@@ -184,7 +184,7 @@ class Merging {
     const { view, eventFrom, eventTo, ticketFrom, ticketTo, userFrom, userTo } = this.#sale;
     const seq = first + at;
     const eventNo = this.#events.at(view, eventFrom, eventTo);
-    this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DIGEST_WORDS, lines, userFrom, userTo);
+    this.#deeds.add({ seq, isTaken: true, eventNo }, digests, at * DEED_WORDS, lines, userFrom, userTo);
     const mayHaveZeros = lines[ticketFrom] === ZERO && areDigits(lines, ticketFrom, ticketTo);
     if (!this.#hasTickets && !mayHaveZeros) return;
     const ticketId = lines.toString("latin1", ticketFrom, ticketTo);

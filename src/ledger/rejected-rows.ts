@@ -8,7 +8,7 @@ import { type Action, type ActionData, actionSpec } from "../actions/actions.ts"
 import { contentText, digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { digestOfKey } from "../mapping/row-digest.ts";
-import type { SentAction } from "./block.ts";
+import { CONTENT_BYTES, type SentAction } from "./block.ts";
 import { outcomeOf, TAKEN } from "./blocks.ts";
 import { deedsInParts } from "./deed-parts.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
@@ -217,9 +217,6 @@ function isTakenDeed(ledger: Ledger, identity: Uint8Array, content?: Uint8Array,
       (behind === undefined || deed.runNo > behind),
   );
 }
-
-/** Length of a content's digest in the plan's index. */
-const CONTENT_BYTES = 8;
 
 /** What a mended row gives. */
 export interface Mend {

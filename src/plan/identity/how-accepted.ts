@@ -4,7 +4,8 @@ import type { FileHandle } from "node:fs/promises";
 import { endianness } from "node:os";
 import { actionSpec } from "../../actions/actions.ts";
 import { type AskedDeeds, tellAccepted, tellAcceptedBesideOthers } from "../../ledger/asked-deeds.ts";
-import { inKeyOrder } from "../../ledger/key-order.ts";
+import { DEED_BYTES, DEED_WORDS } from "../../ledger/block.ts";
+import { filterPlaces, inKeyOrder } from "../../ledger/key-order.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { marksAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import { lastCounts } from "./history-of-candidate.ts";
@@ -17,8 +18,8 @@ const IS_LITTLE_ENDIAN = endianness() === "LE";
 /** Records that are read at a time. */
 const READ_AT_ONCE = 8192;
 
-/** Where a record's digests begin, and how long they are, in bytes. */
-const [DIGESTS_FROM, DIGEST_WORDS] = [16, (RECORD_BYTES - 16) / 4];
+/** Where a record's digests begin, in bytes. */
+const DIGESTS_FROM = RECORD_BYTES - DEED_BYTES;
 
 /** Records of candidates, in their order. */
 export interface ReadRecords {
@@ -58,7 +59,7 @@ async function* readRecords(index: FileHandle, from: number, end: number): Async
 }
 
 async function howAccepted(ledger: Ledger, index: FileHandle, from: number, end: number): Promise<Uint8Array> {
-  const digests = new Uint32Array((end - from) * DIGEST_WORDS);
+  const digests = new Uint32Array((end - from) * DEED_WORDS);
   const [keys, areBeside] = [new Uint32Array(end - from), new Uint8Array(end - from)];
   const isBeside = besideOthersByMarks();
   let hasBeside = false;
@@ -67,8 +68,8 @@ async function howAccepted(ledger: Ledger, index: FileHandle, from: number, end:
     for (let number = 0; number < count; number += 1) {
       const [at, place] = [number * RECORD_BYTES, first - from + number];
       // A million calls that copy so few bytes take longer than all else here.
-      for (let word = 0; word < DIGEST_WORDS; word += 1)
-        digests[place * DIGEST_WORDS + word] = view.getUint32(at + DIGESTS_FROM + word * 4, IS_LITTLE_ENDIAN);
+      for (let word = 0; word < DEED_WORDS; word += 1)
+        digests[place * DEED_WORDS + word] = view.getUint32(at + DIGESTS_FROM + word * 4, IS_LITTLE_ENDIAN);
       keys[place] = view.getUint32(at + DIGESTS_FROM);
       if (!isBeside(records, at)) continue;
       areBeside[place] = 1;
@@ -82,8 +83,8 @@ function ask(ledger: Ledger, { digests, places }: AskedDeeds, areBeside: Uint8Ar
   const how = new Uint8Array(places.length);
   if (areBeside === undefined) tellAccepted(ledger, { digests, places }, how);
   else {
-    tellAccepted(ledger, { digests, places: places.filter((place) => areBeside[place] === 0) }, how);
-    tellAcceptedBesideOthers(ledger, { digests, places: places.filter((place) => areBeside[place] === 1) }, how);
+    tellAccepted(ledger, { digests, places: filterPlaces(places, (place) => areBeside[place] === 0) }, how);
+    tellAcceptedBesideOthers(ledger, { digests, places: filterPlaces(places, (place) => areBeside[place] === 1) }, how);
   }
   return how;
 }
