@@ -141,6 +141,10 @@ function openDispatcher(
   return new EnvHttpProxyAgent({
     ...settings,
     connections: 1,
+    clientFactory: (proxyUrl: URL, options: object) => {
+      const { connect } = options as { readonly connect: buildConnector.connector }; // undici's own
+      return new Client(proxyUrl, { connect: connections.ofProxy(connect) });
+    },
     // The connection to the service, through the proxy.
     factory: (target: string | URL, options: Client.Options) =>
       new Client(target, { ...options, connect: connector(options, connections) }),
@@ -215,7 +219,7 @@ function inTime(request: Dispatcher.DispatchOptions, leftMs: (() => number) | un
 }
 
 function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange> {
-  const { dispatcher, connections, isProxied, signal, onLeaving, maxAnswerBytes } = way;
+  const { dispatcher, connections, signal, onLeaving, maxAnswerBytes } = way;
   const { leftMs = () => Number.POSITIVE_INFINITY } = way;
   const timeoutMs = Math.min(way.timeoutMs, Math.max(0, leftMs()));
   const { request, isWhole } = inTime(asked, way.leftMs);
@@ -249,15 +253,16 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
     const giveUp = (error: Error): void => {
       end(error);
       abort?.(error);
+      // What is still connecting would hold the process for as long as the other side is silent.
+      if (!started) connections.stopConnecting();
     };
     const onAbort = (): void => giveUp(toError(signal.reason));
-    const onTimeout = (): void => giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`));
-    const stopTimer = startTimer(timeoutMs, () => started && isWhole(), onTimeout);
     const connectMs = Math.min(timeoutMs, MAX_CONNECT_MS);
-    const connecting = setTimeout(() => {
-      const cause = UNCONNECTED[connections.stopConnecting() ?? (isProxied ? "no tunnel" : "no connection")];
-      giveUp(timeoutError(`${cause} within ${seconds(connectMs)}`));
-    }, connectMs);
+    const onUnconnected = (): void => giveUp(notConnected(way, connectMs));
+    const onTimeout = (): void =>
+      started ? giveUp(timeoutError(`no whole answer within ${seconds(timeoutMs)}`)) : onUnconnected();
+    const stopTimer = startTimer(timeoutMs, () => started && isWhole(), onTimeout);
+    const connecting = setTimeout(onUnconnected, connectMs);
     const stopClocks = (): void => {
       stopTimer(); // or they would hold the process for as long as an answer may take
       clearTimeout(connecting);
@@ -310,6 +315,12 @@ function exchange(way: Way, asked: Dispatcher.DispatchOptions): Promise<Exchange
       throw fault;
     }
   });
+}
+
+/** Gives up connecting, and says how far it had come. */
+function notConnected({ connections, isProxied }: Way, ms: number): Error {
+  const cause = UNCONNECTED[connections.stopConnecting() ?? (isProxied ? "no tunnel" : "no connection")];
+  return timeoutError(`${cause} within ${seconds(ms)}`);
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

@@ -14,6 +14,8 @@ export type Connections = ReturnType<typeof openConnections>;
 export function openConnections() {
   const awaited: Awaited = { head: false };
   let connecting: Socket | undefined;
+  /** The latest connection to a proxy, over which that to the service goes. */
+  let toProxy: Socket | undefined;
   let latest: Opened = {};
 
   return {
@@ -34,6 +36,13 @@ export function openConnections() {
         // undici's own connector returns the socket; that of a proxy does not.
         if (opened instanceof Socket) connecting = opened;
       },
+    /** Connects to a proxy as `open` would. */
+    ofProxy:
+      (open: buildConnector.connector): buildConnector.connector =>
+      (options, callback) => {
+        const opened: unknown = open(options, callback);
+        if (opened instanceof Socket) toProxy = opened;
+      },
     /** Call when a request begins to be written: the next bytes begin its answer. */
     awaitAnswer(): void {
       awaited.head = true;
@@ -51,8 +60,9 @@ export function openConnections() {
     },
     /** The first error of the latest connection. An alert of TLS closes it too, and undici tells of the closing only. */
     fault: (): Error | undefined => latest.fault,
-    /** Gives up connecting. Returns how far it had come. */
+    /** Gives up connecting. Returns how far it had come, undefined where it goes through a proxy. */
     stopConnecting(): "no connection" | "no handshake" | undefined {
+      toProxy?.destroy();
       const socket = connecting;
       connecting = undefined;
       if (socket === undefined) return undefined;

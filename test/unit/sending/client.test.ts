@@ -574,7 +574,26 @@ describe("a request of which no byte was written is not sent", () => {
   test("the handshake takes longer than the timeout", async () => {
     const server = await startRaw({});
     const exchange = await open(`https://127.0.0.1:${server.port}`, { timeoutMs: ENOUGH_MS }).post(BODY, NEVER);
-    expect(exchange).toMatchObject({ kind: "not sent", error: { code: "ETIMEDOUT" } });
+    expect(exchange).toMatchObject({
+      kind: "not sent",
+      error: { code: "ETIMEDOUT", message: expect.stringMatching(/^a connection, but no TLS handshake within /) },
+    });
+    // Otherwise it would hold the process for as long as the other side is silent.
+    await until(() => server.connections[0]?.closed === true);
+  });
+
+  test("a proxy opens the way, and what is behind it never speaks TLS: the connection is closed", async () => {
+    const proxy = await startRaw({
+      onRequest: (socket) => socket.write("HTTP/1.1 200 Connection established\r\n\r\n"),
+    });
+    const env = { HTTPS_PROXY: at(proxy) };
+    const exchange = await open("https://service.example", { timeoutMs: ENOUGH_MS, env }).post(BODY, NEVER);
+    expect(exchange).toMatchObject({
+      kind: "not sent",
+      error: { code: "ETIMEDOUT", message: expect.stringMatching(/^no connection through the proxy within /) },
+    });
+    expect(proxy.connections[0]?.received).toMatch(/^CONNECT service\.example:443 /);
+    await until(() => proxy.connections[0]?.closed === true);
   });
 
   test("the other side takes the connection and never speaks TLS: given up long before the timeout, and tried anew", async () => {
@@ -602,6 +621,7 @@ describe("a request of which no byte was written is not sent", () => {
     const server = await startRaw({ onConnection: () => interrupt.abort(new Error("interrupted")) });
     const exchange = await open(`https://127.0.0.1:${server.port}`).post(BODY, interrupt.signal);
     expect(shape(exchange)).toEqual({ kind: "not sent" });
+    await until(() => server.connections[0]?.closed === true);
   });
 
   test("interrupted before anything", async () => {
