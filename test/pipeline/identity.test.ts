@@ -2827,6 +2827,28 @@ describe("claims of several recipients", () => {
       expect(asked(await send("T,b,,2", "T,c,,3"))).toBe(1);
     });
 
+    test.each([
+      ["without a key", "", ["T,c,", BAD]],
+      ["with a key", KEYED_CLAIMS, ["T,c,,3", `${BAD},2`]],
+    ])("mended to what was accepted before, it stands for that: %s", async (_, config, [between, bad]) => {
+      const field = await openSold();
+      await field.write("tickets.config.yaml", config);
+      const header = config === "" ? "ticketId,userId,orderTime" : "ticketId,userId,orderTime,Id";
+      const send = async (...rows: readonly (string | undefined)[]) => {
+        await field.write("claims.csv", `${[header, ...rows].join("\n")}\n`);
+        return field.stream(["claims.csv"], { maxInvalid: { rows: 1 } });
+      };
+      const good = String(bad).replace("soon", "");
+      expect(asked(await send(good))).toBe(1);
+      await send(bad);
+      await field.write("claims.rejects.csv", (await field.read("claims.rejects.csv")).replace("soon", ""));
+      const mended = await field.stream(["claims.rejects.csv"]);
+      expect(mended.summary?.actions, mended.said).toMatchObject({ alreadySent: 1 });
+      const next = await send(between, bad);
+      expect(next.said).toContain("history-late");
+      expect(asked(next), next.said).toBe(0);
+    });
+
     test("its ledger being another one, it is not sent beside an accepted one", async () => {
       const field = await openSold();
       await night(field, BAD);

@@ -29,7 +29,7 @@ export function judgeClaims(group: DeedGroup, blockedRows: readonly BlockedDeed[
   const firsts: { readonly candidate: Doubtful; readonly data: ActionData }[] = [];
   const known = new Map<number, AcceptedClaim>();
   for (const candidate of group.candidates) {
-    const { seq, content } = candidate;
+    const { seq, row, content } = candidate;
     const data = group.dataOfCandidate(candidate);
     const claim =
       accepted.find(({ deed }) => deed.content.equals(content)) ??
@@ -38,7 +38,7 @@ export function judgeClaims(group: DeedGroup, blockedRows: readonly BlockedDeed[
       known.get(found.firstOf(seq) ?? seq);
     if (claim !== undefined) known.set(seq, claim);
     const first = firsts.find((each) => recipientsAgree(each.data, data));
-    if (claim !== undefined) found.setSentOrChanged(seq, content, claim.deed);
+    if (claim !== undefined) found.setSentOrChanged(seq, content, claim.deed, group.options.isFromRejects(row));
     else if (pending.some((each) => recipientsAgree(each, data))) found.set(seq, "pending");
     else if (first !== undefined) found.setRepeated(seq, first.candidate.seq);
     else firsts.push({ candidate, data });

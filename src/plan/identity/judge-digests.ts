@@ -174,7 +174,8 @@ class DigestJudge {
   /** Rejects hold a row in each form that it had, whatever was accepted. */
   #hasOwnPlace({ rule, action, untimed, row }: Indexed): boolean {
     const { again, rejected, isFromRejects } = this.#options;
-    if (rule !== "history" || again) return false;
+    if (again) return false;
+    if (rule !== "history") return lastCounts(action) && isFromRejects(row);
     return rejected(row) !== undefined || ((replaces(action) || untimed) && isFromRejects(row));
   }
 

@@ -105,13 +105,13 @@ export class KeyedDeeds {
 
   #set(candidate: Doubtful, verdict: KeyVerdict<GivenOfKey>): void {
     const known = this.#known;
-    const { seq, content } = candidate;
+    const { seq, row, content } = candidate;
     switch (verdict.kind) {
       case "known": {
         const accepted = known[verdict.of]?.accepted;
         if (accepted === undefined) this.#found.set(seq, "pending");
         else {
-          this.#found.setSentOrChanged(seq, content, accepted);
+          this.#found.setSentOrChanged(seq, content, accepted, this.#group.options.isFromRejects(row));
           if (known.length > 1) this.#found.bound.set(seq, accepted);
         }
         return;

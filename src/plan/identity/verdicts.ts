@@ -218,8 +218,10 @@ export class FoundVerdicts {
     this.#repeated.add(first);
   }
 
-  setSentOrChanged(seq: number, content: Buffer, deed: AcceptedDeed): void {
-    if (deed.content.equals(content) || isUnknownContent(deed)) this.set(seq, "sent");
+  /** @param isFromRejects - what its row became stands for the bad row from then on. */
+  setSentOrChanged(seq: number, content: Buffer, deed: AcceptedDeed, isFromRejects = false): void {
+    if (deed.content.equals(content) || isUnknownContent(deed))
+      this.set(seq, "sent", isFromRejects ? { kind: "sent", as: deed } : undefined);
     else this.set(seq, "changed", { kind: "changed", from: deed });
   }
 
