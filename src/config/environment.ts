@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nearest } from "../actions/nearest.ts";
-import { cleanText, displayPath } from "../actions/text.ts";
+import { cleanText, displayPath, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { type Config, type EnvironmentConfig, originOf } from "./config.ts";
@@ -491,8 +491,12 @@ function stateOf(
     return { stateDir, ledgerPath: join(stateDir, name, "ledger.db") };
   };
   if (flag === "") throw new Failure("usage", "--state-dir is empty.", { hint: "Name a folder, or leave it out." });
-  if (flag !== undefined) return at(toPath(flag, config.cwd, env), "flag --state-dir");
-  if (env.TICKETS_STATE_DIR) return at(toPath(env.TICKETS_STATE_DIR, config.cwd, env), "TICKETS_STATE_DIR");
+  const given = (text: string, named: string): string => {
+    if (text !== text.trim()) throw blankAround(text, named);
+    return toPath(text, config.cwd, env);
+  };
+  if (flag !== undefined) return at(given(flag, "--state-dir"), "flag --state-dir");
+  if (env.TICKETS_STATE_DIR) return at(given(env.TICKETS_STATE_DIR, "TICKETS_STATE_DIR"), "TICKETS_STATE_DIR");
   const own = config.environments.get(name)?.stateDir;
   if (own !== undefined) return at(own, originOf(config, ["environments", name, "stateDir"]) ?? "config");
   if (config.stateDir !== undefined) return at(config.stateDir, originOf(config, ["stateDir"]) ?? "config");
@@ -503,6 +507,12 @@ function stateOf(
     hint: "Name a folder with --state-dir, TICKETS_STATE_DIR or stateDir in the config.",
   });
 }
+
+/** With a blank it would be another folder, whose ledger knows nothing of what was sent. */
+const blankAround = (text: string, named: string): Failure =>
+  new Failure("usage", `${named} begins or ends with a blank: ${quoted(text)}.`, {
+    hint: "Take the blank out. Another folder is another ledger, which would send everything again.",
+  });
 
 type Reading<T> = (text: string) => { readonly value: T } | { readonly problem: string };
 

@@ -16,6 +16,10 @@ function wholeNumber([min, max]: readonly [number, number]) {
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
+/** With a blank around it, it would be another folder, and another ledger. */
+const stateFolder = () =>
+  textValue("a path").refine((text) => text === text.trim(), { error: "begins or ends with a blank" });
+
 export function rangeText([min, max]: readonly [number, number]): string {
   return max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min}` : `a whole number from ${min} to ${max}`;
 }
@@ -209,7 +213,7 @@ const environmentSchema = z.strictObject(
       .optional()
       .describe("The environment that is the same service under another name; they share its ledger."),
     output: textValue("a path").optional().describe("Promises file; relative to this file."),
-    stateDir: textValue("a path").optional().describe("Folder of ledger and plans; relative to this file."),
+    stateDir: stateFolder().optional().describe("Folder of ledger and plans; relative to this file."),
     confirm: yesOrNo().optional().describe("Ask once before sending, on a terminal (true for production)."),
     freshConnection: yesOrNo()
       .optional()
@@ -255,7 +259,7 @@ export const configSchema = z.strictObject(
       .record(z.string(), oneOf(SEVERITIES), { error: needs("a map from rule ids to off, warn or error") })
       .optional()
       .describe("Severities that differ from docs/rules.md."),
-    stateDir: textValue("a path").optional().describe("Folder of ledgers and plans; relative to this file."),
+    stateDir: stateFolder().optional().describe("Folder of ledgers and plans; relative to this file."),
   },
   { error: needs("a map with env, environments, sources, rules and stateDir") },
 );

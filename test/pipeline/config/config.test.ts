@@ -203,6 +203,7 @@ const REFUSALS: readonly (readonly [text: string, line: string])[] = [
   ["env: Play Ground", "1:6  env: needs a name of lower-case letters, digits, - and _, such as playground."],
   ["stateDir:", "1:10  stateDir: has no value."],
   ['stateDir: ""', "1:11  stateDir: is empty."],
+  ['stateDir: "x "', "1:11  stateDir: begins or ends with a blank."],
   ["environments: [a]", "1:15  environments: needs a map of environments."],
   [
     "environments: {../x: {}}",

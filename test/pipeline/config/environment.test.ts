@@ -370,6 +370,8 @@ describe("flags and variables that can't be read", () => {
     [{ timeout: "90" }, '--timeout needs a duration: "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
     [{ timeout: "0s" }, "--timeout needs a duration above zero"],
     [{ stateDir: "" }, "--state-dir is empty."],
+    [{ stateDir: " " }, '--state-dir begins or ends with a blank: " ".'],
+    [{ stateDir: "/srv/state " }, '--state-dir begins or ends with a blank: "/srv/state ".'],
   ])("%j", async (flags, message) => {
     expect(await refused({}, { flags })).toMatchObject({ code: "usage", message });
   });
