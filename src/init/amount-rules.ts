@@ -6,7 +6,7 @@ import { divideAmount } from "../mapping/amount.ts";
 import { type AmountEvidence, type AmountReading, amountsOf } from "./amount-evidence.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { flow, type Line, type Value } from "./config-text.ts";
-import { minorUnitsIn, tellsTicketPrice, tellsTotal } from "./header-words.ts";
+import { minorUnitsIn, tellsOrder, tellsOrderAmount, tellsTicketPrice, tellsTotal } from "./header-words.ts";
 import type { Columns } from "./unknown-columns.ts";
 import {
   allRowsText,
@@ -26,11 +26,11 @@ interface PriceChoice {
   readonly quantity: ColumnProfile | undefined;
 }
 
-export function priceLinesOf(
-  { price, prices, currency }: Columns,
-  quantity: ColumnProfile | undefined,
-): readonly Line[] {
+export function priceLinesOf(columns: Columns, quantity: ColumnProfile | undefined): readonly Line[] {
+  const { price, prices, currency } = columns;
   if (price === undefined) return priceLines(undefined, [], quantity, currency);
+  const shared = quantity === undefined ? sharedInOrders(price, columns) : undefined;
+  if (shared !== undefined && !areRivals(prices)) return sharedLines(price, shared, currency);
   const choices = (areRivals(prices) ? prices : [price]).flatMap((column): readonly PriceChoice[] => {
     if (quantity === undefined || tellsTotal(column.name)) return [{ column, quantity }];
     const each = { column, quantity: undefined };
@@ -40,6 +40,55 @@ export function priceLinesOf(
   if (more.length > 0 || only === undefined) return choiceLines(choices, currency);
   const others = prices.filter((column) => column !== price);
   return priceLines(only.column, others, only.quantity, currency);
+}
+
+/** Rows of one order, which all have the same amount. */
+interface Shared {
+  readonly order: string;
+  readonly rows: number;
+  readonly amount: string;
+}
+
+/**
+ * The first order of several rows, where the name of the amount may mean an order's and no order has two: then each of its rows
+ * may show what all of them cost.
+ */
+function sharedInOrders(price: ColumnProfile, { all, rows, ticket }: Columns): Shared | undefined {
+  if (!tellsOrderAmount(price.name)) return undefined;
+  for (const column of all) {
+    if (column === ticket || column === price || !tellsOrder(column.name) || column.values.size === column.filled)
+      continue;
+    const orders = Map.groupBy(
+      rows.filter((cells) => textOf(cells, column) !== ""),
+      (cells) => textOf(cells, column),
+    );
+    const several = [...orders].filter(([, ofOrder]) => ofOrder.length > 1);
+    const areShared = several.every(([, ofOrder]) => new Set(ofOrder.map((cells) => textOf(cells, price))).size === 1);
+    const [order, ofOrder = []] = several[0] ?? [];
+    if (order !== undefined && areShared)
+      return { order, rows: ofOrder.length, amount: textOf(ofOrder[0] ?? [], price) };
+  }
+  return undefined;
+}
+
+const textOf = (cells: readonly string[], { index }: ColumnProfile): string => (cells[index] ?? "").trim();
+
+function sharedLines(
+  price: ColumnProfile,
+  { order, rows, amount }: Shared,
+  currency: ColumnProfile | undefined,
+): readonly Line[] {
+  const name = cleanText(price.name, 40);
+  return [
+    {
+      key: "price",
+      value: ask(
+        `what one ticket cost: ${cleanText(order, 40)} has ${rows} rows with ${name} ${cleanText(amount, 20)} each. If that is the price of each, take the next line without its #; if it is that of the order, the export needs a column with the price of a ticket`,
+      ),
+      note: "a price is public for good; remove this line",
+    },
+    ...priceLines(price, [], undefined, currency).flatMap(asChoice),
+  ];
 }
 
 /** Whether the columns mean different things: what was paid in all, or without a fee, beside another amount. */
@@ -183,6 +232,12 @@ const amountRules = (column: ColumnProfile, { signs, readings }: AmountEvidence,
     }),
   );
 
+/** A sign and the code that it stands for are one. */
+const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
+
+const currenciesIn = ({ signs }: AmountEvidence): ReadonlySet<string> =>
+  new Set(signs.map((sign) => CODES[sign] ?? sign.toUpperCase()));
+
 /** The only way in which a column's amounts can be read, or all of them as comments for the user to choose from. */
 export function amountLines(
   column: ColumnProfile,
@@ -198,6 +253,17 @@ export function amountLines(
     return value === undefined ? [] : [{ key: "price", value, reading }];
   });
   const [only, ...others] = ways;
+  if (currenciesIn(evidence).size > 1)
+    return [
+      {
+        key: "price",
+        value: ask(
+          `one of the next lines, without its #, with the sign of the event's currency alone: ${evidence.signs.map((sign) => cleanText(sign, 10)).join(", ")} stand in this file. An amount with another sign is an error`,
+        ),
+        note: "an event has one currency; remove this line",
+      },
+      ...ways.map(({ key, value, reading }) => choice({ key, value, note: `reads ${told(reading)}` })),
+    ];
   if (only !== undefined && others.length === 0)
     return [{ key: "price", value: only.value, note: `guess: the only way that fits, ${told(only.reading)}` }];
   return [

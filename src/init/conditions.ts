@@ -7,7 +7,7 @@ import type { Comment, Entry, Line } from "./config-text.ts";
 import { saysGone, saysIn, saysLetIn, saysSold } from "./header-words.ts";
 import { type Deciding, isDeed, isLog } from "./status-columns.ts";
 import type { Columns } from "./unknown-columns.ts";
-import { allRowsText, ask, MOST_VALUES, rowsText, valuesTold } from "./words.ts";
+import { allRowsText, ask, MOST_VALUES, rowsText, valuesText, valuesTold } from "./words.ts";
 
 /** What `expect` does with a value that is not named. */
 const OTHERS_TOLD =
@@ -98,11 +98,22 @@ export function expectOf({ currency }: Columns, { statuses, blanks }: Deciding):
   if (currency === undefined) return expectLines([], statuses, blanks);
   const { name, values, filled, rows } = currency;
   const [only] = values.keys();
-  if (values.size !== 1 || only === undefined || filled < rows)
+  if (values.size > 1) return expectLines(severalCurrencies(currency), statuses, blanks);
+  if (only === undefined || filled < rows)
     return [valuesTold(currency, ". An event has one currency."), ...expectLines([], statuses, blanks)];
   const note = `as in ${allRowsText(rows)}; a row with another that gives an action is an error`;
   return expectLines([{ key: name, value: only, note }], statuses, blanks);
 }
+
+/** An amount in another currency than its event's would be taken for one in it. */
+export const severalCurrencies = (currency: ColumnProfile): readonly Entry[] => [
+  {
+    key: currency.name,
+    value: ask(
+      `the currency of the event, here ${valuesText(currency)}: a row with another one is an error. A list of them where the file has events of several`,
+    ),
+  },
+];
 
 export function statusWords(status: ColumnProfile | undefined) {
   const values = [...(status?.values.keys() ?? [])];

@@ -10,7 +10,7 @@ import { type ColumnProfile, isUnique } from "./column-profile.ts";
 import { expectOf, skipLines, skipsOfStatuses, whenLines } from "./conditions.ts";
 import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
 import { csvLines, everySuchFile, onlyThisFile, zoneLines } from "./file-settings.ts";
-import { TRAITS, wordsOf } from "./header-words.ts";
+import { TRAITS, tellsBefore, wordsOf } from "./header-words.ts";
 import { EVENT_ID_NAME, holdsEmails, isIdName, mayBeId } from "./id-columns.ts";
 import { eventRule, knownTicket, knownTicketRule, ticketRule, userRule } from "./id-rules.ts";
 import type { OrderTime } from "./order-time.ts";
@@ -92,7 +92,10 @@ function deedAction(action: ActionName, columns: Columns, deciding: Deciding, ti
   const takes = fieldsOf(action, new Set());
   const times = time.kind === "column" ? [time.column] : [];
   const ticket = knownTicket(columns);
-  const users = [...columns.called("userId"), ...columns.all.filter(holdsEmails)].filter((column) => column !== ticket);
+  const isResale = action === "resoldTicket";
+  const users = [...columns.called("userId"), ...columns.all.filter(holdsEmails)].filter(
+    (column) => column !== ticket && !(isResale && tellsBefore(column.name)),
+  );
   const whichUser =
     action === "claimedTicket"
       ? "the column that tells one user from another, in braces; or write to: and the column of the wallet, which becomes public"
@@ -100,10 +103,17 @@ function deedAction(action: ActionName, columns: Columns, deciding: Deciding, ti
   return actionItem(action, why, whenLines(deciding, action, columns.all, times), [
     knownTicketRule(columns),
     ...(takes.has("userId") ? [userRule(users, whichUser)] : []),
-    ...(takes.has("price") ? priceLinesOf(columns, undefined) : []),
+    ...(takes.has("price") ? priceLinesOf(isResale ? withoutBefore(columns) : columns, undefined) : []),
     ...(action === "updateTicket" ? [...traitsOffered(columns.all), WHAT_CHANGES] : []),
     ...(takes.has("orderTime") ? orderTimeLines(time, action, columns.all) : []),
   ]);
+}
+
+/** Without the amounts that a ticket was offered for, or cost before. */
+function withoutBefore(columns: Columns): Columns {
+  const prices = columns.prices.filter(({ name }) => !tellsBefore(name));
+  const { price } = columns;
+  return { ...columns, prices, price: price !== undefined && tellsBefore(price.name) ? prices[0] : price };
 }
 
 const WHAT_CHANGES: Entry = {

@@ -1,6 +1,6 @@
 /** A source for an export whose columns are named like fields, so that it needs few rules or none. */
 
-import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions/actions.ts";
+import { ACTION_NAMES, ACTIONS, type ActionName, actionsThat, isActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, fieldsOf, missingFields, readColumns } from "../mapping/columns.ts";
@@ -8,17 +8,19 @@ import { actionItem, entryOffered, invalidationItems } from "./action-items.ts";
 import { type AmountEvidence, amountsOf } from "./amount-evidence.ts";
 import { amountLines, areRivals, choiceLines } from "./amount-rules.ts";
 import type { ColumnProfile } from "./column-profile.ts";
-import { expectLines, skipLines, skipsOfStatuses, whenLines } from "./conditions.ts";
+import { expectLines, severalCurrencies, skipLines, skipsOfStatuses, whenLines } from "./conditions.ts";
 import type { Entry, Line } from "./config-text.ts";
 import { csvLines, everySuchFile, zoneLines } from "./file-settings.ts";
-import { actionInFileName, mayTellSale, WORDS } from "./header-words.ts";
+import { actionInFileName, mayTellSale, tellsBefore, WORDS } from "./header-words.ts";
+import { holdsEmails } from "./id-columns.ts";
+import { userRule } from "./id-rules.ts";
 import { type OrderTime, orderTimeOf } from "./order-time.ts";
 import { AS_FILE_NAME } from "./row-action.ts";
 import type { Evidence } from "./sample.ts";
 import { decidingOf, isDeed } from "./status-columns.ts";
 import { isTime, timesOf, unixOf } from "./time-evidence.ts";
 import { isTimeField, orderTimeLines, timeRule } from "./time-rules.ts";
-import { called, columnsOf, eventColumns, idColumns, pricesIn, titleIn } from "./unknown-columns.ts";
+import { areCurrencies, called, columnsOf, eventColumns, idColumns, pricesIn, titleIn } from "./unknown-columns.ts";
 import { ask, namesText, template, valuesText } from "./words.ts";
 
 /** Which action the rows of a table with columns named like fields are. */
@@ -145,7 +147,8 @@ function withAction(evidence: Evidence, { action, why }: NamedAction): readonly 
   const isConditional =
     [statuses, marks, blanks, entries].some(({ length }) => length > 0) ||
     (isDeed(action) && hasTimeNowAndThen(evidence));
-  const { lines: rules, times } = rulesOfNamed(evidence, action, isConditional);
+  const currencies = currenciesBeside(evidence, action);
+  const { lines: rules, times } = rulesOfNamed(evidence, action, isConditional || currencies !== undefined);
   if (rules.length > 0 && evidence.lists?.length) return undefined;
   if (rules.length === 0)
     return [
@@ -166,10 +169,18 @@ function withAction(evidence: Evidence, { action, why }: NamedAction): readonly 
     { comment: `# The columns are named like fields; ${open}.` },
     ...fileOf(evidence),
     ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])]),
-    ...expectLines([], statuses, blanks),
+    ...expectLines(currencies === undefined ? [] : severalCurrencies(currencies), statuses, blanks),
     ...skipLines(skipsOfStatuses(deciding, action)),
     { key: "actions", value: { items } },
   ];
+}
+
+/** A column beside the fields by which its rows' prices are of several currencies. */
+function currenciesBeside(evidence: Evidence, action: ActionName): ColumnProfile | undefined {
+  if (!fieldsOf(action, new Set()).has("price")) return undefined;
+  return called(WORDS.currency, otherThan(action, evidence)).find(
+    (column) => areCurrencies(column) && column.values.size > 1,
+  );
 }
 
 /** Whether only some rows have a time: the others may stand for what did not happen. */
@@ -242,6 +253,11 @@ function rulesOfNamed(
     }
     return [{ key: field, value: template(column) }];
   });
+  const users = fields.has("userId") || !SELLS.has(action) ? [] : usersBeside(evidence);
+  if (users.length > 0) {
+    needsRules = true;
+    lines.push(userRule(users));
+  }
   if (action === "newEvent") {
     const title = fields.has("eventName") ? undefined : titleIn(besideFields(evidence));
     if (title !== undefined) {
@@ -262,6 +278,14 @@ function rulesOfNamed(
     lines.push(...orderTimeLines(time, action, evidence.columns));
   }
   return { lines: needsRules ? lines : [], times };
+}
+
+const SELLS: ReadonlySet<ActionName> = new Set([...actionsThat("sell-ticket"), ...actionsThat("resell-ticket")]);
+
+/** Columns that may tell who bought, where none is named like the field. */
+function usersBeside(evidence: Evidence): readonly ColumnProfile[] {
+  const beside = besideFields(evidence).filter(({ name, filled }) => filled > 0 && !tellsBefore(name));
+  return [...called(WORDS.userId, beside), ...beside.filter(holdsEmails)];
 }
 
 /** Whether the column named orderTime holds the time, as far as can be told, or there is no time at all. */

@@ -11,7 +11,7 @@ import { csvLines, everySuchFile, onlyThisFile } from "./file-settings.ts";
 import { type Recipe, toFillIn } from "./recipe.ts";
 import { answerLines, dataValue, eachLines, fieldLines, parentLines, type View } from "./recipe-rules.ts";
 import { type Evidence, hasColumn } from "./sample.ts";
-import { valuesTold, wrapped } from "./words.ts";
+import { ask, valuesTold, wrapped } from "./words.ts";
 
 export function fromRecipe(recipe: Recipe, evidence: Evidence): readonly Line[] {
   const { source, notes, remarks } = recipe;
@@ -142,11 +142,22 @@ function absentIn(map: ConditionMap, evidence: Evidence): string | undefined {
     const column = evidence.column(name);
     if (column === undefined || column.values.size === 0) continue;
     const values = valuesOf(map, name);
-    if (values.every((value) => spellingsOf(value, column).length === 0))
+    if (values.every((value) => spellingsOf(value, column).length === 0) && saysOtherwise(values, column) === undefined)
       return `${cleanText(column.name, 40)} ${values.map((value) => cleanText(value, 40)).join(" or ")}`;
   }
   return undefined;
 }
+
+/** Where a condition takes a yes, the texts of its column that are neither that nor a no: yes and no in another language. */
+function saysOtherwise(values: readonly string[], { values: texts }: ColumnProfile): string | undefined {
+  if (!values.some((value) => fold(value) === "yes") || texts.size > MOST_ANSWERS) return undefined;
+  const others = [...texts.keys()].filter((text) => !isNo(text));
+  return others.length === 0 ? undefined : [...texts.keys()].map((text) => cleanText(text, 20)).join(" and ");
+}
+
+/** A yes, a no, and what stands for neither. */
+const MOST_ANSWERS = 4;
+const isNo = (text: string): boolean => /^(?:no|n|false|f|0|-)$/i.test(text);
 
 /** The condition with the values of each column as they stand in the file; as in the recipe where none does. */
 function asInFile(map: ConditionMap, evidence: Evidence): Value {
@@ -155,6 +166,8 @@ function asInFile(map: ConditionMap, evidence: Evidence): Value {
       const column = evidence.column(name);
       const values = valuesOf(map, name);
       const own = column === undefined ? [] : [...new Set(values.flatMap((value) => spellingsOf(value, column)))];
+      const answers = column === undefined || own.length > 0 ? undefined : saysOtherwise(values, column);
+      if (answers !== undefined) return [name, ask(`the text that says yes; this file has ${answers}`)];
       const [only = "", ...more] = (own.length === 0 ? values : own).map(asText);
       return [name, more.length === 0 ? only : [only, ...more]];
     }),

@@ -251,8 +251,28 @@ const hasWord = (name: string, pattern: RegExp): boolean => wordsOf(name).some((
 export const tellsTicketPrice = (name: string): boolean => hasWord(name, PER_TICKET) && !hasWord(name, IN_ALL);
 /** Whether an amount may be that of an order, or one of several that differ by fees or taxes. */
 export const tellsTotal = (name: string): boolean => hasWord(name, IN_ALL);
+/** Whether an amount may be what an order cost in all. */
+export const tellsOrderAmount = (name: string): boolean => tellsTotal(name) || hasWord(name, IN_ORDER);
+/** Whether a column may tell one order from another. */
+export const tellsOrder = (name: string): boolean =>
+  ORDER_NAME.test(wordsOf(name).join("")) || (hasWord(name, IN_ORDER) && !hasWord(name, NOT_ORDER));
+/** Whether a column is of who gives a ticket away, or of what was asked or paid for it before. */
+export const tellsBefore = (name: string): boolean => hasWord(name, BEFORE) && !hasWord(name, AFTER);
 /** Whether an amount is a fee, a tax or the like: `Total fees`, but not `Total incl. fees`. */
 export const tellsSurcharge = (name: string): boolean => hasWord(name, SURCHARGE) && !hasWord(name, IN_OR_NOT);
+
+/** Said of what was, before a ticket was sold by its holder. */
+const BEFORE =
+  /^(?:from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask|face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\w*|ursprunglich\w*|verkaufer\w*|verkaeufer\w*|ancien\w*|precedent\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige)$/;
+const AFTER =
+  /^(?:to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\w*|kaeufer\w*|nouveau|nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper)$/;
+
+/** Said of an order as a whole. */
+const IN_ORDER =
+  /^(?:orders?|booking|basket|cart|checkout|invoice|transaction|receipt|payment|rechnungs?\w*|bestell\w*|buchungs?\w*|auftrags?\w*|warenkorb\w*|commande|panier|facture|ordine|carrello|fattura|pedido|cesta|factura|encomenda|bestelling|winkelwagen|revenue|umsatz)$/;
+/** Said with an order of something else than which one it is. */
+const NOT_ORDER =
+  /^(?:date|datum|time|zeit|at|on|status|statut|zustand|state|amount|total|price|value|currency|method|type|fecha|data|heure|hora|preis|betrag|summe|wert|montant|prix|prezzo|importo|precio|importe|count|quantity|anzahl|qty)$/;
 
 /** What a list of events has only as sums, in the plural: an order, a ticket, a buyer. */
 const ORDER =

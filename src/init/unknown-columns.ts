@@ -77,11 +77,13 @@ export function columnsOf({ columns, rows }: Evidence): Columns {
       prices[0] ??
       (amounts.length === 1 ? amounts[0] : undefined) ??
       all.find((column) => minorUnitsIn(column.name) !== undefined && amountsOf(column) !== undefined),
-    currency: find("currency").find((column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text))),
+    currency: find("currency").find(areCurrencies),
     called: find,
     timeOf: (action) => orderTimeOf(action, { columns: all, rows, events: eventColumns(all), ids: idColumns(all) }),
   };
 }
+
+export const areCurrencies = (column: ColumnProfile): boolean => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text));
 
 /** Columns of amounts that are named like a price, the price of one ticket first. */
 export const pricesIn = (columns: readonly ColumnProfile[]): readonly ColumnProfile[] =>

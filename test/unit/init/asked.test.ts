@@ -1,0 +1,92 @@
+/** What would send wrong prices or people if it were guessed is asked. */
+
+import { describe, expect, test } from "vitest";
+import { bodyOf } from "./configs.ts";
+
+const linesWith = (word: string, fileName: string, csv: string): readonly string[] =>
+  bodyOf(fileName, csv)
+    .map((line) => line.trim())
+    .filter((line) => line.includes(word));
+
+describe("the amount of an order that stands on each of its rows", () => {
+  const csv = (name: string, ...amounts: readonly string[]): string => {
+    const rows = amounts.map((amount, at) => `${at < 2 ? 1001 : 1002},T${at},e1,c1,${amount},2026-05-01T10:00:00Z`);
+    return `${[`Order ID,Barcode,Event ID,Customer ID,${name},Order Date`, ...rows].join("\n")}\n`;
+  };
+
+  test.each([
+    ...["Order Total", "Order Amount", "Order Price", "Basket Total", "Amount Paid", "Transaction Amount"],
+    ...["Gesamtpreis", "Rechnungsbetrag", "Montant total", "Importe total", "Totale ordine"],
+  ])("is asked for: %s", (name) => {
+    const [asked, choice] = linesWith("price:", "sales.csv", csv(name, "90.00", "90.00", "30.00"));
+    expect(asked).toContain(`<FILL IN: what one ticket cost: 1001 has 2 rows with ${name} 90.00 each.`);
+    expect(choice).toMatch(new RegExp(`^#price: "\\{${name}\\}"`));
+  });
+
+  test("is a ticket's where an order has two, no order has several rows, or its name says so", () => {
+    const guess = /^price: "\{.*\}" {3}# guess/;
+    expect(linesWith("price:", "sales.csv", csv("Order Total", "90.00", "60.00", "30.00"))).toEqual([
+      expect.stringMatching(guess),
+    ]);
+    expect(linesWith("price:", "sales.csv", csv("Order Total", "90.00"))).toEqual([expect.stringMatching(guess)]);
+    expect(linesWith("price:", "sales.csv", csv("Ticket price", "90.00", "90.00", "30.00"))).toEqual([
+      expect.stringMatching(guess),
+    ]);
+  });
+});
+
+describe("several currencies", () => {
+  test("by their signs", () => {
+    const csv =
+      "Barcode,Event ID,Customer ID,Price,Order Date\nT1,e,c,€12.00,2026-05-01T10:00:00Z\nT2,e,c,$15.00,2026-05-01T10:00:00Z\n";
+    expect(linesWith("price:", "sales.csv", csv)[0]).toContain(
+      "with the sign of the event's currency alone: €, $ stand in this file",
+    );
+    const one = csv.replace("$15.00", "15.00 EUR");
+    expect(linesWith("price:", "sales.csv", one)[0]).toMatch(/^price: \{from: "\{Price\}".*# guess/);
+  });
+
+  test.each([
+    ["beside columns of other names", "Barcode,Event ID,Customer,Preis,Bestelldatum,Currency"],
+    ["beside columns named like fields", "Ticket ID,Event ID,User ID,Price,Order Time,Currency"],
+  ])("by a column: %s", (_, header) => {
+    const csv = `${header}\nT1,e,c1,30.00,2026-05-01T10:00:00Z,EUR\nT2,e,c2,30.00,2026-05-01T10:00:00Z,USD\n`;
+    expect(linesWith("expect:", "sales.csv", csv)).toEqual([
+      expect.stringContaining("<FILL IN: the currency of the event, here EUR 1, USD 1"),
+    ]);
+  });
+});
+
+describe("of a resale", () => {
+  test.each([
+    ["From User ID,To User ID,Resale Price", "To User ID", "Resale Price"],
+    ["Seller ID,Buyer ID,Listing Price,Sold Price", "Buyer ID", "Sold Price"],
+    ["Seller Email,Buyer Email,Original Price,Price", "Buyer Email", "Price"],
+  ])("neither the seller nor what was asked before is taken: %s", (columns, user, price) => {
+    const cells = (who: string): string =>
+      columns
+        .split(",")
+        .map((name, at) => (/Price/.test(name) ? "50.00" : `${who}${at}@x.example`))
+        .join(",");
+    const csv = `Ticket ID,${columns},Resale Date\nT1,${cells("a")},2026-05-01T10:00:00Z\nT2,${cells("b")},2026-05-02T10:00:00Z\n`;
+    expect(linesWith("userId:", "resales.csv", csv)[0]).toContain(`userId: "{${user}}"`);
+    expect(linesWith("price:", "resales.csv", csv)[0]).toContain(`price: "{${price}}"`);
+  });
+});
+
+test("a buyer beside columns named like fields is found", () => {
+  const csv = "Ticket ID,Event ID,Customer ID,Price,Order Time\nT1,e1,c1,50.00,2026-05-01T10:00:00Z\n";
+  expect(linesWith("userId:", "sales.csv", csv)).toEqual([expect.stringContaining('userId: "{Customer ID}"')]);
+});
+
+test("a yes in another language is asked for, and its action stays", () => {
+  const csv = `order_id,email,ticket_name,barcode,order_status,order_invalidated,order_invalidated_at,ticket_invalidated,ticket_invalidated_at,created_at,paid_currency,ticket_value,seat,is_scanned,first_scanned_at
+o1,w@example.com,Regular,000123456789,paid,nee,,nee,,2026-04-01 12:00,EUR,25,B-4,ja,2026-05-09 20:15
+o2,v@example.com,Regular,000123456790,paid,ja,2026-04-20 08:00,false,,2026-04-02 12:00,EUR,25,,nee,
+`;
+  expect(linesWith("is_scanned:", "tickets.csv", csv)).toContain(
+    'when: {order_status: paid, is_scanned: "<FILL IN: the text that says yes; this file has ja and nee>"}',
+  );
+  const none = csv.replaceAll(",nee,", ",no,").replaceAll(",ja,", ",no,");
+  expect(linesWith("scannedTicket", "tickets.csv", none)).toEqual(["#- scannedTicket:"]);
+});
