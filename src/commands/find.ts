@@ -70,12 +70,15 @@ const LONGEST_ID = 255;
 /** What was looked in, and what the id may have been meant to be. */
 function tellNothing(id: string, environment: Environment, found: Found, { reporter, cwd }: Context): void {
   const place = ledgerPlace(environment, cwd);
+  // A ledger that was lost says nothing of what was sent; that is told already.
+  if (!found.hasLedger && found.problem !== undefined) return;
   if (!found.hasLedger) {
     reporter.info(`Nothing was ever sent to ${environment.name} from here: there is no ledger at ${place}.`);
     return;
   }
+  const nothing = found.problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
   reporter.info(
-    `Nothing was ever sent to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${place}, nor in what is still to be sent, is spelt just so.`,
+    `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${place}, nor in what is still to be sent, is spelt just so.`,
   );
   if (found.similar.length > 0)
     reporter.info(`Something was sent about ${found.similar.map((each) => quoted(each, LONGEST_ID)).join(", ")}.`);

@@ -15,8 +15,15 @@ const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
 const STANDARD_INPUT = "stdin";
 
 /** What the promises and the rejects of an input begin with. `inputName` is its base name, "" for standard input. */
-export const stemOf = (inputName: string): string =>
-  inputName === "" ? STANDARD_INPUT : inputName.replace(ENDING, "");
+export function stemOf(inputName: string): string {
+  let stem = inputName === "" ? STANDARD_INPUT : inputName.replace(ENDING, "");
+  if (Buffer.byteLength(stem) <= MOST_STEM_BYTES) return stem;
+  for (const letters = [...stem]; Buffer.byteLength(stem) > MOST_STEM_BYTES; stem = letters.join("")) letters.pop();
+  return stem;
+}
+
+/** A name may have 255 bytes, and what comes behind the stem is at most fifty long. */
+const MOST_STEM_BYTES = 200;
 
 /** Base names, the likelier ones in the earlier lists. */
 export type LikelyNames = readonly (readonly string[])[];

@@ -3,10 +3,13 @@
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
 import { lastRunEnd, lastSuccess, type SendingEnd } from "../ledger/invocations.ts";
+import { runListPath } from "../ledger/ledger.ts";
 import { isThere, readTeam, type Team } from "../ledger/postgres/workers.ts";
+import { readRunList } from "../ledger/run-list.ts";
 import { openRuns, runsWithDoubts } from "../ledger/runs.ts";
 import { diskUseOf } from "./disk-use.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
+import { lostRunsOf } from "./lost-runs.ts";
 import { countsOf } from "./status.ts";
 import { isShared } from "./worker.ts";
 
@@ -14,7 +17,7 @@ export interface Metrics {
   readonly environment: string;
   /** The last `stream` or `resume`; undefined before the first one. */
   readonly last: SendingEnd | undefined;
-  /** Undefined where the ledger can't be read. */
+  /** Undefined where the ledger can't be read, or lacks runs that were sent from here. */
   readonly ledger: LedgerMetrics | undefined;
 }
 
@@ -36,7 +39,11 @@ interface LedgerMetrics {
 export async function readMetrics(environment: Environment, last?: SendingEnd): Promise<Metrics> {
   const { name } = environment;
   try {
+    const list = readRunList(runListPath(environment.ledgerPath));
     using ledger = await openLedgerToRead(environment);
+    // Where it lacks runs, it can't say that nothing is in doubt.
+    if (lostRunsOf({ environment, boundTo: undefined }, list, ledger).length > 0)
+      return { environment: name, last: last ?? (ledger && lastRunEnd(ledger)), ledger: undefined };
     if (ledger === undefined)
       return {
         environment: name,

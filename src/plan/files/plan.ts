@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from "node:path";
 import type { ActionName } from "../../actions/actions.ts";
 import { closeCommand, decideCommand, settleCommand } from "../../actions/next-command.ts";
 import { inTurns } from "../../disk/turns.ts";
-import { Failure } from "../../failure.ts";
+import { errorCode, Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../../ledger/runs.ts";
 import { type ChunkActions, chunkActionSteps } from "./chunk-actions.ts";
 import { findOrigin, type IndexRecord, RECORD_BYTES, readRecord } from "./index-file.ts";
@@ -93,10 +93,14 @@ export async function openPlan(directory: string, entered: string): Promise<Plan
     throw new Failure(
       "storage",
       `The plan in ${directory} can't be read (${cause instanceof Error ? cause.message.split("\n")[0] : cause}).`,
-      { hint: restoring(directory), cause },
+      { hint: isForbidden(cause) ? FORBIDDEN : restoring(directory), cause },
     );
   }
 }
+
+const isForbidden = (cause: unknown): boolean => ["EACCES", "EPERM"].includes(errorCode(cause) ?? "");
+const FORBIDDEN =
+  "Another user has written it, as where a night was run as root: give the state folder to the user who runs this (chown -R), then run the same command again.";
 
 const fileOf = (file: FileHandle): PlanFile => ({
   read: async (bytes, position) => (await file.read(bytes, 0, bytes.length, position)).bytesRead,
