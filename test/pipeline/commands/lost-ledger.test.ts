@@ -1,0 +1,30 @@
+/** What the commands that only look say once the ledger is gone and the list of runs tells of what was sent. */
+
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { find } from "../../../src/commands/find.ts";
+import { status } from "../../../src/commands/status.ts";
+import { IS_LEDGER_SHARED } from "../../support/both-ledgers.ts";
+import { makeContext, openField } from "../../support/context.ts";
+
+test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () => {
+  const field = await openField();
+  await field.write("events.csv", "eventId,currency\nE,EUR\n");
+  field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
+  await field.stream(["events.csv"]);
+  const look = async (): Promise<string> => {
+    const asked = makeContext(field.folder, field.env);
+    const options = { run: undefined, json: false, metricsFile: "t.prom", flags: {} } as const;
+    await status(options, asked.context);
+    return field.read("t.prom");
+  };
+  expect(await look()).toContain("tickets_unfinished_runs{");
+  const state = String(field.env.TICKETS_STATE_DIR);
+  for (const ending of ["", "-wal", "-shm"]) rmSync(join(state, "local", `ledger.db${ending}`), { force: true });
+  expect(await look()).not.toContain("tickets_");
+  const asked = makeContext(field.folder, field.env);
+  await find({ id: "E", json: false, flags: {} }, asked.context);
+  expect(asked.said()).toContain("was lost");
+  expect(asked.said()).not.toContain("Nothing was ever sent");
+});
