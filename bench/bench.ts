@@ -36,6 +36,8 @@ export interface Service extends AsyncDisposable {
   served(): Promise<Served>;
   /** Resolves when the first request since `be` comes, with its time in milliseconds since 1970. */
   firstRequest(): Promise<number>;
+  /** Resolves when it has answered as many actions as it was told to tell of. */
+  allAnswered(): Promise<void>;
   /** Resolves when it holds the request that it was told to hold, until `goOn`. */
   held(): Promise<void>;
   goOn(): void;
@@ -71,7 +73,7 @@ export async function startService(): Promise<Service> {
     baseUrl: `http://127.0.0.1:${port}`,
     async be(options) {
       const ready = next("ready");
-      tell({ kind: "be", options: { latencyMs: 0, holdAt: 0, ...options } });
+      tell({ kind: "be", options: { latencyMs: 0, holdAt: 0, tellAfter: 0, ...options } });
       await ready;
     },
     async served() {
@@ -80,6 +82,9 @@ export async function startService(): Promise<Service> {
       return (await served).served;
     },
     firstRequest: async () => (await next("first request")).at,
+    allAnswered: async () => {
+      await next("all answered");
+    },
     held: async () => {
       await next("held");
     },

@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { afterPlan } from "./after-plan.ts";
 import {
   type AllFigures,
   addTo,
@@ -171,6 +172,14 @@ export const CASES = {
         ...curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS),
       ]);
       return { contenders, notes: missingPrograms(bench) };
+    },
+  },
+  after: {
+    title: "Once the plan is made",
+    what: "A million rows sent without latency: the processor time from the first request to the last answer, of the thread that sends and of all threads, as the system counts it.",
+    rows: MILLION,
+    async run(bench, rows) {
+      return { ...(await afterPlan(bench, spanOf(bench, rows))), notes: [] };
     },
   },
   memory: {

@@ -63,13 +63,25 @@ export async function measure(command: Command): Promise<Measured> {
 
 function look(pid: number | undefined): { readonly cpuSeconds: number; readonly peakMib: number } | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name, in parentheses, may hold blanks; utime and stime are the 12th and 13th behind it.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const cpuSeconds = cpuSecondsOf(pid);
     const peakKib = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
     if (Number.isNaN(peakKib)) return undefined; // it has ended, and waits to be noticed
-    return { cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND, peakMib: peakKib / 1024 };
+    return { cpuSeconds, peakMib: peakKib / 1024 };
   } catch {
     return undefined;
   }
 }
+
+/** User and system, of all its threads. */
+export function cpuSecondsOf(pid: number | undefined): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name, in parentheses, may hold blanks; utime and stime are the 12th and 13th behind it.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+export const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low = Number.NaN, high = low] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return (low + high) / 2;
+};

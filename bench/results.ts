@@ -2,6 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { AFTER_PLAN } from "./after-plan.ts";
 import type { AllFigures } from "./bench.ts";
 import {
   CASES,
@@ -13,6 +14,7 @@ import {
   microsecondsName,
   nightName,
 } from "./cases.ts";
+import { median } from "./measure.ts";
 
 /** Fewer rounds than this say nothing about a goal. */
 export const FULL_ROUNDS = 5;
@@ -43,12 +45,6 @@ export function keepResult(folder: string, name: CaseName, result: CaseResult): 
   const missed = join(folder, "missed.md");
   writeFileSync(join(folder, "RESULTS.md"), page(results, existsSync(missed) ? readFileSync(missed, "utf8") : ""));
 }
-
-export const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low = Number.NaN, high = low] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
-  return (low + high) / 2;
-};
 
 interface Goal {
   readonly case: CaseName;
@@ -87,6 +83,8 @@ const GOALS: readonly Goal[] = [
   { case: "latency", what: "one lane against curl", most: 1.1, measured: ratio(lanesName(1), "curl") },
   { case: "latency", what: "4 lanes against curl in one", most: 0.32, measured: ratio(lanesName(4), "curl") },
   { case: "latency", what: "16 lanes against curl in one", most: 0.16, measured: ratio(lanesName(16), "curl") },
+  { case: "after", what: "the sending thread", most: 3, unit: "µs", measured: figure(AFTER_PLAN.thread) },
+  { case: "after", what: "all threads", most: 6, unit: "µs", measured: figure(AFTER_PLAN.process) },
   { case: "send", what: "peak of memory", most: 256, unit: "MiB", measured: (result) => peak(result, "tickets") },
   { case: "memory", what: "10 M rows against 1 M, without the state table", most: 1.1, measured: growth },
   {

@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly latencyMs: number;
   /** The request, from 1, whose answer waits for `go on`; 0 for none. */
   readonly holdAt: number;
+  /** Tells once so many actions are answered; 0 for never. */
+  readonly tellAfter: number;
 }
 
 /** What it was asked since it last told. */
@@ -35,7 +37,7 @@ export type Report =
   | { readonly kind: "listening"; readonly port: number }
   | { readonly kind: "ready" }
   | { readonly kind: "first request"; readonly at: number }
-  | { readonly kind: "held" }
+  | { readonly kind: "held" | "all answered" }
   | { readonly kind: "served"; readonly served: Served };
 
 const ECHOED = ["action", "eventId", "ticketId", "nftId"] as const;
@@ -119,7 +121,7 @@ export function answerTo(body: Buffer): { readonly answer: Buffer; readonly acti
 }
 
 function serve(): void {
-  let options: ServiceOptions = { latencyMs: 0, holdAt: 0 };
+  let options: ServiceOptions = { latencyMs: 0, holdAt: 0, tellAfter: 0 };
   let held: (() => void) | undefined;
   let requests = 0;
   let actions = 0;
@@ -135,7 +137,9 @@ function serve(): void {
     actions += found;
     const tookMs = performance.now() - from;
     busyMs += tookMs;
+    const isLast = actions === options.tellAfter;
     const send = (): void => {
+      if (isLast) response.on("finish", () => report({ kind: "all answered" }));
       response.writeHead(200, { "content-type": "application/json", "content-length": answer.length }).end(answer);
     };
     if (number === options.holdAt) {
