@@ -46,6 +46,10 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   if (summary.rejects.length > 0)
     reporter.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
   const isDone = first.kind === "finished";
+  if (isDone && rejects.gone.length > 0)
+    reporter.warn(
+      `The rejects that an earlier command of this run wrote are gone: ${rejects.gone.map((path) => displayPath(path, cwd)).join(", ")}. What of them is still open comes again when the input is streamed.`,
+    );
   if (isDone && left.open > 0)
     reporter.warn(
       `${count(left.open, "action")} waited for another run when run ${summary.run} was planned. Nothing is in doubt there any more: stream the input again to send what is still open.`,

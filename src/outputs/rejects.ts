@@ -83,6 +83,8 @@ export interface RowsOfFile {
 export interface WrittenRejects {
   /** All files that the run wrote, now or earlier, and that are still there. */
   readonly paths: readonly string[];
+  /** Those that are there no more. */
+  readonly gone: readonly string[];
   /** Files in which rows were found open now. */
   readonly written: ReadonlyMap<string, RowsOfFile>;
   /** Invalid rows that were found now and stand in the place of accepted actions, so that nothing of them is open. */
@@ -92,7 +94,7 @@ export interface WrittenRejects {
 }
 
 /** Of a run whose inputs are on another machine: its rejects are written there. */
-export const NO_REJECTS: WrittenRejects = { paths: [], written: new Map(), accepted: 0, areUnclear: false };
+export const NO_REJECTS: WrittenRejects = { paths: [], gone: [], written: new Map(), accepted: 0, areUnclear: false };
 
 interface RejectsOptions {
   readonly ledger: Ledger;
@@ -124,9 +126,11 @@ export async function writeRejects(options: RejectsOptions & { readonly director
     for (const record of records) record(ledger);
     noteWritten(ledger, options, found);
   });
-  const paths = rejectsFilesOf(ledger, run.runNo).filter((path) => existsSync(path));
+  const { paths = [], gone = [] } = Object.groupBy(rejectsFilesOf(ledger, run.runNo), (path) =>
+    existsSync(path) ? "paths" : "gone",
+  );
   const isWhole = [...written.values()].every(({ added, held }) => added === held);
-  return { paths, written, accepted: found.nothingOpen, areUnclear: isWhole && areUnclear(found) };
+  return { paths, gone, written, accepted: found.nothingOpen, areUnclear: isWhole && areUnclear(found) };
 }
 
 /** Notes the rows of a run whose rejects files were written by a command of which the ledger has lost its memory. */

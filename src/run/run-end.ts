@@ -23,7 +23,7 @@ export interface RunEnd {
   readonly sent: { readonly actions: number; readonly ms: number };
   /** The first actions that were rejected. */
   readonly rejected: readonly OutcomeRow[];
-  readonly rejects: Pick<WrittenRejects, "accepted" | "areUnclear">;
+  readonly rejects: Pick<WrittenRejects, "accepted" | "areUnclear" | "gone">;
 }
 
 export interface RunStop {
