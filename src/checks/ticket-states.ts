@@ -12,7 +12,6 @@
 import { randomBytes } from "node:crypto";
 import { hash128, hash128Ascii } from "../actions/hash128.ts";
 import type { SourceLine } from "../actions/problem.ts";
-import { free } from "../disk/buffers.ts";
 import { Failure } from "../failure.ts";
 
 export const TICKET_KINDS = ["ticketId", "nftId"] as const;
@@ -58,7 +57,7 @@ export interface SaleBytes extends SourceLine {
 
 /** Tickets are numbers here, as `locate` gives them. Disposed of, it knows none. */
 export class TicketStates implements Disposable {
-  readonly #pages: Uint32Array[] = [];
+  readonly #pages: Uint32Array<ArrayBuffer>[] = [];
   readonly #sources: string[] = [];
   readonly #sourceNumbers = new Map<string, number>();
   /** Mostly the next one is the same. */
@@ -242,8 +241,7 @@ export class TicketStates implements Disposable {
 
   /** V8 would keep their memory until it collects garbage, which may be when a whole run is sent. */
   [Symbol.dispose](): void {
-    for (const page of this.#pages.splice(0)) free(page);
-    free(this.#slots);
+    for (const { buffer } of [...this.#pages.splice(0), this.#slots]) buffer.transfer(0);
     this.#slots = new Uint32Array(FIRST_SLOTS);
     this.#size = 0;
   }

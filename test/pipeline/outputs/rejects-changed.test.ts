@@ -1,24 +1,34 @@
 /** A rejects file that somebody changes just while a run writes it anew. */
 
 import { appendFile, readdir } from "node:fs/promises";
-import { expect, test, vi } from "vitest";
-import { openField } from "../../support/context.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
 
-const changes = vi.hoisted(() => ({ left: 0 }));
+const OUTPUT_FILE = "../../../src/outputs/output-file.ts";
 
-vi.mock(import("../../../src/outputs/output-file.ts"), async (importOriginal) => {
-  const original = await importOriginal();
-  return {
-    ...original,
-    replaceOutput: async (...given: Parameters<typeof original.replaceOutput>) => {
-      if (changes.left-- > 0) await appendFile(given[1], "a note of somebody\n");
-      return original.replaceOutput(...given);
-    },
-  };
-});
+/** A field of a program of its own, in which somebody appends to a rejects file once, just before it is replaced. */
+async function openChangedField() {
+  vi.resetModules();
+  vi.doMock(OUTPUT_FILE, async (importOriginal) => {
+    const original = await importOriginal<typeof import("../../../src/outputs/output-file.ts")>();
+    let changes = 1;
+    return {
+      ...original,
+      replaceOutput: async (...given: Parameters<typeof original.replaceOutput>) => {
+        if (changes-- > 0) await appendFile(given[1], "a note of somebody\n");
+        return original.replaceOutput(...given);
+      },
+    };
+  });
+  onTestFinished(() => {
+    vi.doUnmock(OUTPUT_FILE);
+    vi.resetModules();
+  });
+  const { openField } = await import("../../support/context.ts");
+  return openField();
+}
 
 test("is left alone, and the rows go to another one", async () => {
-  const field = await openField();
+  const field = await openChangedField();
   await field.write("events.csv", "eventId,currency\nE,EUR\n");
   await field.stream(["events.csv"]);
   const sales = (...rows: readonly string[]): string =>
@@ -29,7 +39,6 @@ test("is left alone, and the rows go to another one", async () => {
   const before = await field.read("sales.rejects.csv");
   // Its row stands in front, so that the file is written anew.
   await field.write("sales.csv", sales(one, "C,E,u,1,1780000000", two));
-  changes.left = 1;
   const done = await field.stream(["sales.csv"], { maxInvalid: { rows: 9 } });
   expect(done.exitCode, done.said).toBe(4);
   expect(await field.read("sales.rejects.csv")).toBe(`${before}a note of somebody\n`);
