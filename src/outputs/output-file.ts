@@ -8,6 +8,7 @@ import { type BigIntStats, constants, existsSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setAside } from "../disk/aside.ts";
+import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { openAnew } from "../disk/replace-file.ts";
@@ -283,25 +284,22 @@ export async function openOutput(options: {
 }): Promise<OutputFile> {
   const { ledger, path, kind, header, state } = options;
   if (state.state === "strange") throw new Error(`${path} must not be written: ${state.why}`);
-  let file: FileHandle;
-  try {
-    file = await openToAppend(path, kind, state.state === "fresh");
-    if (state.state === "fresh") await syncDirectory(dirname(path));
-    else await takeUp(file, ledger, path, state);
-  } catch (cause) {
+  const told = (cause: unknown): never => {
     throw storageFailure(path, cause, SAME_AGAIN);
-  }
-  if (state.state === "fresh") {
-    ledger.transaction(() => noteFreshOutput(ledger, path, kind));
-  }
-  const length = state.state === "fresh" ? 0 : state.length;
-  const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), length);
-  // Also where a header was torn and has just been cut away.
-  if (length === 0 && header !== "") {
-    const appended = await output.append(header);
-    ledger.transaction(() => appended.record(ledger));
-  }
-  return output;
+  };
+  const file = await openToAppend(path, kind, state.state === "fresh").catch(told);
+  return orClosed(file, async () => {
+    await (state.state === "fresh" ? syncDirectory(dirname(path)) : takeUp(file, ledger, path, state)).catch(told);
+    if (state.state === "fresh") ledger.transaction(() => noteFreshOutput(ledger, path, kind));
+    const length = state.state === "fresh" ? 0 : state.length;
+    const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), length);
+    // Also where a header was torn and has just been cut away.
+    if (length === 0 && header !== "") {
+      const appended = await output.append(header);
+      ledger.transaction(() => appended.record(ledger));
+    }
+    return output;
+  });
 }
 
 async function openToAppend(path: string, kind: OutputKind, isFresh: boolean): Promise<FileHandle> {
@@ -314,17 +312,18 @@ async function openToAppend(path: string, kind: OutputKind, isFresh: boolean): P
         throw cause;
       })
     : open(path, O_RDWR | O_APPEND));
-  const { size } = await file.stat();
-  if (!isFresh || size === 0) return file;
-  if (kind === "promises" && isHeaderOf(path, await beginningOf(file, Math.min(size, MOST_HEADER_BYTES)))) {
-    // It is written again.
-    await file.truncate(0);
-    return file;
-  }
-  // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
-  await file.close();
-  throw new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
-    hint: "Run the same command again.",
+  return orClosed(file, async () => {
+    const { size } = await file.stat();
+    if (!isFresh || size === 0) return file;
+    if (kind === "promises" && isHeaderOf(path, await beginningOf(file, Math.min(size, MOST_HEADER_BYTES)))) {
+      // It is written again.
+      await file.truncate(0);
+      return file;
+    }
+    // What appeared here after the look, a file or a link to one, is neither emptied nor added to.
+    throw new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
+      hint: "Run the same command again.",
+    });
   });
 }
 

@@ -5,6 +5,7 @@ import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import type { ActionName } from "../../actions/actions.ts";
 import { closeCommand, decideCommand, settleCommand } from "../../actions/next-command.ts";
+import { orClosed } from "../../disk/closing.ts";
 import { inTurns } from "../../disk/turns.ts";
 import { errorCode, Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../../ledger/runs.ts";
@@ -87,7 +88,8 @@ export async function openPlan(directory: string, entered: string): Promise<Plan
     const manifest = parseManifest(text);
     if (text.trimEnd() !== entered) throw damaged(place, "its manifest is not the one that the run began with");
     const actions = fileOf(await open(paths.actions, "r"));
-    return planFrom({ actions, index: fileOf(await open(paths.index, "r")), place, directory }, manifest);
+    const index = await orClosed(actions, async () => fileOf(await open(paths.index, "r")));
+    return planFrom({ actions, index, place, directory }, manifest);
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     throw new Failure(
@@ -163,8 +165,11 @@ export function planFrom(files: PlanSource, manifest: Manifest): Plan {
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([...expected.values()].map(({ reading }) => reading));
-      await actions.close();
-      await index.close();
+      try {
+        await actions.close();
+      } finally {
+        await index.close();
+      }
     },
   };
 }
