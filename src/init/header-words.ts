@@ -267,18 +267,19 @@ const BEFORE =
 const AFTER =
   /^(?:to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\w*|kaeufer\w*|nouveau|nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper)$/;
 
-/** Said of an order as a whole. */
-const IN_ORDER =
-  /^(?:orders?|booking|basket|cart|checkout|invoice|transaction|receipt|payment|rechnungs?\w*|bestell\w*|buchungs?\w*|auftrags?\w*|warenkorb\w*|commande|panier|facture|ordine|carrello|fattura|pedido|cesta|factura|encomenda|bestelling|winkelwagen|revenue|umsatz)$/;
 /** Said with an order of something else than which one it is. */
 const NOT_ORDER =
-  /^(?:date|datum|time|zeit|at|on|status|statut|zustand|state|amount|total|price|value|currency|method|type|fecha|data|heure|hora|preis|betrag|summe|wert|montant|prix|prezzo|importo|precio|importe|count|quantity|anzahl|qty)$/;
+  /^(?:at|on|qty|type)$|(?:date|datum|time|zeit|status|statut|zustand|state|amount|total|price|value|currency|method|fecha|data|heure|hora|preis|betrag|summe|wert|montant|prix|prezzo|importo|precio|importe|count|quantity|anzahl)$/;
 
 /** What a list of events has only as sums, in the plural: an order, a ticket, a buyer. */
 const ORDER =
   "order|booking|purchase|transaction|invoice|receipt|bestellungs?|bestell|buchungs?|auftrags?|rechnungs?|commande|facture|ordine|prenotazione|pedido|reserva|encomenda|bestelling|bestel";
 const NUMBER = "ids?|no|nr|n|num|number|nummer|numero|ref|reference|referenz|code|key|codigo|codice";
 const ORDER_NAME = new RegExp(`^(?:(?:${NUMBER})(?:de|del|dell|di|do|da)?)?(?:${ORDER})(?:${NUMBER})?$`);
+/** Said of an order as a whole; of what was bought together, and what came in for it. */
+const IN_ORDER = new RegExp(
+  `^(?:(?:${ORDER})\\w*|basket|cart|checkout|payment|revenue|umsatz|warenkorb\\w*|panier|fattura|carrello|factura|cesta|winkelwagen)$`,
+);
 const BUYER =
   /^(?:buyer|purchaser|customer|attendee|holder|payer|kunde|kunden(?:nummer|nr|id|name)|kaufer|kaeufer|besteller|teilnehmer|acheteur|client|cliente|acquirente|comprador|koper|klant|klant(?:nummer|nr|id|naam))$/;
 /** Names of a ticket; of the words for its id those that say no more than "id" may be an event's. */

@@ -145,9 +145,6 @@ export interface OrderKey {
     readonly ticketId?: unknown;
     readonly nftId?: unknown;
     readonly orderTime?: unknown;
-    /** Of claims that are not sent. */
-    readonly to?: unknown;
-    readonly userId?: unknown;
   };
   /** Of one that is not sent: which of the actions of its kind in the row it is, from 1; 0 for the only one. */
   readonly nth?: number;

@@ -23,6 +23,14 @@ describe("the amount of an order that stands on each of its rows", () => {
     expect(choice).toMatch(new RegExp(`^#price: "\\{${name}\\}"`));
   });
 
+  test("is a ticket's where only a date, and no order, has several rows", () => {
+    const rows = ["T1", "T2"].map((ticket) => `${ticket},e1,c1,90.00,2026-05-01T10:00:00Z`);
+    for (const date of ["Bestelldatum", "Orderdate", "Order Date"]) {
+      const csv = `${[`Barcode,Event ID,Customer ID,Order Total,${date}`, ...rows].join("\n")}\n`;
+      expect(linesWith("price:", "sales.csv", csv)).toEqual([expect.stringContaining("# guess")]);
+    }
+  });
+
   test("is a ticket's where an order has two, no order has several rows, or its name says so", () => {
     const guess = /^price: "\{.*\}" {3}# guess/;
     expect(linesWith("price:", "sales.csv", csv("Order Total", "90.00", "60.00", "30.00"))).toEqual([
