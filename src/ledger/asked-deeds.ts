@@ -2,7 +2,7 @@
 
 import { CONTENT_BYTES, DEED_BYTES, DEED_WORDS, IDENTITY_BYTES } from "./block.ts";
 import { type DeedBlock, RECORD_BYTES, viewOf } from "./deed-block.ts";
-import { type DeedPart, findInPart, lookIntoParts, partsOf } from "./deed-parts.ts";
+import { type DeedPart, findInPart, lookIntoParts, partsOf, tierOf } from "./deed-parts.ts";
 import { type AcceptedDeed, acceptedDeeds } from "./deeds.ts";
 import { filterPlaces } from "./key-order.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
@@ -246,13 +246,13 @@ interface Answers {
 const MOST_AHEAD = 32;
 
 /**
- * Looks through the parts, each from its beginning to its end. What is asked was mostly sent lately, and stands in a small one: of
- * it nothing is left to be said when the large ones are looked through.
+ * Looks through the parts, each from its beginning to its end. What is asked was mostly sent lately, and stands in a small one, of
+ * like ones in the newest: of it nothing is left to be said when the others are looked through.
  */
 function askParts(ledger: Ledger, { digests, places }: AskedDeeds, { isAsked, take }: Answers): void {
   const view = viewOf(digests);
   lookIntoParts(ledger, (parts) => {
-    for (const part of parts.toSorted((one, other) => one.deeds - other.deeds)) {
+    for (const part of parts.toSorted(bySizeAndAge)) {
       let [near, place] = [0, 0];
       const tell = (block: DeedBlock, record: number): void => {
         if (block.isTaken(record)) take(place, isSameContent(block, record, digests, place * DEED_WORDS));
@@ -264,6 +264,9 @@ function askParts(ledger: Ledger, { digests, places }: AskedDeeds, { isAsked, ta
     }
   });
 }
+
+const bySizeAndAge = (one: DeedPart, other: DeedPart): number =>
+  tierOf(one.deeds) - tierOf(other.deeds) || other.part - one.part;
 
 const RECORD_WORDS = RECORD_BYTES / 4;
 const CONTENT_WORD = IDENTITY_BYTES / 4;

@@ -22,6 +22,12 @@ export interface DeedPart {
   ahead: { readonly first: number; readonly rows: readonly SqlRow[] } | undefined;
 }
 
+/** So many parts of a tier become one; within a tier, none is so many times as large as another. */
+export const LIKE = 4;
+
+/** Of parts of one tier, as many as become one are of a higher one: so a deed is written again once a tier. */
+export const tierOf = (deeds: number): number => Math.floor(Math.log2(deeds) / Math.log2(LIKE));
+
 /** A deed in a part. */
 export interface PartDeed {
   readonly runNo: number;

@@ -10,7 +10,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { CONTENT_BYTES, IDENTITY_BYTES } from "./block.ts";
 import { outcomeOf } from "./blocks.ts";
 import { NUMBERS_END, RECORD_BYTES } from "./deed-block.ts";
-import { type DeedPart, partsOf } from "./deed-parts.ts";
+import { type DeedPart, LIKE, partsOf, tierOf } from "./deed-parts.ts";
 import { joinParts, PartWriter } from "./deed-writer.ts";
 import { IMPORTED } from "./known-state.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
@@ -26,9 +26,6 @@ export interface DeedBounds {
 }
 
 export const DEED_BOUNDS: DeedBounds = { leastOfPart: 20_000, mostLoose: 100_000, mostOfPart: 2 ** 24 };
-
-/** So many parts of a tier become one; within a tier, none is so many times as large as another. */
-const LIKE = 4;
 
 /** Part of a transaction: has the rows of a file be few, and its parts. Nothing comes to be known by it, nor is forgotten. */
 export function foldDeeds(ledger: Ledger, bounds: DeedBounds): void {
@@ -108,9 +105,6 @@ function likeParts(ledger: Ledger, most: number): readonly DeedPart[] | undefine
   }
   return undefined;
 }
-
-/** Of parts of one tier, as many as become one are of a higher one: so a deed is written again once a tier. */
-const tierOf = (deeds: number): number => Math.floor(Math.log2(deeds) / Math.log2(LIKE));
 
 const deedsOf = (parts: readonly DeedPart[]): number => parts.reduce((sum, { deeds }) => sum + deeds, 0);
 

@@ -63,8 +63,11 @@ function deedsOfRun(runNo: number, count: number, seed: number): readonly Deed[]
   }));
 }
 
+/** Of too little room, just enough, and so much that its deeds stand in several buckets. */
+const CAPACITIES = [1, 150, 2 ** 15];
+
 const batchOf = (deeds: readonly Deed[]): DeedBatch => {
-  const batch = new DeedBatch(deeds.length);
+  const batch = new DeedBatch(CAPACITIES[deeds.length % CAPACITIES.length] ?? 1);
   for (const { seq, taken, event_no, identity, content, holder } of deeds) {
     const bytes = holder === null ? undefined : Buffer.from(holder);
     const digests = wordsOf(Buffer.concat([identity, content]));
