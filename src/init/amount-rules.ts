@@ -27,10 +27,16 @@ interface PriceChoice {
 }
 
 export function priceLinesOf(columns: Columns, quantity: ColumnProfile | undefined): readonly Line[] {
-  const { price, prices, currency } = columns;
+  const { price, prices, currency, ticketLists } = columns;
   if (price === undefined) return priceLines(undefined, [], quantity, currency);
   const shared = quantity === undefined ? sharedInOrders(price, columns) : undefined;
-  if (shared !== undefined && !areRivals(prices)) return sharedLines(price, shared, currency);
+  if (shared !== undefined && !areRivals(prices)) return sharedLines(price, whyShared(price, shared), currency);
+  if (ticketLists !== undefined && !tellsTicketPrice(price.name) && !areRivals(prices))
+    return sharedLines(
+      price,
+      `a row may have several ${cleanText(ticketLists.name, 40)} and one ${cleanText(price.name, 40)}`,
+      currency,
+    );
   const choices = (areRivals(prices) ? prices : [price]).flatMap((column): readonly PriceChoice[] => {
     if (quantity === undefined || tellsTotal(column.name)) return [{ column, quantity }];
     const each = { column, quantity: undefined };
@@ -73,23 +79,20 @@ function sharedInOrders(price: ColumnProfile, { all, rows, ticket }: Columns): S
 
 const textOf = (cells: readonly string[], { index }: ColumnProfile): string => (cells[index] ?? "").trim();
 
-function sharedLines(
-  price: ColumnProfile,
-  { order, rows, amount }: Shared,
-  currency: ColumnProfile | undefined,
-): readonly Line[] {
-  const name = cleanText(price.name, 40);
-  return [
-    {
-      key: "price",
-      value: ask(
-        `what one ticket cost: ${cleanText(order, 40)} has ${rows} rows with ${name} ${cleanText(amount, 20)} each. If that is the price of each, take the next line without its #; if it is that of the order, the export needs a column with the price of a ticket`,
-      ),
-      note: "a price is public for good; remove this line",
-    },
-    ...priceLines(price, [], undefined, currency).flatMap(asChoice),
-  ];
-}
+const whyShared = (price: ColumnProfile, { order, rows, amount }: Shared): string =>
+  `${cleanText(order, 40)} has ${rows} rows with ${cleanText(price.name, 40)} ${cleanText(amount, 20)} each`;
+
+/** @param why an amount may be that of several tickets. */
+const sharedLines = (price: ColumnProfile, why: string, currency: ColumnProfile | undefined): readonly Line[] => [
+  {
+    key: "price",
+    value: ask(
+      `what one ticket cost: ${why}. If that is the price of each, take the next line without its #; if it is that of the order, the export needs a column with the price of a ticket`,
+    ),
+    note: "a price is public for good; remove this line",
+  },
+  ...priceLines(price, [], undefined, currency).flatMap(asChoice),
+];
 
 /** Whether the columns mean different things: what was paid in all, or without a fee, beside another amount. */
 export const areRivals = (prices: readonly ColumnProfile[]): boolean =>

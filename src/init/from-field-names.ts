@@ -5,11 +5,11 @@ import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, fieldsOf, missingFields, readColumns } from "../mapping/columns.ts";
 import { actionItem, entryOffered, invalidationItems } from "./action-items.ts";
-import { type AmountEvidence, amountsOf } from "./amount-evidence.ts";
+import { type AmountEvidence, amountsOf, isQuantity } from "./amount-evidence.ts";
 import { amountLines, areRivals, choiceLines } from "./amount-rules.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { expectLines, severalCurrencies, skipLines, skipsOfStatuses, whenLines } from "./conditions.ts";
-import type { Entry, Line } from "./config-text.ts";
+import { type Entry, flow, type Line } from "./config-text.ts";
 import { csvLines, everySuchFile, zoneLines } from "./file-settings.ts";
 import { actionInFileName, mayTellSale, tellsBefore, WORDS } from "./header-words.ts";
 import { holdsEmails } from "./id-columns.ts";
@@ -21,7 +21,7 @@ import { decidingOf, isDeed } from "./status-columns.ts";
 import { isTime, timesOf, unixOf } from "./time-evidence.ts";
 import { isTimeField, orderTimeLines, timeRule } from "./time-rules.ts";
 import { areCurrencies, called, columnsOf, eventColumns, idColumns, pricesIn, titleIn } from "./unknown-columns.ts";
-import { ask, namesText, template, valuesText } from "./words.ts";
+import { ask, inner, namesText, template, valuesText } from "./words.ts";
 
 /** Which action the rows of a table with columns named like fields are. */
 type Named =
@@ -148,7 +148,10 @@ function withAction(evidence: Evidence, { action, why }: NamedAction): readonly 
     [statuses, marks, blanks, entries].some(({ length }) => length > 0) ||
     (isDeed(action) && hasTimeNowAndThen(evidence));
   const currencies = currenciesBeside(evidence, action);
-  const { lines: rules, times } = rulesOfNamed(evidence, action, isConditional || currencies !== undefined);
+  const quantity =
+    action === "soldTicket" ? called(WORDS.quantity, besideFields(evidence)).find(isQuantity) : undefined;
+  const isNeeded = isConditional || currencies !== undefined || quantity !== undefined;
+  const { lines: rules, times } = rulesOfNamed(evidence, action, isNeeded);
   if (rules.length > 0 && evidence.lists?.length) return undefined;
   if (rules.length === 0)
     return [
@@ -164,16 +167,31 @@ function withAction(evidence: Evidence, { action, why }: NamedAction): readonly 
     actionItem(action, why, whenLines(deciding, action, columns, times), rules, 0),
     ...(isSale ? [...entryOffered(deciding, columns, ticket), ...invalidationItems(deciding, columns, ticket)] : []),
   ];
-  const open = isConditional ? "what each status gives must be said" : "how some of them are written must be said";
+  const open = isConditional
+    ? "what each status gives must be said"
+    : quantity === undefined
+      ? "how some of them are written must be said"
+      : "how many tickets a row is must be said";
   return [
     { comment: `# The columns are named like fields; ${open}.` },
     ...fileOf(evidence),
     ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])]),
+    ...(quantity === undefined ? [] : [severalTickets(quantity)]),
     ...expectLines(currencies === undefined ? [] : severalCurrencies(currencies), statuses, blanks),
     ...skipLines(skipsOfStatuses(deciding, action)),
     { key: "actions", value: { items } },
   ];
 }
+
+/** Taken for one ticket each, rows of several would lose the others, and may have the price of all. */
+const severalTickets = (quantity: ColumnProfile): Entry => ({
+  key: "each",
+  value: flow({
+    count: ask(
+      `${inner(quantity)}, if a row is so many tickets; then ticketId needs {n}, and a price of all of them divide: docs/mapping.md, A quantity. Else remove this line`,
+    ),
+  }),
+});
 
 /** A column beside the fields by which its rows' prices are of several currencies. */
 function currenciesBeside(evidence: Evidence, action: ActionName): ColumnProfile | undefined {

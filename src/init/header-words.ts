@@ -295,6 +295,12 @@ const SOLD_ALONE = /^(?:sold|ordered|purchased|bought|booked|verkauft|gekauft|be
 const PRICE_NAMES: ReadonlySet<string> = new Set(WORDS.price.split(" "));
 const PRICE_WORD = /^(?:prices?|\w*preis|prix|prezzo|precio|preco|prijs|paid)$/;
 
+/** Whether a column of this name may hold the ids of tickets, of one or of several: `Barcodes`, `Ticket IDs`. */
+export function tellsTickets(name: string): boolean {
+  const joined = wordsOf(name).join("");
+  return [joined, joined.replace(/s$/, ""), joined.replace(/(?:es?|en)$/, "")].some((word) => TICKET_NAMES.has(word));
+}
+
 /** Whether a column of this name is of a sale: an order's number or date, its buyer, a ticket. */
 export function tellsSale(name: string): boolean {
   const words = wordsOf(name);

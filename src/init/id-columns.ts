@@ -12,14 +12,14 @@ const AMOUNT_NAME =
 /** An id is short, and is not a time, an amount or an answer to a question. */
 export function mayBeId(column: ColumnProfile): boolean {
   const { name } = column;
-  if (isTime(column) || isMoney(column) || isList(column)) return false;
+  if (isTime(column) || isMoney(column) || holdsLists(column)) return false;
   if (minorUnitsIn(name) !== undefined || wordsOf(name).some((word) => AMOUNT_NAME.test(word))) return false;
   if (name.includes("?") || wordsOf(name).length > 6) return false;
   return areMost(column, (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
 }
 
 /** Whether cells hold several values each, with marks between them. */
-function isList({ values }: ColumnProfile): boolean {
+export function holdsLists({ values }: ColumnProfile): boolean {
   let lists = 0;
   for (const text of values.keys())
     if (/^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+$/.test(text)) lists += 1;

@@ -1,7 +1,7 @@
 /** Rules for the ids of events, tickets and users, as far as their columns can be told. */
 
 import { fold } from "../actions/nearest.ts";
-import { quoted } from "../actions/text.ts";
+import { cleanText, quoted } from "../actions/text.ts";
 import { type ColumnProfile, isUnique } from "./column-profile.ts";
 import type { Entry } from "./config-text.ts";
 import { WORDS, wordsOf } from "./header-words.ts";
@@ -19,8 +19,14 @@ export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
   return { key, value: template(event), note: `guess by name: ${told}` };
 }
 
-export function ticketRule({ rows }: Evidence, { all, ticket, order }: Columns): Entry {
+export function ticketRule({ rows }: Evidence, { all, ticket, order, ticketLists }: Columns): Entry {
   const key = "ticketId";
+  if (ticketLists !== undefined)
+    return {
+      key,
+      value: ask(`the id of the ticket: ${cleanText(ticketLists.name, 40)} has several in a cell`),
+      note: "each: {in: …, match: …} gives an action for each of them, with its id in {item.…}: docs/mapping.md, Many values in one cell",
+    };
   const total = allRowsText(rows.length);
   if (order !== undefined)
     return {

@@ -3,8 +3,17 @@
 import type { ActionName } from "../actions/actions.ts";
 import { amountsOf, isMoney, isQuantity } from "./amount-evidence.ts";
 import { areMost, type ColumnProfile, isUnique, isUniqueButForGaps } from "./column-profile.ts";
-import { minorUnitsIn, runsOf, tellsLoss, tellsSurcharge, tellsTicketPrice, WORDS, wordsOf } from "./header-words.ts";
-import { isIdName, isIdOfOther, isOrderName, mayBeId } from "./id-columns.ts";
+import {
+  minorUnitsIn,
+  runsOf,
+  tellsLoss,
+  tellsSurcharge,
+  tellsTicketPrice,
+  tellsTickets,
+  WORDS,
+  wordsOf,
+} from "./header-words.ts";
+import { holdsLists, isIdName, isIdOfOther, isOrderName, mayBeId } from "./id-columns.ts";
 import { type OrderTime, orderTimeOf } from "./order-time.ts";
 import type { Evidence } from "./sample.ts";
 import { isTime } from "./time-evidence.ts";
@@ -46,6 +55,8 @@ export interface Columns {
   readonly prices: readonly ColumnProfile[];
   readonly currency: ColumnProfile | undefined;
   readonly order: Order | undefined;
+  /** Ids of tickets, several in a cell, where no column is named like the id of one. */
+  readonly ticketLists: ColumnProfile | undefined;
   called(wanted: Wanted): readonly ColumnProfile[];
   timeOf(action: ActionName): OrderTime;
 }
@@ -63,15 +74,19 @@ export function columnsOf({ columns, rows }: Evidence): Columns {
   const order = quantity === undefined || id === undefined ? undefined : { id, quantity };
   const prices = pricesIn(all);
   const isId = (column: ColumnProfile) => isUnique(column) && mayBeId(column);
+  const ticket =
+    find("ticketId").find(isId) ??
+    find("ticketId").find((column) => isUniqueButForGaps(column) && mayBeId(column) && !isIdOfOther(column));
   return {
     all,
     empty: usable.filter(({ filled }) => filled === 0),
     rows,
     order,
-    ticket:
-      find("ticketId").find(isId) ??
-      find("ticketId").find((column) => isUniqueButForGaps(column) && mayBeId(column) && !isIdOfOther(column)) ??
-      all.find((column) => isId(column) && isIdName(column) && !isIdOfOther(column)),
+    ticket: ticket ?? all.find((column) => isId(column) && isIdName(column) && !isIdOfOther(column)),
+    ticketLists:
+      ticket === undefined
+        ? all.find((column) => tellsTickets(column.name) && !isTime(column) && holdsLists(column))
+        : undefined,
     prices,
     price:
       prices[0] ??

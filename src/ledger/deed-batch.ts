@@ -1,7 +1,7 @@
 /** Deeds that are about to be written, in buckets by how their identities begin: so each is put in order within the processor's caches. */
 
 import { endianness } from "node:os";
-import { type DeedFacts, DeedBucket } from "./deed-bucket.ts";
+import { DeedBucket, type DeedFacts } from "./deed-bucket.ts";
 import { PartWriter } from "./deed-writer.ts";
 import type { Ledger } from "./ledger.ts";
 

@@ -43,6 +43,44 @@ describe("the amount of an order that stands on each of its rows", () => {
   });
 });
 
+describe("rows of several tickets", () => {
+  const csv = (quantity: string): string =>
+    `eventId,ticketId,userId,price,quantity,orderTime\ne1,T1,u1,50.00,${quantity},2026-05-01T10:00:00Z\ne1,T2,u2,25.00,1,2026-05-01T10:00:00Z\n`;
+
+  test("a number of tickets beside columns named like fields is asked about", () => {
+    expect(linesWith("each:", "sales.csv", csv("2"))).toEqual([
+      'each: {count: "<FILL IN: {quantity}, if a row is so many tickets; then ticketId needs {n}, and a price of all of them divide: docs/mapping.md, A quantity. Else remove this line>"}',
+    ]);
+    expect(linesWith("ticketId:", "sales.csv", csv("2"))).toEqual(['ticketId: "{ticketId}"']);
+  });
+
+  test("of which each is one need nothing", () => {
+    expect(linesWith("each:", "sales.csv", csv("1"))).toEqual([]);
+    expect(linesWith("action:", "sales.csv", csv("1"))).toHaveLength(1);
+  });
+
+  test.each(["Ticket IDs", "Barcodes", "Tickets", "TicketIds", "Ticket codes"])(
+    "%s of a row are not one id",
+    (name) => {
+      const rows = [
+        '1,e1,"T1, T2",50.00,a@b.example,2026-05-01T10:00:00Z',
+        "2,e1,T3,25.00,c@b.example,2026-05-01T11:00:00Z",
+      ];
+      const csv = `${[`Order ID,Event ID,${name},Amount,Customer,Created at`, ...rows].join("\n")}\n`;
+      expect(linesWith("ticketId:", "orders.csv", csv)).toEqual([
+        expect.stringContaining(`"<FILL IN: the id of the ticket: ${name} has several in a cell>"`),
+      ]);
+      expect(linesWith("price:", "orders.csv", csv)[0]).toContain(
+        `<FILL IN: what one ticket cost: a row may have several ${name} and one Amount. If`,
+      );
+      const each = csv.replace("Amount", "Ticket price");
+      expect(linesWith("price:", "orders.csv", each)).toEqual([
+        expect.stringMatching(/^price: "\{Ticket price\}" {3}# guess/),
+      ]);
+    },
+  );
+});
+
 describe("several currencies", () => {
   test("by their signs", () => {
     const csv =
