@@ -38,7 +38,8 @@ export function priceLinesOf(columns: Columns, quantity: ColumnProfile | undefin
       currency,
     );
   const choices = (areRivals(prices) ? prices : [price]).flatMap((column): readonly PriceChoice[] => {
-    if (quantity === undefined || tellsTotal(column.name)) return [{ column, quantity }];
+    if (quantity === undefined || (tellsTotal(column.name) && !isAlike(column, quantity, columns.rows)))
+      return [{ column, quantity }];
     const each = { column, quantity: undefined };
     return tellsTicketPrice(column.name) ? [each] : [each, { column, quantity }];
   });
@@ -46,6 +47,15 @@ export function priceLinesOf(columns: Columns, quantity: ColumnProfile | undefin
   if (more.length > 0 || only === undefined) return choiceLines(choices, currency);
   const others = prices.filter((column) => column !== price);
   return priceLines(only.column, others, only.quantity, currency);
+}
+
+/** Whether an amount is the same for different numbers of tickets, as the price of one is. */
+function isAlike(amount: ColumnProfile, quantity: ColumnProfile, rows: Columns["rows"]): boolean {
+  const filled = rows.filter((cells) => textOf(cells, amount) !== "" && textOf(cells, quantity) !== "");
+  const ofAmounts = Map.groupBy(filled, (cells) => textOf(cells, amount));
+  return [...ofAmounts].some(
+    ([text, of]) => /[1-9]/.test(text) && new Set(of.map((cells) => textOf(cells, quantity))).size > 1,
+  );
 }
 
 /** Rows of one order, which all have the same amount. */
