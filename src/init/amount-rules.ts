@@ -167,6 +167,7 @@ function priceLines(
     const blankNote = empty === 0 ? "" : `; ${rowsText(empty)} without one: is that 0?`;
     return amountLines(price, evidence, { ...blank, ...divide }, `${blankNote}${unitNote}${also}`);
   }
+  if (Object.keys(divide).length === 0 && mayBeHundredths(price, currency)) return perhapsHundredths(price, evidence);
   if (Object.keys(divide).length === 0)
     return [
       {
@@ -180,6 +181,37 @@ function priceLines(
       ? `by its name it counts ${unit?.said ?? ""}${inWhole(evidence.example, unit)}`
       : `the column holds the total of the row${unitNote}`;
   return [{ key: "price", value: flow({ from: template(price), ...divide }), note: `guess: ${why}${also}` }];
+}
+
+/** What few tickets cost in whole units of most currencies. */
+const MUCH = 500;
+
+/** Whether amounts may be in hundredths though no name says so, as programs give them: all are whole, and none is small. */
+function mayBeHundredths({ values }: ColumnProfile, currency: ColumnProfile | undefined): boolean {
+  const amounts = [...values.keys()].filter((text) => !/^0+$/.test(text));
+  const digits = [...(currency?.values.keys() ?? [])].map((code) => currencyDigits(code.toUpperCase()));
+  return (
+    amounts.length > 0 && !digits.includes(0) && amounts.every((text) => /^\d+$/.test(text) && Number(text) >= MUCH)
+  );
+}
+
+function perhapsHundredths(price: ColumnProfile, { example }: AmountEvidence): readonly Line[] {
+  const hundredths: Unit = { said: "hundredths", digits: 2 };
+  return [
+    {
+      key: "price",
+      value: ask(
+        `one of the next lines, without its #: whether ${cleanText(price.name, 40)} counts whole units or hundredths`,
+      ),
+      note: "a price is public for good; remove this line",
+    },
+    choice({ key: "price", value: template(price), note: `${cleanText(example, 20)} as it stands` }),
+    choice({
+      key: "price",
+      value: flow({ from: template(price), ...dividedBy(hundredths, undefined) }),
+      note: `if it counts hundredths${inWhole(example, hundredths)}`,
+    }),
+  ];
 }
 
 /** How the total of a row, or an amount in the currency's smallest unit, is divided. */

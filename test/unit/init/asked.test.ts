@@ -43,6 +43,32 @@ describe("the amount of an order that stands on each of its rows", () => {
   });
 });
 
+describe("whole numbers of which none is small", () => {
+  const csv = (currency: string, ...amounts: readonly string[]): string => {
+    const rows = amounts.map((amount, at) => `T${at},e1,c${at},${amount},${currency},2026-05-01T10:00:00Z`);
+    return `${["Barcode,Event ID,Customer,Amount,Currency,Order Date", ...rows].join("\n")}\n`;
+  };
+
+  test("may be hundredths, which is asked", () => {
+    expect(linesWith("price:", "sales.csv", csv("EUR", "2500", "4550", "0"))).toEqual([
+      'price: "<FILL IN: one of the next lines, without its #: whether Amount counts whole units or hundredths>"   # a price is public for good; remove this line',
+      '#price: "{Amount}"   # 2500 as it stands',
+      '#price: {from: "{Amount}", divide: "100", places: 2}   # if it counts hundredths; 2500 is 25.00',
+    ]);
+  });
+
+  test.each([
+    ["one is small", "EUR", "2500", "45"],
+    ["one has decimals", "EUR", "2500.50", "4550"],
+    ["all are nothing", "EUR", "0", "0"],
+    ["the currency has no hundredths", "JPY", "2500", "4550"],
+  ])("are taken as they stand where %s", (_, currency, ...amounts) => {
+    expect(linesWith("price:", "sales.csv", csv(currency, ...amounts))).toEqual([
+      expect.stringMatching(/^price: "\{Amount\}" {3}# guess/),
+    ]);
+  });
+});
+
 describe("rows of several tickets", () => {
   const csv = (quantity: string): string =>
     `eventId,ticketId,userId,price,quantity,orderTime\ne1,T1,u1,50.00,${quantity},2026-05-01T10:00:00Z\ne1,T2,u2,25.00,1,2026-05-01T10:00:00Z\n`;
