@@ -196,6 +196,61 @@ describe("a state that comes back", () => {
   });
 });
 
+describe("where a source was given a key, or lost it", () => {
+  const FIELDS: Readonly<Record<string, string>> = {
+    updateTicket: 'fields: {ticketId: "{T}", imageUrl: "https://i.example/{S}.png"}',
+    resoldTicket: 'fields: {ticketId: "{T}", userId: "user-{S}", price: "10.00"}',
+    claimedTicket: 'fields: {ticketId: "{T}", userId: "user-{S}"}',
+  };
+  const KEYS: Readonly<Record<string, string>> = { n: "", k: 'key: "{T}", ', c: 'key: "{T}-{N}", ' };
+
+  /** A word a night: which key there is (none, the ticket, one that changes with each change), and the state. */
+  async function nightsOf(kind: string, nights: string) {
+    const world = await openWorld();
+    const told: string[] = [];
+    for (const [night, [key = "", state = ""]] of nights.split(" ").entries()) {
+      await world.config("sources:", `  s: {match: "*.csv", ${KEYS[key]}actions: [{${kind}: {${FIELDS[kind]}}}]}`);
+      await world.write("states.csv", "T,S,N", `T,${state},${night}`);
+      const { said, actions } = await world.send(["states.csv"]);
+      told.push(said.includes(RULE) ? "told" : actions.accepted === 1 ? "sent" : "known");
+    }
+    return { told: told.join(" "), states: states(world) };
+  }
+
+  test.each([
+    ["updateTicket", "na nb ka", "sent sent told", "a b"],
+    ["resoldTicket", "na nb ka", "sent sent told", "a b"],
+    ["claimedTicket", "na nb ka", "sent sent told", "a b"],
+    ["updateTicket", "na kb na", "sent sent told", "a b"],
+    ["claimedTicket", "na kb na", "sent sent told", "a b"],
+    ["updateTicket", "na nb ca cb", "sent sent told known", "a b"],
+    ["updateTicket", "na nb cc ca", "sent sent sent told", "a b c"],
+    ["claimedTicket", "na nb cc ca", "sent sent sent told", "a b c"],
+    ["updateTicket", "ca cb ca", "sent sent sent", "a b a"],
+  ])("%s, %s: %s", async (kind, nights, expected, sent) => {
+    expect(await nightsOf(kind, nights)).toEqual({ told: expected, states: sent });
+  });
+
+  test("what the input has under the key is nothing that came since", async () => {
+    const world = await openWorld();
+    const source = (key: string): Promise<void> =>
+      world.config("sources:", `  s: {match: "*.csv", ${key}actions: [{updateTicket: {${FIELDS.updateTicket}}}]}`);
+    const rows = ["T,a,1", "T,b,2"];
+    await source("");
+    await world.write("states.csv", "T,S,N", ...rows);
+    await world.send(["states.csv"]);
+    await source(KEYS.c ?? "");
+    for (const row of ["T,c,3", "T,d,4"]) {
+      rows.push(row);
+      await world.write("states.csv", "T,S,N", ...rows);
+      expect(await world.send(["states.csv"])).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    }
+    await world.write("states.csv", "T,S,N", ...rows, "S,x,5");
+    expect((await world.send(["states.csv"])).said).not.toContain(RULE);
+    expect(states(world)).toBe("a b c d x");
+  });
+});
+
 describe("a row of an older state is no news", { tags: ["long"] }, () => {
   const image = (name: string): string => `https://i.example/${name}.png`;
   const HEADER = "ticketId,imageUrl,mediaUrl";

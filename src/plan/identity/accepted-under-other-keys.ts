@@ -45,6 +45,8 @@ export interface NewKeys<T> {
   readonly identity: string;
   readonly candidates: T[];
   readonly tried: readonly FoundDeed[];
+  /** Accepted, and told apart from the candidates by values of the very key that their input has. */
+  readonly underKey: readonly KeyedDeed[];
 }
 
 /** A candidate that says just what was accepted of its ticket or event under other values of the very key that its source has. */
@@ -72,7 +74,7 @@ export async function findUnderOtherKeys<T>(
 ): Promise<UnderOtherKeys<T>> {
   const { lines, inputs, isOpen, take } = options;
   const isAny = hasKeyedDeeds(ledger);
-  const groups = new Map<string, NewKeys<T> & { readonly underKey: readonly KeyedDeed[] }>();
+  const groups = new Map<string, NewKeys<T>>();
   const underSameKey: SaidUnderSameKey<T>[] = [];
   const compare = (candidate: Candidate, underKey: readonly KeyedDeed[]): void => {
     if (underKey.length === 0) return;

@@ -97,6 +97,7 @@ class DigestJudge {
   /** There is something that candidates may be, beside each other. */
   readonly #looksFurther: boolean;
   readonly #isOfSeveralSources: ReturnType<typeof severalSources>;
+  readonly #hadKey: ReturnType<typeof sourcesThatHadKeys>;
 
   constructor(
     options: MatchOptions,
@@ -111,6 +112,7 @@ class DigestJudge {
     this.#found = found;
     this.#looksFurther = options.ledger !== undefined || options.pending.deeds.size > 0;
     this.#isOfSeveralSources = severalSources(options);
+    this.#hadKey = sourcesThatHadKeys(options);
   }
 
   /** The identities of which the input lacks what was accepted after something that it has. */
@@ -184,11 +186,17 @@ class DigestJudge {
   }
 
   /** A row that is not sent, another source, or what is left out of its row may have to do with it. */
-  #isBesideOthers({ rule, identity, isAccepted, keyed, action, input, row }: Indexed): boolean {
+  #isBesideOthers(candidate: Indexed): boolean {
+    const { rule, identity, isAccepted, keyed, action, input, row } = candidate;
     if (rule !== "once" && this.#blockedRows.size > 0 && this.#blockedRows.has(identity.toString("hex"))) return true;
-    if (!keyed) return false;
+    if (!keyed) return isAccepted && this.#mayHaveComeBack(candidate);
     // What stands beside it in its row is done with, also where it says the same.
     return (isAccepted && this.#isOfSeveralSources(action, input)) || this.#options.leftOut(row).length > 0;
+  }
+
+  /** What was accepted under the key that its source had since then would have come later. */
+  #mayHaveComeBack({ identity, untimed, action, input }: Indexed): boolean {
+    return untimed && lastCounts(action) && this.#hadKey(action, input) && this.#beside?.has(identity) === true;
   }
 
   #takeAccepted(candidate: Indexed): void {
@@ -252,6 +260,18 @@ class DigestJudge {
     else if (further && kind === "history") return;
     else if (rule !== "history" && repeatsMatter && this.#seen.addAndTell(identity)) this.#doubt(candidate);
   }
+}
+
+/** Whether an input's source gave deeds of a kind while it had a key, which it has no more. */
+function sourcesThatHadKeys({ ledger, inputs }: MatchOptions): (action: ActionName, input: number) => boolean {
+  const known = new Map<ActionName, readonly string[]>();
+  return (action, input) => {
+    const of = inputs[input];
+    if (ledger === undefined || of === undefined || of.key !== undefined) return false;
+    const sources = known.get(action) ?? keySources(ledger, action);
+    known.set(action, sources);
+    return sources.includes(of.readAs);
+  };
 }
 
 /** Whether a kind of deeds has keys of several sources, which may be the same for different deeds. */

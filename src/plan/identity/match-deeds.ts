@@ -3,13 +3,21 @@
 import { actionSpec } from "../../actions/actions.ts";
 import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import { actionOf, type Candidate } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
-import { deedsBeside, findUnderOtherKeys, type NewKeys, type SaidUnderSameKey } from "./accepted-under-other-keys.ts";
+import {
+  deedsBeside,
+  type FoundDeed,
+  findUnderOtherKeys,
+  type NewKeys,
+  type SaidUnderSameKey,
+} from "./accepted-under-other-keys.ts";
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-deeds.ts";
 import { noteCameBack } from "./came-back.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
 import { type Doubtful, gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
+import { lastCounts } from "./history-of-candidate.ts";
 import { judgeClaims } from "./judge-claims.ts";
 import { judgeByDigests } from "./judge-digests.ts";
 import { JudgedHistory } from "./judge-history.ts";
@@ -20,7 +28,7 @@ import { findBesideBlocked, findOutOfOrder } from "./late-beside-keys.ts";
 import { findLeftAccepted } from "./missing-accepted.ts";
 import { findOnceUnderOtherKeys, findToldTwice } from "./new-under-several-keys.ts";
 import { findSharedTimes } from "./overlapping-inputs.ts";
-import { findRetoldKeys } from "./retold-keys.ts";
+import { acceptedInInput, findRetoldKeys, placeOf } from "./retold-keys.ts";
 import { findSoldTwice, sellsTicket } from "./sold-twice.ts";
 import { inputsNewestFirst, inputsWithSeconds } from "./times-of-inputs.ts";
 import { findTurned } from "./turned-rejects.ts";
@@ -113,8 +121,32 @@ async function judgeUnderOtherKeys(
     const group = new DeedGroup(options, each.identity, each.candidates, each.tried);
     judgeByRule(group, blockedRows.get(each.identity) ?? [], found);
   }
+  await noteCameBackUnderKeys(options, ledger, underOthers, blockedRows, found);
   await judgeRetoldKeys(options, underSameKey, found);
   return underOthers;
+}
+
+/** What was accepted under the source's own key since then came later too, unless the input has it. */
+async function noteCameBackUnderKeys(
+  options: MatchOptions,
+  ledger: Ledger,
+  groups: readonly NewKeys<Doubtful>[],
+  blockedRows: BlockedHistories,
+  found: FoundVerdicts,
+): Promise<void> {
+  const open = groups.filter(({ identity, candidates }) => {
+    const isSent = candidates.some(({ seq, untimed }) => untimed && found.of(seq) === "sent");
+    return isSent && candidates.some(({ action }) => lastCounts(action)) && !blockedRows.has(identity);
+  });
+  const since = open.flatMap(({ underKey }) => underKey);
+  const contents = since.map(({ content }) => content);
+  const standing = since.length === 0 ? new Set() : await acceptedInInput(ledger, options.directory, contents);
+  for (const { identity, candidates, tried, underKey } of open) {
+    const lacking = underKey.filter((deed) => !standing.has(placeOf(deed)));
+    const later = lacking.map((deed): FoundDeed => ({ ...deed, isOfAnotherSource: false }));
+    const all = [...tried, ...later].sort((one, other) => one.runNo - other.runNo || one.seq - other.seq);
+    noteCameBack(new DeedGroup(options, identity, candidates, all), found);
+  }
 }
 
 async function judgeRetoldKeys(

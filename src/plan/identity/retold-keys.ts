@@ -40,22 +40,27 @@ export async function findRetoldKeys(
   const withSeconds = whole.size === 0 ? whole : await inputsWithSeconds(directory, lines, whole);
   const telling = timed.filter(({ candidate, time }) => time % MINUTE !== 0n || withSeconds.has(candidate.input));
   if (telling.length === 0) return [];
-  const standing = await acceptedInInput(ledger, directory, telling);
+  const standing = await acceptedInInput(
+    ledger,
+    directory,
+    telling.map(({ candidate }) => candidate.content),
+  );
   return telling.flatMap(({ candidate, accepted }) => {
     const missing = accepted.findLast((deed) => !standing.has(placeOf(deed)));
     return missing === undefined ? [] : [[candidate, missing] as const];
   });
 }
 
-const placeOf = ({ runNo, seq }: Pick<KeyedDeed, "runNo" | "seq">): string => `${runNo}:${seq}`;
+/** Where a deed stands among all, as a name. */
+export const placeOf = ({ runNo, seq }: Pick<KeyedDeed, "runNo" | "seq">): string => `${runNo}:${seq}`;
 
-/** Accepted deeds of these contents that the input has under their keys. */
-async function acceptedInInput(
+/** Accepted deeds of these contents that the input has under their keys, by `placeOf`. */
+export async function acceptedInInput(
   ledger: Ledger,
   directory: string,
-  telling: readonly SaidUnderSameKey<Doubtful>[],
+  of: readonly Buffer[],
 ): Promise<ReadonlySet<string>> {
-  const contents = new Set(telling.map(({ candidate }) => candidate.content.toString("latin1")));
+  const contents = new Set(of.map((content) => content.toString("latin1")));
   const standing = new Set<string>();
   for await (const batch of readCandidates(directory))
     for (const candidate of batch) {
