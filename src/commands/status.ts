@@ -86,7 +86,11 @@ function toDocument({ lastSuccess, lastFailure, runs, team }: Status) {
   return {
     lastSuccess: lastSuccess ?? null,
     lastFailure: lastFailure ?? null,
-    runs: runs.map(({ summary, manifest }) => ({ ...summary, files: filesOf(manifest) })),
+    runs: runs.map(({ summary, counts, manifest }) => ({
+      ...summary,
+      inFlight: counts.inFlight,
+      files: filesOf(manifest),
+    })),
     ...(team !== undefined && {
       workers: team.workers.map(({ worker, ...rest }) => ({ ...rest, lanes: lanesOf(team, worker).map(laneOf) })),
       lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: holderOf(team, lane) !== undefined })),
@@ -291,7 +295,7 @@ async function showRun(
     return;
   }
   if (options.json) {
-    reporter.out(`${JSON.stringify(summary)}\n`);
+    reporter.out(`${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n`);
     return;
   }
   const { chunks, settlements } = await detailsOf(environment, run);

@@ -76,7 +76,8 @@ export function isMoney(column: ColumnProfile): boolean {
   return found !== undefined && (found.signs.length > 0 || areMost(column, (text) => /[.,]\d\d$/.test(text)));
 }
 
+/** Whole numbers of which one is no 1, also as a spreadsheet writes them (`2.0`), or with a minus where something was given back. */
 export function isQuantity(column: ColumnProfile): boolean {
-  const isCount = (text: string): boolean => /^\d{1,3}$/.test(text);
-  return areMost(column, isCount) && [...column.values.keys()].some((text) => isCount(text) && Number(text) > 1);
+  const isCount = (text: string): boolean => /^-?\d{1,3}(?:\.0)?$/.test(text);
+  return areMost(column, isCount) && [...column.values.keys()].some((text) => isCount(text) && Number(text) !== 1);
 }

@@ -34,7 +34,7 @@ export function priceLinesOf(columns: Columns, quantity: ColumnProfile | undefin
   if (ticketLists !== undefined && !tellsTicketPrice(price.name) && !areRivals(prices))
     return sharedLines(
       price,
-      `a row may have several ${cleanText(ticketLists.name, 40)} and one ${cleanText(price.name, 40)}`,
+      `a row may have several ${cleanText(ticketLists, 40)} and one ${cleanText(price.name, 40)}`,
       currency,
     );
   const choices = (areRivals(prices) ? prices : [price]).flatMap((column): readonly PriceChoice[] => {

@@ -1,8 +1,9 @@
 /** What a source says about its files: their names, how they are written, the zone of their times. */
 
 import { cleanText } from "../actions/text.ts";
-import { type ColumnProfile, hasGuards } from "./column-profile.ts";
+import { areMost, type ColumnProfile, hasGuards } from "./column-profile.ts";
 import { type Entry, flow } from "./config-text.ts";
+import { wordsOf } from "./header-words.ts";
 import { exactPattern, widePattern } from "./match-patterns.ts";
 import type { Evidence } from "./sample.ts";
 import { clockOf, timesOf } from "./time-evidence.ts";
@@ -34,7 +35,11 @@ export function csvLines(
   return value.flow.length === 0 ? [] : [{ key: "csv", value, note: "as this file is written" }];
 }
 
-export function zoneLines(columns: readonly (ColumnProfile | undefined)[]): readonly Entry[] {
+/** @param all in which a zone may stand. */
+export function zoneLines(
+  columns: readonly (ColumnProfile | undefined)[],
+  all: readonly ColumnProfile[],
+): readonly Entry[] {
   const local = columns.find(
     (column) =>
       column !== undefined &&
@@ -42,7 +47,22 @@ export function zoneLines(columns: readonly (ColumnProfile | undefined)[]): read
   );
   if (local === undefined) return [];
   const name = cleanText(local.name, 40);
+  const zones = all.find(holdsZones);
+  const told =
+    zones === undefined
+      ? ""
+      : `. ${cleanText(zones.name, 40)} names ${cleanText([...zones.values.keys()].slice(0, 5).join(", "), 120)}: where rows differ, each zone needs an action of its own, with when and with zone in its times`;
   return [
-    { key: "zone", value: ask(`the time zone of ${name} and other times that name none, such as Europe/Berlin`) },
+    {
+      key: "zone",
+      value: ask(`the time zone of ${name} and other times that name none, such as Europe/Berlin${told}`),
+    },
   ];
 }
+
+const ZONE_NAME = /^(?:time)?zones?$|^tz$|^(?:utc|gmt)?offset$|^zeitzone$|^fuseau$|^fuso$|^huso$|^tijdzone$/;
+const ZONE = /^(?:[A-Z][A-Za-z]+\/[A-Za-z_/+-]+|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?|UTC|GMT|Z|[A-Z]{1,4}T)$/;
+
+/** Whether its rows name the zone of their times. */
+const holdsZones = (column: ColumnProfile): boolean =>
+  wordsOf(column.name).some((word) => ZONE_NAME.test(word)) && areMost(column, (text) => ZONE.test(text));

@@ -35,7 +35,7 @@ export function fromColumns(evidence: Evidence): readonly Line[] {
     isOneEvent ? onlyThisFile(evidence.fileName) : everySuchFile(evidence.fileName),
     ...csvLines(evidence),
     ...listsTold(evidence.lists),
-    ...zoneLines(localTimes(columns, action, deciding, time)),
+    ...zoneLines(localTimes(columns, action, deciding, time), all),
     ...(action === "newEvent"
       ? [{ key: "actions", value: { items: [eventAction(columns, why)] } }]
       : [

@@ -175,7 +175,7 @@ function withAction(evidence: Evidence, { action, why }: NamedAction): readonly 
   return [
     { comment: `# The columns are named like fields; ${open}.` },
     ...fileOf(evidence),
-    ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])]),
+    ...zoneLines([...times, ...(isSale ? [...entries, ...marks] : [])], columns),
     ...(quantity === undefined ? [] : [severalTickets(quantity)]),
     ...expectLines(currencies === undefined ? [] : severalCurrencies(currencies), statuses, blanks),
     ...skipLines(skipsOfStatuses(deciding, action)),

@@ -46,7 +46,8 @@ export const WORDS = {
   status:
     "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut etat stato estado estatus toestand situacao situacion situation",
   quantity:
-    "quantity qty tickets numberoftickets ticketspurchased anzahl menge count quantite nombre quantita cantidad quantidade aantal",
+    "quantity qty tickets numberoftickets ticketspurchased anzahl menge count quantite nombre quantita cantidad quantidade aantal " +
+    "pax admits stuck stueck stk stuckzahl stueckzahl places nombredeplaces antal liczba",
   currency: "currency currencycode paidcurrency waehrung wahrung devise valuta divisa moneda moeda munt",
   eventName:
     "eventname eventtitle event title veranstaltung veranstaltungsname titel titre nomevenement evenement titolo evento titulo espectaculo spettacolo",
@@ -107,6 +108,18 @@ const saysDirection = isWord(DIRECTION);
 
 export const isStatusName = (name: string): boolean =>
   wordsOf(name).some((word) => STATUS_NAME.test(word) || LOSS_NAME.test(word));
+
+/** Said of what a row is: a sale, or that something was given back. */
+const KIND_NAME =
+  /^(?:types?|kind|op|typ|art|tipo|soort|movement|movimento|movimiento|mouvement|vorgang|vorgangsart|buchungsart|transaktionsart|belegart|operation|operacion|operazione|operacao)$/;
+const OF_ROW =
+  /^(?:transactions?|trans|txn?|sales?|orders?|rows?|records?|lines?|entry|entries|bookings?|purchases?|actions?|activity|journal|transaktions?|verkaufs?|ventes?|ventas?|vendite?|refunds?|returns?|cancellations?|de|di|do|da|la|del|della)$/;
+
+/** Whether a column of this name may tell what its row is: `Type`, `Transaction type`; not `Ticket type`. */
+export function tellsRowKind(name: string): boolean {
+  const words = wordsOf(name);
+  return words.some((word) => KIND_NAME.test(word)) && words.every((word) => KIND_NAME.test(word) || OF_ROW.test(word));
+}
 
 /** Whether values are statuses by what they say, whatever their column is called. */
 export function areStatuses(values: readonly string[]): boolean {
@@ -287,6 +300,8 @@ const TICKET_NAMES: ReadonlySet<string> = new Set([
   ...WORDS.ticketId.split(" ").filter((word) => !/^(?:publicid|code|codice|codigo|uuid|guid|id)$/.test(word)),
   "nftid",
 ]);
+const TICKET_LIST =
+  /^(?:orders?|sales?)?(?:items?|lines?|lineitems?|positions?|positionen|attendees?|seats?|admissions?|passes|billets|entradas|biglietti|bilhetes|kaarten|karten)$/;
 /** What an event may have too: its cheapest price, the organiser's address, its kinds of tickets. */
 const PERSON_OR_SEAT =
   /^(?:e?mail|emailaddress|courriel|correo|userid|(?:first|last|full)name|surname|vorname|nachname|prenom|cognome|apellidos?|tickettype|ticketname|seat|seatrow|seatnumber|seatno|sitzplatz|platznummer)$/;
@@ -299,6 +314,12 @@ const PRICE_WORD = /^(?:prices?|\w*preis|prix|prezzo|precio|preco|prijs|paid)$/;
 export function tellsTickets(name: string): boolean {
   const joined = wordsOf(name).join("");
   return [joined, joined.replace(/s$/, ""), joined.replace(/(?:es?|en)$/, "")].some((word) => TICKET_NAMES.has(word));
+}
+
+/** Whether each item of a list of JSON may be a ticket. */
+export function tellsTicketList(path: string): boolean {
+  const [last = ""] = path.split(".").slice(-1);
+  return tellsTickets(last) || TICKET_LIST.test(wordsOf(last).join(""));
 }
 
 /** Whether a column of this name is of a sale: an order's number or date, its buyer, a ticket. */

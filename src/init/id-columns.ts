@@ -22,7 +22,7 @@ export function mayBeId(column: ColumnProfile): boolean {
 export function holdsLists({ values }: ColumnProfile): boolean {
   let lists = 0;
   for (const text of values.keys())
-    if (/^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+$/.test(text)) lists += 1;
+    if (/^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+(?:E[+-]?\d+)?$/i.test(text)) lists += 1;
   return lists > 0 && lists * 20 >= values.size;
 }
 

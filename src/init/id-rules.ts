@@ -24,8 +24,8 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order, ticketLists
   if (ticketLists !== undefined)
     return {
       key,
-      value: ask(`the id of the ticket: ${cleanText(ticketLists.name, 40)} has several in a cell`),
-      note: "each: {in: …, match: …} gives an action for each of them, with its id in {item.…}: docs/mapping.md, Many values in one cell",
+      value: ask(`the id of the ticket: ${cleanText(ticketLists, 40)} may have several in a row`),
+      note: "each: gives an action for each of them, with its id in {item.…}: docs/mapping.md, One row, several tickets",
     };
   const total = allRowsText(rows.length);
   if (order !== undefined)

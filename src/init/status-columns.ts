@@ -9,6 +9,7 @@ import {
   isLogStateName,
   isStatusName,
   tellsLoss,
+  tellsRowKind,
   timeKindOf,
   WORDS,
 } from "./header-words.ts";
@@ -56,10 +57,20 @@ export function decidingOf(
   const flags = all.filter(
     (column) => !known.includes(column) && !ofLog.includes(column) && isFlag(column) && tellsLossAsTime(column),
   );
+  const kinds =
+    isSale || action === "invalidatedTicket"
+      ? all.filter(
+          (column) =>
+            !known.includes(column) && tellsRowKind(column.name) && hasFewValues(column) && column.values.size > 1,
+        )
+      : [];
   // A text about a cancelled ticket may be the reason, in whatever column.
   const statuses = [
-    ...(isSale || isLog(action) ? [...known, ...ofLog] : known.filter(({ name }) => isStatusName(name))),
-    ...(action === "invalidatedTicket" ? [] : flags),
+    ...new Set([
+      ...(isSale || isLog(action) ? [...known, ...ofLog] : known.filter(({ name }) => isStatusName(name))),
+      ...kinds,
+      ...(action === "invalidatedTicket" ? [] : flags),
+    ]),
   ];
   const isMark = (column: ColumnProfile): boolean =>
     (action !== "invalidatedTicket" &&

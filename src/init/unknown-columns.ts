@@ -8,6 +8,7 @@ import {
   runsOf,
   tellsLoss,
   tellsSurcharge,
+  tellsTicketList,
   tellsTicketPrice,
   tellsTickets,
   WORDS,
@@ -55,13 +56,13 @@ export interface Columns {
   readonly prices: readonly ColumnProfile[];
   readonly currency: ColumnProfile | undefined;
   readonly order: Order | undefined;
-  /** Ids of tickets, several in a cell, where no column is named like the id of one. */
-  readonly ticketLists: ColumnProfile | undefined;
+  /** What has several tickets in a row, where no column is named like the id of one: a cell with ids, or a list of JSON. */
+  readonly ticketLists: string | undefined;
   called(wanted: Wanted): readonly ColumnProfile[];
   timeOf(action: ActionName): OrderTime;
 }
 
-export function columnsOf({ columns, rows }: Evidence): Columns {
+export function columnsOf({ columns, rows, lists = [] }: Evidence): Columns {
   const counts = new Map<string, number>();
   for (const { name } of columns) counts.set(name, (counts.get(name) ?? 0) + 1);
   // A header that occurs twice is ambiguous, and one with braces can't be written in a template.
@@ -85,7 +86,8 @@ export function columnsOf({ columns, rows }: Evidence): Columns {
     ticket: ticket ?? all.find((column) => isId(column) && isIdName(column) && !isIdOfOther(column)),
     ticketLists:
       ticket === undefined
-        ? all.find((column) => tellsTickets(column.name) && !isTime(column) && holdsLists(column))
+        ? (all.find((column) => tellsTickets(column.name) && !isTime(column) && holdsLists(column))?.name ??
+          lists.find(tellsTicketList))
         : undefined,
     prices,
     price:

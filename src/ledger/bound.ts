@@ -52,7 +52,7 @@ function refuseOtherService(ledger: Ledger, boundTo: string): void {
     {
       hint: boundTo.startsWith("sandbox:")
         ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
-        : "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind",
+        : "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind, with the --env and --config of this command",
     },
   );
 }

@@ -4,7 +4,7 @@
  */
 
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { makeFolder } from "../disk/folders.ts";
@@ -346,8 +346,10 @@ export function storageFailure(path: string, thrown: unknown, otherwise = OTHER_
     });
   }
   if (kind === "read-only" || ["EROFS", "EACCES", "EPERM"].includes(code)) {
+    // SQLite gives the files beside it the permissions that it finds on the ledger.
+    const files = kind === "read-only" ? `, ${basename(path)} and what stands beside it (-wal, -shm)` : "";
     return new Failure("storage", `${path} can't be written (${message}).`, {
-      hint: `Check the folder's owner and permissions, ${otherwise}.`,
+      hint: `Check the owner and permissions of the folder${files}, ${otherwise}.`,
       cause,
     });
   }

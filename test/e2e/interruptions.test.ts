@@ -202,16 +202,31 @@ test("two runs with ledgers of their own don't write the same output: the second
   expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
 });
 
+interface Counted {
+  readonly inFlight: number;
+  readonly actions: { readonly inDoubt: number };
+}
+
 test("a chunk that is being sent is called in flight while the process lives", { tags: ["long"] }, async () => {
   const { place, service } = await openSales();
   let seen = "";
+  let document: unknown;
   meanwhile(service, async () => {
-    const { stdout } = await place.tickets(["status", "--env", "playground"], service);
-    seen = stdout;
+    const [text, json] = await Promise.all([
+      place.tickets(["status", "--env", "playground"], service),
+      place.tickets(["status", "--env", "playground", "--json"], service),
+    ]);
+    seen = text.stdout;
+    document = JSON.parse(json.stdout);
   });
   await place.tickets([...SEND, "-o", "promises.ndjson"], service);
   expect(seen).toMatch(/ open, being sent .* in flight/);
   expect(seen).not.toContain("in doubt");
+  const inDoubt = expect.any(Number);
+  expect(document).toMatchObject({ runs: [{ actions: { inDoubt }, inFlight: inDoubt }] });
+  const [run] = (document as { readonly runs: readonly Counted[] }).runs; // as it was just seen
+  expect(run?.inFlight).toBe(run?.actions.inDoubt);
+  expect(run?.inFlight).toBeGreaterThan(0);
 });
 
 describe("standard streams", () => {

@@ -1,6 +1,7 @@
 /** What would send wrong prices or people if it were guessed is asked. */
 
 import { describe, expect, test } from "vitest";
+import { guessConfig } from "../../../src/init/guess.ts";
 import { bodyOf } from "./configs.ts";
 
 const linesWith = (word: string, fileName: string, csv: string): readonly string[] =>
@@ -95,6 +96,36 @@ describe("rows of several tickets", () => {
     expect(first).toContain(prices === 1 ? 'divide: "{Quantity}"' : "<FILL IN: one of the next lines");
   });
 
+  test.each([
+    ["2.0", "1.0"],
+    ["-1", "1"],
+  ])("a quantity may be written %s", (one, other) => {
+    const rows = [`O1,e1,u1,${one},45.00,2026-05-01T10:00:00Z`, `O2,e1,u2,${other},45.00,2026-05-01T10:00:00Z`];
+    const csv = `${["Order ID,Event ID,Customer ID,Pax,Unit price,Order date", ...rows].join("\n")}\n`;
+    expect(linesWith("each:", "orders.csv", csv)).toEqual([expect.stringContaining('each: {count: "{Pax}"}')]);
+  });
+
+  test("a list of JSON may be its tickets", () => {
+    const { yaml } = guessConfig({
+      fileName: "orders.ndjson",
+      isWhole: true,
+      header: ["orderId", "eventId", "customerId", "total"],
+      rows: [
+        ["O1", "e1", "u1", "90.00"],
+        ["O2", "e1", "u2", "45.00"],
+      ],
+      lists: ["tickets"],
+    });
+    expect(yaml).toContain('ticketId: "<FILL IN: the id of the ticket: tickets may have several in a row>"');
+    expect(yaml).toContain('price: "<FILL IN: what one ticket cost: a row may have several tickets and one total.');
+  });
+
+  test("an id that a spreadsheet has made a number of is one", () => {
+    const rows = ["1,2346E+12,e1,u1,45.00", "1,2347E+12,e1,u2,45.00"].map((row) => `"${row.replace(",e1", '",e1')}`);
+    const csv = `${["Ticket No,Event ID,Customer,Amount", ...rows].join("\n")}\n`;
+    expect(linesWith("ticketId:", "sales.csv", csv)).toEqual([expect.not.stringContaining("several")]);
+  });
+
   test("of which each is one need nothing", () => {
     expect(linesWith("each:", "sales.csv", csv("1"))).toEqual([]);
     expect(linesWith("action:", "sales.csv", csv("1"))).toHaveLength(1);
@@ -109,7 +140,7 @@ describe("rows of several tickets", () => {
       ];
       const csv = `${[`Order ID,Event ID,${name},Amount,Customer,Created at`, ...rows].join("\n")}\n`;
       expect(linesWith("ticketId:", "orders.csv", csv)).toEqual([
-        expect.stringContaining(`"<FILL IN: the id of the ticket: ${name} has several in a cell>"`),
+        expect.stringContaining(`"<FILL IN: the id of the ticket: ${name} may have several in a row>"`),
       ]);
       expect(linesWith("price:", "orders.csv", csv)[0]).toContain(
         `<FILL IN: what one ticket cost: a row may have several ${name} and one Amount. If`,
@@ -119,6 +150,44 @@ describe("rows of several tickets", () => {
         expect.stringMatching(/^price: "\{Ticket price\}" {3}# guess/),
       ]);
     },
+  );
+});
+
+describe("what a row is", () => {
+  test.each([
+    ["Type", "Return"],
+    ["Transaction type", "Exchange"],
+    ["Op", "R"],
+    ["Vorgangsart", "Rücknahme"],
+  ])("is asked, whatever its words: %s", (name, given) => {
+    const fields = `Ticket ID,Event ID,Customer ID,Price,Sold at,${name}\nT1,e1,u1,45.00,2026-05-01T10:00:00Z,Sale\nT2,e1,u2,45.00,2026-05-02T10:00:00Z,${given}\n`;
+    const others = fields.replace("Ticket ID", "Barcode").replace("Price", "Preis");
+    for (const csv of [fields, others])
+      expect(linesWith("when:", "sales.csv", csv)[0]).toBe(
+        `when: {${name}: "<FILL IN: the value that gives this action, or a list of them: [one, other]>"}`,
+      );
+  });
+
+  test("is not what a ticket is", () => {
+    const csv =
+      "Barcode,Event ID,Customer ID,Preis,Sold at,Ticket type\nT1,e1,u1,45.00,2026-05-01T10:00:00Z,Adult\nT2,e1,u2,25.00,2026-05-02T10:00:00Z,Child\n";
+    expect(linesWith("when:", "sales.csv", csv)).toEqual([]);
+  });
+
+  test("is asked of refunds, which may be of a part", () => {
+    const csv =
+      "Refund ID,Ticket ID,Refund type,Amount,Refunded at\nR1,T1,full,45.00,2026-05-01T10:00:00Z\nR2,T2,partial,10.00,2026-05-02T10:00:00Z\n";
+    expect(linesWith("when:", "refunds.csv", csv)).toEqual([
+      'when: {Refund type: "<FILL IN: the value that gives this action, or a list of them: [one, other]>"}',
+    ]);
+  });
+});
+
+test("a column with the zones of its rows is named where the zone is asked for", () => {
+  const rows = ["e1,05/03/2026 7:30 PM,America/New_York,USD", "e2,05/24/2026 7:30 PM,Europe/Berlin,USD"];
+  const csv = `${["event_id,start_local,time_zone,currency", ...rows].join("\n")}\n`;
+  expect(linesWith("zone:", "events.csv", csv)[0]).toContain(
+    ". time_zone names America/New_York, Europe/Berlin: where rows differ, each zone needs an action of its own, with when and with zone in its times>",
   );
 });
 
