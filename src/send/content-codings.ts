@@ -1,0 +1,56 @@
+/** Content codings that a server may use although it was asked not to. */
+
+import {
+  brotliDecompressSync,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  type ZlibOptions,
+  zstdDecompressSync,
+} from "node:zlib";
+import { errors } from "undici";
+import { codingsOf, type Exchange } from "./answer.ts";
+
+/** The largest answer that is read. 5000 items with all ids at full length stay far below. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+type Decoder = (bytes: Buffer, options: ZlibOptions) => Buffer;
+
+const DECODERS: ReadonlyMap<string, readonly Decoder[]> = new Map<string, readonly Decoder[]>([
+  ["gzip", [gunzipSync]],
+  ["x-gzip", [gunzipSync]],
+  // Servers send either form under this name.
+  ["deflate", [inflateSync, inflateRawSync]],
+  ["br", [brotliDecompressSync]],
+  ["zstd", [(bytes, { maxOutputLength = MAX_ANSWER_BYTES }) => zstdDecompressSync(bytes, { maxOutputLength })]],
+]);
+
+/** Decodes the body by its Content-Encoding. What can't be decoded stays as it came: it may be none, and plain. */
+export function decoded(result: Exchange): Exchange {
+  if (result.kind !== "answer" || !result.whole || result.body.length === 0) return result;
+  let { body } = result;
+  let undecoded: string | undefined;
+  for (const coding of codingsOf(result.headers.contentEncoding).reverse()) {
+    const tried = decodeBy(DECODERS.get(coding) ?? [], body);
+    if (tried === "too large")
+      return { ...result, body: Buffer.alloc(0), whole: false, error: new errors.ResponseExceededMaxSizeError() };
+    if (Buffer.isBuffer(tried)) body = tried;
+    else undecoded ??= `${coding}: ${tried.fault}`;
+  }
+  return { ...result, body, ...(undecoded !== undefined && { undecoded }) };
+}
+
+function decodeBy(decoders: readonly Decoder[], body: Buffer): Buffer | "too large" | { readonly fault: string } {
+  const faults: (Error & { readonly code?: string })[] = [];
+  for (const decode of decoders) {
+    try {
+      return decode(body, { maxOutputLength: MAX_ANSWER_BYTES });
+    } catch (error) {
+      faults.push(error as Error); // of zlib
+    }
+  }
+  if (faults.some(({ code }) => code === "ERR_BUFFER_TOO_LARGE")) return "too large";
+  // Where one of two forms ended too early, the body is in that form.
+  const fault = faults.find(({ code }) => code === "Z_BUF_ERROR") ?? faults[0];
+  return { fault: fault?.message ?? "not known here" };
+}
