@@ -255,3 +255,8 @@ export async function freeName(ledger: Ledger, kind: OutputKind, stem: string, e
     if ((await inspectOutput(ledger, path, kind)).state === "fresh") return path;
   }
 }
+
+/** Whether a file can take this place: it is missing, or a file, and no device or pipe, which others need. */
+export async function isPlainFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? true;
+}

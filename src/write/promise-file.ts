@@ -6,7 +6,6 @@ import type { Ledger, Run } from "../book/ledger.ts";
 import { errorCode, Failure } from "../failure.ts";
 import {
   freeName,
-  inspectOutput,
   OutputChanged,
   type OutputFile,
   type OutputState,
