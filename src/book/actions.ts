@@ -154,7 +154,11 @@ export type ActionMethods = Pick<Ledger, "actionsOf" | "near" | "adopt" | "corre
 
 /** @param ids of runs, by number, as far as they are known. */
 export function actionMethods(database: Database, ids: Map<number, string>): ActionMethods {
-  const oneColumn = (name: string, values: readonly string[]) => rowsOf({ [name]: "text" }, values.map((value) => [value]));
+  const oneColumn = (name: string, values: readonly string[]) =>
+    rowsOf(
+      { [name]: "text" },
+      values.map((value) => [value]),
+    );
   return {
     actionsOf: (subjects) =>
       database.read(async (session) => {

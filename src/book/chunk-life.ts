@@ -29,7 +29,7 @@ export interface ChunkRow extends Chunk {
 }
 
 /** In the order in which they are sent. */
-export async function selectChunks(session: Session, where: Sql): Promise<readonly ChunkRow[]> {
+export async function selectChunks(session: Pick<Session, "all">, where: Sql): Promise<readonly ChunkRow[]> {
   const rows = await session.all<ChunkRow>(
     sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ORDER BY stage, whole, first, chunk`,
   );
@@ -42,7 +42,7 @@ export async function selectChunks(session: Session, where: Sql): Promise<readon
   }));
 }
 
-export async function readChunk(session: Session, run: number, chunk: number): Promise<ChunkRow> {
+export async function readChunk(session: Pick<Session, "all">, run: number, chunk: number): Promise<ChunkRow> {
   const [row] = await selectChunks(session, sql`run = ${run} AND chunk = ${chunk}`);
   if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
   return row;
@@ -81,7 +81,11 @@ export type ChunkPlace = Pick<ChunkRow, "run" | "chunk" | "lane" | "stage" | "wh
 };
 
 /** Packs outside of the database, then inserts. */
-export async function insertChunk(session: Session, place: ChunkPlace, { body, origins, rows }: NewBody): Promise<void> {
+export async function insertChunk(
+  session: Session,
+  place: ChunkPlace,
+  { body, origins, rows }: NewBody,
+): Promise<void> {
   const { run, chunk, lane, stage, whole, first: at, state } = place;
   const [packed, packedOrigins, texts] = await Promise.all([
     body === undefined ? null : pack(body),
@@ -98,7 +102,12 @@ export async function insertChunk(session: Session, place: ChunkPlace, { body, o
 }
 
 /** @throws Failure `storage` where it is not what was entered. */
-export async function readBody(session: Session, run: number, chunk: number, place: string): Promise<Uint8Array> {
+export async function readBody(
+  session: Pick<Session, "all">,
+  run: number,
+  chunk: number,
+  place: string,
+): Promise<Uint8Array> {
   const row = await first<{ body: Uint8Array | null; sha256: string | null }>(
     session,
     sql`SELECT body, sha256 FROM bodies WHERE run = ${run} AND chunk = ${chunk}`,
@@ -154,7 +163,12 @@ const dropRows = (session: Session, run: number, chunk: number): Promise<number>
 export async function storeAnswers(
   session: Session,
   run: number,
-  { chunk, answers, httpStatus, at }: Pick<Answered, "chunk" | "answers" | "at"> & { readonly httpStatus: number | undefined },
+  {
+    chunk,
+    answers,
+    httpStatus,
+    at,
+  }: Pick<Answered, "chunk" | "answers" | "at"> & { readonly httpStatus: number | undefined },
   event: "answer" | "import",
   place: string,
 ): Promise<number | undefined> {
@@ -162,23 +176,41 @@ export async function storeAnswers(
   const doubts = placesOf(answers, "in doubt");
   const accepted = answers.length - rejected.length - doubts.length;
   const counts = sql`, accepted = ${accepted}, rejected = ${rejected.length}, count = ${answers.length - doubts.length}`;
-  await pass(session, run, chunk, event, sql`, http_status = ${httpStatus}, answered_at = ${at}, detail = NULL${counts}`);
-  await insertOutcomes(session, run, chunk, toStored(answers));
+  await pass(
+    session,
+    run,
+    chunk,
+    event,
+    sql`, http_status = ${httpStatus}, answered_at = ${at}, detail = NULL${counts}`,
+  );
+  await storeOutcomes(session, run, chunk, toStored(answers.map(toKept)));
   const digests = await digestsOf(session, run, chunk);
   if (rejected.length + doubts.length === 0) await dropRows(session, run, chunk);
   if (rejected.length + doubts.length + digests.length === 0) return undefined;
   const origins = await readOrigins(session, run, chunk);
-  const at2 = (places: readonly number[]): readonly Origin[] => origins.filter((_, index) => places.includes(index));
-  await deleteActions(session, run, chunk, at2(rejected));
+  await deleteActions(
+    session,
+    run,
+    chunk,
+    origins.filter((_, place) => answers[place]?.outcome === "rejected"),
+  );
   await noteAccepted(session, origins, answers);
   if (doubts.length === 0) return undefined;
-  const [part] = await carve(session, run, chunk, [doubts], "in doubt", place);
+  const [part = 0] = await carve(session, run, chunk, [doubts], "in doubt", place);
+  await storeOutcomes(session, run, part, toStored(answers.filter(({ outcome }) => outcome === "in doubt")));
   return part;
 }
 
-const insertOutcomes = (session: Session, run: number, chunk: number, stored: StoredOutcomes): Promise<number> =>
+/** Those in doubt get a chunk of their own. */
+const toKept = (answer: Answer): Answer | { readonly outcome: "moved" } =>
+  answer.outcome === "in doubt" ? { outcome: "moved" } : answer;
+
+/** What was said of a doubt makes way for what a person says. */
+const storeOutcomes = (session: Session, run: number, chunk: number, stored: StoredOutcomes): Promise<number> =>
   session.run(sql`INSERT INTO outcomes (run, chunk, letters, promises, promises_json, responses)
-    VALUES (${run}, ${chunk}, ${stored.letters}, ${stored.promises}, ${stored.promises_json}, ${stored.responses})`);
+    VALUES (${run}, ${chunk}, ${stored.letters}, ${stored.promises}, ${stored.promises_json}, ${stored.responses})
+    ON CONFLICT (run, chunk) DO UPDATE SET letters = excluded.letters, promises = excluded.promises,
+      promises_json = excluded.promises_json, responses = excluded.responses`);
 
 const placesOf = (answers: readonly Answer[], outcome: Answer["outcome"]): readonly number[] =>
   answers.flatMap((answer, place) => (answer.outcome === outcome ? [place] : []));
@@ -210,9 +242,16 @@ export async function storeSettled(session: Session, run: number, chunk: number,
   if (!(await passes(session, run, chunk, "settleSent", sql`, answered_at = ${at}, is_written = 0`))) return false;
   const origins = await readOrigins(session, run, chunk);
   const answers = origins.map(() => ({ outcome: "settled" as const }));
-  await insertOutcomes(session, run, chunk, toStored(answers));
+  await storeOutcomes(session, run, chunk, toStored(answers));
   await noteAccepted(session, origins, answers);
   await dropRows(session, run, chunk);
+  return true;
+}
+
+/** The service has none of a chunk, a person says: it is sent again. */
+export async function planAgain(session: Session, run: number, chunk: number): Promise<boolean> {
+  if (!(await passes(session, run, chunk, "settleNotSent"))) return false;
+  await session.run(sql`DELETE FROM outcomes WHERE run = ${run} AND chunk = ${chunk}`);
   return true;
 }
 
@@ -224,6 +263,7 @@ export async function forget(
   event: "abandon" | "dropDoubt",
 ): Promise<boolean> {
   if (!(await passes(session, run, chunk, event))) return false;
+  await session.run(sql`DELETE FROM outcomes WHERE run = ${run} AND chunk = ${chunk}`);
   await deleteActions(session, run, chunk, await readOrigins(session, run, chunk));
   return true;
 }
@@ -245,10 +285,7 @@ export async function carve(
   ];
   const elements = elementsOf(body);
   if (elements.length !== origins.length) throw new Error(`chunk ${chunk} of run ${run} has another number of actions`);
-  const numbers = await first<{ last: number }>(
-    session,
-    sql`SELECT max(chunk) AS last FROM chunks WHERE run = ${run}`,
-  );
+  const numbers = await first<{ last: number }>(session, sql`SELECT max(chunk) AS last FROM chunks WHERE run = ${run}`);
   const made: number[] = [];
   for (const places of parts) {
     const number = Number(numbers?.last) + made.length + 1;

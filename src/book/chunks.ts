@@ -30,6 +30,8 @@ export const TRANSITIONS = {
   refuse: { from: ["sending"], to: "refused" },
   doubt: { from: ["sending"], to: "in doubt" },
   doubtLate: { from: ["planned"], to: "in doubt" },
+  /** A person's word about the first of its actions only. */
+  cut: { from: ["in doubt", "refused"], to: "split" },
   settleSent: { from: ["in doubt", "refused"], to: "settled" },
   settleNotSent: { from: ["in doubt", "refused"], to: "planned" },
   abandon: { from: ["planned", "refused"], to: "abandoned" },

@@ -1,7 +1,7 @@
 /** What the ledger needs of a database. SQLite and PostgreSQL each have a driver. */
 
 import type { LockHolder, LockOptions } from "./ledger.ts";
-import type { Rows, Sql, Value } from "./sql.ts";
+import type { Sql, Value } from "./sql.ts";
 
 /** A table that is filled in bulk, and the types of its columns. */
 export interface BulkTable {
@@ -23,6 +23,8 @@ export interface Database extends AsyncDisposable {
   readonly place: string;
   readonly exhausted: "a full disk" | "a failed write" | undefined;
   readonly dialect: Dialect;
+  /** Each statement on its own. */
+  readonly plain: Pick<Session, "all">;
   /** Statements that see one state of the database. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
@@ -47,7 +49,15 @@ export interface Dialect {
 }
 
 /** The first row. */
-export const first = async <T extends object>(session: Session, statement: Sql): Promise<T | undefined> =>
+export const first = async <T extends object>(session: Pick<Session, "all">, statement: Sql): Promise<T | undefined> =>
   (await session.all<T>(statement))[0];
 
-export type { Rows };
+/** One connection has one transaction at a time; whoever comes meanwhile waits. */
+export function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}

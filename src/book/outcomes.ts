@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import type { ActionName } from "../actions/actions.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { Answer, Item, Origin } from "./ledger.ts";
 
@@ -59,13 +58,14 @@ export interface StoredOutcomes {
   readonly responses: string | null;
 }
 
-const LETTERS = { accepted: "a", rejected: "r", "in doubt": "m", settled: "s" } as const;
+const LETTERS = { accepted: "a", rejected: "r", moved: "m", settled: "s", "in doubt": "d" } as const;
 
-/** Those in doubt are moved to a chunk of their own. */
-export function toStored(answers: readonly (Answer | { readonly outcome: "settled" })[]): StoredOutcomes {
+export function toStored(
+  answers: readonly (Answer | { readonly outcome: "settled" } | { readonly outcome: "moved" })[],
+): StoredOutcomes {
   const promises = answers.flatMap((answer) => (answer.outcome === "accepted" ? [answer.promise] : []));
   const responses = answers.flatMap((answer, place) =>
-    answer.outcome === "rejected" ? [[place, answer.response] as const] : [],
+    "response" in answer ? [[place, answer.response] as const] : [],
   );
   const isWhole = promises.length === answers.length;
   const bytes = toBytes(promises);
@@ -99,7 +99,7 @@ export function promisesOf({ promises, promises_json: json }: StoredOutcomes): r
   return Array.from({ length: hex.length / 32 }, (_, at) => uuid(hex.slice(32 * at, 32 * at + 32)));
 }
 
-/** Without its origins. @param otherwise the outcome of all, where none are stored. */
+/** @param otherwise the outcome of all, where none are stored. */
 export function itemsOf(
   origins: readonly Origin[],
   stored: StoredOutcomes | undefined,
@@ -120,6 +120,7 @@ const OUTCOMES: Readonly<Record<string, Item["outcome"]>> = {
   r: "rejected",
   m: "moved",
   s: "settled",
+  d: "in doubt",
 };
 
 const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,');
@@ -154,5 +155,3 @@ export const toBody = (elements: readonly Uint8Array[]): Uint8Array =>
     ...elements.flatMap((element, at) => (at === 0 ? [element] : [Buffer.from(","), element])),
     Buffer.from("]"),
   ]);
-
-export type { ActionName };

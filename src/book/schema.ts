@@ -12,7 +12,6 @@ export const SCHEMA_VERSION = 1;
 /** Letters of the actions before one that were not accepted. */
 const otherwise = "replace(substr(letters, 1, CAST(place AS INTEGER)), 'a', '')";
 
-
 export interface Types {
   readonly int: string;
   readonly text: string;
@@ -52,7 +51,7 @@ CREATE TABLE bodies (run ${int} NOT NULL, chunk ${int} NOT NULL, sha256 ${text},
   PRIMARY KEY (run, chunk))${table};
 CREATE TABLE row_texts (run ${int} NOT NULL, chunk ${int} NOT NULL, texts ${bytes} NOT NULL, PRIMARY KEY (run, chunk))${table};
 
--- letters: one an action (a accepted, r rejected, s settled, m moved to another chunk), NULL where all were accepted.
+-- letters: one an action (a accepted, r rejected, s settled, d in doubt, m moved to another chunk), NULL where all were accepted.
 -- promises: of the accepted ones, 16 bytes each; promises_json where they are no UUIDs. responses: JSON, [place, item] each.
 CREATE TABLE outcomes (run ${int} NOT NULL, chunk ${int} NOT NULL, letters ${text}, promises ${bytes}, promises_json ${text},
   responses ${text}, PRIMARY KEY (run, chunk))${table};

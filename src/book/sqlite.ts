@@ -6,11 +6,19 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { pathToFileURL } from "node:url";
 import { makeFolder } from "../disk/folders.ts";
 import { Failure } from "../failure.ts";
-import type { Database, Session } from "./database.ts";
+import { type Database, oneAtATime, type Session } from "./database.ts";
 import { acquireLock, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { isRows, raw, type Sql, sql, type Value } from "./sql.ts";
-import { damaged, folderInPlace, isConflict, isUnableToWrite, lackOf, storageFailure, taken } from "./sqlite-failures.ts";
+import { isRows, raw, type Sql, sql } from "./sql.ts";
+import {
+  damaged,
+  folderInPlace,
+  isConflict,
+  isUnableToWrite,
+  lackOf,
+  storageFailure,
+  taken,
+} from "./sqlite-failures.ts";
 
 const TYPES: Types = {
   ...{ int: "INTEGER", text: "TEXT", key: "TEXT", bytes: "BLOB", id: "INTEGER PRIMARY KEY" },
@@ -33,7 +41,10 @@ const ROWS_AT_ONCE = 100;
  * @throws Failure `usage` on a network file system or for tables of another version, `storage` where the file is damaged or can't
  * be opened.
  */
-export function openSqlite(path: string, isToRead: boolean): { readonly database: Database; readonly isNew: boolean } | undefined {
+export function openSqlite(
+  path: string,
+  isToRead: boolean,
+): { readonly database: Database; readonly isNew: boolean } | undefined {
   const isThere = existsSync(path);
   if (!isThere && isToRead) return undefined;
   let file: DatabaseSync;
@@ -137,9 +148,13 @@ const NETWORK_FILE_SYSTEMS = new Map([
 export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(path)).type): void {
   const name = NETWORK_FILE_SYSTEMS.get(type);
   if (name === undefined) return;
-  throw new Failure("usage", `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`, {
-    hint: "Choose a local folder with --state-dir.",
-  });
+  throw new Failure(
+    "usage",
+    `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`,
+    {
+      hint: "Choose a local folder with --state-dir.",
+    },
+  );
 }
 
 /** A file beside the ledger that makes room for a known answer when the disk is full. */
@@ -199,6 +214,7 @@ function toDatabase(file: DatabaseSync, path: string): Database {
       indexOf: (column, bytes) => sql`instr(${raw(column)}, ${bytes})`,
       forUpdate: raw(""),
     },
+    plain: { all: (statement) => inOrder(() => told(() => session.all(statement))) },
     read: (work) => inOrder(() => told(() => within("BEGIN", work))),
     write: (work, how) =>
       inOrder(() =>
@@ -228,16 +244,6 @@ function toDatabase(file: DatabaseSync, path: string): Database {
 
 /** Beside the ledger, so that whoever names the file another way finds the same lock. */
 const lockOf = (path: string, name: string): string => join(dirname(path), `${name.replaceAll(/[^\w.-]/g, "_")}.lock`);
-
-/** One connection has one transaction at a time; whoever comes meanwhile waits. */
-function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  };
-}
 
 function toSession(file: DatabaseSync): Session {
   const statements = new Map<string, StatementSync>();
@@ -288,5 +294,3 @@ const placeOf = (value: Sql["values"][number]): string =>
         .map((name, at) => `value ->> ${at} AS ${name}`)
         .join(", ")} FROM json_each(?))`
     : "?";
-
-export type { Value };
