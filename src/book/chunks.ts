@@ -1,0 +1,39 @@
+/** A chunk's life as one table. */
+
+export const CHUNK_STATES = [
+  "planned",
+  "sending",
+  "answered",
+  "split",
+  "refused",
+  "in doubt",
+  "settled",
+  "abandoned",
+] as const;
+export type ChunkState = (typeof CHUNK_STATES)[number];
+
+/**
+ * What happens to a chunk: in which states it may, and where it leads.
+ *
+ * - `intend`: a request is about to leave. `giveBack`: the service has nothing of it (429, no connection).
+ * - `answer`: what became of every action is known. `split`: smaller chunks hold its actions.
+ * - `refuse`: 3xx, 4xx. `doubt`: nobody knows what the service has.
+ * - `doubtLate`: an answer came after the attempt was given up, and the service may have what is planned again.
+ * - `settleSent`, `settleNotSent`: a person's word. `abandon`: it will not be sent.
+ */
+export const TRANSITIONS = {
+  intend: { from: ["planned"], to: "sending" },
+  giveBack: { from: ["sending"], to: "planned" },
+  answer: { from: ["sending"], to: "answered" },
+  split: { from: ["sending", "planned"], to: "split" },
+  refuse: { from: ["sending"], to: "refused" },
+  doubt: { from: ["sending"], to: "in doubt" },
+  doubtLate: { from: ["planned"], to: "in doubt" },
+  settleSent: { from: ["in doubt", "refused"], to: "settled" },
+  settleNotSent: { from: ["in doubt", "refused"], to: "planned" },
+  abandon: { from: ["planned", "refused"], to: "abandoned" },
+} as const satisfies Record<string, { readonly from: readonly ChunkState[]; readonly to: ChunkState }>;
+export type ChunkEvent = keyof typeof TRANSITIONS;
+
+/** Its actions are pending: no other run sends them, nor what depends on them. */
+export const PENDING_STATES = ["planned", "sending", "refused", "in doubt"] as const satisfies readonly ChunkState[];
