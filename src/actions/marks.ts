@@ -43,8 +43,7 @@ const NUMBER = /#\d+$/;
 const plain = (mark: string): string => (NUMBER.test(mark) ? `${mark}#1` : mark);
 
 /** The mark of an action that is sent for the `times`-th time. */
-export const resentMark = (mark: string, times: number): string =>
-  times === 1 ? mark : `${baseOf(mark)}#${times}`;
+export const resentMark = (mark: string, times: number): string => (times === 1 ? mark : `${baseOf(mark)}#${times}`);
 
 /** A mark without the number of a resent action. */
 export const baseOf = (mark: string): string => (mark.includes("#") ? mark.replace(NUMBER, "") : mark);
@@ -214,6 +213,10 @@ const DECIMALS = /^(\d+)[.,]0+$/;
 export function formOf(subject: string): string {
   const id = subject.slice(2);
   if (ORDINARY.test(id) && !DECIMALS.test(id)) return subject;
-  const folded = id.normalize("NFKC").trim().replace(/\s+/g, " ").replace(/[\p{Pd}\u2212\u00ad]/gu, "-");
+  const folded = id
+    .normalize("NFKC")
+    .trim()
+    .replace(/\s+/g, " ")
+    .replace(/[\p{Pd}\u2212\u00ad]/gu, "-");
   return `${subject.slice(0, 2)}${folded.replace(DECIMALS, "$1").replace(/^0+(?=\d+$)/, "")}`;
 }
