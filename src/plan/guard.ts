@@ -63,16 +63,18 @@ const KINDS = "%kinds%";
 
 interface Change {
   readonly what: "ids" | "times" | "key";
-  readonly then: string;
-  readonly now: string;
+  readonly before: string;
+  readonly after: string;
 }
 
 function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): readonly Change[] {
   const changes: Change[] = [];
   const ways = changeOfWays(waysOf(then.ids), waysOf(now.ids));
-  if (ways !== undefined) changes.push({ what: "ids", then: ways.gone.join(" and "), now: ways.added.join(" and ") });
+  if (ways !== undefined)
+    changes.push({ what: "ids", before: ways.gone.join(" and "), after: ways.added.join(" and ") });
   for (const what of ["times", "key"] as const)
-    if (then[what] !== undefined && then[what] !== now[what]) changes.push({ what, then: then[what], now: now[what] });
+    if (then[what] !== undefined && then[what] !== now[what])
+      changes.push({ what, before: then[what], after: now[what] });
   return changes;
 }
 
@@ -80,10 +82,10 @@ const waysOf = (text = "[]"): readonly IdWay[] => JSON.parse(text); // as `madeB
 
 const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 
-const changeFinding = (source: string, { what, then, now }: Change): Finding => ({
+const changeFinding = (source: string, { what, before, after }: Change): Finding => ({
   rule: "mapping-changed",
-  field: what === "ids" ? (/^\w+/.exec(now)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
-  message: `The ${cleanText(source, 100)} makes the ${what === "key" ? "key" : what} of ${KINDS} differently than when some were sent. Then: ${cleanText(then, 400)}. Now: ${cleanText(now, 400)}. What was sent so far would look new and be sent again.`,
+  field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
+  message: `The ${cleanText(source, 100)} makes the ${what === "key" ? "key" : what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
   hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
 });
 
