@@ -19,7 +19,8 @@ export type ChunkState = (typeof CHUNK_STATES)[number];
  * - `answer`: what became of every action is known. `split`: smaller chunks hold its actions.
  * - `refuse`: 3xx, 4xx. `doubt`: nobody knows what the service has.
  * - `doubtLate`: an answer came after the attempt was given up, and the service may have what is planned again.
- * - `settleSent`, `settleNotSent`: a person's word. `abandon`: it will not be sent.
+ * - `settleSent`, `settleNotSent`: a person's word. `abandon`: it will not be sent; `dropDoubt`: so says a person of what an
+ *   abandoned run left in doubt.
  */
 export const TRANSITIONS = {
   intend: { from: ["planned"], to: "sending" },
@@ -29,9 +30,14 @@ export const TRANSITIONS = {
   refuse: { from: ["sending"], to: "refused" },
   doubt: { from: ["sending"], to: "in doubt" },
   doubtLate: { from: ["planned"], to: "in doubt" },
+  /** A person's word about the first of its actions only. */
+  cut: { from: ["in doubt", "refused"], to: "split" },
   settleSent: { from: ["in doubt", "refused"], to: "settled" },
   settleNotSent: { from: ["in doubt", "refused"], to: "planned" },
   abandon: { from: ["planned", "refused"], to: "abandoned" },
+  dropDoubt: { from: ["in doubt"], to: "abandoned" },
+  /** A promises file tells what became of it, which this ledger, an older one, does not know. */
+  import: { from: ["planned", "sending", "in doubt", "refused"], to: "answered" },
 } as const satisfies Record<string, { readonly from: readonly ChunkState[]; readonly to: ChunkState }>;
 export type ChunkEvent = keyof typeof TRANSITIONS;
 

@@ -5,7 +5,7 @@
  */
 
 import type { ActionName } from "../actions/actions.ts";
-import type { ChunkEvent, ChunkState } from "./chunks.ts";
+import type { ChunkState } from "./chunks.ts";
 import type { Claim, Pace, Workers } from "./workers.ts";
 
 /** An action's identity is its subject, its kind and its mark (src/actions/marks.ts). */
@@ -214,6 +214,8 @@ export interface Answered {
   readonly answers: readonly Answer[];
   /** As it came; kept where the attempt was given up before. */
   readonly raw?: Uint8Array | undefined;
+  /** The worker's claim under which it was sent. */
+  readonly claim?: Claim | undefined;
 }
 
 export interface Intent {
@@ -250,8 +252,8 @@ export interface Given {
   readonly detail?: string | undefined;
   /** The answer as it came, where it does not say what became of each action: it may hold promises. */
   readonly raw?: Uint8Array | undefined;
-  /** The claim under which it was sent. */
-  readonly attempt?: { readonly attempt: number; readonly claim: Claim } | undefined;
+  /** The worker's claim under which it was sent. */
+  readonly claim?: { readonly claim: Claim; readonly attempt: number } | undefined;
 }
 
 /** An action of a chunk and what became of it. */
@@ -435,6 +437,8 @@ export interface Ledger extends AsyncDisposable {
   readonly isNew: boolean;
   /** Of this database, from its making on. */
   readonly instance: string;
+  /** What it belongs to: a base URL, or the sandbox's instance. */
+  readonly boundTo: string | undefined;
   /** A commit succeeded only by the room that the ballast gave: store what is known, and stop. */
   readonly exhausted: "a full disk" | "a failed write" | undefined;
   /** Several machines may send; undefined where the ledger is one machine's alone. */
@@ -466,8 +470,12 @@ export interface Ledger extends AsyncDisposable {
    * The command on a run ended before the run did. `paused` says that a person stopped it, or (null) that one lets it go on.
    */
   noteStop(run: number, stop: { readonly exitCode: number; readonly paused?: By | null | undefined }): Promise<void>;
-  /** Nothing of it is left to send. An abandoned run ends once its rejects are written. */
-  endRun(run: number, end: { readonly exitCode: number; readonly at: string }): Promise<void>;
+  /**
+   * Nothing of it is left to send: it is finished, or abandoned once its rejects are written. Takes no lock.
+   *
+   * @returns false where something is left, or another command has ended it.
+   */
+  endRun(run: number, end: { readonly exitCode: number; readonly at: string }): Promise<boolean>;
 
   /** In the order in which they are sent. */
   chunks(
@@ -489,7 +497,7 @@ export interface Ledger extends AsyncDisposable {
    */
   advance(run: number, step: Step): Promise<Stepped>;
   /** Any other step of a chunk's life. @returns false where the attempt had been given up, and nothing changed. */
-  change(run: number, chunk: number, event: Exclude<ChunkEvent, "answer" | "split">, given: Given): Promise<boolean>;
+  change(run: number, chunk: number, event: "giveBack" | "refuse" | "doubt", given: Given): Promise<boolean>;
   /**
    * Cuts a chunk that is planned, or was found too large, into planned ones of at most so many actions; the whole run keeps to
    * that from now on. @throws Failure `storage` where its body is damaged.
@@ -497,10 +505,25 @@ export interface Ledger extends AsyncDisposable {
   split(run: number, chunk: number, most: number, given: Given): Promise<readonly Chunk[]>;
   /** What was being sent when its process died is in doubt from now on; where workers send, only once its time is over. @returns the chunks. */
   doubtVanished(run: number, at: string): Promise<readonly Chunk[]>;
-  /** A person's word about a chunk that is in doubt or refused. @returns false where it is neither any more. */
-  settle(run: number, chunk: number, decision: "sent" | "not-sent", by: By): Promise<boolean>;
-  /** Closes a run: what is planned or refused is not sent, and forgotten. Its doubts stay pending. */
-  abandon(run: number, by: By): Promise<void>;
+  /**
+   * A person's word about a chunk that is in doubt or refused; of a run that is closed, what was not sent never will be.
+   *
+   * @param first only so many of its actions, from its beginning: the rest becomes a chunk of its own.
+   * @returns the chunk that was settled and that of the rest; undefined where nothing is to be decided about it any more.
+   */
+  settle(
+    run: number,
+    chunk: number,
+    decision: "sent" | "not-sent",
+    by: By,
+    first?: number,
+  ): Promise<{ readonly settled: number; readonly rest: number | undefined } | undefined>;
+  /**
+   * Closes a run: what is planned or refused is not sent, and forgotten. Its doubts stay pending.
+   *
+   * @returns how many chunks are still being sent: asked again once they are answered, it closes what became of them.
+   */
+  abandon(run: number, by: By): Promise<number>;
   settlements(run: number): Promise<readonly Settlement[]>;
   attempts(run: number): Promise<readonly Attempt[]>;
   /** Of one chunk, whatever its state. */
@@ -530,17 +553,15 @@ export interface Ledger extends AsyncDisposable {
   /** For a night that entered nothing. */
   noteGuard(notes: readonly GuardNote[]): Promise<void>;
 
-  output(path: string): Promise<Output | undefined>;
+  output(path: string, machine?: string): Promise<Output | undefined>;
   outputs(filter?: { readonly run?: number; readonly length?: number }): Promise<readonly Output[]>;
-  /** What a file holds now, and whose lines are in it. `replaces` names a path under which it was known. */
+  /**
+   * What a file holds now. With a run: the lines of these chunks are in it, and a promises file is the run's from now on.
+   * `replaces` names a path under which it was known: it was moved.
+   */
   noteOutput(
     output: Output,
-    written?: {
-      readonly run?: number;
-      readonly chunks?: readonly number[];
-      readonly isMoved?: true;
-      readonly replaces?: string | undefined;
-    },
+    written?: { readonly run?: number; readonly chunks?: readonly number[]; readonly replaces?: string },
   ): Promise<void>;
 
   /** Notes how a command ended, and digests of warnings that it told. */
@@ -559,6 +580,8 @@ export interface Ledger extends AsyncDisposable {
   ): Promise<void>;
   countStatuses(run: number): Promise<ReadonlyMap<string, number>>;
 
+  /** It belongs to this from now on: the same service under another address. */
+  rebind(boundTo: string): Promise<void>;
   /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
   prune(before: string): Promise<number>;
   /** Bytes on disk, and actions known. */

@@ -46,8 +46,17 @@ export interface Team {
 }
 
 export interface Workers {
-  /** Forgets those that ended long ago. @returns the worker's number. */
-  enter(worker: { readonly host: string; readonly pid: number; readonly command: string }): Promise<number>;
+  /**
+   * From now on the server ends this session once it has asked nothing for so long: its process is frozen then.
+   *
+   * @returns the worker's number.
+   */
+  enter(worker: {
+    readonly host: string;
+    readonly pid: number;
+    readonly command: string;
+    readonly silentMs: number;
+  }): Promise<number>;
   /** Shows that the worker is there; `left`: it is going. */
   seen(worker: number, left?: true): Promise<void>;
   team(): Promise<Team>;
