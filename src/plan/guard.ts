@@ -1,0 +1,142 @@
+/** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
+
+import { type ActionName, acceptedFields, isActionName } from "../actions/actions.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
+import type { Guard, GuardNote } from "../book/ledger.ts";
+import { changeOfWays, type IdWay, idRulesOf } from "../mapping/id-rules.ts";
+import type { SourceConfig } from "../mapping/source.ts";
+import type { Recognised } from "./judge.ts";
+
+/** How a source makes its actions of one kind, each as text. */
+export interface Made {
+  readonly kind: ActionName;
+  readonly made: Readonly<Record<"ids" | "times" | "key", string>>;
+}
+
+/** What the config says of a source. */
+export function madeBy(config: SourceConfig): readonly Made[] {
+  const key = stable(config.key ?? null);
+  return idRulesOf(config).map(({ action, ways }) => {
+    const rules = (config.actions ?? []).flatMap((entry) => Object.entries(entry)).filter(([name]) => name === action);
+    const times = rules.map(([, rule]) => rule?.fields?.orderTime ?? config.fields?.orderTime ?? null);
+    const isTimed = isActionName(action) && acceptedFields(action).includes("orderTime");
+    return {
+      kind: action,
+      made: { ids: JSON.stringify(ways), times: isTimed ? stable([times, config.zone ?? null]) : "", key },
+    };
+  });
+}
+
+/** JSON with the keys of its objects in order. */
+function stable(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === "object" && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : each,
+  );
+}
+
+/** The kind under which the shares of a whole source are kept. */
+const WHOLE = "*";
+
+/** What is said of a source that makes its actions in another way than when some were entered. */
+export function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
+  const found = new Map<string, { readonly finding: Finding; readonly kinds: string[] }>();
+  for (const { kind, made } of now) {
+    const before = then.find((guard) => guard.kind === kind)?.made;
+    if (before === undefined) continue;
+    for (const change of changesOf(before, made)) {
+      const text = JSON.stringify(change);
+      const known = found.get(text);
+      if (known !== undefined) known.kinds.push(kind);
+      else found.set(text, { finding: changeFinding(source, change), kinds: [kind] });
+    }
+  }
+  return [...found.values()].map(({ finding, kinds }) => ({
+    ...finding,
+    message: finding.message.replace(KINDS, kinds.join(", ")),
+  }));
+}
+
+const KINDS = "%kinds%";
+
+interface Change {
+  readonly what: "ids" | "times" | "key";
+  readonly before: string;
+  readonly after: string;
+}
+
+function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): readonly Change[] {
+  const changes: Change[] = [];
+  const ways = changeOfWays(waysOf(then.ids), waysOf(now.ids));
+  if (ways !== undefined)
+    changes.push({ what: "ids", before: ways.gone.join(" and "), after: ways.added.join(" and ") });
+  for (const what of ["times", "key"] as const)
+    if (then[what] !== undefined && then[what] !== now[what])
+      changes.push({ what, before: then[what], after: now[what] });
+  return changes;
+}
+
+const waysOf = (text = "[]"): readonly IdWay[] => JSON.parse(text); // as `madeBy` wrote it
+
+const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
+
+const changeFinding = (source: string, { what, before, after }: Change): Finding => ({
+  rule: "mapping-changed",
+  field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
+  message: `The ${cleanText(source, 100)} makes the ${what === "key" ? "key" : what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
+  hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
+});
+
+/** So many rows of a night tell something. */
+const LEAST_ROWS = 50;
+const NIGHTS = 2;
+
+const shareOf = ({ rows, recognised }: Recognised): number => (rows === 0 ? 0 : recognised / rows);
+
+const nightsOf = (then: readonly Guard[]): readonly Recognised[] =>
+  then.find(({ kind }) => kind === WHOLE)?.nights.slice(0, NIGHTS) ?? [];
+
+/** Whether a source usually shows again what was accepted; of one that nobody knows that is believed. */
+export function usuallyShows(then: readonly Guard[]): boolean {
+  const nights = nightsOf(then);
+  const rows = nights.reduce((sum, night) => sum + night.rows, 0);
+  const recognised = nights.reduce((sum, night) => sum + night.recognised, 0);
+  return rows === 0 || shareOf({ rows, recognised }) >= 0.5;
+}
+
+/** What is said of a source of which most was recognised, and now almost nothing. */
+export function nothingRecognised(source: string, now: Recognised, then: readonly Guard[]): Finding | undefined {
+  const nights = nightsOf(then);
+  const wasKnown =
+    nights.length === NIGHTS && nights.every((night) => night.rows >= LEAST_ROWS && shareOf(night) >= 0.5);
+  if (!wasKnown || now.rows < LEAST_ROWS || shareOf(now) >= 0.1) return undefined;
+  const percents = nights.map((night) => `${Math.round(shareOf(night) * 100)} %`).join(" and ");
+  const name = source === "" ? "input" : source;
+  return {
+    rule: "nothing-recognised",
+    message: `Of ${now.rows} actions of the ${cleanText(name, 100)}, ${now.recognised === 0 ? "none was" : `${now.recognised} were`} sent before; on its last two nights it was ${percents}. Sent now, all would be registered once more.`,
+    hint: "Compare the file with last night's: another zone, lost zeros, other ids? If all of it is new, set rules: {nothing-recognised: warn} for one run.",
+  };
+}
+
+/**
+ * What is remembered of a source. On its first night nothing of it can be known, so that counts as none.
+ *
+ * @param at UTC in ISO 8601.
+ */
+export function notesOf(
+  source: string,
+  made: readonly Made[],
+  now: Recognised,
+  then: readonly Guard[],
+  at: string,
+): readonly GuardNote[] {
+  const isKnown = then.some(({ kind }) => kind === WHOLE);
+  const night = isKnown && now.rows > 0 ? { at, ...now } : undefined;
+  return [
+    ...made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined })),
+    { source, kind: WHOLE, made: {}, night },
+  ];
+}
