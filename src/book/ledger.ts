@@ -99,6 +99,9 @@ export interface RunInput {
   readonly format: string;
   readonly sha256: string;
   readonly rows: number;
+  /** Of a table: what its rejects are written with. */
+  readonly header?: readonly string[] | undefined;
+  readonly delimiter?: string | undefined;
 }
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -204,7 +207,7 @@ export type Answer =
   | { readonly outcome: "accepted"; readonly promise: string }
   /** `response`: its item, JSON, as it came. */
   | { readonly outcome: "rejected"; readonly response: string }
-  | { readonly outcome: "in doubt"; readonly response: string };
+  | { readonly outcome: "in doubt"; readonly response: string; readonly why: string };
 
 export interface Answered {
   readonly chunk: number;

@@ -20,7 +20,7 @@ function placeOf({ ledgerPath: path, ledgerServer: server }: Environment, patien
   if (server === undefined) return { kind: "sqlite", path };
   const { url, tls } = server.address();
   const { schema, isUnsafe } = server;
-  return { kind: "postgres", url, tls, schema, unsafe: isUnsafe, patienceMs: PATIENCE_MS[patience] };
+  return { kind: "postgres", url, tls, schema, isUnsafe, patienceMs: PATIENCE_MS[patience] };
 }
 
 /** The environment's ledger, made where there is none. */

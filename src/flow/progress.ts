@@ -4,10 +4,10 @@ import type { Chunk, LockHolder, RunCounts, Settlement } from "../book/ledger.ts
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { Understanding } from "../mapping/mapper.ts";
-import type { Plan } from "../plan/plan.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
+import type { CheckedInput } from "./check-input.ts";
 import type { RunEnd } from "./run-end.ts";
 
 /** Every function returns at once. */
@@ -51,7 +51,7 @@ export type RunEvent =
   | ({ readonly kind: "input understood" } & UnderstoodInput)
   | ({ readonly kind: "input checked" } & CheckedBefore)
   /** What is new of the input is about to be sent. */
-  | { readonly kind: "sending planned"; readonly plan: Plan; readonly chunks: number; readonly lanes: number }
+  | ({ readonly kind: "sending planned" } & CheckedInput)
   | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
   /** What was answered of a closed run and had not been fully written. */
   | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
@@ -118,7 +118,7 @@ export interface UnderstoodInput {
 
 /** What checking found in an input. */
 interface CheckedBefore {
-  readonly plan: Plan;
+  readonly checked: CheckedInput;
   /** How many problems to list one by one, where the command was given a number. */
   readonly maxProblems: number | undefined;
   /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */

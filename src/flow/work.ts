@@ -62,7 +62,7 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
     runs: (await ledger.runs({ last: 1 })).length,
     isToSend: true,
   });
-  await using worker = await startWorker(workers);
+  await using worker = await startWorker(workers, environment);
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
   using timer = stopAfter(deadline, context.stop);
   const stop = timer.signal;
@@ -137,9 +137,10 @@ async function endIfDone(ledger: Ledger, run: Run): Promise<number | undefined> 
 /** This process as one of those that send. Disposing of it says that it goes. */
 export async function startWorker(
   workers: Workers,
+  { timeoutMs }: Pick<Environment, "timeoutMs">,
   command = "tickets work",
 ): Promise<AsyncDisposable & { readonly number: number }> {
-  const number = await workers.enter({ host: hostname(), pid: process.pid, command });
+  const number = await workers.enter({ host: hostname(), pid: process.pid, command, silentMs: timeoutMs + marginOf(timeoutMs) });
   // A server that can't be reached is told of by what needs it; claims end with the session.
   const timer = setInterval(() => void workers.seen(number).catch(() => undefined), SEEN_MS);
   timer.unref();

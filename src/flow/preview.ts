@@ -1,0 +1,225 @@
+/** The first rows of an input beside the actions they give, and counts over all rows. */
+
+import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
+import { stringifyJson } from "../actions/json.ts";
+import type { Problem } from "../actions/problem.ts";
+import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
+import { withExactNumbers } from "../mapping/exact-numbers.ts";
+import type { Mapped } from "../mapping/mapper.ts";
+import { leafAt } from "../mapping/names.ts";
+import type { Row } from "../mapping/row.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { MappedFile, OnRow } from "./mappers.ts";
+
+/** Watches the rows on their way through the mapping. Its memory does not grow with the input. */
+export interface Preview {
+  readonly see: OnRow;
+  readonly result: (plan: Plan, problems: readonly Problem[]) => PreviewDocument;
+}
+
+interface PreviewCell {
+  readonly column: string;
+  readonly value: string;
+}
+
+export interface PreviewRow {
+  readonly source: string;
+  readonly line: number;
+  /** The columns that are used and not empty. */
+  readonly cells: readonly PreviewCell[];
+  readonly actions: readonly Action[];
+  /** Why the row gives no action. */
+  readonly skipped?: string;
+  readonly problems: readonly Pick<Problem, "rule" | "severity" | "field" | "value" | "message" | "hint">[];
+}
+
+interface Counted {
+  readonly value: string;
+  readonly rows: number;
+}
+
+interface PreviewValue extends Counted {
+  /** Kinds of actions that rows of this value give; empty for a value that no rule takes. */
+  readonly actions: readonly string[];
+}
+
+export interface PreviewDocument {
+  readonly rows: readonly PreviewRow[];
+  /** Number of all actions that the mapping gives, also of rows that a check leaves out afterwards. */
+  readonly mapped: number;
+  /** The same by event. */
+  readonly byEvent: readonly { readonly event: string; readonly actions: number }[];
+  /** Number of all events, of which `byEvent` holds those with most actions. */
+  readonly events: number;
+  readonly skipReasons: readonly Counted[];
+  /** For each column that `when` compares, what its values lead to. */
+  readonly values: readonly {
+    readonly source: string;
+    readonly column: string;
+    readonly values: readonly PreviewValue[];
+  }[];
+}
+
+/** How many events the preview names; it counts all. */
+const MOST_EVENTS = 10;
+/** Values and events beyond this many are counted together: a column with so many different values is not a status. */
+const MOST_KEPT = 10_000;
+const OTHERS = "(others)";
+
+interface Values {
+  readonly source: string;
+  readonly column: DecidingColumn;
+  readonly counts: Map<string, { rows: number; readonly actions: Set<string> }>;
+}
+
+interface Seen {
+  seen: number;
+  readonly isOfRow: (action: string) => boolean;
+  readonly values: readonly Values[];
+}
+
+export function createPreview(rowsPerFile: number): Preview {
+  const rows: { readonly file: MappedFile; readonly row: Row; readonly mapped: Mapped }[] = [];
+  const files = new Map<MappedFile, Seen>();
+  const events = new Map<string, number>();
+
+  return {
+    see(file, row, mapped) {
+      let state = files.get(file);
+      if (state === undefined) {
+        const columns = file.source?.actions === undefined ? [] : decidingColumns(file.source, file.header);
+        const conditional = (file.source?.actions ?? []).some((entry) =>
+          actionsThat("register-event").some((name) => entry[name]?.when !== undefined),
+        );
+        // An event without conditions comes with whichever row is first, so it says nothing about the row's value.
+        const isOfRow = (action: string): boolean => conditional || !registersEvent(action);
+        state = {
+          seen: 0,
+          isOfRow,
+          values: columns.map((column) => ({ source: file.file.name, column, counts: new Map() })),
+        };
+        files.set(file, state);
+      }
+      state.seen += 1;
+      if (state.seen <= rowsPerFile) rows.push({ file, row, mapped });
+      const actions = mapped.kind === "actions" ? mapped.actions : [];
+      if (mapped.kind === "actions") {
+        const event = mapped.eventId ?? "";
+        const key = events.has(event) || events.size < MOST_KEPT ? event : OTHERS;
+        events.set(key, (events.get(key) ?? 0) + actions.length);
+      }
+      const own = mapped.kind === "invalid" ? ["(invalid)"] : actions.map(({ action }) => action).filter(state.isOfRow);
+      for (const { column, counts } of state.values) {
+        const value = column.read(row);
+        if (value === undefined) continue;
+        const key = counts.has(value) || counts.size < MOST_KEPT ? value : OTHERS;
+        const known = counts.get(key) ?? { rows: 0, actions: new Set<string>() };
+        known.rows += 1;
+        for (const action of own) known.actions.add(action);
+        counts.set(key, known);
+      }
+    },
+    result: ({ skipReasons }, problems) => ({
+      rows: withMalformed(
+        rows.map(({ file, row, mapped }) => previewRow(file, row, mapped, problems)),
+        [...files].map(([{ file }, { seen }]) => ({ source: file.name, isShort: seen < rowsPerFile })),
+        problems,
+      ),
+      mapped: [...events.values()].reduce((sum, actions) => sum + actions, 0),
+      byEvent: [...events]
+        .sort(([, one], [, other]) => other - one)
+        .slice(0, MOST_EVENTS)
+        .map(([event, actions]) => ({ event, actions })),
+      events: events.size,
+      skipReasons: [...skipReasons].sort(([, one], [, other]) => other - one).map(([value, rows]) => ({ value, rows })),
+      values: [...files.values()].flatMap(({ values }) =>
+        values.map(({ source, column, counts }) => ({
+          source,
+          column: column.label,
+          values: [...counts]
+            .map(([value, { rows, actions }]) => ({ value, rows, actions: [...actions] }))
+            .sort((one, other) => other.rows - one.rows),
+        })),
+      ),
+    }),
+  };
+}
+
+function previewRow(
+  { file, header, mapper }: MappedFile,
+  row: Row,
+  mapped: Mapped,
+  problems: readonly Problem[],
+): PreviewRow {
+  const source = file.name;
+  return {
+    source,
+    line: row.line,
+    cells: cellsOf(row, header, new Set(mapper.understanding.used)),
+    actions: mapped.kind === "actions" ? mapped.actions : [],
+    ...(mapped.kind === "skipped" && { skipped: mapped.reason }),
+    problems: problemsAt(problems, source, row.line),
+  };
+}
+
+function problemsAt(problems: readonly Problem[], source: string, line: number): PreviewRow["problems"] {
+  return problems
+    .filter((problem) => problem.source === source && problem.line === line)
+    .map(({ rule, severity, field, value, message, hint }) => ({
+      rule,
+      severity,
+      message,
+      hint,
+      ...(field !== undefined && { field }),
+      ...(value !== undefined && { value }),
+    }));
+}
+
+/** Adds the rows that could not be read, which never reach the mapping. */
+function withMalformed(
+  rows: readonly PreviewRow[],
+  files: readonly { readonly source: string; readonly isShort: boolean }[],
+  problems: readonly Problem[],
+): readonly PreviewRow[] {
+  const sources = new Set([...files.map(({ source }) => source), ...problems.map(({ source }) => source)]);
+  return [...sources].flatMap((source) => {
+    const own = rows.filter((row) => row.source === source);
+    const known = new Set(own.map(({ line }) => line));
+    const last = own.at(-1)?.line ?? 0;
+    const isShort = files.find((file) => file.source === source)?.isShort ?? true;
+    const lines = new Set(
+      problems
+        .filter((problem) => problem.source === source && problem.severity === "error" && !known.has(problem.line))
+        .map(({ line }) => line)
+        .filter((line) => isShort || line < last),
+    );
+    const malformed = [...lines].map((line) => ({
+      source,
+      line,
+      cells: [],
+      actions: [],
+      problems: problemsAt(problems, source, line),
+    }));
+    return [...own, ...malformed].sort((one, other) => one.line - other.line);
+  });
+}
+
+function cellsOf(row: Row, header: readonly string[] | undefined, used: ReadonlySet<string>): readonly PreviewCell[] {
+  if (row.kind === "object") {
+    const exact = withExactNumbers(row);
+    return [...used].flatMap((column) => {
+      const value = leafAt(exact, column);
+      if (value === undefined || value === null) return [];
+      return [{ column, value: typeof value === "string" ? value : stringifyJson(value) }];
+    });
+  }
+  if (row.kind !== "cells" || header === undefined) return [];
+  const { cells } = row;
+  return header.flatMap((name, at) => {
+    const value = cells[at]?.trim() ?? "";
+    if (!used.has(name) || value === "") return [];
+    const nth = header.slice(0, at).filter((other) => other === name).length + 1;
+    const isTwice = header.indexOf(name) !== header.lastIndexOf(name);
+    return [{ column: isTwice ? `${name}#${nth}` : name, value }];
+  });
+}

@@ -1,0 +1,10 @@
+/** The rules of all checks. */
+
+import { allRules } from "../checks/rules.ts";
+import { MAPPING_RULES } from "../mapping/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../readers/rules.ts";
+
+export const ALL_RULES = allRules(READER_RULES, INPUT_RULES, MAPPING_RULES);
+
+/** Ids of all rules, for the config's `rules`. */
+export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);

@@ -1,0 +1,34 @@
+/** Folders of this process alone. */
+
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Environment } from "../config/environment.ts";
+import { makeFolder } from "../disk/folders.ts";
+import { errorCode, Failure } from "../failure.ts";
+
+/** Makes a folder that the caller removes, in the system's temporary one. */
+export async function makeTemporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), `tickets-${process.pid}-`));
+  } catch (cause) {
+    throw new Failure("storage", `${tmpdir()} can't be written (${errorCode(cause)}).`, {
+      hint: "Set TMPDIR to a writable folder of your own.",
+      cause,
+    });
+  }
+}
+
+const PLANS = "plan-";
+
+/** Where a plan lies while it is made: on the disk of the ledger, which has to take it anyway. */
+export const planFolder = ({ ledgerPath }: Environment, run: string): string =>
+  join(dirname(ledgerPath), `${PLANS}${run}`);
+
+/** Removes what killed processes left. The caller holds the environment's lock. */
+export async function removeLeftPlans({ ledgerPath }: Environment): Promise<void> {
+  const folder = dirname(ledgerPath);
+  makeFolder(folder, { mode: 0o700 });
+  for (const name of await readdir(folder))
+    if (name.startsWith(PLANS)) await rm(join(folder, name), { recursive: true, force: true });
+}
