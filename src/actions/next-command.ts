@@ -64,12 +64,6 @@ export const queryCommand = (environment: Named, sql: string): string =>
 export const forgetLostCommand = (environment: Named): string =>
   `${commandOf("env", ["--forget-lost"], environment)} ${REASON}`;
 
-/** Where a ledger can be. */
-export type LedgerPlace = "sqlite" | "postgres";
-
-export const copyLedgerCommand = (from: LedgerPlace, to: LedgerPlace, environment: Named): string =>
-  commandOf("ledger", ["copy", "--from", from, "--to", to], environment);
-
 /** The command for the doubts of other runs that one waits for, the oldest first. */
 export function commandForDoubts(runs: readonly Run[], environment: Named): string {
   const [run] = runs;

@@ -86,13 +86,6 @@ const HELP: Readonly<Record<string, HelpText>> = {
     note: "Tables and columns: docs/ledger.md in the package's folder.",
   },
   env: { examples: ["tickets env", "tickets env production --check", "tickets env production --rebind"] },
-  ledger: {
-    examples: [
-      "tickets ledger copy --from sqlite --to postgres --env production",
-      "tickets ledger copy --from postgres --to sqlite --env production",
-    ],
-    note: "The config names the database, and no flag does. After a copy only the new ledger is used.",
-  },
   prune: {
     examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],
     note: "Never removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",

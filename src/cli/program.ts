@@ -3,7 +3,6 @@
 import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
-import type { LedgerPlace } from "../actions/next-command.ts";
 import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, type FailureCode } from "../failure.ts";
@@ -434,18 +433,6 @@ export function buildProgram(
       run(flags, async (options, context) =>
         (await import("../commands/query.ts")).query({ ...options, sql }, context),
       ),
-    );
-
-  const places = ["sqlite", "postgres"] as const satisfies readonly LedgerPlace[];
-  answering(environment(program.command("ledger")))
-    .addArgument(new Argument("<what>", "copy it, or use one again that was copied").choices(["copy", "reopen"]))
-    .description("move the ledger into the database that the config names, or back")
-    .addOption(new Option("--from <place>", "copy: where it is now").choices(places))
-    .addOption(new Option("--to <place>", "copy: where it is to be").choices(places))
-    .option("--reason <text>", "reopen: why; kept in the ledger")
-    .option("--wait-lock <time>", "wait for a run to end, such as 10m")
-    .action((what: "copy" | "reopen", flags: Flags) =>
-      run(flags, async (options, context) => (await import("../commands/ledger.ts"))[what](options, context)),
     );
 
   answering(environment(program.command("prune")))

@@ -1,7 +1,6 @@
 /** One command, from its flags to its exit code: the terminal opened, the command called, what it leaves behind noted. */
 
 import type { ActionName } from "../actions/actions.ts";
-import type { LedgerPlace } from "../actions/next-command.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { keepTrace, newTrace, type Trace } from "../commands/trace.ts";
@@ -87,8 +86,6 @@ export interface Flags
   readonly action?: ActionName;
   readonly maxInvalid?: Allowance;
   readonly preview?: number | true;
-  readonly from?: LedgerPlace;
-  readonly to?: LedgerPlace;
 }
 
 /** What a command is given: its flags, with a switch that is not given false, and durations in milliseconds. */

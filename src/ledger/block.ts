@@ -138,13 +138,6 @@ export function promisesAsBytes(promises: Buffer | string | null, count: number)
   return bytes.length === count * UUID_BYTES ? Buffer.from(`${promises} `) : bytes;
 }
 
-/** As SQLite has them, where `promisesAsBytes` may have made bytes of a text. */
-export function promisesAsStored(promises: Uint8Array | string | null, count: number): Uint8Array | string | null {
-  if (promises === null) return null;
-  const text = textOfPromises(promises, count);
-  return text === undefined ? promises : text.replace(/ $/, "");
-}
-
 /** @param count of the block's actions. */
 function textOfPromises(promises: unknown, count: number): string | undefined {
   if (typeof promises === "string") return promises;

@@ -3,7 +3,6 @@
 import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
 import { type Ledger, readMeta, writeMeta } from "./ledger.ts";
-import { refuseCopied } from "./moved.ts";
 
 /** Binds the ledger to another base URL: the same service under a new address. */
 export function rebind(ledger: Ledger, boundTo: string): void {
@@ -13,11 +12,10 @@ export function rebind(ledger: Ledger, boundTo: string): void {
 /**
  * Binds a new ledger.
  *
- * @throws Failure `usage` where it belongs to something else, was moved to another place, or is an unfinished copy.
+ * @throws Failure `usage` where it belongs to something else.
  */
 export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
   if (readOnly && isUnmade(ledger)) return;
-  refuseCopied(ledger);
   const bound = readMeta(ledger, "bound_to");
   if (bound === undefined) {
     if (readOnly) return;

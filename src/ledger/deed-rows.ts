@@ -2,7 +2,6 @@
 
 import type { DeedBlock } from "./deed-block.ts";
 import { blockBefore, type DeedPart, lookIntoParts, readDeedBlock } from "./deed-parts.ts";
-import { DEED_BOUNDS, foldDeeds } from "./fold-deeds.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 
 const LOOSE = "SELECT identity, run_no, seq, content, taken, event_no, holder FROM loose_deeds";
@@ -87,9 +86,6 @@ export function lastDeed(ledger: Ledger): SqlRow | undefined {
     return last && { identity: last.identity ?? null, run_no: last.run_no ?? null, seq: last.seq ?? null };
   });
 }
-
-/** Part of a transaction: rows were put among `loose_deeds`. */
-export const tidyDeeds = (ledger: Ledger): void => foldDeeds(ledger, DEED_BOUNDS);
 
 /** Part of a transaction. */
 export function clearDeeds(ledger: Ledger): void {

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { copyLedgerCommand, importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
+import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
 import { count, displayPath } from "../actions/text.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
@@ -11,7 +11,6 @@ import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbou
 import { userStateDirectory } from "../config/paths.ts";
 import { Failure } from "../failure.ts";
 import { readMeta } from "../ledger/ledger.ts";
-import { copiedFrom, copiedTo } from "../ledger/moved.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { actionsOutside, type SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
@@ -50,12 +49,12 @@ export async function loadSettingsToCheck(context: RunContext, options: Environm
  *
  * @param ledgers "one": a second ledger of the same service is refused. "any": it is only reported, for commands that read a
  * ledger or mend it. "to send": it is refused, and where a key has to be compared, one that a command gives is read too.
- * "to publish": it is refused, and a server is waited for as where something is sent. "to move": a file is what the ledger is moved from, or to.
+ * "to publish": it is refused, and a server is waited for as where something is sent.
  */
 export async function loadSettings(
   context: RunContext,
   options: EnvironmentOptions,
-  ledgers: "one" | "any" | "to send" | "to publish" | "to move" = "one",
+  ledgers: "one" | "any" | "to send" | "to publish" = "one",
 ): Promise<Settings> {
   const { cwd, env, progress } = context;
   const config = await loadConfig({
@@ -72,7 +71,7 @@ export async function loadSettings(
   const twice =
     secondLedger(config, environment, declared) ??
     forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd) ??
-    (ledgers === "to move" ? undefined : leftBehind(environment, cwd));
+    leftBehind(environment, cwd);
   refuseMovedAddress(config, environment, env);
   const sends = ledgers === "to send" && twice === undefined;
   const waits = sends || ledgers === "to publish";
@@ -108,28 +107,24 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
   );
 }
 
-/** What an environment was sent before its ledger was in a database must be copied there. */
+/** What an environment was sent before its ledger was in a database must be imported there. */
 export function leftBehind(environment: Environment, cwd: string): Failure | undefined {
   const { name, ledgerPath: path, ledgerServer } = environment;
   if (ledgerServer === undefined || !existsSync(path)) return undefined;
   using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
-  const from = copiedFrom(ledger);
-  // Neither what was moved nor what never became whole is used.
-  if (copiedTo(ledger) !== undefined || from?.isWhole === false) return undefined;
   const actions = actionsOutside(ledger);
   if (actions === 0) return undefined;
-  const file = displayPath(path, cwd);
-  if (from !== undefined)
-    return new Failure(
-      "usage",
-      `The ledger of ${name} was copied from ${from.ledger} into a file (${file}), and the config still names the database. Nothing was sent.`,
-      { hint: "Take the line ledger: out of the config, on every machine." },
-    );
+  const [file, promises] = [displayPath(path, cwd), `${name}.promises.ndjson`];
   return new Failure(
     "usage",
     `The ledger of ${name} is in PostgreSQL now, but there is also the file that it was in (${file}), which knows of ${count(actions, "action")} accepted or in doubt. What only the file knows would be sent again. Nothing was sent.`,
     {
-      hint: `Move it into the database: ${copyLedgerCommand("sqlite", "postgres", environment)}\nIf it is another service's, move ${displayPath(dirname(path), cwd)} away.`,
+      hint: [
+        `Without the line ledger:, settle its open runs: ${statusCommand(environment)}`,
+        `Then write its promises: ${resultsCommand(environment)} -o ${promises}`,
+        `Move ${file} away.`,
+        `With the line again: ${importCommand(environment, promises)}`,
+      ].join("\n"),
     },
   );
 }
