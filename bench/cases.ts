@@ -34,7 +34,6 @@ import {
 } from "./generate.ts";
 import { fillLedger, nightsOf, removeLedger } from "./ledger.ts";
 import { measure } from "./measure.ts";
-import { migration } from "./migration.ts";
 import { measureOrder } from "./order.ts";
 import { declaredConfig, declaredCsv, invalidCsv, unusualCsv } from "./plans.ts";
 import { nightlyPostgres, workers } from "./shared.ts";
@@ -232,15 +231,6 @@ export const CASES = {
     rows: DEEDS,
     rounds: 1,
     run: deeds,
-  },
-  migration: {
-    title: "A ledger of version 2",
-    what: "Ten million actions sent by version 2, in its tables, brought up to date by the first stream. What the ledger says of its runs, chunks, actions, deeds, tickets and events is compared with what it said before.",
-    rows: 10 * MILLION,
-    rounds: 1,
-    async run(bench, rows) {
-      return { ...(await migration(bench, rows)), notes: [] };
-    },
   },
   startup: {
     title: "Start-up",

@@ -110,13 +110,6 @@ const GOALS: readonly Goal[] = [
   { case: "deeds", what: "merged, 10 M known", most: 4, unit: "µs", measured: figure(microsecondsName(10)) },
   { case: "deeds", what: "merged, 50 M known", most: 14, unit: "µs", measured: figure(microsecondsName(50)) },
   { case: "deeds", what: "a ledger's bytes an action", most: 125, unit: "bytes", measured: figure("bytes an action") },
-  {
-    case: "migration",
-    what: "a ledger's bytes an action, once it is migrated",
-    most: 125,
-    unit: "bytes",
-    measured: figure("bytes an action, migrated"),
-  },
   { case: "deeds", what: "find", most: 1000, unit: "ms", measured: (result) => seconds(result, "find") * 1000 },
   {
     case: "startup",

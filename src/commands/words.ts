@@ -35,10 +35,6 @@ const WORDS: Words = {
       `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${holder.since})`} …`,
       { event: "lock.waiting" },
     ),
-  "ledger brought up to date": ({ actions }, { reporter }) =>
-    reporter.info(
-      `The ledger of an earlier version is brought up to date: ${count(actions, "action")}. This is done once, and a large one takes minutes …`,
-    ),
   "list of runs made again": ({ path, runs }, { reporter }) =>
     reporter.warn(`The list of runs ${path} was missing. It was rebuilt from the ledger, with ${count(runs, "run")}.`),
   "list of runs set aside": ({ aside }, { reporter, cwd }) =>

@@ -64,9 +64,3 @@ CREATE TABLE loose_deeds (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE event_numbers (event_no INTEGER PRIMARY KEY, event_id TEXT NOT NULL UNIQUE) STRICT;
 ${DEED_PARTS}${DEEDS_VIEW}`;
-
-/** Until version 7, all of them were rows. */
-export const LOOSEN_DEEDS = `ALTER TABLE deeds RENAME TO loose_deeds;${DEED_PARTS}${DEEDS_VIEW}`;
-
-/** The same for a ledger that is opened read-only. */
-export const LOOSE_BESIDE = `CREATE TEMP VIEW loose_deeds AS SELECT * FROM main.deeds;${DEED_PARTS.replaceAll("CREATE TABLE", "CREATE TEMP TABLE")}`;

@@ -34,7 +34,7 @@ export function foldDeeds(ledger: Ledger, bounds: DeedBounds): void {
 }
 
 /** Part of a transaction: takes rows into a part where they became many, without those that may be forgotten again. */
-export function foldLoose(ledger: Ledger, { mostLoose, mostOfPart }: DeedBounds): void {
+function foldLoose(ledger: Ledger, { mostLoose, mostOfPart }: DeedBounds): void {
   if (Number(ledger.get("SELECT count(*) AS n FROM loose_deeds")?.n) <= mostLoose) return;
   const foldable = readMeta(ledger, IMPORTED) === undefined ? FITS : `${FITS} AND ${IS_PLACED}`;
   const counted = `SELECT count(*) AS n FROM (SELECT 1 FROM loose_deeds WHERE ${foldable} LIMIT ?)`;

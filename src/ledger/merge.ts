@@ -17,7 +17,6 @@ import { type Ledger, readMeta, upsert } from "./ledger.ts";
 import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
 import { PlainSaleReader } from "./plain-sale.ts";
 import { mergeMended } from "./rejected-rows.ts";
-import { LAST_FORMER_RUN, presentIdentity } from "./renamed-deeds.ts";
 import { nextChunkNumber } from "./runs.ts";
 import { sqlList } from "./sql-list.ts";
 import { DECIDED_STATES, type Outcome } from "./states.ts";
@@ -134,7 +133,6 @@ export function deedsAtATime({ pages, actions }: { readonly pages: number; reado
 class Merging {
   readonly #ledger: Ledger;
   readonly #runNo: number;
-  readonly #isFormer: boolean;
   readonly #keys: ReturnType<typeof keysOfRun>;
   readonly #events: EventNumbers;
   readonly #sale = new PlainSaleReader();
@@ -156,7 +154,6 @@ class Merging {
     this.#mostDeeds = deedsAtATime({ pages: ledger.pages(), actions });
     this.#leastOfPart = leastOfPart(ledger, runNo, bounds);
     this.#deeds = new DeedBatch(this.#mostDeeds);
-    this.#isFormer = runNo <= Number(readMeta(ledger, LAST_FORMER_RUN) ?? 0);
     this.#keys = keysOfRun(ledger, runNo);
     this.#hasTickets = ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
   }
@@ -167,7 +164,7 @@ class Merging {
       this.end();
     const exceptions = exceptionsOf(this.#ledger, block);
     const words = wordsOf(digests);
-    const mayBePlain = this.#keys.size === 0 && !this.#isFormer;
+    const mayBePlain = this.#keys.size === 0;
     this.#sale.begin(block.lines);
     for (let at = 0; at < block.count; at += 1) {
       const exception = exceptions.get(block.first + at);
@@ -205,7 +202,7 @@ class Merging {
     const isSale = isIt && actionSpec(action).effect === "sell-ticket";
     const eventNo = isSale && given.eventId !== undefined ? this.#events.of(given.eventId) : undefined;
     const holder = isSale ? given.userId : undefined;
-    const digest = this.#isFormer ? presentDigest(action, data, planned) : asBuffer(planned);
+    const digest = asBuffer(planned);
     const holderBytes = holder === undefined ? undefined : Buffer.from(holder);
     this.#deeds.add(
       { seq, isTaken: isIt, eventNo: eventNo ?? 0 },
@@ -216,7 +213,7 @@ class Merging {
       holderBytes?.length,
     );
     const by = this.#keys.get(block.originAt(at).source);
-    if (by !== undefined || this.#isFormer) {
+    if (by !== undefined) {
       const deed = { runNo: this.#runNo, seq, ...partsOf(digest), isTaken: isIt, eventNo, holder };
       noteKeyedDeed(this.#ledger, deed, { action, data: parseJson(data) as object }, by); // written by the planner
     }
@@ -263,13 +260,6 @@ const partsOf = (digest: Buffer) => ({
   identity: digest.subarray(0, IDENTITY_BYTES),
   content: digest.subarray(IDENTITY_BYTES),
 });
-
-/** The same deed with the identity that it has now. */
-function presentDigest(action: ActionName, data: string, digest: Uint8Array): Buffer {
-  const { identity, content } = partsOf(asBuffer(digest));
-  const present = presentIdentity({ action, data: parseJson(data) as object }, identity.toString("hex")); // written by the planner
-  return Buffer.concat([Buffer.from(present, "hex"), content]);
-}
 
 const ZERO = 0x30;
 

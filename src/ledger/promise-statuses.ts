@@ -1,20 +1,8 @@
-/**
- * What the service said about promises when it was asked (`tickets status --remote`): a table of its own, made when it is first
- * needed. Nothing else reads it, and versions that do not know it leave it alone, so it changes no version of the ledger.
- */
+/** What the service said about promises when it was asked (`tickets status --remote`). */
 
 import { decodePromises } from "./block.ts";
 import type { Ledger } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
-
-const TABLE = `
-CREATE TABLE IF NOT EXISTS promise_statuses (
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  status TEXT NOT NULL,
-  since TEXT NOT NULL,
-  PRIMARY KEY (run_no, seq)
-) STRICT, WITHOUT ROWID`;
 
 /** How a promise can end: no later answer says otherwise. */
 export const FINAL_STATUSES = ["confirmed", "no_broadcast_required", "error", "wont_broadcast"] as const;
@@ -35,13 +23,6 @@ const FINAL = sqlList(FINAL_STATUSES);
 const FAILED = sqlList(FAILED_STATUSES);
 
 export const isFinal = (status: string): boolean => FINAL_STATUSES.some((each) => each === status);
-
-export function makeStatusTable(ledger: Ledger): void {
-  if (hasStatusTable(ledger)) return;
-  ledger.transaction(() => ledger.run(TABLE));
-}
-
-const hasStatusTable = (ledger: Ledger): boolean => ledger.hasTable("promise_statuses");
 
 /** An action whose promise is not final yet, as far as the ledger knows. */
 export interface OpenPromise {

@@ -391,15 +391,6 @@ export function wholeOf(ledger: Ledger, { runNo, chunk }: Pick<ChunkRecord, "run
   return whole === chunk ? undefined : whole;
 }
 
-/** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */
-export function dropEmptyChunks(ledger: Ledger, runNo: number): void {
-  const empty = ledger.all("SELECT chunk FROM chunks WHERE run_no = ? AND count = 0", runNo);
-  if (empty.length === 0) return;
-  ledger.transaction(() => {
-    for (const { chunk } of empty) changeChunk(ledger, "dropEmpty", { runNo, chunk: Number(chunk) });
-  });
-}
-
 /** Has refused chunks sent again, since the environment says that a refusal takes nothing. */
 export function reopenRefused(ledger: Ledger, runNo: number): void {
   const refused = chunksOf(ledger, runNo, "refused");
@@ -517,7 +508,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
   const came = (to: Outcome): number => sumOf(tallies.filter(({ name }) => name === to));
   // A chunk that is not decided has no action rows: its actions stand in the plan, and the chunk's state is theirs.
   const actionsIn = (state: ChunkState): number => sumOf(states.filter(({ name }) => name === state));
-  const inFlight = actionsIn("sending") + actionsIn("answered");
+  const inFlight = actionsIn("sending");
   const chunksIn = (which: (state: ChunkState) => boolean): number =>
     states.reduce((sum, { name, chunks }) => sum + (which(name as ChunkState) ? chunks : 0), 0); // a CHECK holds it to these
   const settled: readonly ChunkState[] = SETTLED_STATES;

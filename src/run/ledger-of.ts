@@ -21,7 +21,6 @@ import { lockPath } from "./places.ts";
 export interface OpenLedgerOptions {
   /** See `openLedger`. */
   readonly boundTo: string | undefined;
-  readonly onPacking?: (actions: number) => void;
   /** Called before a ledger is created. */
   readonly beforeCreating?: () => Promise<void>;
 }
@@ -37,10 +36,10 @@ const serverLocks = () => import("../ledger/postgres/lock.ts");
 /** The environment's ledger, created where there is none. */
 export async function openLedgerOf(environment: Environment, options: OpenLedgerOptions): Promise<Ledger> {
   const { ledgerPath: path, ledgerServer: server } = environment;
-  const { boundTo, onPacking, beforeCreating } = options;
+  const { boundTo, beforeCreating } = options;
   if (server !== undefined) return openServer(environment, server, options);
   if (!existsSync(path)) await beforeCreating?.();
-  return openLedger({ path, boundTo, ...(onPacking && { onPacking }) });
+  return openLedger({ path, boundTo });
 }
 
 /**

@@ -63,8 +63,6 @@ export type RunEvent =
   | { readonly kind: "list of runs set aside"; readonly aside: string }
   | { readonly kind: "state came from another machine"; readonly environment: Environment; readonly from: ListHead }
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
-  /** The ledger is of an earlier version, whose actions are about to be stored in another way. */
-  | { readonly kind: "ledger brought up to date"; readonly actions: number }
   | { readonly kind: "ordered by time" }
   | { readonly kind: "files passed over"; readonly message: string }
   | ({ readonly kind: "input understood" } & UnderstoodInput)

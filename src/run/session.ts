@@ -100,7 +100,6 @@ export async function openSession(
       beforeCreating: async () => {
         await refuseLost(boundTo, undefined);
       },
-      onPacking: (actions) => progress.happened({ kind: "ledger brought up to date", actions }),
     });
     const started = sandbox;
     const { ledger } = opened;

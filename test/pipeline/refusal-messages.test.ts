@@ -436,6 +436,17 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
 ];
 
+const EARLIER: typeof REFUSED = [
+  [
+    withState("ledger.db", async (path) => {
+      using database = new DatabaseSync(path);
+      database.exec("CREATE TABLE runs (run TEXT); PRAGMA user_version = 1");
+    }),
+    "The ledger FOLDER/state/local/ledger.db has an earlier form (format 1), which this version of tickets can't read. Nothing was sent.",
+    "Keep it aside (move the file away, or name another schema), and fill a new one from the promises files: tickets results --import <promises file>",
+  ],
+];
+
 /** The same where what is kept on this machine can't be used (exit code 10). */
 const BROKEN: typeof REFUSED = [
   [
@@ -469,7 +480,7 @@ const BROKEN: typeof REFUSED = [
 ];
 
 const TOLD = [
-  ...REFUSED.map((each) => ["usage", ...each] as const),
+  ...[...REFUSED, ...EARLIER].map((each) => ["usage", ...each] as const),
   ...BROKEN.map((each) => ["storage", ...each] as const),
 ].map(([code, attempt, message, todo]) => ({ code, attempt, message, todo }));
 

@@ -1,16 +1,17 @@
-/** Opening a ledger in PostgreSQL: creating its tables, bringing them to this version, and refusing a server that may forget. */
+/** Opening a ledger in PostgreSQL: creating its tables, and refusing those of another form and a server that may forget. */
 
 import { randomUUID } from "node:crypto";
 import { Failure } from "../../failure.ts";
 import { bind } from "../bound.ts";
 import type { Ledger, SqlRow } from "../ledger.ts";
+import { refuseOtherForm } from "../schema.ts";
 import { type Connection, openConnection, ServerError } from "./connection.ts";
 import { toPostgres } from "./dialect.ts";
 import type { ServerAddress, SqlValue, TextTable } from "./exchange.ts";
 import { isSettled, serverFailure } from "./failures.ts";
 import { withoutUser } from "./hosts.ts";
 import { forgetfulSettings } from "./server-facts.ts";
-import { MIGRATIONS, VERSION_TABLE } from "./tables.ts";
+import { SCHEMA } from "./tables.ts";
 
 export interface PostgresOptions {
   readonly address: ServerAddress;
@@ -18,7 +19,7 @@ export interface PostgresOptions {
   readonly boundTo: string | undefined;
   /** The user's word that a server may be used which does not wait for its disk. */
   readonly unsafe?: boolean;
-  /** Creates nothing, and brings nothing up to date. */
+  /** Creates nothing. */
   readonly readOnly?: boolean;
   /** How long a server that can't be reached is waited for, milliseconds (60,000). */
   readonly patienceMs?: number;
@@ -53,8 +54,8 @@ export interface PostgresLedger extends Ledger {
 }
 
 /**
- * @throws Failure `storage` when the server can't be reached or the tables are of a newer version, `usage` when the server may
- * forget what it has confirmed.
+ * @throws Failure `storage` when the server can't be reached or the tables are of a newer version, `usage` when they have an
+ * earlier form or the server may forget what it has confirmed.
  */
 export function openPostgres(options: PostgresOptions): PostgresLedger {
   const ledger = open(options);
@@ -678,34 +679,24 @@ const TABLES_LOCK = "tables";
 
 /** False where there are none, and none are to be made. */
 function prepareTables(ledger: Session, path: string, schema: string, readOnly: boolean): boolean {
-  const version = knownVersion(ledger, path);
-  if (version === MIGRATIONS.length) return true;
-  if (readOnly && version === 0) return false;
+  if (hasTables(ledger, path)) return true;
+  if (readOnly) return false;
   ledger.transaction(() => {
     ledger.get("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", `${schema} ${TABLES_LOCK}`);
     // Even of a schema that there is, CREATE asks for a right on the whole database.
     if (ledger.get("SELECT 1 AS one FROM pg_namespace WHERE nspname = ?", schema) === undefined)
       ledger.define(`CREATE SCHEMA "${schema.replaceAll('"', '""')}"`);
-    ledger.define(VERSION_TABLE);
-    // A newer program may have been quicker.
-    for (const step of MIGRATIONS.slice(knownVersion(ledger, path))) ledger.define(step);
-    ledger.run("DELETE FROM ledger_version");
-    ledger.run("INSERT INTO ledger_version (version) VALUES (?)", MIGRATIONS.length);
+    // Another program may have been quicker.
+    if (!hasTables(ledger, path)) ledger.define(SCHEMA);
   });
   return true;
 }
 
-/** @throws Failure `storage` where the tables are of a version that this program does not know. */
-function knownVersion(ledger: Session, path: string): number {
+/** @throws Failure as `refuseOtherForm`. */
+function hasTables(ledger: Session, path: string): boolean {
   const version = readVersion(ledger);
-  if (version <= MIGRATIONS.length) return version;
-  throw new Failure(
-    "storage",
-    `The ledger ${path} was written by a newer version of tickets (tables of version ${version}; this one knows up to ${MIGRATIONS.length}).`,
-    {
-      hint: "Use that version, or a newer one.",
-    },
-  );
+  refuseOtherForm(path, version);
+  return version > 0;
 }
 
 function readVersion(ledger: Session): number {

@@ -7,7 +7,7 @@ import { buildProgram } from "../../../src/cli/program.ts";
 import { EXIT_CODES } from "../../../src/failure.ts";
 import { defineActionsView } from "../../../src/ledger/actions-view.ts";
 import { wrap } from "../../../src/ledger/open-ledger.ts";
-import { migrate } from "../../../src/ledger/schema.ts";
+import { createTables } from "../../../src/ledger/schema.ts";
 import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";
 
 /** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */
@@ -158,7 +158,7 @@ describe("docs/ledger.md", () => {
   const page = readPage("docs/ledger.md");
   const database = new DatabaseSync(":memory:");
   const ledger = wrap(database, ":memory:");
-  migrate(database, ledger, 0, () => {});
+  createTables(database);
   defineActionsView(database, ledger);
 
   const columns = database

@@ -146,7 +146,8 @@ describeBothLedgers("known state", ({ kind, newPlace }) => {
     const deed = { runNo: 1, seq: 1, identity: Buffer.alloc(16, 7), content: Buffer.alloc(8, 1), isTaken: true };
     ledger.transaction(() => {
       ledger.run("INSERT INTO loose_deeds VALUES (?, 1, 1, ?, 1, NULL, NULL)", deed.identity, deed.content);
-      noteKeyedDeed(ledger, { ...deed, eventNo: undefined, holder: "ann" }, { action: "soldTicket", data }, undefined);
+      const by = { source: "orders", key: "{Order}" };
+      noteKeyedDeed(ledger, { ...deed, eventNo: undefined, holder: "ann" }, { action: "soldTicket", data }, by);
     });
     expect(acceptedDeeds(ledger, identity)).toEqual([]);
     const { ticket, unsoldTicket } = ledgerKnownState(ledger, NOTHING_PENDING);
