@@ -10,7 +10,7 @@
 CREATE ROLE tickets_publisher LOGIN;
 -- Reads and writes rows: work.
 CREATE ROLE tickets_worker LOGIN;
--- Reads: status, find, query, results.
+-- Reads: status, find, results.
 CREATE ROLE tickets_reader LOGIN;
 
 -- A process that sends ends the session of a worker that is frozen.

@@ -58,9 +58,6 @@ export const streamCommand = (files: readonly string[], environment: Named): str
 export const importCommand = (environment: Named, file?: string): string =>
   resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));
 
-export const queryCommand = (environment: Named, sql: string): string =>
-  commandOf("query", [inShell(sql)], environment);
-
 export const forgetLostCommand = (environment: Named): string =>
   `${commandOf("env", ["--forget-lost"], environment)} ${REASON}`;
 

@@ -8,7 +8,7 @@ import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, type FailureCode } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
-import { COMPLETE, completionScript, SHELLS, type Shell } from "./completion-scripts.ts";
+import { completionScript, SHELLS, type Shell } from "./completion.ts";
 import { helpEnd, helpExamples, WELCOME } from "./help.ts";
 import { LOG_FORMATS, logFormatAsked, logLine } from "./log-line.ts";
 import type { Flags, Options, Process } from "./run-command.ts";
@@ -24,11 +24,6 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
   const said: string[] = [];
   const isJson = logFormatAsked(args, process.env) === "json";
   const program = buildProgram(process_, done, args, isJson ? (text) => said.push(text) : undefined);
-  if (args[0] === COMPLETE) {
-    const { complete } = await import("./completion.ts");
-    process.stdout.write(await complete(program, args.slice(1), { cwd: process.cwd(), env: process.env }));
-    return exitCode;
-  }
   if (args.length === 0 && !isJson) {
     process.stderr.write(welcome(process.stderr));
     return EXIT_CODES.usage;
@@ -65,7 +60,6 @@ const MEANS: Readonly<Record<string, readonly string[]>> = {
   settle: ["abandon", "cancel", "close", "decide", "resolve"],
   results: ["export", "output", "promises", "download"],
   find: ["search", "lookup", "look", "locate", "grep", "where"],
-  query: ["sql", "select", "ask", "sqlite", "ledger"],
   env: ["environment", "environments", "whoami", "doctor"],
   sandbox: ["serve", "server", "mock", "start"],
 };
@@ -85,7 +79,6 @@ const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly stri
   results: { waitLock: ["import"], report: ["run"] },
   collect: { output: ["run"], force: ["output"] },
   settle: { first: ["chunk"] },
-  query: { force: ["output"], safeCsv: ["output"] },
   env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
 };
 
@@ -237,13 +230,6 @@ export function buildProgram(
       run(flags, async (options, context) =>
         (await import("../commands/init.ts")).init({ ...options, files }, context),
       ),
-    );
-
-  speaking(program.command("schema"))
-    .addArgument(new Argument("[what]", "which").choices(["payload", "config", "promises", "log"]).default("payload"))
-    .description("JSON Schema: payload, config, promises, log")
-    .action((what: "payload" | "config" | "promises" | "log", flags: Flags) =>
-      run(flags, async (_, context) => (await import("../commands/schema.ts")).schema(what, context)),
     );
 
   answering(environment(program.command("status")))
@@ -421,20 +407,6 @@ export function buildProgram(
       run(flags, async (options, context) => (await import("../commands/find.ts")).find({ ...options, id }, context)),
     );
 
-  answering(environment(program.command("query")))
-    .argument("<sql>", "one statement that only reads, in quotes")
-    .description("look into the ledger with SQL, read-only")
-    .addOption(
-      new Option("-o, --output <file>", ".ndjson or .csv by extension, - for NDJSON on stdout").conflicts("json"),
-    )
-    .option("--force", "replace the file")
-    .option("--safe-csv", "guard CSV output against spreadsheet formulas")
-    .action((sql: string, flags: Flags) =>
-      run(flags, async (options, context) =>
-        (await import("../commands/query.ts")).query({ ...options, sql }, context),
-      ),
-    );
-
   answering(environment(program.command("prune")))
     .description("free disk space")
     .option("--older-than <time>", "only what ended at least this long ago", "14d")
@@ -456,10 +428,10 @@ export function buildProgram(
 
   speaking(program.command("completion"))
     .addArgument(new Argument("<shell>", "shell").choices(SHELLS))
-    .description("a script with which a shell completes commands, flags and values")
+    .description("a script with which a shell completes commands, flags and files")
     .action((shell: Shell, flags: Flags) =>
       run(flags, async (_, { reporter }) => {
-        reporter.out(completionScript(shell));
+        reporter.out(completionScript(shell, program));
         return EXIT_CODES.ok;
       }),
     );

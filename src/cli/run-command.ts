@@ -19,12 +19,6 @@ export interface Process {
   readonly stop: AbortSignal;
   readonly abort: AbortSignal;
   readonly onFirstSignal: (listener: (signal: NodeJS.Signals) => void) => void;
-  /**
-   * Has a signal end the process at once, for work that can't look whether one came, and leaves nothing half done.
-   *
-   * @returns what has them heard again.
-   */
-  readonly letSignalsEnd: () => () => void;
   /** What there is to say of an error; undefined where only the reader of the output is gone. Resolves once all output is written. */
   readonly explain: (error: unknown) => Promise<Explained | undefined>;
 }
@@ -98,7 +92,7 @@ export type Options = ReturnType<typeof toOptions>;
  */
 export async function runCommand(
   { verb, flags, args }: { readonly verb: string; readonly flags: Flags; readonly args: readonly string[] },
-  { stop, abort, onFirstSignal, letSignalsEnd, explain }: Process,
+  { stop, abort, onFirstSignal, explain }: Process,
   command: (options: Options, context: Context) => Promise<number>,
 ): Promise<number> {
   const [startedAt, started] = [new Date(), performance.now()];
@@ -122,7 +116,6 @@ export async function runCommand(
         `${signal}: stopping; a request in flight is finished first. A second Ctrl-C or SIGTERM gives it up and leaves it in doubt.`,
       );
   });
-  const hearSignals = ENDED_BY_SIGNALS.has(verb) ? letSignalsEnd() : () => undefined;
   let failure: unknown;
   let explained: Explained | undefined;
   let exitCode: number = EXIT_CODES.internal;
@@ -133,9 +126,8 @@ export async function runCommand(
       (await import("../commands/metrics-file.ts")).checkMetricsFile(flags.metricsFile, cwd);
     // Logs are read by others than the person who asked for more.
     const showsPersons = verbose && logFormat === "pretty" && logFile === undefined;
-    const surroundings = { cwd, env, stdin, stdout, isStdoutTaken: json, verbose: showsPersons };
-    const signals = { stop, abort, hearSignals };
-    exitCode = await command(toOptions(flags), { ...surroundings, ...signals, reporter: terminal, trace, version });
+    const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };
+    exitCode = await command(toOptions(flags), { ...surroundings, reporter: terminal, trace, version });
   } catch (thrown) {
     failure = firstThrown(thrown);
     explained = await explain(failure);
@@ -228,9 +220,6 @@ function tellEnd(
 const SENDING: ReadonlySet<string> = new Set(["stream", "resume"]);
 /** Those that check whole exports: large ones are worth threads, which start while the rest is loaded. */
 const PLANNING: ReadonlySet<string> = new Set(["stream", "publish", "validate", "plan"]);
-
-/** While SQLite looks for the next row of a query, no signal is heard. */
-const ENDED_BY_SIGNALS: ReadonlySet<string> = new Set(["query"]);
 
 /** Commands of which standard output is for people. */
 const LISTING: ReadonlySet<string> = new Set(["status", "env", "find"]);

@@ -103,6 +103,3 @@ export function failedPromises(ledger: Ledger, runNo: number, limit: number): re
   const sql = `SELECT seq, status FROM promise_statuses WHERE run_no = ? AND status IN ${FAILED} ORDER BY seq LIMIT ?`;
   return ledger.all(sql, runNo, limit).map(({ seq, status }) => ({ runNo, seq: Number(seq), status: String(status) }));
 }
-
-/** For people, with `tickets query`: every action whose promise did not reach the blockchain. */
-export const SELECT_FAILED = `SELECT source, line, action, action_promise, p.status FROM promise_statuses AS p JOIN actions USING (run_no, seq) WHERE p.status IN ${FAILED}`;

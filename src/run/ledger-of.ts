@@ -13,7 +13,6 @@ import { acquireLock, isLocked, type LockHolder, readLockHolder } from "../ledge
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { PostgresLedger, PostgresOptions } from "../ledger/postgres/open-postgres.ts";
 import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
-import type { Query } from "../ledger/query.ts";
 import type { SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
 import { lockPath } from "./places.ts";
@@ -119,18 +118,6 @@ export async function siblingsInDatabase(
 export async function serverFactsOf(ledger: Ledger): Promise<ServerFacts> {
   const { readServerFacts } = await import("../ledger/postgres/server-facts.ts");
   return readServerFacts(ledger);
-}
-
-/** A question in SQL to a ledger in PostgreSQL; undefined where there is none. */
-export async function openQueryOf(
-  { ledgerServer: server }: Environment,
-  boundTo: string | undefined,
-  sql: string,
-): Promise<Query | undefined> {
-  const { openServerQuery, refuseOther } = await import("../ledger/postgres/query.ts");
-  refuseOther(sql);
-  const ledger = server && (await findServer(server, boundTo, PATIENCE_MS.reading));
-  return ledger && openServerQuery(ledger, sql);
 }
 
 /**

@@ -147,37 +147,6 @@ test(named("env shows where it is and how safe, and the password nowhere"), LONG
   ]);
 });
 
-test(named("query asks in the words of PostgreSQL, and changes nothing"), LONG, async () => {
-  const { tickets } = await openRig();
-  await tickets(SEND);
-  const ask = (sql: string, ...more: readonly string[]) => tickets(["query", sql, ...ENV, ...more]);
-  const counted = await ask(
-    "SELECT action, sum(actions) AS n, avg(actions), true AS yes FROM tallies GROUP BY action",
-    "--json",
-  );
-  expect(counted.stdout).toBe(
-    '{"columns":["action","n","avg","yes"],"rows":[{"action":"soldTicket","n":20,"avg":20.0,"yes":1}]}\n',
-  );
-  const promises = await ask("SELECT seq, action_promise FROM promises ORDER BY seq", "-o", "asked.csv");
-  expect(promises.stderr).toContain("20 rows");
-  const refusals: readonly (readonly [string, string])[] = [
-    ["SELECT * FROM actions", "A ledger in PostgreSQL shows no table actions"],
-    ["SELECT 1; DROP TABLE runs", "A query is one statement"],
-    ["SELECT 1; COMMIT", "A query is one statement"],
-    ["WITH gone AS (DELETE FROM runs RETURNING 1) SELECT * FROM gone", "this one would write"],
-    ["SELECT nextval('invocations_id_seq')", "this one would write"],
-    ["SELECT nothing FROM runs", 'PostgreSQL can\'t run this: column "nothing" does not exist.'],
-    ["DELETE FROM runs", "A query only reads"],
-  ];
-  for (const [sql, why] of refusals) {
-    const { exitCode, stderr } = await ask(sql);
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)]);
-  }
-  expect((await ask("SELECT count(*) AS n FROM runs", "--json")).stdout).toContain('"n":1');
-  const odd = await ask("SELECT 'NaN'::float8 AS nan, '-Infinity'::float8 AS least", "--json");
-  expect(odd.stdout).toContain('"nan":"NaN","least":-1e999');
-});
-
 test(named("what is wrong with the way to the database is said, and what to do; nothing is sent"), LONG, async () => {
   const { tickets, service, server, place, schema } = await openRig();
   const at = `127.0.0.1:${server.port}`;

@@ -9,7 +9,6 @@ import { forgetLostRuns, rebindLedger } from "../../src/commands/env.ts";
 import { find } from "../../src/commands/find.ts";
 import { init } from "../../src/commands/init.ts";
 import { plan } from "../../src/commands/plan.ts";
-import { query } from "../../src/commands/query.ts";
 import { importResults, results } from "../../src/commands/results.ts";
 import { resume } from "../../src/commands/resume.ts";
 import { serveSandbox } from "../../src/commands/sandbox.ts";
@@ -48,13 +47,6 @@ async function sendEvent(field: Field): Promise<string> {
   const { summary } = await field.stream(["e.ndjson"]);
   return summary?.run ?? "";
 }
-
-const ask =
-  (sql: string): Attempt =>
-  async (context, field) => {
-    await sendEvent(field);
-    return query({ sql, json: false, force: false, safeCsv: false, flags: {} }, context);
-  };
 
 const sendTo =
   (output: string, options: object = {}): Attempt =>
@@ -201,26 +193,8 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "The id is empty.",
     "Give a ticketId, an eventId, an nftId or an actionPromise.",
   ],
-  [ask(";"), "The query is empty.", "Such as: SELECT run, state, exit_code FROM runs"],
-  [ask("SELECT 1\0"), "The query holds a character NUL.", "Such as: SELECT run, state, exit_code FROM runs"],
-  [
-    ask("DELETE FROM runs"),
-    "A query only reads: it begins with SELECT, WITH, VALUES or EXPLAIN.",
-    "Such as: SELECT run, state, exit_code FROM runs",
-  ],
-  [ask("SELECT 1; SELECT 2"), "A query is one statement; here another one follows it.", "Run them one by one."],
-  [
-    ask("WITH a AS (SELECT 1) DELETE FROM runs"),
-    "A query only reads; this one would write.",
-    "Such as: SELECT run, state, exit_code FROM runs",
-  ],
   [
     (context) => status({ ...STATUS, run: "abcdef12" }, context),
-    "There is no ledger of local at state/local/ledger.db.",
-    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
-  ],
-  [
-    (context) => query({ sql: "SELECT 1", json: false, force: false, safeCsv: false, flags: {} }, context),
     "There is no ledger of local at state/local/ledger.db.",
     "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
   ],

@@ -77,7 +77,6 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
       version: () => "0.0.0",
       verbose: false,
       stop: stopping.signal,
-      hearSignals: () => undefined,
       abort: aborting.signal,
       trace: newTrace(),
     },

@@ -7,7 +7,7 @@ import type { Ledger, SqlRow } from "../ledger.ts";
 import { refuseOtherForm } from "../schema.ts";
 import { type Connection, openConnection, ServerError } from "./connection.ts";
 import { toPostgres } from "./dialect.ts";
-import type { ServerAddress, SqlValue, TextTable } from "./exchange.ts";
+import type { ServerAddress, SqlValue } from "./exchange.ts";
 import { isSettled, serverFailure } from "./failures.ts";
 import { withoutUser } from "./hosts.ts";
 import { forgetfulSettings } from "./server-facts.ts";
@@ -43,12 +43,6 @@ export interface PostgresLedger extends Ledger {
    * @returns whether there was one.
    */
   readonly endSilentHolder: (name: string, silentMs: number) => boolean;
-  /**
-   * One statement as a person wrote it. It is not asked again where the session is lost.
-   *
-   * @throws ServerError
-   */
-  readonly look: (sql: string) => TextTable;
   /** How often the session was lost and begun again. What was locked before was locked again by then. */
   readonly sessions: () => number;
 }
@@ -470,11 +464,6 @@ class Session implements PostgresLedger {
 
   endSilentHolder(name: string, silentMs: number): boolean {
     return this.#read(() => this.#connection.ask(END_SILENT, [name, silentMs]).rows.length > 0);
-  }
-
-  look(sql: string): TextTable {
-    this.#ready();
-    return this.#connection.look(sql);
   }
 
   /** Part of a transaction: what is written for PostgreSQL alone. */
