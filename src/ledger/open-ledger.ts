@@ -53,7 +53,7 @@ export interface OpenOptions {
 }
 
 /** The same, as the database itself: for what no function of this folder asks. */
-export function openDatabase({ path, boundTo, readOnly = false }: OpenOptions): DatabaseSync {
+function openDatabase({ path, boundTo, readOnly = false }: OpenOptions): DatabaseSync {
   const isNew = !existsSync(path);
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
