@@ -17,7 +17,7 @@ test.each(["answered", "settled", "projected", "ended"] as const)(
     expect(again.exitCode).toBe(point === "ended" ? 0 : 6);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(resume)).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   },
 );
 
@@ -31,7 +31,7 @@ test.each(["settled", "projected"] as const)(
     expect((await rig.run(rig.stream())).exitCode).toBe(6);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(rig.stream())).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   },
 );
 
