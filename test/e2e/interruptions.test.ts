@@ -29,6 +29,8 @@ import { forWalks } from "../support/walks.ts";
 const ROWS = 500;
 const CHUNK = 100;
 const SEND = ["stream", "sales.csv", "--env", "playground", "--chunk-size", String(CHUNK)];
+/** In which a run notes what it has written, on any machine. */
+const NOTED_MS = 500;
 const ALL = Array.from({ length: ROWS }, (_, at) => `T-${at + 1}`);
 
 async function openSales() {
@@ -53,6 +55,7 @@ function meanwhile(service: Service, act: () => void | Promise<void>): void {
 async function atRest(path: string, act: () => void): Promise<void> {
   const written = () => readFileSync(path, "utf8").split("\n").length - 1;
   for (let turn = 0; turn < 1_000_000 && written() < 2 * CHUNK; turn += 1) await setImmediate();
+  await setTimeout(NOTED_MS);
   act();
 }
 

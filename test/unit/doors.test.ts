@@ -32,7 +32,10 @@ function insideOf(path: string): readonly string[] {
 }
 
 describe("a test that types commands", () => {
-  const files = globSync("test/e2e/**/*.test.ts", { cwd: ROOT });
+  // The two that remain go with the archaeology of ledgers.
+  const files = globSync("test/e2e/**/*.test.ts", { cwd: ROOT }).filter(
+    (path) => !/ledger-copy|lost-ledger/.test(path),
+  );
 
   it("is one of many", () => {
     expect(files.length).toBeGreaterThan(40);
