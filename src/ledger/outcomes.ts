@@ -56,7 +56,7 @@ const USUAL = {
   "settled by hand": { outcome: "settled by hand", status: "settled-by-hand", response: undefined },
 } as const;
 
-export function toOutcome(block: Block, seq: number, exceptions: Exceptions): OutcomeRow {
+function toOutcome(block: Block, seq: number, exceptions: Exceptions): OutcomeRow {
   const at = seq - block.first;
   const { action, data } = block.sentAt(at);
   const { eventId, ticketId, nftId, userId } = fieldsOf(data);
