@@ -42,18 +42,15 @@ const NETWORK_FILE_SYSTEMS = new Map([
  * @throws Failure `usage` when it has an earlier form, belongs to another service or lies on a network file system, `storage` when
  * it is damaged, made by a newer version, or can't be opened.
  */
-export function openLedger(options: OpenOptions): Ledger {
-  return wrap(openDatabase(options), options.path);
-}
-
-export interface OpenOptions {
+export function openLedger({
+  path,
+  boundTo,
+  readOnly = false,
+}: {
   readonly path: string;
   readonly boundTo: string | undefined;
   readonly readOnly?: boolean;
-}
-
-/** The same, as the database itself: for what no function of this folder asks. */
-function openDatabase({ path, boundTo, readOnly = false }: OpenOptions): DatabaseSync {
+}): Ledger {
   const isNew = !existsSync(path);
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
@@ -84,7 +81,7 @@ function openDatabase({ path, boundTo, readOnly = false }: OpenOptions): Databas
       });
     if (!readOnly) fillBallast(path);
     if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
-    return database;
+    return ledger;
   } catch (cause) {
     database.close();
     throw storageFailure(path, cause);
