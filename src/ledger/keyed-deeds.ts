@@ -37,10 +37,10 @@ export function keysOfRun(ledger: Ledger, runNo: number): ReadonlyMap<string, So
 interface MergedDeed {
   readonly runNo: number;
   readonly seq: number;
-  readonly identity: Buffer;
-  readonly content: Buffer;
+  readonly identity: Uint8Array;
+  readonly content: Uint8Array;
   readonly isTaken: boolean;
-  readonly eventNo: number | undefined;
+  readonly eventId: string | undefined;
   readonly holder: string | undefined;
 }
 
@@ -51,16 +51,16 @@ export function noteKeyedDeed(
   action: Pick<Action, "action" | "data">,
   by: SourceKey,
 ): void {
-  const { runNo, seq, identity, content, isTaken, eventNo, holder } = deed;
+  const { runNo, seq, identity, content, isTaken, eventId, holder } = deed;
   const plain = digestOf(identityText(action));
   // Imported deeds, of which only the ids are known, have an identity of their own too, but no key.
   if (plain.equals(identity) || content.every((byte) => byte === 0)) return;
-  const values = [plain, runNo, seq, content, isTaken ? 1 : 0, by.source, by.key, eventNo ?? null, holder ?? null];
+  const values = [plain, runNo, seq, content, isTaken ? 1 : 0, by.source, by.key, eventId ?? null, holder ?? null];
   ledger.run(NOTE_DEED, ...values);
 }
 
 const NOTE_DEED = `INSERT OR IGNORE INTO keyed_deeds
-  (identity, run_no, seq, content, taken, source, key, event_no, holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (identity, run_no, seq, content, taken, source, key, event_id, holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Part of a transaction: notes that a source with a key gave deeds of a kind. */
 export function noteKeySource(ledger: Ledger, action: ActionName, { source }: SourceKey): void {

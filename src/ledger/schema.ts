@@ -4,7 +4,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { Failure } from "../failure.ts";
 import { BLOCK_ACTIONS } from "./block.ts";
 import { BLOCK_TABLES } from "./blocks.ts";
-import { DEED_TABLES } from "./deed-tables.ts";
 import { sqlList } from "./sql-list.ts";
 import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
 
@@ -243,7 +242,7 @@ CREATE TABLE keyed_deeds (
   taken INTEGER NOT NULL,
   source TEXT NOT NULL,
   key TEXT NOT NULL,
-  event_no INTEGER,
+  event_id TEXT,
   holder TEXT,
   PRIMARY KEY (identity, run_no, seq)
 ) STRICT, WITHOUT ROWID;
@@ -269,7 +268,18 @@ CREATE TABLE promise_statuses (
   PRIMARY KEY (run_no, seq)
 ) STRICT, WITHOUT ROWID;
 
-${BLOCK_TABLES}${DEED_TABLES}
+${BLOCK_TABLES}
+-- \`event_id\` and \`holder\` are of accepted sales: the event and the buyer. All that is known of most tickets stands there.
+CREATE TABLE deeds (
+  identity BLOB NOT NULL,
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  taken INTEGER NOT NULL,
+  event_id TEXT,
+  holder TEXT,
+  PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
 
 -- For people, in any SQLite client: every promise as text.
 CREATE VIEW promises AS

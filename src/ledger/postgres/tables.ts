@@ -210,7 +210,7 @@ CREATE TABLE keyed_deeds (
   taken bigint NOT NULL,
   source ${TEXT} NOT NULL,
   key ${TEXT} NOT NULL,
-  event_no bigint,
+  event_id ${TEXT},
   holder ${TEXT},
   PRIMARY KEY (identity, run_no, seq)
 );
@@ -245,11 +245,10 @@ CREATE TABLE deeds (
   seq bigint NOT NULL,
   content bytea NOT NULL,
   taken bigint NOT NULL,
-  event_no bigint,
+  event_id ${TEXT},
   holder ${TEXT},
   PRIMARY KEY (identity, run_no, seq)
 );
-CREATE TABLE event_numbers (${counted("event_no")}, event_id ${TEXT} NOT NULL UNIQUE);
 CREATE TABLE unicode_ids (ticket_id ${TEXT} PRIMARY KEY);
 CREATE TABLE promise_statuses (
   run_no bigint NOT NULL,

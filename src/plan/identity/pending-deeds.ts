@@ -1,7 +1,7 @@
 import { type Action, type ActionData, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { Failure } from "../../failure.ts";
-import { byPlace } from "../../ledger/deed-parts.ts";
+import { byPlace } from "../../ledger/deeds.ts";
 import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { takenUnmerged } from "../../ledger/outcomes.ts";
