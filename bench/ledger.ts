@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { contentText, digestOf, identityText } from "../src/actions/identity.ts";
 import { insertOutcomes, type NewOutcome } from "../src/ledger/blocks.ts";
-import { rebind } from "../src/ledger/bound.ts";
+import { bindTo } from "../src/ledger/bound.ts";
 import { changeChunk } from "../src/ledger/chunks.ts";
 import type { Ledger } from "../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../src/ledger/merge.ts";
@@ -31,7 +31,7 @@ export function fillLedger(path: string, span: Span, baseUrl: string): readonly 
   // Nothing here is worth an fsync: a ledger that is not filled to the end is filled from the last run on.
   ledger.run("PRAGMA synchronous = OFF");
   const merged = fill(ledger, span);
-  rebind(ledger, baseUrl);
+  bindTo(ledger, baseUrl);
   return merged;
 }
 

@@ -77,7 +77,7 @@ const HELP: Readonly<Record<string, HelpText>> = {
     examples: ["tickets find PDLLYA-1 --env production", "tickets find PDLLYA-1 --env production --json"],
     note: "Exit code 4: nothing was found.",
   },
-  env: { examples: ["tickets env", "tickets env production --check", "tickets env production --rebind"] },
+  env: { examples: ["tickets env", "tickets env production --check"] },
   prune: {
     examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],
     note: "Never removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",

@@ -211,10 +211,7 @@ export const describeRejectsElsewhere = (
   `The rejects of run ${run} are made of its inputs, which are ${host === undefined ? "in the folder where it was planned" : `on ${cleanText(host, 100)}`}. There: ${collectCommand(environment, run)}`;
 
 /** What is used, and whether its memory is new. */
-function describeOpened(
-  { environment, neighbours, runs }: OpenedLedger,
-  { cwd, env }: Pick<Context, "cwd" | "env">,
-): string {
+function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<Context, "cwd" | "env">): string {
   const { name, ledgerOwner } = environment;
   const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
   const known = runs === 0 ? "NEW" : `with ${count(runs, "earlier run")}`;
@@ -226,11 +223,6 @@ function describeOpened(
     ...(known === "NEW" && environment.kind === "service"
       ? [`address from ${displayOrigin(environment.origins.baseUrl, cwd)}`]
       : []),
-    ...neighbours.map(({ name: other, key }) =>
-      key === "different"
-        ? `a different account from ${other} at the same address`
-        : `the same address as ${other}, whose key is not known here`,
-    ),
   ].join(" · ");
 }
 

@@ -1,6 +1,7 @@
 /** Runs and their chunks: how they are entered, found and counted, and how chunks get parts. Each step is one transaction or part of the caller's. */
 
 import { EXIT_CODES } from "../failure.ts";
+import { TAKEN } from "./blocks.ts";
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
@@ -12,6 +13,7 @@ import {
   type ChunkState,
   DECIDED_STATES,
   type Outcome,
+  PERHAPS_TAKEN_STATES,
   QUESTION_STATES,
   type RunState,
   SETTLED_STATES,
@@ -164,6 +166,15 @@ export const runNumbers = (ledger: Ledger): readonly number[] =>
 /** The id of a run, by its number. */
 export const runIdOf = (ledger: Ledger, runNo: number): string =>
   String(ledger.get("SELECT run FROM runs WHERE run_no = ?", runNo)?.run);
+
+/** How many actions the service has, or may have. */
+export function actionsOutside(ledger: Ledger): number {
+  const row = ledger.get(
+    `SELECT (SELECT coalesce(sum(actions), 0) FROM tallies WHERE outcome IN ${TAKEN})
+       + (SELECT coalesce(sum(count), 0) FROM chunks WHERE state IN ${sqlList(PERHAPS_TAKEN_STATES)}) AS n`,
+  );
+  return Number(row?.n);
+}
 
 export const countRuns = (ledger: Ledger): number => Number(ledger.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
 

@@ -13,7 +13,6 @@ import { acquireLock, isLocked, type LockHolder, readLockHolder } from "../ledge
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { PostgresLedger, PostgresOptions } from "../ledger/postgres/open-postgres.ts";
 import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
-import type { SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
 import { lockPath } from "./places.ts";
 
@@ -99,20 +98,6 @@ function postgresOptions(server: LedgerServer, boundTo: string | undefined, pati
     unsafe: isUnsafe,
     patienceMs,
   };
-}
-
-/**
- * Ledgers of the same address in other schemas of the environment's database.
- *
- * @param compared schemas of environments that were compared otherwise.
- */
-export async function siblingsInDatabase(
-  { ledgerServer: server, baseUrl }: Environment,
-  compared: ReadonlySet<string>,
-): Promise<readonly SiblingLedger[]> {
-  if (server === undefined) return [];
-  const { serverSiblings } = await import("../ledger/postgres/siblings.ts");
-  return serverSiblings(postgresOptions(server, undefined, PATIENCE_MS.sending), baseUrl, compared);
 }
 
 export async function serverFactsOf(ledger: Ledger): Promise<ServerFacts> {

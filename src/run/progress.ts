@@ -1,7 +1,6 @@
 /** What the core reports while it works. It has no words: its caller finds them, or stays silent. */
 
 import type { Environment } from "../config/environment.ts";
-import type { Neighbour } from "../config/neighbours.ts";
 import type { Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
 import type { ListHead, LostRun } from "../ledger/run-list.ts";
@@ -175,7 +174,6 @@ export type RunEvent =
 
 export interface OpenedLedger {
   readonly environment: Environment;
-  readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
   /** How many runs the ledger knows; 0 where it is new or there is none. */
   readonly runs: number;
   /** The command may send, so a ledger is created where there is none. */

@@ -31,7 +31,7 @@ import { tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RemoteStatusSettings {
-  readonly settings: Pick<Settings, "environment" | "key">;
+  readonly settings: Pick<Settings, "environment">;
   /** Only the promises of this run. */
   readonly run?: string | undefined;
   /** Ask again until every promise is final. */
@@ -114,7 +114,7 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
       exitCode: lost.length === 0 ? EXIT_CODES.ok : EXIT_CODES.usage,
     };
   }
-  await using service = await openService(context, environment, settings.key);
+  await using service = await openService(context, environment);
   using ledger = await openLedgerOf(environment, { boundTo: service.boundTo });
   const lost = lostRunsOf(
     { environment, boundTo: service.boundTo },
@@ -173,7 +173,6 @@ export interface AskedService extends AsyncDisposable {
 export async function openService(
   context: RunContext,
   environment: Environment,
-  known: Key | undefined,
   readTls = () => tlsOf(context, environment),
 ): Promise<AskedService> {
   if (environment.kind === "sandbox") {
@@ -186,7 +185,7 @@ export async function openService(
       [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
     };
   }
-  const key = known ?? (await readKey(environment, context.stop, { env: context.env }));
+  const key = await readKey(environment, context.stop, { env: context.env });
   if (key.warning !== undefined) context.progress.happened({ kind: "key doubtful", warning: key.warning });
   const { baseUrl } = environment;
   return { baseUrl, boundTo: baseUrl, key, tls: await readTls(), [Symbol.asyncDispose]: async () => undefined };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { Context } from "../../src/commands/context.ts";
-import { forgetLostRuns, rebindLedger } from "../../src/commands/env.ts";
+import { forgetLostRuns } from "../../src/commands/env.ts";
 import { find } from "../../src/commands/find.ts";
 import { init } from "../../src/commands/init.ts";
 import { plan } from "../../src/commands/plan.ts";
@@ -305,11 +305,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     (context) => forgetLostRuns({ name: "local", reason: " ", waitLock: 0, flags: {} }, context),
     "--forget-lost needs a reason, which is kept. Nothing was forgotten.",
     'Give one with --reason "…".',
-  ],
-  [
-    (context) => rebindLedger({ name: "local", waitLock: 0, flags: {} }, context),
-    "There is no ledger of local yet, so nothing to rebind.",
-    "Send to the new address: the first run binds its ledger to it.",
   ],
   [
     (context) => importResults({ file: "none.ndjson", waitLock: 0, flags: {} }, context),

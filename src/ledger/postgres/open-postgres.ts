@@ -61,14 +61,6 @@ export function openPostgres(options: PostgresOptions): PostgresLedger {
 export const findPostgres = (options: Omit<PostgresOptions, "readOnly">): PostgresLedger | undefined =>
   open({ ...options, readOnly: true });
 
-/** Asks the server something, whether or not it holds such a ledger. It is to change nothing. */
-export function askServer<T>(options: PostgresOptions, ask: (ledger: PostgresLedger) => T): T {
-  using connection = openConnection(options.address);
-  const ledger = new Session(connection, shownAddress(options.address), { ...options, unsafe: true });
-  ledger.begin();
-  return ask(ledger);
-}
-
 function open(options: PostgresOptions): PostgresLedger | undefined {
   const { address } = options;
   const path = shownAddress(address);
