@@ -8,7 +8,6 @@ import { parseAge, parseDuration } from "../config/duration.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
-import { keepHeapSmall } from "./heap.ts";
 import type { LogFile } from "./log-file.ts";
 import { LOG_FORMATS, type LogFormat } from "./log-line.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -84,7 +83,6 @@ export async function runCommand(
   command: (options: Options, context: Context) => Promise<number>,
 ): Promise<number> {
   const [startedAt, started] = [new Date(), performance.now()];
-  keepHeapSmall();
   const { stdin, stdout, stderr, env } = process;
   const { quiet = false, verbose = false, json = false, color } = flags;
   const trace = newTrace();
@@ -109,7 +107,6 @@ export async function runCommand(
   let exitCode: number = EXIT_CODES.internal;
   try {
     if (problem !== undefined) throw problem;
-    if (PLANNING.has(verb)) (await import("../plan/compile/thread-pool.ts")).startEarly(args, env);
     if (flags.metricsFile !== undefined)
       (await import("../commands/metrics-file.ts")).checkMetricsFile(flags.metricsFile, cwd);
     // Logs are read by others than the person who asked for more.
@@ -206,8 +203,6 @@ function tellEnd(
 
 /** Commands that let the request in flight end when a signal comes. */
 const SENDING: ReadonlySet<string> = new Set(["stream", "resume"]);
-/** Those that check whole exports: large ones are worth threads, which start while the rest is loaded. */
-const PLANNING: ReadonlySet<string> = new Set(["stream", "publish", "validate", "plan"]);
 
 /** Commands of which standard output is for people. */
 const LISTING: ReadonlySet<string> = new Set(["status", "env", "find"]);

@@ -10,7 +10,7 @@ export function free(view: ArrayBufferView): void {
 }
 
 /** Whether nothing else shares its memory. A small Buffer is a part of one that Node shares out; what zlib fills has a byte more (block.ts). */
-export const isOwn = <T extends ArrayBufferView>(view: T): view is T & { readonly buffer: ArrayBuffer } =>
+const isOwn = <T extends ArrayBufferView>(view: T): view is T & { readonly buffer: ArrayBuffer } =>
   view.buffer instanceof ArrayBuffer && view.buffer.byteLength <= view.byteLength + 1;
 
 /** The same memory as a Buffer. */

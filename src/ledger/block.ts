@@ -159,7 +159,7 @@ const NIBBLES = Uint16Array.from({ length: 256 }, (_, code) => {
   return digit === -1 ? NO_DIGIT : digit;
 });
 const HYPHEN = 0x2d;
-export const UUID_LENGTH = 36;
+const UUID_LENGTH = 36;
 /** Before which of its bytes a UUID has a hyphen. */
 const BEHIND_HYPHEN = Uint8Array.from({ length: UUID_BYTES }, (_, byte) => ([4, 6, 8, 10].includes(byte) ? 1 : 0));
 
@@ -173,7 +173,7 @@ export function packUuid(promise: string, packed: Uint8Array, to: number): boole
 }
 
 /** Packs a UUID that stands in bytes, if it is one in lower case, and not the one of zeros, which would read as none. */
-export function packUuidAt(bytes: Uint8Array, from: number, packed: Uint8Array, to: number): boolean {
+function packUuidAt(bytes: Uint8Array, from: number, packed: Uint8Array, to: number): boolean {
   let at = from;
   let any = 0;
   for (let byte = 0; byte < UUID_BYTES; byte += 1, at += 2) {

@@ -6,7 +6,6 @@ import type { KnownState, KnownTicket } from "../checks/cross-action.ts";
 import { fieldsOf } from "./block.ts";
 import { blocksWithin, isTaken, outcomeOf } from "./blocks.ts";
 import { acceptedDeeds, hasDeeds } from "./deeds.ts";
-import { hasKeyedDeeds } from "./keyed-deeds.ts";
 import { knownIds } from "./known-ids.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
 import { exceptionsOf } from "./outcomes.ts";
@@ -26,7 +25,6 @@ export const IMPORTED = "imported";
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
   const ids = knownIds(ledger, pending);
   let isAnyDeed: boolean | undefined;
-  let isAnyKeyed: boolean | undefined;
   const hasTickets = (): boolean => {
     isAnyDeed ??= hasDeeds(ledger);
     return isAnyDeed;
@@ -45,12 +43,6 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
       // The sales of a first night ask this for each ticket.
       if (!hasTickets()) return undefined;
       return knownTicket(ledger, ref);
-    },
-    unsoldTicket: (ref) => {
-      if (!hasTickets()) return undefined;
-      isAnyKeyed ??= hasKeyedDeeds(ledger);
-      // A key of its source may identify its sale.
-      return isAnyKeyed ? knownTicket(ledger, ref) : listedTicket(ledger, ref);
     },
     hasTickets,
     hasHoldersByNftId: () =>

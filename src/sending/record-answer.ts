@@ -9,7 +9,6 @@ import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { type ChunkRecord, chunksOf } from "../ledger/runs.ts";
-import type { OutputText } from "../outputs/output-file.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { PromiseSink } from "../outputs/promise-sink.ts";
 import type { IndexRecord } from "../plan/files/index-file.ts";
@@ -65,7 +64,7 @@ type ProjectContext = Omit<RecordContext, "plan">;
 export async function appendLines(
   { ledger, promises, runNo }: ProjectContext,
   chunk: number,
-  lines: OutputText,
+  lines: string,
 ): Promise<() => void> {
   if (promises === undefined) return () => undefined;
   const record = await promises.write(lines);
@@ -76,7 +75,7 @@ export async function appendLines(
   };
 }
 
-async function project(context: ProjectContext, chunk: number, lines: OutputText): Promise<void> {
+async function project(context: ProjectContext, chunk: number, lines: string): Promise<void> {
   const note = await appendLines(context, chunk, lines);
   context.ledger.transaction(note);
   crashPoint("recorded");
@@ -95,7 +94,7 @@ export async function projectStored(context: ProjectContext, chunk: number): Pro
 }
 
 /** The lines of the promises of a chunk as the ledger has its outcomes. */
-export const storedLines = (
+const storedLines = (
   { ledger, runNo }: Pick<ProjectContext, "ledger" | "runNo">,
   chunk: number,
   { label, format, safeCsv }: LineStyle,

@@ -178,8 +178,6 @@ describe("what is loaded", () => {
   });
 
   test.each([
-    ["worker", ["start", "common", "rows", "zod"]],
-    ["line-worker", ["start", "common", "lines"]],
     ["checkpoint-worker", ["checkpoints"]],
     ["connection-worker", ["hosts", "nul"]],
   ])("by a thread, %s, is what it needs", (thread, files) => {

@@ -46,8 +46,7 @@ const MAY_IMPORT_IN_PLAN = {
   identity: ["files", "candidates", "histories"],
   findings: ["files", "candidates", "identity"],
   rejects: ["files", "candidates", "identity", "findings"],
-  bytes: ["files", "candidates"],
-  compile: ["files", "candidates", "order", "identity", "findings", "rejects", "bytes"],
+  compile: ["files", "candidates", "order", "identity", "findings", "rejects"],
   decide: ["files", "candidates", "identity", "findings", "rejects", "compile"],
   "make-plan": ["files", "candidates", "order", "findings", "rejects", "compile", "decide"],
 } as const satisfies Record<string, readonly string[]>;

@@ -21,20 +21,6 @@ test.each(["answered", "settled", "projected", "ended"] as const)(
   },
 );
 
-test.each(["settled", "projected"] as const)(
-  "a run so long that its lines are made on another thread tells of each action once, though it dies when one chunk is %s",
-  { tags: ["long"] },
-  async (point) => {
-    const rig = await salesRig(70_000);
-    const died = await rig.run(rig.stream(), { interruption: { kind: "boundary", point, time: 11 } });
-    expect(died.killed).toBe(true);
-    expect((await rig.run(rig.stream())).exitCode).toBe(6);
-    await settleByTruth(rig, rig.placed);
-    expect((await rig.run(rig.stream())).exitCode).toBe(0);
-    await expectAllTold(rig, rig.placed);
-  },
-);
-
 describe("the same command after a kill", () => {
   test.each([
     ["settled", 4],

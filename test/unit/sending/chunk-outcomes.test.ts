@@ -10,7 +10,6 @@ import { mergeOutcomes } from "../../../src/ledger/merge.ts";
 import { outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
 import { NOTHING_PENDING } from "../../../src/ledger/pending.ts";
 import { addChunks, chunksOf, countRun, enterRun } from "../../../src/ledger/runs.ts";
-import { openLineMaker } from "../../../src/outputs/line-maker.ts";
 import type { LineStyle } from "../../../src/outputs/promise-lines.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
@@ -18,7 +17,6 @@ import type { ItemOutcome } from "../../../src/sending/answer.ts";
 import { type ChunkFacts, decideChunk, storeDecided } from "../../../src/sending/chunk-outcomes.ts";
 import { packChunk } from "../../../src/sending/pack-chunk.ts";
 import { describeBothLedgers, type LedgerKind, newLedger } from "../../support/both-ledgers.ts";
-import { outputText } from "../../support/output-text.ts";
 
 const compressor = openBlockCompressor();
 afterAll(() => compressor[Symbol.dispose]());
@@ -47,7 +45,7 @@ function answer(ledger: Ledger): void {
 async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
   const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
   ledger.transaction(() => storeDecided(ledger, decided));
-  return outputText(await decided.lines(STYLE, openLineMaker().make)) ?? "";
+  return decided.lines(STYLE);
 }
 
 /** What has every tally fail, and what ends that. */

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { HOW } from "../../../../src/ledger/asked-deeds.ts";
 import { acceptedDeeds } from "../../../../src/ledger/deeds.ts";
 import type { Ledger } from "../../../../src/ledger/ledger.ts";
-import { RECORD_BYTES, writeOrigin } from "../../../../src/plan/files/index-file.ts";
+import { RECORD_BYTES, recordOf } from "../../../../src/plan/files/index-file.ts";
 import { readAndAsk } from "../../../../src/plan/identity/how-accepted.ts";
 import { describeBothLedgers, newLedger } from "../../../support/both-ledgers.ts";
 
@@ -48,14 +48,11 @@ function fill(ledger: Ledger, deeds: Known): void {
 }
 
 function indexOf(candidates: Asked): Buffer {
-  const index = Buffer.alloc(candidates.length * RECORD_BYTES);
-  for (const [at, { identity, content, action, untimed, keyed }] of candidates.entries()) {
+  const records = candidates.map(({ identity, content, action, untimed, keyed }, at) => {
     const origin = { input: 0, line: at + 2, row: at + 1, action, untimed, keyed, further: false, nth: 0 } as const;
-    writeOrigin(index, at * RECORD_BYTES, origin);
-    identityOf(identity).copy(index, at * RECORD_BYTES + 16);
-    contentOf(content).copy(index, at * RECORD_BYTES + 32);
-  }
-  return index;
+    return recordOf(origin, identityOf(identity).toString("hex"), contentOf(content).toString("hex"));
+  });
+  return Buffer.concat(records);
 }
 
 /** The same, asked one by one. */
