@@ -38,17 +38,6 @@ export function importedIdentityText({ action, data }: Pick<Action, "action" | "
   return stringifyJson(["imported", action, data.eventId ?? null, data.ticketId ?? null, data.nftId ?? null]);
 }
 
-/**
- * The identity by which ledgers before version 3 knew the deed of an action, where it was another one: a scan was one deed
- * with its time, a claim with its recipient.
- */
-export function formerIdentityText({ action, data }: Pick<Action, "action" | "data">): string | undefined {
-  const fields = { scannedTicket: ["orderTime"], claimedTicket: ["to", "userId"] } as const;
-  if (action !== "scannedTicket" && action !== "claimedTicket") return undefined;
-  const more = fields[action].map((field) => quoteJson(data[field] == null ? "" : `=${canonical(field, data[field])}`));
-  return `${identityText({ action, data }).slice(0, -1)},${more.join(",")}]`;
-}
-
 /** What a claim says of who claims, where two claims can be compared by it. */
 const RECIPIENT = ["to", "userId"] as const;
 

@@ -2,15 +2,6 @@
 
 export const isNumber = (id: string): boolean => /^\d+$/.test(id);
 
-/** The same of bytes, of which there are some: a text of each would cost more. */
-export function areDigits(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at] as number; // within its length
-    if (byte < 0x30 || byte > 0x39) return false;
-  }
-  return true;
-}
-
 /** `1001.0` and `1001,00` of `1001`: a program that fills gaps in a column reads it as decimals. */
 const WITH_DECIMALS = /^(\d+)[.,]0+$/;
 

@@ -10,7 +10,6 @@ import {
 } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
-import { type PlainSale, PlainSales, type PlainVerdict } from "./fast/plain-sales.ts";
 import type { OtherSpelling } from "./known-spelling.ts";
 import { LostZeros } from "./lost-zeros.ts";
 import { type KnownForms, OtherForms } from "./other-forms.ts";
@@ -34,8 +33,6 @@ export interface KnownState extends KnownForms {
   isOnlyChanged(eventId: string): boolean;
   /** Undefined when no accepted action named the ticket. */
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
-  /** The same of a ticket of which no sale was accepted under the identity that its id gives: as much as that leaves to be known. */
-  unsoldTicket(ref: { readonly ticketId: string }): KnownTicket | undefined;
   /** Whether it knows any ticket at all. */
   hasTickets(): boolean;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
@@ -57,7 +54,6 @@ export const NOTHING_KNOWN: KnownState = {
   event: () => undefined,
   isOnlyChanged: () => false,
   ticket: () => undefined,
-  unsoldTicket: () => undefined,
   hasTickets: () => false,
   hasHoldersByNftId: () => false,
   otherSpelling: () => undefined,
@@ -112,7 +108,6 @@ export class CrossActionChecks implements Disposable {
   readonly #zeros: LostZeros;
   readonly #forms: OtherForms;
   readonly #swapped: SwappedIds;
-  readonly #plainSales: PlainSales;
   /** Kinds of id by which tickets were resold here that may be known by the other kind, too. */
   readonly #resoldBy = new Set<TicketKind>();
   #holdersByNftId: boolean | undefined;
@@ -125,10 +120,6 @@ export class CrossActionChecks implements Disposable {
     this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
     this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
     this.#swapped = new SwappedIds(knownState, this.#row);
-    this.#plainSales = new PlainSales(
-      ...([knownState, this.#events, this.#tickets, this.#zeros, this.#swapped] as const),
-      (event) => this.#isRefused(event) && severityOf("event-not-registered") === "error",
-    );
   }
 
   [Symbol.dispose](): void {
@@ -162,16 +153,6 @@ export class CrossActionChecks implements Disposable {
       this.holdBack(actions, this.#row.cause ?? at);
     }
     return lists ?? emptyLists(actions.length);
-  }
-
-  /**
-   * The same for a row that is one sale, if there is nothing to say of it, or nothing that is more than counted; else undefined,
-   * and nothing has happened.
-   *
-   * @param isUnsold whether it is known that no sale of its identity was accepted.
-   */
-  plainSale(sale: PlainSale, isOnlyCounted: IsOnlyCounted, isUnsold: boolean): PlainVerdict | undefined {
-    return this.#plainSales.take(sale, isOnlyCounted, isUnsold);
   }
 
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */

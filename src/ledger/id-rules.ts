@@ -9,19 +9,6 @@ import type { Ledger, SqlRow } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
 import { UNDECIDED_STATES } from "./states.ts";
 
-/** `sure`: the rule counts whatever became of its run, since deeds were known by it or a person let it pass. */
-export const ID_RULES = `
-CREATE TABLE id_rules (
-  id INTEGER PRIMARY KEY,
-  source TEXT NOT NULL,
-  action TEXT NOT NULL,
-  ways TEXT NOT NULL,
-  key TEXT,
-  run_no INTEGER NOT NULL,
-  sure INTEGER NOT NULL
-) STRICT;
-`;
-
 /** How a source makes the ids of one kind of action. */
 export interface SourceIds extends IdRule {
   readonly source: string;

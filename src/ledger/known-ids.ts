@@ -3,7 +3,6 @@
 import { ACTION_NAMES, type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownSpelling, SpelledField } from "../checks/known-spelling.ts";
-import { deedsInParts } from "./deed-parts.ts";
 import { acceptedDeeds } from "./deeds.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
@@ -24,10 +23,7 @@ export function knownIds(ledger: Ledger, waiting: Pending): KnownIds {
     const kinds = field === "ticketId" ? [action, ...actionsThat("sell-ticket")] : [action];
     return kinds.some((kind) => {
       const identity = digestOf(identityText({ action: kind, data: { [field]: id } }));
-      return (
-        ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], identity, identity, id) !== undefined ||
-        deedsInParts(ledger, identity).some(({ isTaken }) => isTaken)
-      );
+      return ledger.get(KNOWN[field === "eventId" ? "event" : "ticket"], identity, identity, id) !== undefined;
     });
   };
   return {
@@ -40,7 +36,7 @@ export function knownIds(ledger: Ledger, waiting: Pending): KnownIds {
   };
 }
 
-const DEED = `SELECT 1 AS one FROM loose_deeds WHERE identity = ? AND taken = 1 UNION ALL
+const DEED = `SELECT 1 AS one FROM deeds WHERE identity = ? AND taken = 1 UNION ALL
   SELECT 1 FROM keyed_deeds WHERE identity = ? AND taken = 1`;
 const KNOWN = {
   event: `${DEED} UNION ALL SELECT 1 FROM events WHERE event_id = ? LIMIT 1`,

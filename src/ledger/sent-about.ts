@@ -129,10 +129,6 @@ export function doubtsWithPromise(ledger: Ledger, promise: string): readonly Pic
     .map(({ run_no, seq }) => ({ runNo: Number(run_no), seq: Number(seq) }));
 }
 
-/** For people, a query after all actions that name an event. */
-export const salesOfEvent = (eventId: string): string =>
-  `SELECT ticket_id, action, outcome, at FROM actions WHERE event_id = '${eventId.replaceAll("'", "''")}'`;
-
 /** How many actions have outcomes. */
 export const countOutcomes = (ledger: Ledger): number =>
   Number(ledger.get("SELECT coalesce(sum(actions), 0) AS n FROM tallies")?.n ?? 0);

@@ -5,9 +5,6 @@ import type { OtherSpelling, SpelledField } from "../checks/known-spelling.ts";
 import type { KnownIds } from "./known-ids.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Accepted ticketIds that are not ASCII. Events are few: theirs are looked for when needed. */
-export const UNICODE_IDS = "CREATE TABLE unicode_ids (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;\n";
-
 /** Part of a transaction: notes an accepted ticketId, if it may be written in another form. */
 export function noteUnicodeId(ledger: Ledger, ticketId: string): void {
   if (mayHaveForms(ticketId)) ledger.run("INSERT OR IGNORE INTO unicode_ids (ticket_id) VALUES (?)", ticketId);

@@ -7,13 +7,6 @@ import type { Ledger } from "./ledger.ts";
 
 const DIGITS_ONLY = (id: string): string => `ltrim(${id}, '0123456789') = ''`;
 
-/** The lengths of ticketIds that are all digits and begin with a zero. Events are few: theirs are looked up when needed. */
-export const ZERO_LENGTHS = "CREATE TABLE zero_lengths (length INTEGER PRIMARY KEY) STRICT;\n";
-
-/** Fills the table of a ledger that had none. */
-export const FILL_ZERO_LENGTHS = `INSERT OR IGNORE INTO zero_lengths (length) SELECT DISTINCT length(ticket) - 7 FROM tickets
-  WHERE ticket >= 'ticket:0' AND ticket < 'ticket:1' AND ${DIGITS_ONLY("substr(ticket, 8)")};\n`;
-
 /** Part of a transaction: notes the length of an accepted ticketId that is all digits and begins with a zero. */
 export function noteZeroLength(ledger: Ledger, length: number): void {
   ledger.run("INSERT OR IGNORE INTO zero_lengths (length) VALUES (?)", length);

@@ -18,7 +18,7 @@ import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
 import { selectSource } from "../mapping/select-source.ts";
 import type { SourceConfig } from "../mapping/source.ts";
-import type { MadeMapper } from "../plan/compile/parallel.ts";
+import type { MadeMapper } from "../plan/compile/compile-rows.ts";
 import { findIdsOtherwise } from "../plan/findings/ids-otherwise.ts";
 import type { ProblemLog } from "../plan/findings/problem-log.ts";
 import type { Input } from "../readers/input.ts";
@@ -137,10 +137,9 @@ function makeMapper(
   const kinds = ids.map((rule) => ({ ...rule, source: readAs, key }));
   const findingsOfSource = ledger === undefined ? [] : findIdsOtherwise(ledger, kinds);
   const told = { readAs, rules, ids, findings, findingsOfSource, ...(key !== undefined && { key }) };
-  // With lookups no worker is used: each would hold their tables in memory again.
-  if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
+  if (onRow === undefined) return { mapper, ...told };
   const from = { file, header, source: source?.config, mapper };
-  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told, settings: undefined };
+  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told };
 }
 
 /** What the rows of a source are read as. */
@@ -176,9 +175,6 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
-    takeSeen: () => mapper.takeSeen?.() ?? {},
-    agrees: (seen) => mapper.agrees?.(seen) ?? true,
-    join: (seen) => mapper.join?.(seen),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

@@ -26,6 +26,7 @@ import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./output-pla
 import { planDirectory } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
 import { plansOf, sharePlan } from "./run-plan.ts";
+import { agreeToNewLedger, type NewLedgerWord } from "./second-ledger.ts";
 import { openSession, type Session, tellOpened } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, type Summary, summarise } from "./summary.ts";
@@ -47,6 +48,7 @@ export interface StreamSettings extends InputOptions {
   readonly startedAt: number;
   /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
   readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
+  readonly newLedger?: NewLedgerWord;
 }
 
 interface Confirmation {
@@ -83,9 +85,9 @@ export interface PlanEnding extends CheckedInput {
 
 /** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
-  const { config, environment, neighbours } = options.settings;
+  const { config, environment } = options.settings;
   using ledger = await openLedgerToPlan(context, environment);
-  tellOpened(context, { environment, neighbours, ledger }, false);
+  tellOpened(context, { environment, ledger }, false);
   const { lanes } = environment;
   await using checked = await planAside(context, { ...options, config, environment, ledger, run: "dry-run", lanes });
   const { files, plan, problems } = checked;
@@ -102,6 +104,7 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
     sends: true,
   });
   tellOpened(context, session, true);
+  await agreeToNewLedger(session, options.newLedger, context.cwd);
   await writeLeft(context, session);
 
   const resumed = await finishEarlierRuns(context, session, deadline);

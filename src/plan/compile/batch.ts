@@ -1,8 +1,6 @@
-/** The result of compiling a stretch of rows: plain data that a worker can hand over, numbered from its own beginning. */
+/** The result of compiling some rows of a file, numbered from their own beginning. */
 
-import type { Seen } from "../../mapping/mapper.ts";
 import type { CandidateBytes, OrderKey } from "../candidates/facts.ts";
-import type { PublicValues } from "../candidates/public-values.ts";
 import type { LeftOut } from "../candidates/rows-not-sent.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 
@@ -22,8 +20,6 @@ export interface Batch {
   readonly rejected: readonly BatchRejected[];
   /** What `tickets:actions` leaves out of rows, where a key of their source tells their deeds. */
   readonly leftOut: readonly { readonly row: number; readonly deeds: readonly LeftOut[] }[];
-  /** Which rows are mended depends on earlier rows, which a worker does not know. */
-  readonly isUnsure: boolean;
   /** Events that its valid rows register. */
   readonly newEvents: readonly string[];
   /** If asked for: the events that valid rows name for actions that carry none. */
@@ -32,21 +28,8 @@ export interface Batch {
   /** What is appended to the candidate files; rows are counted from 1 with the batch's first. */
   readonly bytes: CandidateBytes;
   readonly problems: Pick<ProblemLog, "kept" | "tallies">;
-  /** What its rows show of the file. */
-  readonly seen: Seen | undefined;
-  /** What becomes public of its rows and was not in an earlier batch. */
-  readonly publicValues: PublicValues;
   /** What follows its last row could not be read as rows. */
   readonly isUnreadable: boolean;
-  /** Where its range goes on, when so much came of its rows that the others wait. */
-  readonly rest: RestOfRange | undefined;
-}
-
-export interface RestOfRange {
-  /** Where it begins in the range's bytes. */
-  readonly at: number;
-  /** Line ends in the file before it. */
-  readonly lineEnds: number;
 }
 
 /** A row of the batch that is not sent. */

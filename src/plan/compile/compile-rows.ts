@@ -1,22 +1,18 @@
-/** Rows to checked candidates: everything that can be said about a row by itself. Runs in workers too (worker.ts). */
+/** Rows to checked candidates: everything that can be said about a row by itself. */
 
 import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
 import { digestHex, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
-import type { MapperOptions } from "../../mapping/create-mapper.ts";
+import type { FileFinding } from "../../mapping/file-finding.ts";
+import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Mapped, Mapper } from "../../mapping/mapper.ts";
 import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../../mapping/row-digest.ts";
-import { countLineEnds } from "../../readers/csv-rows.ts";
-import type { RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import { endOfRow, type Range } from "../../readers/ranges.ts";
-import type { SpareMemory } from "../../readers/spare-memory.ts";
-import type { PlainRows } from "../bytes/plain-rows.ts";
-import { type CandidateWriter, createCandidateWriter, createPlainWriter } from "../candidates/candidate-writer.ts";
+import { CandidateWriter } from "../candidates/candidate-writer.ts";
 import type { OrderKey } from "../candidates/facts.ts";
-import { type PublicValuesSeen, seePublicValues } from "../candidates/public-values.ts";
+import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import { findingsOfMapped, reasonOf, reportFindings } from "../findings/findings-of-row.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import {
@@ -28,56 +24,57 @@ import {
   NOTHING_OPEN,
 } from "../rejects/findings-of-rejects.ts";
 import type { MendedMark, RowMarks } from "../rejects/mended-rows.ts";
-import type { Batch, BatchInvalid, BatchMended, RestOfRange } from "./batch.ts";
-import { plainRowsOf, quoteOf, rowsOfRange } from "./range-rows.ts";
+import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
 
 export interface RowCompiler {
-  /** Rows may be plain: ranges are compiled faster than rows. */
-  readonly hasFastPath: boolean;
   /** Maps and checks the rows, as many as the batch says: once much has come of them the others wait. Its problems are kept by `log`. */
   compile(rows: readonly Row[], log: ProblemLog): Batch;
-  /** The same for a range of the file as text; the batch says where the rest of it begins. */
-  compileRange(range: Range, log: ProblemLog): Batch;
 }
 
 export interface RowCompilerOptions {
   readonly file: Pick<InputFile, "name" | "format">;
   /** Number of the input, from 0. */
   readonly input: number;
-  readonly mapper: Mapper;
+  readonly made: MadeMapper;
   readonly severityOf: (rule: string) => Severity;
   /** In Unix seconds, the same for all rows of a plan. */
   readonly now: number;
   /** Note the event that a row names for actions that carry none. */
   readonly notesEvents: boolean;
-  /** What the rows are read as, and the columns of a table: by both a row is recognised. */
+  /** The columns of a table. */
+  readonly header: readonly string[] | undefined;
+  readonly marks: RowMarks;
+  readonly publicValues: PublicValuesSeen;
+}
+
+/** The mapper of a file, and what it was made of. */
+export interface MadeMapper {
+  readonly mapper: Mapper;
+  /** What the rows are read as: the source, or the action. */
   readonly readAs: string;
   /** The actions that the source lists (action-rules.ts). */
   readonly rules: readonly string[];
-  readonly header: readonly string[] | undefined;
-  /** How ranges are read; undefined where there are none. */
-  readonly ranged: RangeFormat | undefined;
-  /** How the mapper was made, for the fast path; undefined where that is off. */
-  readonly settings: MapperOptions | undefined;
-  readonly marks: RowMarks;
-  /** Where a batch has memory of its own, so that it stays as it is when the next is compiled. */
-  readonly keeps: SpareMemory | undefined;
-  /** Bytes of lines after which a batch ends, with the row that it is at. */
-  readonly mostGiven: number;
+  /** How the source makes its ids. */
+  readonly ids?: readonly IdRule[];
+  /** The key of the source, as its config says it. */
+  readonly key?: string;
+  /** What can be said of the file before it is read. */
+  readonly findings?: readonly FileFinding[];
+  /** What can be said of the source; told of its first file that has rows. */
+  readonly findingsOfSource?: readonly FileFinding[];
 }
 
+/** Bytes of lines after which a batch ends, with the row that it is at. */
+const MOST_GIVEN_BYTES = 1.5 * 1024 * 1024;
+
 export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
-  const { ranged } = options;
-  const publicValues = seePublicValues();
   const ofFile: OfFile = {
-    ...writing(options, publicValues),
-    publicValues,
-    digester: createRowDigester(options.header, options.readAs),
+    writer: new CandidateWriter(),
+    digester: createRowDigester(options.header, options.made.readAs),
   };
   /** Items of a JSON array are identified by their number in the file. */
   let rowsBefore = 0;
   return {
-    hasFastPath: ofFile.plain !== undefined,
     compile(rows, log) {
       const batch = new CompiledRows(options, ofFile, log, rowsBefore);
       for (const row of rows) {
@@ -88,61 +85,14 @@ export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
       rowsBefore += compiled.rows;
       return compiled;
     },
-    compileRange(range, log) {
-      if (ranged === undefined) throw new Error("the file has no ranges");
-      const batch = new CompiledRows(options, ofFile, log, rowsBefore);
-      if (ofFile.plain === undefined) batch.addRows(ranged, range);
-      else batch.addRange(ranged, range, ofFile.plain);
-      return batch.end();
-    },
   };
-}
-
-/** All rows, in as many batches as it takes. */
-export function* compileAll(compiler: RowCompiler, rows: readonly Row[], problems: ProblemLog): Generator<Batch> {
-  for (let from = 0; from < rows.length; ) {
-    const batch = compiler.compile(rows.slice(from), problems.fork());
-    from += batch.rows;
-    yield batch;
-  }
-}
-
-/** What a batch left of its range, in as many more as it takes. */
-export function* compileRest(
-  compiler: RowCompiler,
-  { bytes, isLast }: Omit<Range, "lineEnds">,
-  rest: RestOfRange | undefined,
-  problems: ProblemLog,
-): Generator<Batch> {
-  let next = rest;
-  while (next !== undefined) {
-    const { at, lineEnds }: RestOfRange = next;
-    const batch = compiler.compileRange({ bytes: bytes.subarray(at), lineEnds, isLast }, problems.fork());
-    next = batch.rest && { ...batch.rest, at: at + batch.rest.at };
-    yield batch;
-  }
-}
-
-/** The writer of a file's candidates, and its fast path where it has one. */
-function writing(options: RowCompilerOptions, publicValues: PublicValuesSeen): Pick<OfFile, "writer" | "plain"> {
-  if (options.settings !== undefined && options.ranged !== undefined) {
-    const writer = createPlainWriter(options.keeps);
-    const plain = plainRowsOf({ ...options, writer, publicValues });
-    if (plain !== undefined) return { writer, plain };
-  }
-  return { writer: createCandidateWriter(options.keeps), plain: undefined };
 }
 
 /** What is used for all batches of a file. */
 interface OfFile {
   readonly writer: CandidateWriter;
-  readonly publicValues: PublicValuesSeen;
   readonly digester: RowDigester;
-  readonly plain: PlainRows | undefined;
 }
-
-/** Of so many rows at the beginning of a range, half must be plain: else all of it is left to the reference. */
-const ROWS_TRIED = 64;
 
 type Mark = ReturnType<RowMarks["of"]>;
 
@@ -167,9 +117,7 @@ class CompiledRows {
   /** Number of the present row. */
   #row = 0;
   #skipped = 0;
-  #isUnsure = false;
   #isUnreadable = false;
-  #rest: RestOfRange | undefined;
 
   /** @param rowsBefore rows of the file in earlier batches. */
   constructor(options: RowCompilerOptions, ofFile: OfFile, log: ProblemLog, rowsBefore: number) {
@@ -181,15 +129,15 @@ class CompiledRows {
 
   /** So much has come of the rows that there is to be another batch for the others. */
   get isFull(): boolean {
-    return this.#ofFile.writer.lineBytes >= this.#options.mostGiven;
+    return this.#ofFile.writer.lineBytes >= MOST_GIVEN_BYTES;
   }
 
   add(row: Row): void {
-    const { mapper, marks } = this.#options;
+    const { made, marks } = this.#options;
+    const { mapper } = made;
     this.#row += 1;
     if (row.kind === "object") this.#firstLines[isOfRejects(row.value) ? "rejects" : "other"] ??= row.line;
     const mark = marks.of(row, this.#ofFile.digester);
-    if (mark?.kind === "unsure") this.#isUnsure = true;
     if (mark?.kind === "repeated") this.#skip("the same row occurs earlier in these rejects (tickets:row)");
     else if (mark?.kind === "mended") {
       const mapped = row.kind === "malformed" ? undefined : mapper.map(row);
@@ -199,78 +147,16 @@ class CompiledRows {
     else this.#addMapped(row, mark, mapper.map(row));
   }
 
-  /** Rows by the reference; `at` is where they begin in the range. */
-  addRows(ranged: RangeFormat, range: Range, at = 0): void {
-    const rows = rowsOfRange(ranged, range);
-    for (const [number, row] of rows.entries()) {
-      this.add(row);
-      const next = rows[number + 1];
-      if (next === undefined || !this.isFull) continue;
-      const from = startOfLine(range, next.line, quoteOf(ranged));
-      if (from === undefined) continue;
-      this.#rest = { at: at + from, lineEnds: next.line - 1 };
-      return;
-    }
-  }
-
-  /** Plain rows one by one, any other by the reference in its place. */
-  addRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range, plain: PlainRows): void {
-    plain.begin(bytes);
-    let line = lineEnds + 1;
-    let taken = 0;
-    let left = 0;
-    for (let at = 0; at < bytes.length; ) {
-      if (this.isFull) {
-        this.#rest = { at, lineEnds: line - 1 };
-        return;
-      }
-      if (plain.take(at, line, this.#row + 1)) {
-        if (ranged.format === "ndjson") this.#firstLines.other ??= line;
-        if (!plain.isBlank) this.#addPlain(plain, line);
-        taken += 1;
-        at = plain.next;
-        line = plain.nextLine;
-        continue;
-      }
-      left += 1;
-      const cells = plain.cellsOfOther();
-      if (cells !== undefined) {
-        // The row may make the mapper look at the one before once more.
-        const { next, nextLine } = plain;
-        this.add({ kind: "cells", line, cells });
-        at = next;
-        line = nextLine;
-        continue;
-      }
-      const isOdd = left + taken >= ROWS_TRIED && left > taken;
-      const end = isOdd ? bytes.length : endOfRow(bytes, at, quoteOf(ranged));
-      const part = { bytes: bytes.subarray(at, end), lineEnds: line - 1, isLast: isLast && end === bytes.length };
-      this.addRows(ranged, part, at);
-      if (this.#isUnreadable || this.#rest !== undefined) return;
-      line += countLineEnds(bytes, at, end, false);
-      at = end;
-    }
-  }
-
-  /** What is told of a plain row beside its candidates. */
-  #addPlain(plain: PlainRows, line: number): void {
-    const { skipped, findings } = plain;
-    this.#row += 1;
-    if (skipped !== undefined) this.#skip(skipped);
-    if (findings.length === 0) return;
-    // All of it is asked for only as long as problems are kept.
-    this.#report(plain.rowAt(line, this.#log.capacity.keeps === "all"), findings);
-  }
-
   /** A bad row whose mended version was accepted. */
   #addMended(row: Row, mark: MendedMark, mapped: Mapped | undefined): void {
-    const { mapper, marks, severityOf, now } = this.#options;
+    const { made, marks, severityOf, now } = this.#options;
+    const { mapper } = made;
     const given = givenBy(mapped);
     if (mapped?.kind === "actions") mapper.retract?.(mapped.actions);
     const attempted = given.actions.flatMap((action, at) => referencesOf(action, given.nths[at]));
     const isGuess = mapped?.kind === "invalid" && mapped.isGuess === true;
     const still = isGuess ? NOTHING_OPEN : marks.openOf(mark, given);
-    const findings = findingsOfMended(mapped, attempted, still, this.#options);
+    const findings = findingsOfMended(mapped, attempted, still, { ...this.#options, rules: made.rules });
     const isOpen = findings.length > 0 && this.#report(row, findings);
     const { line } = row;
     const done = { row: this.#row, line, before: this.#ofFile.writer.count, attempted, key: mark.key };
@@ -285,7 +171,7 @@ class CompiledRows {
   }
 
   #addMalformed(row: Extract<Row, { kind: "malformed" }>): void {
-    const mapped = this.#options.mapper.map(row);
+    const mapped = this.#options.made.mapper.map(row);
     if (mapped.kind === "skipped") {
       this.#skip(mapped.reason);
       return;
@@ -312,8 +198,8 @@ class CompiledRows {
       this.#rejectMapped(row.line, own, mapped);
       return;
     }
-    this.#ofFile.publicValues.see(mapped.actions, row.kind === "object");
-    const findings = mark === undefined ? own : [...own, ...findingsOfMark(mark, this.#options)];
+    this.#options.publicValues.see(mapped.actions, row.kind === "object");
+    const findings = mark === undefined ? own : [...own, ...findingsOfMark(mark, this.#options.made)];
     if (findings.length > 0 && this.#report(row, findings)) this.#rejectMapped(row.line, findings, mapped);
     else this.#take(row.line, mark, mapped);
   }
@@ -375,7 +261,7 @@ class CompiledRows {
       this.#reject(line, findings, mapped.attempted, nths);
     } else {
       this.#reject(line, findings, mapped.actions, mapped.nths ?? nthOfName(mapped.actions));
-      this.#options.mapper.retract?.(mapped.actions);
+      this.#options.made.mapper.retract?.(mapped.actions);
     }
   }
 
@@ -387,9 +273,7 @@ class CompiledRows {
   }
 
   end(): Batch {
-    const { writer, publicValues } = this.#ofFile;
-    // Asked before the candidates are taken: it may write the last row again.
-    const seen = this.#options.mapper.takeSeen?.();
+    const { writer } = this.#ofFile;
     return {
       rows: this.#row,
       skipped: this.#skipped,
@@ -400,30 +284,14 @@ class CompiledRows {
       firstLines: this.#firstLines,
       rejected: this.#rejected,
       leftOut: this.#leftOut,
-      isUnsure: this.#isUnsure,
       newEvents: [...this.#newEvents],
       rowEvents: this.#rowEvents,
       candidates: writer.count,
       bytes: writer.take(),
       problems: { kept: this.#log.kept, tallies: this.#log.tallies },
-      seen,
-      publicValues: publicValues.take(),
       isUnreadable: this.#isUnreadable,
-      rest: this.#rest,
     };
   }
-}
-
-/** Where a row begins that stands on this line; undefined where its quotes tell another story. */
-function startOfLine({ bytes, lineEnds }: Range, line: number, quote: number): number | undefined {
-  let at = 0;
-  let passed = lineEnds + 1;
-  while (passed < line && at < bytes.length) {
-    const end = endOfRow(bytes, at, quote);
-    passed += countLineEnds(bytes, at, end, false);
-    at = end;
-  }
-  return passed === line && at < bytes.length ? at : undefined;
 }
 
 const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));

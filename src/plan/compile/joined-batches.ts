@@ -2,7 +2,7 @@
 
 import type { Mend, RejectedRows } from "../../ledger/rejected-rows.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
-import { appendCandidates, type BlockedRow, type CandidateFiles, toWhole } from "../candidates/candidates.ts";
+import { appendCandidates, type CandidateFiles, toWhole } from "../candidates/candidates.ts";
 import { orderKeysOf } from "../candidates/facts.ts";
 import type { BlockedRows, InvalidRows, LeftOut } from "../candidates/rows-not-sent.ts";
 import { addRows } from "../files/index-file.ts";
@@ -13,16 +13,6 @@ import type { RowEvents } from "../order/lane-groups.ts";
 import type { TimeOrder } from "../order/time-order.ts";
 import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
 
-/** Decides about candidates while the input is read. */
-export interface EarlyDecisions {
-  /** What follows is of the next input. */
-  begin(input: { readonly name: string; readonly format: "cells" | "ndjson" | "json"; readonly readAs: string }): void;
-  /** What stands among the candidates of the next batch and is not sent. */
-  block(row: BlockedRow): void;
-  /** Decides about the candidates of the next batch, whose rows are numbered for good. */
-  take(batch: Batch): Promise<void>;
-}
-
 export interface JoinOptions {
   /** Rows that an earlier run rejected. */
   readonly rejectedRows: RejectedRows;
@@ -30,8 +20,6 @@ export interface JoinOptions {
   readonly invalid: InvalidRows;
   /** Takes the places of invalid rows among the candidates, unless `timeOrder` does. */
   readonly blockedRows: BlockedRows;
-  /** Decides about the candidates at once, where it can. */
-  readonly early: EarlyDecisions | undefined;
   /** Takes the candidates where they are to be put in order afterwards; then no files are written here. */
   readonly timeOrder: TimeOrder | undefined;
   /** Where it is asked for, notes the sales of the input. */
@@ -86,7 +74,7 @@ export class JoinedBatches implements Joined {
 
   /** Appends what the next rows of an input came to. */
   async add(input: number, batch: Batch): Promise<void> {
-    const { problems, rowEvents, early } = this.#options;
+    const { problems, rowEvents } = this.#options;
     const { read } = this.rows;
     addRows(batch.bytes.index, read);
     if (this.#files !== undefined) await appendCandidates(this.#files, batch.bytes);
@@ -96,7 +84,6 @@ export class JoinedBatches implements Joined {
     countReasons(this.skipReasons, batch.skipReasons);
     countReasons(this.eventOnlyReasons, batch.eventOnlyReasons);
     this.#place(input, batch);
-    await early?.take(batch);
     for (const { row, key, isMended, actions, isWhole } of batch.rejected) {
       this.rejected.set(read + row, key);
       if (isMended) this.mends.set(read + row, { row: key, actions, isWhole, known: [] });
@@ -155,7 +142,7 @@ export class JoinedBatches implements Joined {
     { reason, attempted }: Pick<BatchInvalid, "reason" | "attempted">,
     input: number,
   ): void {
-    const { invalid, timeOrder, early } = this.#options;
+    const { invalid, timeOrder, blockedRows } = this.#options;
     const place = this.#placeOf(row, input);
     const before = this.candidates + row.before;
     invalid.add(false, () => {
@@ -169,10 +156,8 @@ export class JoinedBatches implements Joined {
         ...("key" in row && { isPart: true }),
       };
     });
-    if (timeOrder === undefined) {
-      this.#options.blockedRows.add({ ...place, before, attempted });
-      early?.block({ ...place, before, attempted });
-    } else for (const action of attempted) timeOrder.held(action, place);
+    if (timeOrder === undefined) blockedRows.add({ ...place, before, attempted });
+    else for (const action of attempted) timeOrder.held(action, place);
   }
 
   #placeOf({ row, line }: Pick<BatchInvalid, "row" | "line">, input: number) {

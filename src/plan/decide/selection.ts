@@ -50,14 +50,12 @@ export interface Selection {
   readonly lastAccepted: LastAccepted;
   /** The inputs, by number, that go from the latest time to the earliest. */
   readonly newestFirst: ReadonlySet<number>;
-  /** All of the candidates are sent, and were told of as such while they were read. */
-  readonly wasToldWhole: boolean;
   /** Mended rows of which nothing is open except what is sent now. */
   readonly mends: Compiled["mends"];
 }
 
 /** What a pass over the candidates comes to. */
-export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst" | "wasToldWhole">;
+export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst">;
 
 interface GivenKinds {
   readonly sent: ReadonlySet<ActionName>;

@@ -30,10 +30,10 @@ export interface SentAction {
  * Numbers that are kept of an action: start and end in the body of itself, then of the JSON of its ids. Both are 0 for an id
  * that it does not give.
  */
-export const PLACES = 8;
-export const [START, END] = [0, 1];
+const PLACES = 8;
+const [START, END] = [0, 1];
 /** By id, where among them its start is. */
-export const ID_PLACES = { eventId: 2, ticketId: 4, nftId: 6 } as const;
+const ID_PLACES = { eventId: 2, ticketId: 4, nftId: 6 } as const;
 const { eventId: EVENT, ticketId: TICKET, nftId: NFT } = ID_PLACES;
 
 const [OPEN, CLOSE, COMMA, NEWLINE] = [0x5b, 0x5d, 0x2c, 0x0a];
@@ -251,15 +251,4 @@ export function sentActions(chunk: ActionsSent): readonly SentAction[] {
     const { action, eventId, ticketId, nftId } = chunk.read(at);
     return { action, data: { eventId, ticketId, nftId } };
   });
-}
-
-/** Some of them, by their places. */
-export function selectActions({ body, places, read }: ActionsSent, chosen: readonly number[]): ActionsSent {
-  const ofChosen = chosen.flatMap((at) => [...places.subarray(at * PLACES, (at + 1) * PLACES)]);
-  return {
-    body,
-    count: chosen.length,
-    places: Int32Array.from(ofChosen),
-    read: (at) => read(chosen[at] ?? Number.NaN),
-  };
 }

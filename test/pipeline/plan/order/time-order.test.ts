@@ -9,7 +9,7 @@ import type { Action } from "../../../../src/actions/actions.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
 import { plan } from "../../../../src/commands/plan.ts";
 import { validate } from "../../../../src/commands/validate.ts";
-import { createCandidateWriter } from "../../../../src/plan/candidates/candidate-writer.ts";
+import { CandidateWriter } from "../../../../src/plan/candidates/candidate-writer.ts";
 import {
   actionOf,
   openCandidateLines,
@@ -107,7 +107,7 @@ describe("a shuffled file", () => {
       fc.asyncProperty(shuffled, async ([history, shuffle]) => {
         await removeCandidates(folder);
         using order = createTimeOrder(folder);
-        const writer = createCandidateWriter();
+        const writer = new CandidateWriter();
         for (const [at, action] of shuffle.entries())
           writer.add(action, { input: 0, line: at + 1, row: at + 1, nth: 0 }, undefined);
         for (const [at, candidate] of toWhole(writer.take()).entries())
