@@ -1,320 +1,134 @@
-/** The tables of a ledger in SQLite. docs/ledger.md describes them for people. */
+/**
+ * The tables, as SQLite and PostgreSQL take them. Times are UTC in ISO 8601. A statement names what it writes, so that a column
+ * more would change none of them; any other change makes another version, and another version is refused.
+ */
 
-import type { DatabaseSync } from "node:sqlite";
 import { Failure } from "../failure.ts";
-import { BLOCK_ACTIONS } from "./block.ts";
-import { BLOCK_TABLES } from "./blocks.ts";
-import { sqlList } from "./sql-list.ts";
-import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
+import { PENDING_STATES } from "./chunks.ts";
+import type { BulkTable } from "./database.ts";
 
-/** The form of the tables, in SQLite's `user_version` and in PostgreSQL's `ledger_version`. Ledgers of other forms are refused. */
-export const LEDGER_VERSION = 8;
+export const SCHEMA_VERSION = 1;
 
-const oneOf = (column: string, values: readonly string[]): string => `CHECK (${column} IN ${sqlList(values)})`;
+/** Letters of the actions before one that were not accepted. */
+const otherwise = "replace(substr(letters, 1, CAST(place AS INTEGER)), 'a', '')";
 
-const SCHEMA = `
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
-CREATE TABLE runs (
-  run_no INTEGER PRIMARY KEY,
-  run TEXT NOT NULL UNIQUE,
-  created_at TEXT NOT NULL,
-  ended_at TEXT,
-  state TEXT NOT NULL ${oneOf("state", RUN_STATES)},
-  stopped_by_person INTEGER NOT NULL DEFAULT 0,
-  exit_code INTEGER,
-  output TEXT,
-  manifest TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE chunks (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
-  chunk INTEGER NOT NULL,
-  lane INTEGER NOT NULL,
-  first INTEGER NOT NULL,
-  count INTEGER NOT NULL,
-  offset INTEGER NOT NULL,
-  length INTEGER NOT NULL,
-  state TEXT NOT NULL ${oneOf("state", CHUNK_STATES)},
-  parent INTEGER,
-  http_status INTEGER,
-  answered_at TEXT,
-  detail TEXT,
-  projected INTEGER NOT NULL DEFAULT 0,
-  rejects_written INTEGER NOT NULL DEFAULT 0,
-  merged INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (run_no, chunk)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE attempts (
-  run_no INTEGER NOT NULL,
-  chunk INTEGER NOT NULL,
-  attempt INTEGER NOT NULL,
-  started_at TEXT NOT NULL,
-  ended_at TEXT,
-  class TEXT,
-  http_status INTEGER,
-  detail TEXT,
-  PRIMARY KEY (run_no, chunk, attempt)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE events (event_id TEXT PRIMARY KEY, currency TEXT) STRICT, WITHOUT ROWID;
-
-CREATE TABLE tickets (
-  ticket TEXT PRIMARY KEY,
-  event_id TEXT,
-  holder TEXT,
-  state TEXT NOT NULL CHECK (state IN ('sold', 'checked-in', 'invalidated'))
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE outputs (
-  path TEXT PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('promises', 'rejects')),
-  length INTEGER NOT NULL,
-  mtime_ns TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE output_segments (
-  path TEXT NOT NULL REFERENCES outputs (path) ON DELETE CASCADE,
-  start INTEGER NOT NULL,
-  length INTEGER NOT NULL,
-  sha256 TEXT NOT NULL,
-  PRIMARY KEY (path, start)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE rejects_files (
-  run_no INTEGER NOT NULL,
-  input INTEGER NOT NULL,
-  path TEXT NOT NULL,
-  PRIMARY KEY (run_no, input, path)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE settlements (
-  id INTEGER PRIMARY KEY,
-  run_no INTEGER NOT NULL,
-  chunk INTEGER,
-  decision TEXT NOT NULL,
-  who TEXT NOT NULL,
-  at TEXT NOT NULL,
-  reason TEXT
-) STRICT;
-
--- How many actions of a chunk had which outcome, so that counting a run does not read its actions.
-CREATE TABLE tallies (
-  run_no INTEGER NOT NULL,
-  chunk INTEGER NOT NULL,
-  action TEXT NOT NULL,
-  outcome TEXT NOT NULL ${oneOf("outcome", OUTCOMES)},
-  actions INTEGER NOT NULL,
-  PRIMARY KEY (run_no, chunk, action, outcome)
-) STRICT, WITHOUT ROWID;
-
--- What the service said of what is in doubt: it may hold promises that are given only once.
-CREATE TABLE doubted_answers (
-  run_no INTEGER NOT NULL,
-  chunk INTEGER NOT NULL,
-  attempt INTEGER NOT NULL,
-  answer BLOB NOT NULL,
-  PRIMARY KEY (run_no, chunk, attempt)
-) STRICT;
-
-CREATE TABLE doubted_items (
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  response TEXT NOT NULL,
-  PRIMARY KEY (run_no, seq)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE invocations (
-  id INTEGER PRIMARY KEY,
-  started_at TEXT NOT NULL,
-  duration_ms INTEGER NOT NULL,
-  command TEXT NOT NULL,
-  arguments TEXT NOT NULL,
-  files TEXT NOT NULL,
-  exit_code INTEGER NOT NULL,
-  error TEXT,
-  run TEXT,
-  counts TEXT,
-  warnings INTEGER NOT NULL,
-  host TEXT NOT NULL,
-  who TEXT NOT NULL,
-  version TEXT NOT NULL
-) STRICT;
-
--- Warnings that were told (see invocations.ts).
-CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
--- Bad rows whose mended version was taken.
-CREATE TABLE mended_rows (row TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-
--- What was sent of mended rows.
-CREATE TABLE mendings (
-  run_no INTEGER NOT NULL,
-  row TEXT NOT NULL,
-  seq INTEGER NOT NULL,
-  PRIMARY KEY (row, run_no, seq)
-) STRICT, WITHOUT ROWID;
-
--- Which run first put a row into a rejects file.
-CREATE TABLE rejected_rows (
-  row TEXT PRIMARY KEY,
-  run_no INTEGER NOT NULL,
-  seq INTEGER,
-  read_as TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- By run, its latest entry in the list of runs. It is kept here before it is written there.
-CREATE TABLE listed_runs (run_no INTEGER PRIMARY KEY, entry INTEGER NOT NULL) STRICT;
-
--- What rejected rows gave, with where the service was last asked for it.
-CREATE TABLE row_actions (
-  row TEXT NOT NULL,
-  action TEXT NOT NULL,
-  run_no INTEGER,
-  seq INTEGER,
-  PRIMARY KEY (row, action)
-) STRICT, WITHOUT ROWID;
-
--- Which actions mended rows are done with, as \`tickets:actions\` names them.
-CREATE TABLE mended_actions (
-  row TEXT NOT NULL,
-  run_no INTEGER NOT NULL,
-  action TEXT NOT NULL,
-  seq INTEGER,
-  PRIMARY KEY (row, run_no, action)
-) STRICT, WITHOUT ROWID;
-
--- What rejects files named as open of rows, and the actions that the mapping listed then (action-rules.ts), as JSON.
-CREATE TABLE row_rules (
-  row TEXT NOT NULL,
-  open TEXT NOT NULL,
-  rules TEXT NOT NULL,
-  PRIMARY KEY (row, open, rules)
-) STRICT, WITHOUT ROWID;
-
--- What is about to replace a whole output file. Until \`outputs\` notes it, the file may be the old or the new one. A row left
--- over is of a replacement that was made, or never came about.
-CREATE TABLE replaced_outputs (path TEXT PRIMARY KEY, length INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
-CREATE TABLE row_places (
-  row TEXT NOT NULL,
-  lane INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  PRIMARY KEY (row, lane)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE row_histories (
-  row TEXT NOT NULL,
-  history BLOB NOT NULL,
-  run_no INTEGER,
-  seq INTEGER,
-  undecided INTEGER NOT NULL,
-  PRIMARY KEY (row, history)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
-
--- Which row of its input a rejected one was, in the first run that had it and in the last ones.
-CREATE TABLE row_numbers (
-  row TEXT NOT NULL,
-  run_no INTEGER NOT NULL,
-  number INTEGER NOT NULL,
-  PRIMARY KEY (row, run_no)
-) STRICT, WITHOUT ROWID;
-
--- \`sure\`: the rule counts whatever became of its run, since deeds were known by it or a person let it pass.
-CREATE TABLE id_rules (
-  id INTEGER PRIMARY KEY,
-  source TEXT NOT NULL,
-  action TEXT NOT NULL,
-  ways TEXT NOT NULL,
-  key TEXT,
-  run_no INTEGER NOT NULL,
-  sure INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE keyed_deeds (
-  identity BLOB NOT NULL,
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  content BLOB NOT NULL,
-  taken INTEGER NOT NULL,
-  source TEXT NOT NULL,
-  key TEXT NOT NULL,
-  event_id TEXT,
-  holder TEXT,
-  PRIMARY KEY (identity, run_no, seq)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE key_sources (
-  action TEXT NOT NULL,
-  source TEXT NOT NULL,
-  PRIMARY KEY (action, source)
-) STRICT, WITHOUT ROWID;
-
--- The lengths of ticketIds that are all digits and begin with a zero. Events are few: theirs are looked up when needed.
-CREATE TABLE zero_lengths (length INTEGER PRIMARY KEY) STRICT;
-
--- Accepted ticketIds that are not ASCII. Events are few: theirs are looked for when needed.
-CREATE TABLE unicode_ids (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-
--- What the service said about promises when it was asked (\`tickets status --remote\`).
-CREATE TABLE promise_statuses (
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  status TEXT NOT NULL,
-  since TEXT NOT NULL,
-  PRIMARY KEY (run_no, seq)
-) STRICT, WITHOUT ROWID;
-
-${BLOCK_TABLES}
--- \`event_id\` and \`holder\` are of accepted sales: the event and the buyer. All that is known of most tickets stands there.
-CREATE TABLE deeds (
-  identity BLOB NOT NULL,
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  content BLOB NOT NULL,
-  taken INTEGER NOT NULL,
-  event_id TEXT,
-  holder TEXT,
-  PRIMARY KEY (identity, run_no, seq)
-) STRICT, WITHOUT ROWID;
-
--- For people, in any SQLite client: every promise as text.
-CREATE VIEW promises AS
-WITH RECURSIVE places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place < ${BLOCK_ACTIONS - 1}),
-given AS (
-  SELECT run, chunk, first + place AS seq, at, promises, place, lower(hex(substr(promises, 16 * place + 1, 16))) AS digits
-  FROM blocks JOIN runs USING (run_no) JOIN places ON place < count WHERE promises IS NOT NULL)
-SELECT run, chunk, seq, at, CASE typeof(promises) WHEN 'blob'
-  THEN substr(digits, 1, 8) || '-' || substr(digits, 9, 4) || '-' || substr(digits, 13, 4) || '-' || substr(digits, 17, 4) || '-' || substr(digits, 21)
-  ELSE promises ->> place END AS action_promise
-FROM given WHERE CASE typeof(promises) WHEN 'blob' THEN digits <> '${"0".repeat(32)}' ELSE promises ->> place IS NOT NULL END;
-`;
-
-/** Part of a transaction. */
-export function createTables(database: DatabaseSync): void {
-  database.exec(`${SCHEMA} PRAGMA user_version = ${LEDGER_VERSION};`);
+export interface Types {
+  readonly int: string;
+  readonly text: string;
+  /** Text of a key: compared byte by byte. */
+  readonly key: string;
+  readonly bytes: string;
+  /** A number that the database gives. */
+  readonly id: string;
+  /** What stands behind a table, and behind one whose rows lie in the order of their key. */
+  readonly table: string;
+  readonly keyed: string;
+  /** Bytes as hex digits. */
+  readonly hex: (bytes: string) => string;
 }
 
-/**
- * @param version 0 for a ledger that has no tables yet.
- * @throws Failure `usage` for an earlier form, `storage` for a newer one.
- */
-export function refuseOtherForm(path: string, version: number): void {
-  if (version === LEDGER_VERSION || version === 0) return;
-  if (version > LEDGER_VERSION)
-    throw new Failure(
-      "storage",
-      `The ledger ${path} was written by a newer version of tickets (format ${version}; this version knows up to ${LEDGER_VERSION}).`,
-      { hint: "Use that version, or a newer one." },
-    );
+export const PENDING = `(${PENDING_STATES.map((state) => `'${state}'`).join(", ")})`;
+
+export const tables = ({ int, text, key, bytes, id, table, keyed, hex }: Types): string => `
+CREATE TABLE meta (name ${key} PRIMARY KEY, value ${text} NOT NULL)${keyed};
+
+-- facts: JSON of what the plan knew (inputs, counts, options). paused: JSON of who stopped it, and why.
+CREATE TABLE runs (number ${int} PRIMARY KEY, id ${key} NOT NULL UNIQUE, kind ${text} NOT NULL, state ${text} NOT NULL,
+  created_at ${text} NOT NULL, ended_at ${text}, exit_code ${int}, output ${text}, paused ${text}, most_actions ${int},
+  facts ${text} NOT NULL)${table};
+
+-- whole: the chunk that was entered with the run and holds these actions, first: the place there of the first of them.
+-- A chunk of which all was accepted has no row texts; one that was split holds nothing any more.
+CREATE TABLE chunks (run ${int} NOT NULL REFERENCES runs, chunk ${int} NOT NULL, lane ${int} NOT NULL, stage ${int} NOT NULL,
+  whole ${int} NOT NULL, first ${int} NOT NULL, count ${int} NOT NULL, state ${text} NOT NULL,
+  accepted ${int} NOT NULL DEFAULT 0, rejected ${int} NOT NULL DEFAULT 0, http_status ${int}, detail ${text}, answered_at ${text},
+  is_written ${int} NOT NULL DEFAULT 0, PRIMARY KEY (run, chunk))${keyed};
+CREATE INDEX chunks_pending ON chunks (run, chunk) WHERE state IN ${PENDING};
+CREATE INDEX chunks_unwritten ON chunks (run, chunk) WHERE is_written = 0;
+
+-- body: the request, zstd, without what others hold since; sha256: of the body. origins: JSON, zstd, see outcomes.ts.
+CREATE TABLE bodies (run ${int} NOT NULL, chunk ${int} NOT NULL, sha256 ${text}, digests ${text}, body ${bytes}, origins ${bytes} NOT NULL,
+  PRIMARY KEY (run, chunk))${table};
+CREATE TABLE row_texts (run ${int} NOT NULL, chunk ${int} NOT NULL, texts ${bytes} NOT NULL, PRIMARY KEY (run, chunk))${table};
+
+-- letters: one an action (a accepted, r rejected, s settled, d in doubt, m moved to another chunk), NULL where all were accepted.
+-- promises: of the accepted ones, 16 bytes each; promises_json where they are no UUIDs. responses: JSON, [place, item] each.
+CREATE TABLE outcomes (run ${int} NOT NULL, chunk ${int} NOT NULL, letters ${text}, promises ${bytes}, promises_json ${text},
+  responses ${text}, PRIMARY KEY (run, chunk))${table};
+
+CREATE TABLE attempts (run ${int} NOT NULL, chunk ${int} NOT NULL, attempt ${int} NOT NULL, started_at ${text} NOT NULL, ended_at ${text},
+  class ${text}, http_status ${int}, detail ${text}, answer ${bytes}, worker ${int}, fence ${int}, limit_ms ${int},
+  PRIMARY KEY (run, chunk, attempt))${table};
+
+-- What was entered, and neither rejected nor abandoned since. time: orderTime. place: in the chunk, from 0; no chunk: adopted.
+CREATE TABLE actions (subject ${key} NOT NULL, kind ${key} NOT NULL, mark ${key} NOT NULL, content ${text} NOT NULL, time ${int},
+  event ${text}, owner ${text}, run ${int} NOT NULL, chunk ${int}, place ${int}, position_run ${int} NOT NULL, position_seq ${int} NOT NULL,
+  PRIMARY KEY (subject, kind, mark))${keyed};
+
+-- Subjects whose id is not its own normal form.
+CREATE TABLE spellings (normal ${key} NOT NULL, subject ${key} NOT NULL, PRIMARY KEY (normal, subject))${keyed};
+
+CREATE TABLE sources (source ${key} NOT NULL, kind ${key} NOT NULL, made ${text} NOT NULL, nights ${text} NOT NULL, PRIMARY KEY (source, kind))${keyed};
+CREATE TABLE corrected (digest ${key} NOT NULL, subject ${key} NOT NULL, kind ${key} NOT NULL, mark ${key} NOT NULL,
+  PRIMARY KEY (digest, subject, kind, mark))${keyed};
+CREATE TABLE settlements (id ${id}, run ${int} NOT NULL, chunk ${int}, decision ${text} NOT NULL, who ${text} NOT NULL, at ${text} NOT NULL, reason ${text})${table};
+
+CREATE TABLE outputs (machine ${key} NOT NULL, path ${key} NOT NULL, kind ${text} NOT NULL, length ${int} NOT NULL, mtime_ns ${text} NOT NULL,
+  digest ${text} NOT NULL, run ${int}, input ${int}, PRIMARY KEY (machine, path))${keyed};
+
+CREATE TABLE invocations (id ${id}, started_at ${text} NOT NULL, duration_ms ${int} NOT NULL, command ${text} NOT NULL, arguments ${text} NOT NULL,
+  files ${text} NOT NULL, exit_code ${int} NOT NULL, error ${text}, run ${text}, counts ${text}, warnings ${int} NOT NULL,
+  host ${text} NOT NULL, who ${text} NOT NULL, version ${text} NOT NULL)${table};
+CREATE TABLE warnings (digest ${key} PRIMARY KEY, told_at ${text} NOT NULL)${keyed};
+CREATE TABLE statuses (run ${int} NOT NULL, chunk ${int} NOT NULL, place ${int} NOT NULL, status ${text} NOT NULL, since ${text} NOT NULL,
+  PRIMARY KEY (run, chunk, place))${keyed};
+
+-- Of workers. Times are milliseconds since 1970 by the database's clock.
+CREATE TABLE workers (worker ${id}, host ${text} NOT NULL, pid ${int} NOT NULL, command ${text} NOT NULL, started_ms ${int} NOT NULL,
+  seen_ms ${int} NOT NULL, left_ms ${int})${table};
+CREATE TABLE lanes (run ${int} NOT NULL, lane ${int} NOT NULL, fence ${int} NOT NULL, worker ${int}, claimed_ms ${int} NOT NULL,
+  PRIMARY KEY (run, lane))${table};
+CREATE TABLE pace (id ${int} PRIMARY KEY CHECK (id = 1), not_before_ms ${int} NOT NULL)${table};
+INSERT INTO pace (id, not_before_ms) VALUES (1, 0);
+CREATE TABLE locks (name ${key} PRIMARY KEY, fence ${int} NOT NULL, host ${text} NOT NULL, pid ${int} NOT NULL, since ${text} NOT NULL, command ${text} NOT NULL)${table};
+-- The last transaction of each program that had the ledger open: by it a program that lost its connection learns what became of a commit.
+CREATE TABLE commits (session ${key} PRIMARY KEY, number ${int} NOT NULL, at_ms ${int} NOT NULL)${table};
+
+-- For people: every action with its run, its state and its promise.
+CREATE VIEW known AS SELECT subject, actions.kind, mark, content, time, event, owner, runs.id AS run, actions.chunk, actions.place,
+    coalesce(chunks.state, 'adopted') AS state, chunks.answered_at,
+    CASE WHEN letters IS NULL THEN ${hex("substr(promises, CAST(16 * place + 1 AS INTEGER), 16)")}
+      WHEN substr(letters, CAST(place AS INTEGER) + 1, 1) = 'a' THEN
+        ${hex(`substr(promises, CAST(16 * (place - length(${otherwise})) + 1 AS INTEGER), 16)`)} END AS promise
+  FROM actions JOIN runs ON runs.number = actions.run
+    LEFT JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
+    LEFT JOIN outcomes ON outcomes.run = actions.run AND outcomes.chunk = actions.chunk;
+`;
+
+export const ACTIONS: BulkTable = {
+  name: "actions",
+  columns: {
+    ...{ subject: "text", kind: "text", mark: "text", content: "text", time: "int", event: "text", owner: "text" },
+    ...{ run: "int", chunk: "int", place: "int", position_run: "int", position_seq: "int" },
+  },
+};
+export const SPELLINGS: BulkTable = { name: "spellings", columns: { normal: "text", subject: "text" } };
+export const CORRECTED: BulkTable = {
+  name: "corrected",
+  columns: { digest: "text", subject: "text", kind: "text", mark: "text" },
+};
+export const STATUSES: BulkTable = {
+  name: "statuses",
+  columns: { run: "int", chunk: "int", place: "int", status: "text", since: "text" },
+};
+export const WARNINGS: BulkTable = { name: "warnings", columns: { digest: "text", told_at: "text" } };
+
+/** @param version as `meta` has it; undefined where there are other tables. */
+export function refuseVersion(place: string, version: string | undefined): void {
+  if (version === String(SCHEMA_VERSION)) return;
   throw new Failure(
     "usage",
-    `The ledger ${path} has an earlier form (format ${version}), which this version of tickets can't read. Nothing was sent.`,
-    {
-      hint: "Keep it aside (move the file away, or name another schema), and fill a new one from the promises files: tickets results --import <promises file>",
-    },
+    `The ledger ${place} has ${version === undefined ? "the form of an earlier version" : `version ${version}`}, and this version of tickets takes only version ${SCHEMA_VERSION}. Nothing was sent.`,
+    { hint: "Move it aside, then fill a new one from the promises files: tickets results --import FILES" },
   );
 }

@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { formOf } from "../actions/marks.ts";
-import type { NewAction, NewChunk, Origin } from "../book/ledger.ts";
+import type { NewAction, NewChunk, Origin } from "../ledger/ledger.ts";
 import type { Store } from "./store.ts";
 
 export interface ChunkLimits {

@@ -3,7 +3,7 @@
 import { type ActionName, acceptedFields, isActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import type { Guard, GuardNote } from "../book/ledger.ts";
+import type { Guard, GuardNote } from "../ledger/ledger.ts";
 import { changeOfWays, type IdWay, idRulesOf } from "../mapping/id-rules.ts";
 import type { SourceConfig } from "../mapping/source.ts";
 import type { Recognised } from "./judge.ts";

@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
 import { about, type Finding, type Problem, type Severity, type SourceLine } from "../actions/problem.ts";
-import type { KnownAction, Ledger } from "../book/ledger.ts";
+import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across, type Checked, fieldOf, placeText, quoted, unknownEvent } from "./across.ts";
 import { Events } from "./events.ts";
 import type { Problems } from "./problems.ts";

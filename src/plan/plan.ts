@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
 import { ACTION_NAMES } from "../actions/actions.ts";
 import type { SourceLine } from "../actions/problem.ts";
-import type { GuardNote, Ledger, NewAction, NewChunk } from "../book/ledger.ts";
+import type { GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { Input } from "../readers/input.ts";

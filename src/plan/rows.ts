@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
 import { formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
-import type { Ledger, Position } from "../book/ledger.ts";
+import type { Ledger, Position } from "../ledger/ledger.ts";
 import { decimals } from "../checks/price-decimals.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
 import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";

@@ -5,7 +5,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { baseOf, kindOfMark, overwrites, resentMark, timesOf } from "../actions/marks.ts";
-import type { KnownAction, Position } from "../book/ledger.ts";
+import type { KnownAction, Position } from "../ledger/ledger.ts";
 
 export const VERDICTS = ["new", "sent", "changed", "late", "unclear", "held"] as const;
 export type Verdict = (typeof VERDICTS)[number];

@@ -6,7 +6,7 @@ import { parseJson, stringifyJson } from "../actions/json.ts";
 import { saysTheSame } from "../actions/marks.ts";
 import type { Finding, SourceLine } from "../actions/problem.ts";
 import { cleanText, masked, utcText } from "../actions/text.ts";
-import type { KnownAction, Ledger } from "../book/ledger.ts";
+import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { placeText } from "./across.ts";
 import type { Item } from "./verdicts.ts";
 

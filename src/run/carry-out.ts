@@ -1,332 +1,297 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
-import { existsSync } from "node:fs";
-import { commandForDoubts, resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
-import type { Environment } from "../config/environment.ts";
+import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
+import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { EXIT_CODES, Failure, SIGNAL_CODES } from "../failure.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import { type LeftToOthers, leftToOthers } from "../ledger/left-to-others.ts";
-import { hostOf, isHere } from "../ledger/machine.ts";
-import { mergeOutcomes } from "../ledger/merge.ts";
-import { firstOutcomes, leavesOpen } from "../ledger/outcomes.ts";
-import { openLanes } from "../ledger/postgres/lane-claims.ts";
-import type { PostgresLedger } from "../ledger/postgres/open-postgres.ts";
-import {
-  chunksOf,
-  countRun,
-  endRun,
-  noteGoesOn,
-  noteStop,
-  plannedLanes,
-  type RunCounts,
-  type RunRecord,
-  reopenRefused,
-  runsWithDoubts,
-} from "../ledger/runs.ts";
-import { NO_REJECTS, type WrittenRejects, writeRejects } from "../outputs/rejects.ts";
-import { type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
-import type { Plan } from "../plan/files/plan.ts";
-import { type LaneSource, theseLanes } from "../sending/lanes.ts";
-import { projectUnwritten, type RecordContext, recover } from "../sending/record-answer.ts";
-import type { Stop, StopRequest } from "../sending/send.ts";
-import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
-import { closeSuperseded } from "../sending/superseded.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
+import { pause } from "../send/pause.ts";
+import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
+import type { Sending, SendProgress, Stop, StopRequest } from "../send/send.ts";
+import { rejectionText } from "../write/rejection-text.ts";
+import { type OpenRow, rejectsOf, writeRejects } from "../write/rejects.ts";
 import type { RunContext } from "./context.ts";
-import { PLAN_KEPT_MS } from "./places.ts";
-import { openPromises } from "./promises.ts";
-import { prunePlans } from "./prune.ts";
-import { type RunEnd, toRunStop } from "./run-end.ts";
-import { areRejectsElsewhere, openRunPlan } from "./run-plan.ts";
-import { sendRun } from "./send-run.ts";
-import type { Session } from "./session.ts";
-import { hasUnsentRows, summarise } from "./summary.ts";
-import { claimedLanes, isShared, startWorker } from "./worker.ts";
+import { openPromises } from "./outputs.ts";
+import type { Wait } from "./progress.ts";
+import { exitCodeOf, type RunEnd } from "./run-end.ts";
+import { noteInJournal, type Session } from "./session.ts";
+import { hasUnsentRows, holdsBack, type PlanCounts, type RowCounts, summarise } from "./summary.ts";
 
 export interface CarryOutOptions {
   readonly session: Session;
-  readonly run: RunRecord;
+  readonly run: Run;
   /** An earlier command began it. */
   readonly isResumed: boolean;
   /** `performance.now()` after which nothing is begun. */
   readonly deadline: number;
   readonly startedAt: number;
+  /** Where the lanes come from; by default all that is planned is sent from here alone. */
+  readonly lanes?: LaneSource;
 }
+
+/** What a plan noted in its run, as it entered it. */
+export const countsOf = (run: Run) => ({
+  rows: run.rows as unknown as RowCounts, // written by `enter` of stream.ts
+  actions: run.actions as unknown as PlanCounts,
+  byAction: run.byAction,
+  problems: run.problems as unknown as { readonly errors: number; readonly warnings: number },
+});
 
 /**
  * Sends what is left of a run, and writes promises and rejects. The exit code is in the summary.
  *
- * @throws Failure when it can't even begin: a lost plan, an output file that someone changed, no key.
+ * @throws Failure when it can't even begin.
  */
 export async function carryOut(context: RunContext, options: CarryOutOptions): Promise<RunEnd> {
   const { session, run } = options;
   const { ledger, environment } = session;
-  const { progress } = context;
-  await using plan = await openRunPlan(session, run, context);
-  await using promises = await openPromises(context, session, run);
-  const recording: RecordContext = { ledger, plan, runNo: run.runNo, promises };
-  await recover(recording);
-  if (environment.refusalsAreWhole) reopenRefused(ledger, run.runNo);
-  if (!isShared(ledger)) await closeUnwanted(context, recording, run);
-  const before = { ...countRun(ledger, run.runNo), at: performance.now() };
+  const { progress, stop: stopping } = context;
+  await ledger.doubtVanished(run.number, new Date().toISOString());
+  await using promises = await openPromises(context, { ledger, environment, safeCsv: isSafe(run) }, run);
+  const before = { ...(await ledger.counts(run.number)), at: performance.now() };
   progress.happened({
     kind: "run started",
     run: run.run,
-    actions: before.notSent - before.superseded,
-    chunks: before.chunks.total - before.chunks.settled,
+    actions: before.notSent,
+    chunks: before.chunks - before.decidedChunks,
     isResumed: options.isResumed,
   });
-  const stops = await sendUntilStopped(context, options, recording);
+  const stops = await sendUntilStopped(context, options, promises.write);
   progress.advanced(undefined);
   const [stop = { kind: "finished" }] = stops;
-
-  const counts = countRun(ledger, run.runNo);
-  const sent = {
-    actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
-    ms: performance.now() - before.at,
-  };
-  const done = stop.kind === "finished";
-  // Whatever else ended it: a person who has stopped it decides how it goes on.
-  if (!done) noteStop(ledger, run.runNo, exitCodeOf(stop), context.stop.aborted && context.stop.reason === "SIGINT");
-  const rejects = await rejectsOf(context, session, run, plan);
-  crashPoint("rejects written");
-  // An interrupted run may end long after it was planned, when what it waited for is decided.
-  const left = leftToOthers(ledger, run, plan.manifest);
-  const exitCode = done ? exitCodeOfDone(ledger, run, plan.manifest, left) : exitCodeOf(stop);
-  mergeOutcomes(ledger);
-  crashPoint("merged");
-  if (done) await prunePlans(environment, ledger, Date.now() - PLAN_KEPT_MS);
-  // Last of all: until then the same command resumes this run, and an --again does not begin anew.
-  if (done) endRun(ledger, run.runNo, "finished", exitCode, new Date().toISOString());
-  crashPoint("ended");
-  noteInList(context, session, run);
-  const end = endOf(context, options, { plan, stops, counts, left, exitCode, sent, rejects, output: promises?.path });
-  progress.happened({ kind: "run ended", end });
-  return end;
-}
-
-/** Writes the rejects where the run was planned. Elsewhere, it is told where that is. */
-export async function rejectsOf(
-  context: RunContext,
-  { environment, ledger }: Pick<Session, "environment" | "ledger">,
-  run: RunRecord,
-  plan: Plan,
-): Promise<WrittenRejects> {
-  const { manifest } = plan;
-  if (!areRejectsElsewhere(ledger, run, plan))
-    return writeRejects({ ledger, run, plan, directory: rejectsDirectory(context, manifest) });
-  if (leavesOpen(ledger, run.runNo) || hasUnsentRows(manifest.rows)) {
-    const { machine } = manifest.options;
-    const host = machine === undefined || isHere(ledger, machine) ? undefined : hostOf(machine);
-    context.progress.happened({ kind: "rejects left elsewhere", environment, run: run.run, host });
-  }
-  return NO_REJECTS;
-}
-
-function endOf(
-  context: RunContext,
-  { session: { ledger, environment }, run, startedAt }: CarryOutOptions,
-  came: Pick<RunEnd, "left" | "sent"> & {
-    readonly plan: Plan;
-    readonly stops: readonly Stop[];
-    readonly counts: RunCounts;
-    readonly exitCode: number;
-    readonly rejects: WrittenRejects;
-    readonly output: string | undefined;
-  },
-): RunEnd {
-  const { plan, stops, counts, left, exitCode, sent, rejects, output } = came;
-  const { manifest } = plan;
-  const [stop = { kind: "finished" }] = stops;
+  const counts = await ledger.counts(run.number);
   const isDone = stop.kind === "finished";
-  // What another run may still send is decided there, and first.
-  const waits = isDone && waitsForAnotherRun(left);
-  const doubts = waits ? runsWithDoubts(ledger).map((each) => each.run) : [];
+  if (!isDone) {
+    const isByPerson = stopping.aborted && stopping.reason === "SIGINT";
+    const by = { who: "", at: new Date().toISOString(), reason: undefined };
+    await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: by }) });
+  }
+  const rejects = await writeRejectsOf(context, ledger, run);
+  crashPoint("rejects written");
+  const exitCode = isDone ? exitCodeOfDone(run, counts) : exitCodeOf(stop);
+  if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
+  crashPoint("ended");
   const summary = summarise({
     run: run.run,
     environment: environment.name,
     state: isDone ? "finished" : "stopped",
     exitCode,
-    plan: manifest,
-    problems: manifest.problems,
+    of: countsOf(run),
     counts,
-    left,
-    output: output ?? null,
-    rejects: rejects.paths,
-    durationMs: performance.now() - startedAt,
-    next: waits
-      ? commandForDoubts(doubts, environment)
-      : nextCommand(stop, run, rejects, manifest, context, environment),
-  });
-  return {
-    environment,
-    summary,
-    manifest,
-    stops: stops.map((each) => toRunStop(ledger, manifest, each)),
-    left,
-    doubts,
-    sent,
-    rejected: firstOutcomes(ledger, run.runNo, ["rejected"], REJECTED_TOLD),
+    output: promises.path ?? null,
     rejects,
+    durationMs: performance.now() - options.startedAt,
+    next: nextCommand(stop, run, rejects, context, session),
+  });
+  const sent = {
+    actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
+    ms: performance.now() - before.at,
   };
+  const rejected = await firstRejected(ledger, run);
+  const lanes = new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size;
+  const end = { environment, summary, run, lanes, stops, sent, rejected };
+  progress.happened({ kind: "run ended", end });
+  return end;
 }
 
-/** Closes, unsent, what must not be sent any more. Where others may send, that is done lane by lane once it is claimed. */
-async function closeUnwanted(context: RunContext, { ledger, plan }: RecordContext, run: RunRecord): Promise<void> {
-  tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
-  const elsewhere = await closeSentElsewhere(ledger, plan, run.runNo);
-  if (elsewhere > 0) context.progress.happened({ kind: "sent elsewhere", run: run.run, actions: elsewhere });
-}
-
-/** How many rejected actions are listed one by one. */
-const REJECTED_TOLD = 5;
-
-/** Tells what `closeSuperseded` has closed. */
-export function tellSuperseded({ progress }: RunContext, actions: number): void {
-  if (actions > 0) progress.happened({ kind: "superseded left out", actions });
-}
+const isSafe = ({ options }: Run): boolean => options.safeCsv === true;
 
 /** Nothing is sent of a run with chunks that a person has to decide about. */
 async function sendUntilStopped(
   context: RunContext,
   options: CarryOutOptions,
-  recording: RecordContext,
+  writePromises: (chunk: number) => Promise<void>,
 ): Promise<readonly Stop[]> {
   const { session, run } = options;
-  const waiting = inDoubtOrRefused(session, run);
+  const waiting = await questionsOf(session, run);
   if (waiting.length > 0) return waiting;
-  const { ledger } = session;
-  const sent = await (isShared(ledger)
-    ? sendShared(context, options, recording, ledger)
-    : send(context, options, recording));
-  // Others may have found what a person has to decide about.
-  const isOfOthers = (stop: Stop): boolean =>
-    stop.kind === "finished" || (stop.kind === "stopped" && stop.by === "elsewhere");
-  const stops = inDoubtOrRefused(session, run).length === 0 ? sent : sent.filter((stop) => !isOfOthers(stop));
-  // In an answer that lacks promises in several places, each gap is a doubt of its own.
+  const lanes = options.lanes ?? (await plannedLanes(session.ledger, run.number));
+  if (lanes.atOnce === 0) return [{ kind: "finished" }];
+  const stops = await sendFrom(context, { ...options, lanes }, writePromises);
+  // Others may have found what a person has to decide about; an answer may leave several doubts.
   const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
-  return [...stops, ...inDoubtOrRefused(session, run).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk))];
+  const open = (await questionsOf(session, run)).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk));
+  return [...stops.filter((stop) => stop.kind !== "finished" || open.length === 0), ...open];
 }
 
-/**
- * Writes into the list of runs what the ledger holds. If that fails, a lost ledger is still noticed, but less is known about
- * it.
- */
-export function noteInList({ progress }: RunContext, { runList, ledger }: Session, run: RunRecord): void {
-  try {
-    runList.stopped(ledger, run);
-  } catch (cause) {
-    if (!(cause instanceof Failure)) throw cause;
-    progress.happened({ kind: "list of runs not written", problem: cause });
+/** Chunks that a person decides about before anything more is sent; what the environment vouches for is sent again. */
+async function questionsOf({ ledger, environment }: Session, run: Run): Promise<readonly Stop[]> {
+  const stops: Stop[] = [];
+  for (const chunk of await ledger.chunks(run.number, { states: ["in doubt", "refused"] })) {
+    const detail = chunk.detail ?? "";
+    if (chunk.state === "in doubt") stops.push({ kind: "in doubt", chunk, detail, body: "" });
+    else if (!environment.refusalsAreWhole) stops.push({ kind: "refused", whole: false, chunk, detail, body: "" });
+    else {
+      const by = { who: "refusalsAreWhole", at: new Date().toISOString(), reason: undefined };
+      await ledger.settle(run.number, chunk.chunk, "not-sent", by);
+    }
   }
-}
-
-/** Where a run's rejects go: the folder where it was begun or, if that is gone, the one where it is resumed. */
-export function rejectsDirectory({ cwd }: Pick<RunContext, "cwd">, { options }: Manifest): string {
-  return existsSync(options.directory) ? options.directory : cwd;
-}
-
-/** Chunks about which a person must decide before anything more is sent. */
-function inDoubtOrRefused({ ledger }: Session, run: RunRecord): readonly Stop[] {
-  return [
-    ...chunksOf(ledger, run.runNo, "in doubt").map(
-      (chunk): Stop => ({ kind: "in doubt", chunk, detail: chunk.detail ?? "", body: "" }),
-    ),
-    ...chunksOf(ledger, run.runNo, "refused").map(
-      (chunk): Stop => ({ kind: "refused", whole: false, chunk, detail: chunk.detail ?? "", body: "" }),
-    ),
-  ];
-}
-
-/** Sends what no worker of another machine sends, waits for these, and writes the promises of all. */
-async function sendShared(
-  context: RunContext,
-  options: CarryOutOptions,
-  recording: RecordContext,
-  ledger: PostgresLedger,
-): Promise<readonly Stop[]> {
-  const { session, run } = options;
-  const lanes = openLanes(ledger, run.runNo);
-  if (lanes.length === 0) return [{ kind: "finished" }];
-  const { environment } = session;
-  noteGoesOn(ledger, run.runNo);
-  using worker = startWorker(ledger, environment, "tickets stream");
-  const { runNo } = run;
-  const of = { ledger, environment, plan: recording.plan, runNo, run: run.run, atOnce: lanes.length };
-  const stops = await send(context, options, recording, claimedLanes(context, worker, of));
-  await projectUnwritten(recording);
-  const [first] = stops;
-  if (first?.kind !== "finished") return stops;
-  if (openLanes(ledger, runNo).length > 0) return [{ kind: "stopped", by: whyNotAll(context, options) }];
-  // What workers have settled meanwhile; nothing comes after it.
-  await projectUnwritten(recording);
   return stops;
 }
 
-/** Why a run was not sent to its end although nothing went wrong here. */
-function whyNotAll({ stop }: RunContext, { deadline }: CarryOutOptions): StopRequest {
-  if (stop.aborted) return stop.reason as StopRequest; // see RunContext.stop
-  return performance.now() >= deadline ? "max-duration" : "elsewhere";
-}
-
-/** @param source of the lanes; by default all in which something is planned. */
-async function send(
+/**
+ * Sends lanes of a run.
+ *
+ * @param writePromises of an answered chunk; by default somebody else writes them.
+ */
+export async function sendFrom(
   context: RunContext,
-  { session, run, deadline }: CarryOutOptions,
-  recording: RecordContext,
-  source?: LaneSource,
+  options: Pick<CarryOutOptions, "run" | "deadline"> & {
+    readonly session: Omit<Session, typeof Symbol.asyncDispose>;
+    readonly lanes: LaneSource;
+  },
+  writePromises: (chunk: number) => Promise<void> = async () => undefined,
 ): Promise<readonly Stop[]> {
-  const { ledger } = session;
-  const lanes = source ?? theseLanes(plannedLanes(ledger, run.runNo));
-  if (lanes.atOnce === 0) return [{ kind: "finished" }];
-  const { promises } = recording;
-  const output = promises === undefined ? run.output : promises.path;
-  const onSending = (): void => session.runList.sending(ledger, { ...run, output }, recording.plan.manifest);
-  return sendRun(context, { session, run, deadline, onSending }, recording, lanes);
+  const { session, run, deadline, lanes } = options;
+  const { ledger, environment } = session;
+  const key = await session.key();
+  noteInJournal(environment, ledger, run, countsOf(run).actions.new);
+  crashPoint("listed");
+  using timer = stopAfter(deadline, context.stop);
+  using seen = await seenOf(ledger, run);
+  const sending: Omit<Sending, "halt"> = {
+    ledger,
+    run: run.number,
+    environment,
+    seen,
+    writePromises,
+    progress: await sendProgress(context, ledger, run, lanes.atOnce),
+    stop: timer.signal,
+    abort: context.abort,
+    deadline,
+    common: { rejected: 0, answers: 0, notBefore: 0, hasToldWithoutStatus: false },
+  };
+  // Loaded only here: most commands send nothing, and the HTTP client would be a large part of their start.
+  const { openClient } = await import("../send/client.ts");
+  const { timeoutMs, freshConnection } = environment;
+  return sendLanes(sending, lanes, () =>
+    openClient({ baseUrl: session.baseUrl, key, timeoutMs, freshConnection, tls: session.tls, env: context.env }),
+  );
 }
 
-/** Of a run of which nothing is left to send. */
-export function exitCodeOfDone(ledger: Ledger, { runNo }: RunRecord, manifest: Manifest, left: LeftToOthers): number {
-  if (waitsForAnotherRun(left)) return EXIT_CODES["in-doubt"];
-  const isOpen = leavesOpen(ledger, runNo) || hasUnsentRows(manifest.rows) || left.open > 0;
-  return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+/** The promises that earlier commands were given for this run. */
+async function seenOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
+  const seen = openSeenPromises();
+  for await (const promises of ledger.promises(run.number, [])) seen.add(promises.map(({ promise }) => promise));
+  return seen;
 }
 
-export function exitCodeOf(stop: Stop): number {
-  switch (stop.kind) {
-    case "finished":
-      return EXIT_CODES.ok;
-    case "in doubt":
-      return EXIT_CODES["in-doubt"];
-    case "refused":
-    case "too many rejections":
-      return EXIT_CODES.refused;
-    case "not let in":
-      return EXIT_CODES["not-let-in"];
-    case "not reachable":
-      return EXIT_CODES["stopped-early"];
-    case "stopped":
-      return STOP_CODES[stop.by];
+/** A signal that also stops when the time is up. */
+export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
+  const [over, done] = [new AbortController(), new AbortController()];
+  void pause(deadline - performance.now(), done.signal).then(() => {
+    if (!done.signal.aborted) over.abort("max-duration" satisfies StopRequest);
+  });
+  return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
+}
+
+async function sendProgress({ progress }: RunContext, ledger: Ledger, run: Run, lanes: number): Promise<SendProgress> {
+  const before = await ledger.counts(run.number);
+  let done = before.accepted + before.rejected + before.settled;
+  let { rejected, decidedChunks: decided, chunks: of } = before;
+  const show = (more: { readonly attempts?: number; readonly waiting?: Wait } = {}): void =>
+    progress.advanced({
+      ...{ doing: "sending", unit: "action", done, total: before.total, lanes, rejected, ...more },
+      chunk: { number: Math.min(decided + 1, of), of },
+    });
+  show();
+  return {
+    sending: (chunk, attempt) => {
+      progress.happened({ kind: "chunk sent", chunk, attempt });
+      show({ attempts: attempt });
+    },
+    answered: (chunk, counts) => {
+      done += counts.accepted + counts.rejected;
+      rejected += counts.rejected;
+      decided += 1;
+      of = Math.max(of, decided);
+      progress.happened({ kind: "chunk answered", chunk, ...counts });
+      show();
+    },
+    late: (chunk, said) => progress.happened({ kind: "answer came late", chunk, said }),
+    withoutStatus: () => progress.happened({ kind: "answers without status" }),
+    waiting: (chunk, detail, waitMs) => {
+      progress.happened({ kind: "chunk waits", chunk, detail, waitMs });
+      show({ waiting: { detail, waitMs } });
+    },
+  };
+}
+
+/** Writes what of the run was rejected, or closed unsent, into rejects. @returns the run's rejects files. */
+export async function writeRejectsOf(
+  { cwd }: Pick<RunContext, "cwd">,
+  ledger: Ledger,
+  run: Run,
+): Promise<readonly string[]> {
+  const directory = typeof run.options.directory === "string" ? run.options.directory : cwd;
+  const { inputs, number } = run;
+  await writeRejects({ ledger, run: number, inputs, directory, safeCsv: isSafe(run), rows: openRowsOf(ledger, run) });
+  return rejectsOf(ledger, number);
+}
+
+/** The rows of which something was rejected or closed unsent, each with all that is open of it. */
+async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
+  for (const { chunk, rejected, state } of await ledger.chunks(run.number, { states: ["answered", "abandoned"] })) {
+    if (rejected === 0 && state === "answered") continue;
+    const { items, rows } = await ledger.outcomes(run.number, chunk);
+    for (const ofRow of Map.groupBy(items.filter(isOpen), ({ origin }) => origin.row).values()) {
+      const [first] = ofRow;
+      const text = first && rows?.[first.origin.row];
+      if (first === undefined || text === undefined) continue;
+      yield {
+        input: first.origin.input,
+        text,
+        reason: [...new Set(ofRow.map(reasonOf))].join(" | "),
+        key: keyOf(first, run),
+      };
+    }
   }
 }
 
-const STOP_CODES: Readonly<Record<StopRequest, number>> = {
-  ...SIGNAL_CODES,
-  "max-duration": EXIT_CODES["stopped-early"],
-  elsewhere: EXIT_CODES["stopped-early"],
-};
+const isOpen = ({ outcome }: Item): boolean => outcome === "rejected" || outcome === "not sent";
+
+const reasonOf = (item: Item): string =>
+  item.outcome === "rejected"
+    ? `${item.origin.kind} ${rejectionText(item)}`
+    : `${item.origin.kind} was not sent: the run was closed.`;
+
+/** `tickets:row`: the digest of a bad row that it corrects, and where it was first read. */
+const keyOf = ({ origin: { digest = "", position, seq } }: Item, { number }: Run): string =>
+  `${digest}@${position?.run ?? number}:${position?.seq ?? seq}`;
+
+/** How many rejected actions are listed one by one. */
+const REJECTED_TOLD = 5;
+
+async function firstRejected(ledger: Ledger, run: Run): Promise<readonly Item[]> {
+  const first: Item[] = [];
+  for (const { chunk, rejected } of await ledger.chunks(run.number, { states: ["answered"] })) {
+    if (rejected === 0) continue;
+    const { items } = await ledger.outcomes(run.number, chunk);
+    first.push(...items.filter(({ outcome }) => outcome === "rejected"));
+    if (first.length >= REJECTED_TOLD) break;
+  }
+  return first.slice(0, REJECTED_TOLD);
+}
+
+/** Of a run of which nothing is left to send. */
+export function exitCodeOfDone(run: Run, counts: RunCounts): number {
+  const { rows, actions } = countsOf(run);
+  const isOpen = counts.rejected + counts.notSent > 0 || hasUnsentRows(rows) || holdsBack(actions);
+  return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+}
 
 function nextCommand(
   stop: Stop,
-  run: RunRecord,
-  { paths, areUnclear }: WrittenRejects,
-  { options: { flags = [] } }: Manifest,
+  run: Run,
+  rejects: readonly string[],
   context: RunContext,
-  environment: Environment,
+  { environment }: Session,
 ): string | null {
+  const flags = Array.isArray(run.options.flags) ? run.options.flags.map(String) : [];
   switch (stop.kind) {
     case "finished":
-      return paths.length === 0 || areUnclear ? null : streamOfRejects(paths, flags, context, environment);
+      return rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, environment);
     case "in doubt":
       return settleCommand(run.run, environment);
     case "refused":
@@ -334,4 +299,34 @@ function nextCommand(
     default:
       return resumeCommand(run.run, environment);
   }
+}
+
+/** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
+export async function whyItWaits(
+  { environment, ledger }: Pick<Session, "environment" | "ledger">,
+  run: Run,
+): Promise<Failure | undefined> {
+  const of = `Run ${run.run} of ${run.createdAt}`;
+  const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
+  if (run.state === "closing")
+    return new Failure(
+      "busy",
+      `The closing of run ${run.run} of ${run.createdAt} was interrupted, and comes first. Nothing was sent.`,
+      {
+        hint: `Finish closing it: ${settleCommand(run.run, environment, "--abandon")}`,
+      },
+    );
+  if (open.length > 0) return undefined;
+  if (run.paused !== undefined)
+    return new Failure("busy", `${of} was stopped by a person and comes first. Nothing was sent.`, {
+      hint: `Resume it: ${resumeCommand(run.run, environment)}\nOr close it: ${settleCommand(run.run, environment, "--abandon")}`,
+    });
+  const { rejected } = await ledger.counts(run.number);
+  if (run.exitCode === EXIT_CODES.refused && rejected > environment.maxRejected)
+    return new Failure(
+      "refused",
+      `Run ${run.run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
+      { hint: `Look at its rejects, then go on: ${resumeCommand(run.run, environment)}` },
+    );
+  return undefined;
 }

@@ -10,10 +10,10 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describeOwnCertificate, type Environment } from "../config/environment.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { describe, type Exchange, isCertificateRefused, saysCertificateRefused } from "../sending/answer.ts";
-import { pathOf } from "../sending/ask-statuses.ts";
-import { proxyFor } from "../sending/proxy.ts";
-import { readStatus, type StatusReading } from "../sending/status-answer.ts";
+import { describe, type Exchange, isCertificateRefused, saysCertificateRefused } from "../send/answer.ts";
+import { pathOf } from "../send/ask-statuses.ts";
+import { proxyFor } from "../send/proxy.ts";
+import { readStatus, type StatusReading } from "../send/status-answer.ts";
 import type { RunContext } from "./context.ts";
 import { openService } from "./remote-status.ts";
 import { tlsOf } from "./session.ts";
@@ -59,7 +59,7 @@ export async function checkEnvironment(
     return { checks: [...checks, { check: "key", result: "not known", detail }], exitCode: EXIT_CODES.ok };
   }
   await using service = await openService(context, environment, async () => tls);
-  const { openClient } = await import("../sending/client.ts");
+  const { openClient } = await import("../send/client.ts");
   await using client = openClient({
     ...{ baseUrl: service.baseUrl, key: service.key, tls: service.tls, env: context.env },
     ...{ timeoutMs: Math.min(environment.timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
@@ -84,7 +84,7 @@ function judgeKey(
         detail: `let in; a made-up promise was answered with HTTP ${exchange.kind === "answer" ? exchange.status : ""}`,
         exitCode: EXIT_CODES.ok,
       };
-    case "not let in":
+    case "authentication failed":
       return {
         result: "failed",
         detail: saysCertificateRefused(reading.detail)

@@ -14,20 +14,16 @@ export function bytesIn(path: string): number {
 
 export interface DiskUse {
   readonly ledger: number;
-  readonly plans: number;
   readonly ballast: number;
   readonly sandbox: number;
   /** Ledgers, lists and sandboxes that were set aside. */
   readonly setAside: number;
 }
 
-/** Of what a ledger counts as a page. */
-const PAGE_BYTES = 4096;
-
 /** @param ledger counts too, where it is no file in the folder. */
-export function diskUseOf(ledgerPath: string, ledger: Ledger): DiskUse {
-  const inDatabase = ledger.kind === "postgres" ? ledger.pages() * PAGE_BYTES : 0;
-  const use = { ledger: inDatabase, plans: 0, ballast: 0, sandbox: 0, setAside: 0 };
+export async function diskUseOf(ledgerPath: string, ledger: Ledger): Promise<DiskUse> {
+  const inDatabase = ledger.kind === "postgres" ? (await ledger.size()).bytes : 0;
+  const use = { ledger: inDatabase, ballast: 0, sandbox: 0, setAside: 0 };
   const folder = dirname(ledgerPath);
   // With a ledger in PostgreSQL there may be none yet.
   if (!existsSync(folder)) return use;
@@ -37,7 +33,6 @@ export function diskUseOf(ledgerPath: string, ledger: Ledger): DiskUse {
 
 function partOf(name: string): keyof DiskUse {
   if (name.includes(".aside")) return "setAside";
-  if (name === "runs") return "plans";
   if (name === "ballast") return "ballast";
   return name.startsWith("service.") ? "sandbox" : "ledger";
 }

@@ -17,14 +17,11 @@ import { describeLedgerServer, describeLedgerSource } from "../config/ledger-ser
 import { describeTls } from "../config/tls.ts";
 import { twinFailure } from "../config/twins.ts";
 import { errorCode, Failure } from "../failure.ts";
-import type { LockHolder } from "../ledger/lock.ts";
-import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
-import { lastRun, type RunRecord } from "../ledger/runs.ts";
-import { proxyOf } from "../sending/proxy.ts";
+import type { LockHolder, Run, ServerFacts } from "../ledger/ledger.ts";
+import { proxyOf } from "../send/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { type DiskUse, diskUseOf } from "./disk-use.ts";
-import { lockHolderOf, serverFactsOf } from "./ledger-of.ts";
-import { openLedgerToRead } from "./ledger-to-read.ts";
+import { findLedgerOf, LOCK } from "./ledger-of.ts";
 import { KNOWN_RULES } from "./rules.ts";
 import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
 
@@ -56,9 +53,9 @@ export interface UsedEnvironment {
 }
 
 interface LedgerState {
-  /** Whether someone holds its lock, and who. */
-  readonly lock: { readonly isHeld: boolean; readonly holder: LockHolder | undefined };
-  readonly lastRun: RunRecord | undefined;
+  /** Who holds its lock. */
+  readonly holder: LockHolder | undefined;
+  readonly lastRun: Run | undefined;
   readonly disk: DiskUse;
   /** Undefined where it is a file. */
   readonly server: ServerFacts | undefined;
@@ -169,13 +166,13 @@ function shownValue(environment: Environment, setting: (typeof SHOWN)[number]): 
 
 async function ledgerStateOf(environment: Environment): Promise<LedgerState | undefined> {
   if (environment.ledgerServer === undefined && !exists(environment.ledgerPath)) return undefined;
-  using ledger = await openLedgerToRead(environment);
+  await using ledger = await findLedgerOf(environment);
   if (ledger === undefined) return undefined;
   return {
-    lock: await lockHolderOf(environment, ledger),
-    lastRun: lastRun(ledger),
-    disk: diskUseOf(environment.ledgerPath, ledger),
-    server: ledger.kind === "postgres" ? await serverFactsOf(ledger) : undefined,
+    holder: await ledger.holder(LOCK),
+    lastRun: (await ledger.runs({ last: 1 })).at(-1),
+    disk: await diskUseOf(environment.ledgerPath, ledger),
+    server: await ledger.workers?.facts(),
   };
 }
 

@@ -1,9 +1,6 @@
 /** Actions by the event that they name. */
 
-import { readActionLine } from "../ledger/block.ts";
-import { eventOf } from "../ledger/outcomes.ts";
-import type { Manifest } from "../plan/files/manifest.ts";
-import { openPlan } from "../plan/files/plan.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 
 /** How many actions name which event. */
 export interface EventCounts {
@@ -29,14 +26,14 @@ export function eventCounts(counts: ReadonlyMap<string | undefined, number>): Ev
   };
 }
 
-/** Of all actions of a plan. */
-export async function countPlanned(directory: string, manifest: Manifest): Promise<EventCounts> {
+/** Of all actions of a run. */
+export async function countByEvent(ledger: Ledger, run: Run): Promise<EventCounts> {
   const counts = new Map<string | undefined, number>();
-  await using plan = await openPlan(directory, JSON.stringify(manifest));
-  for (const chunk of manifest.chunks)
-    for (const line of await plan.lines(chunk)) {
-      const eventId = eventOf(readActionLine(line.toString("utf8")).data);
-      counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
+  for (const { chunk } of await ledger.chunks(run.number))
+    for (const { origin, outcome } of (await ledger.outcomes(run.number, chunk)).items) {
+      if (outcome === "moved") continue;
+      const event = origin.subject.startsWith("e:") ? origin.subject.slice(2) : origin.event;
+      counts.set(event, (counts.get(event) ?? 0) + 1);
     }
   return eventCounts(counts);
 }

@@ -6,21 +6,18 @@ import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severityIn } from "../checks/severity.ts";
 import type { Config } from "../config/config.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import { actionRulesOf } from "../mapping/action-rules.ts";
 import { actionOfFileName } from "../mapping/columns.ts";
 import { createMapper } from "../mapping/create-mapper.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
-import { idRulesOf } from "../mapping/id-rules.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import type { Mapped, Mapper } from "../mapping/mapper.ts";
 import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
 import { selectSource } from "../mapping/select-source.ts";
 import type { SourceConfig } from "../mapping/source.ts";
-import type { MadeMapper } from "../plan/compile/compile-rows.ts";
+import type { MadeMapper } from "../plan/compile/parallel.ts";
 import { findIdsOtherwise } from "../plan/findings/ids-otherwise.ts";
-import type { ProblemLog } from "../plan/findings/problem-log.ts";
+import type { Problems } from "../plan/findings/problem-log.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { INPUT_RULES } from "../readers/rules.ts";
@@ -43,18 +40,19 @@ interface MapperOptions {
   readonly cwd: string;
   readonly action?: ActionName | undefined;
   readonly source?: string | undefined;
-  readonly ledger: Ledger | undefined;
   readonly severities: ReadonlyMap<string, Severity>;
-  readonly problems: ProblemLog;
+  readonly problems: Problems;
   readonly onRow?: OnRow | undefined;
   readonly signal: AbortSignal;
 }
 
 type SourceOf = (file: InputFile) => ReturnType<typeof selectSource>;
 
+export type MadeReading = Reading & { readonly made: readonly Made[] };
+
 interface Mappers {
   readonly sourceOf: SourceOf;
-  readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
+  readonly readingOf: (file: InputFile, input: Input) => Promise<MadeReading>;
 }
 
 export function createMappers(options: MapperOptions): Mappers {
@@ -72,7 +70,7 @@ export function createMappers(options: MapperOptions): Mappers {
   const filesOfEvent = new Map<string, InputFile>();
   return {
     sourceOf,
-    mapperFor: async (file, input) => {
+    readingOf: async (file, input) => {
       const source = sourceOf(file);
       const findings: FileFinding[] = [];
       if (source !== undefined && isOfOneEvent(source.config)) {
@@ -103,7 +101,7 @@ function reportOf({ severities, problems }: MapperOptions): Parameters<typeof re
 }
 
 function makeMapper(
-  { action, ledger, onRow }: MapperOptions,
+  { action, onRow }: MapperOptions,
   file: InputFile,
   { header, format }: Input,
   {
@@ -117,7 +115,7 @@ function makeMapper(
     readonly relaxedRules: ReadonlySet<string>;
     readonly findings: readonly FileFinding[];
   },
-): MadeMapper {
+): MadeReading {
   const settings = {
     fileName: nameOf(file),
     ...(header !== undefined && { header }),
@@ -130,16 +128,12 @@ function makeMapper(
   const mapper = createMapper(settings);
   const readAs =
     action ?? (source === undefined ? actionOfFileName(settings.fileName) : readAsSource(source.name)) ?? "";
-  const key = source?.config.key === undefined ? undefined : JSON.stringify(source.config.key);
-  const isBySource = source !== undefined && action === undefined;
-  const rules = isBySource ? actionRulesOf(source.config) : [];
-  const ids = isBySource ? idRulesOf(source.config) : [];
-  const kinds = ids.map((rule) => ({ ...rule, source: readAs, key }));
-  const findingsOfSource = ledger === undefined ? [] : findIdsOtherwise(ledger, kinds);
-  const told = { readAs, rules, ids, findings, findingsOfSource, ...(key !== undefined && { key }) };
-  if (onRow === undefined) return { mapper, ...told };
+  const isSource = source !== undefined;
+  const made = isSource && action === undefined ? madeBy(source.config) : [];
+  const told = { readAs, isSource, made, findings };
+  if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
   const from = { file, header, source: source?.config, mapper };
-  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told };
+  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told, settings: undefined };
 }
 
 /** What the rows of a source are read as. */
@@ -175,6 +169,9 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
+    takeSeen: () => mapper.takeSeen?.() ?? {},
+    agrees: (seen) => mapper.agrees?.(seen) ?? true,
+    join: (seen) => mapper.join?.(seen),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

@@ -2,16 +2,16 @@
 
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
-import { lastRunEnd, lastSuccess, type SendingEnd } from "../ledger/invocations.ts";
-import { runListPath } from "../ledger/ledger.ts";
-import { isThere, readTeam, type Team } from "../ledger/postgres/workers.ts";
-import { readRunList } from "../ledger/run-list.ts";
-import { openRuns, runsWithDoubts } from "../ledger/runs.ts";
+import type { Invocation } from "../ledger/ledger.ts";
+import type { Team } from "../ledger/workers.ts";
+import type { RunContext } from "./context.ts";
 import { diskUseOf } from "./disk-use.ts";
-import { openLedgerToRead } from "./ledger-to-read.ts";
-import { lostRunsOf } from "./lost-runs.ts";
-import { countsOf } from "./status.ts";
-import { isShared } from "./worker.ts";
+import { findLedgerOf } from "./ledger-of.ts";
+import { lostRunsOf } from "./session.ts";
+import { NIGHTLY } from "./status.ts";
+
+/** How the last command that sends ended. */
+export type SendingEnd = Pick<Invocation, "exitCode" | "durationMs" | "counts"> & { readonly endedAt: string };
 
 export interface Metrics {
   readonly environment: string;
@@ -32,38 +32,42 @@ interface LedgerMetrics {
   readonly team: { readonly workers: number; readonly backlog: number; readonly lastMinute: number } | undefined;
 }
 
+const NOTHING: LedgerMetrics = { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0, team: undefined };
+
 /**
  * @param last how the command ended that asks; without it, what the ledger has noted.
  * @throws Failure where the ledger can't be read, unless `last` is given.
  */
-export async function readMetrics(environment: Environment, last?: SendingEnd): Promise<Metrics> {
+export async function readMetrics(
+  { cwd }: Pick<RunContext, "cwd">,
+  environment: Environment,
+  last?: SendingEnd,
+): Promise<Metrics> {
   const { name } = environment;
   try {
-    const list = readRunList(runListPath(environment.ledgerPath));
-    using ledger = await openLedgerToRead(environment);
+    await using ledger = await findLedgerOf(environment);
+    const lost = await lostRunsOf(environment, ledger, cwd);
+    if (ledger === undefined) return { environment: name, last, ledger: lost === undefined ? NOTHING : undefined };
+    const [noted] = await ledger.invocations({ commands: NIGHTLY, last: 1 });
+    const end = last ?? (noted && endOf(noted));
     // Where it lacks runs, it can't say that nothing is in doubt.
-    if (lostRunsOf({ environment, boundTo: undefined }, list, ledger).length > 0)
-      return { environment: name, last: last ?? (ledger && lastRunEnd(ledger)), ledger: undefined };
-    if (ledger === undefined)
-      return {
-        environment: name,
-        last,
-        ledger: { lastSuccess: undefined, doubts: 0, unfinishedRuns: 0, bytes: 0, team: undefined },
-      };
+    if (lost !== undefined) return { environment: name, last: end, ledger: undefined };
+    const [succeeded] = await ledger.invocations({ commands: NIGHTLY, succeeded: true, last: 1 });
     let doubts = 0;
-    for (const run of runsWithDoubts(ledger)) {
-      const { inDoubt, inFlight } = await countsOf(ledger, run, environment);
-      doubts += inDoubt - inFlight;
+    for (const run of await ledger.runs({ chunks: ["in doubt", "refused"] })) {
+      const counts = await ledger.counts(run.number);
+      doubts += counts.inDoubt + counts.refused;
     }
+    const team = await ledger.workers?.team();
     return {
       environment: name,
-      last: last ?? lastRunEnd(ledger),
+      last: end,
       ledger: {
-        lastSuccess: lastSuccess(ledger)?.endedAt,
+        lastSuccess: succeeded && endOf(succeeded).endedAt,
         doubts,
-        unfinishedRuns: openRuns(ledger).length,
-        bytes: diskUseOf(environment.ledgerPath, ledger).ledger,
-        team: isShared(ledger) ? toNumbers(readTeam(ledger)) : undefined,
+        unfinishedRuns: (await ledger.runs({ states: ["open", "closing"] })).length,
+        bytes: (await diskUseOf(environment.ledgerPath, ledger)).ledger,
+        team: team && toNumbers(team),
       },
     };
   } catch (cause) {
@@ -71,6 +75,16 @@ export async function readMetrics(environment: Environment, last?: SendingEnd): 
     return { environment: name, last, ledger: undefined };
   }
 }
+
+/** When a command that was noted ended. */
+export const endOf = ({ startedAt, durationMs, exitCode, counts }: Invocation): SendingEnd => ({
+  endedAt: new Date(Date.parse(startedAt) + durationMs).toISOString(),
+  ...{ durationMs, exitCode, counts },
+});
+
+/** A worker that was not seen for longer is gone. */
+const GONE_MS = 10_000;
+export const isThere = ({ seenAgoMs }: Team["workers"][number]): boolean => seenAgoMs < GONE_MS;
 
 const toNumbers = ({ workers, lanes, lastMinute }: Team): LedgerMetrics["team"] => ({
   workers: workers.filter(isThere).length,

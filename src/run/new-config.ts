@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { displayPath } from "../actions/text.ts";
 import { setAside } from "../disk/aside.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { storageFailure } from "../ledger/open-ledger.ts";
-import { makeOutputFolder } from "../outputs/output-file.ts";
+import { storageFailure } from "../ledger/sqlite-failures.ts";
+import { makeOutputFolder } from "../write/output-file.ts";
 
 /** The config's other names: two of them in one folder would stop every command. */
 const OTHER_CONFIGS = [

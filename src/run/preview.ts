@@ -8,13 +8,13 @@ import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
 import type { Row } from "../mapping/row.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
+import type { Plan } from "../plan/plan.ts";
 import type { MappedFile, OnRow } from "./mappers.ts";
 
 /** Watches the rows on their way through the mapping. Its memory does not grow with the input. */
 export interface Preview {
   readonly see: OnRow;
-  readonly result: (plan: PlanResult, problems: readonly Problem[]) => PreviewDocument;
+  readonly result: (plan: Plan, problems: readonly Problem[]) => PreviewDocument;
 }
 
 interface PreviewCell {

@@ -1,19 +1,13 @@
-/** What the core reports while it works. It has no words: its caller finds them, or stays silent. */
+/** What a command is told of while it works. The core has no words: commands find them. */
 
+import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
-import type { LockHolder } from "../ledger/lock.ts";
-import type { ListHead, LostRun } from "../ledger/run-list.ts";
-import type { ChunkRecord, RunCounts } from "../ledger/runs.ts";
-import type { NotedSettlement } from "../ledger/settlements.ts";
 import type { Understanding } from "../mapping/mapper.ts";
-import type { PublicValues } from "../plan/candidates/public-values.ts";
-import type { Manifest } from "../plan/files/manifest.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
+import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
-import type { Decision } from "../sending/by-hand.ts";
-import type { CheckedInput } from "./checked-input.ts";
+import type { CheckedInput } from "./check-input.ts";
 import type { RunEnd } from "./run-end.ts";
 
 /** Every function returns at once. */
@@ -25,7 +19,7 @@ export interface Progress {
 }
 
 export interface WorkUnderWay {
-  readonly doing: "checking" | "ordering" | "sending" | "looking at" | "asking about" | "collecting" | Storing;
+  readonly doing: "checking" | "comparing" | "sending" | "looking at" | "asking about" | "collecting" | "storing";
   readonly done: number;
   readonly total?: number;
   /** How much of the work is done, 0 to 1, where no total is known. */
@@ -41,9 +35,6 @@ export interface WorkUnderWay {
   readonly waiting?: Wait;
 }
 
-/** What is done with a ledger as a whole, or with a plan in it. */
-type Storing = "storing" | "fetching" | "copying" | "comparing";
-
 export interface Wait {
   readonly detail: string;
   readonly waitMs: number;
@@ -56,127 +47,65 @@ export type RunEvent =
   | { readonly kind: "ledgers in conflict"; readonly problem: Failure }
   | { readonly kind: "key doubtful"; readonly warning: string }
   | { readonly kind: "waiting for the lock"; readonly holder: LockHolder | undefined }
-  /** It was missing, and was rebuilt from the ledger. */
-  | { readonly kind: "list of runs made again"; readonly path: string; readonly runs: number }
-  /** It was damaged. */
-  | { readonly kind: "list of runs set aside"; readonly aside: string }
-  | { readonly kind: "state came from another machine"; readonly environment: Environment; readonly from: ListHead }
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
   | { readonly kind: "ordered by time" }
   | { readonly kind: "files passed over"; readonly message: string }
   | ({ readonly kind: "input understood" } & UnderstoodInput)
   | ({ readonly kind: "input checked" } & CheckedBefore)
   /** What is new of the input is about to be sent. */
-  | { readonly kind: "sending planned"; readonly plan: PlanResult; readonly manifest: Manifest }
-  | ({ readonly kind: "lost run mended" } & MendedRun)
+  | ({ readonly kind: "sending planned" } & CheckedInput)
   | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
-  /** What rejects are made of is where the run was planned. `host`: undefined for another folder of this machine. */
-  | {
-      readonly kind: "rejects left elsewhere";
-      readonly environment: Environment;
-      readonly run: string;
-      readonly host: string | undefined;
-    }
-  /** What was settled of a closed run and had not been fully written. */
+  /** What was answered of a closed run and had not been fully written. */
   | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
   | { readonly kind: "output was moved here"; readonly path: string; readonly from: string }
-  /** `isOfReset`: it belongs to the sandbox before its reset. */
-  | { readonly kind: "output set aside"; readonly path: string; readonly aside: string; readonly isOfReset: boolean }
+  | { readonly kind: "output set aside"; readonly path: string; readonly aside: string }
   | { readonly kind: "promises go elsewhere"; readonly path: string; readonly why: WhyElsewhere }
-  /** Something later of the same history was accepted while it was in doubt. */
-  | { readonly kind: "superseded left out"; readonly actions: number }
-  /** Since the run was planned, another one has sent them. */
-  | { readonly kind: "sent elsewhere"; readonly run: string; readonly actions: number }
-  /** What is left of it is about to be sent. */
+  /** What is left of it is about to be sent. `isResumed`: an earlier command began it. */
   | {
       readonly kind: "run started";
       readonly run: string;
       readonly actions: number;
       readonly chunks: number;
-      /** An earlier command began it. */
       readonly isResumed: boolean;
     }
   /** Its intent is on disk, and the request is about to leave. */
-  | { readonly kind: "chunk sent"; readonly chunk: ChunkRecord; readonly attempt: number }
-  | {
-      readonly kind: "chunk settled";
-      readonly chunk: ChunkRecord;
-      readonly accepted: number;
-      readonly rejected: number;
-    }
-  | ({ readonly kind: "chunk waits"; readonly chunk: ChunkRecord } & Wait)
-  /** Another machine had given the chunk up by then: the answer decides nothing, and is kept for a person. */
-  | { readonly kind: "answer came late"; readonly chunk: ChunkRecord; readonly said: string }
+  | { readonly kind: "chunk sent"; readonly chunk: Chunk; readonly attempt: number }
+  | { readonly kind: "chunk answered"; readonly chunk: Chunk; readonly accepted: number; readonly rejected: number }
+  | ({ readonly kind: "chunk waits"; readonly chunk: Chunk } & Wait)
+  /** The attempt had been given up by then: the answer decides nothing, and is kept for a person. */
+  | { readonly kind: "answer came late"; readonly chunk: Chunk; readonly said: string }
   /** A question about promises was not answered. `isFirst`: of this round of questions. */
   | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
   | { readonly kind: "answers without status" }
   | { readonly kind: "runs are lost"; readonly problem: Failure }
-  /** A promises file that should fill in what the ledger lacks. */
-  | { readonly kind: "promises unusable"; readonly why: string }
-  | {
-      readonly kind: "closing run";
-      readonly run: string;
-      readonly counts: RunCounts;
-      /** Without a plan, what was not sent can't be listed. */
-      readonly hasPlan: boolean;
-    }
+  | { readonly kind: "closing run"; readonly run: string; readonly counts: RunCounts }
   | { readonly kind: "run closed"; readonly run: string }
-  | { readonly kind: "plan lost"; readonly run: string }
   | ({ readonly kind: "nothing to settle" } & NothingToSettle)
-  | ({ readonly kind: "chunk settled by hand" } & ChunkByHand)
-  /** Another run's promise may be for the very deeds of this chunk, so a person decides about it separately. */
-  | {
-      readonly kind: "chunk promised elsewhere";
-      readonly run: string;
-      readonly chunk: ChunkRecord;
-      readonly environment: Environment;
-    }
-  /** They were on their way from workers that vanished, and are in doubt only since the person decided about others. */
+  | ({ readonly kind: "chunk settled" } & SettledChunk)
+  /** They became doubts only after the person looked: they still wait. */
   | {
       readonly kind: "doubts found late";
       readonly run: string;
-      readonly chunks: readonly ChunkRecord[];
+      readonly chunks: readonly Chunk[];
       readonly environment: Environment;
-    }
-  /** Lines of a promises file that the ledger can't place without the run's plan; their ids are remembered. */
-  | {
-      readonly kind: "promises without a place";
-      readonly run: string;
-      readonly promises: number;
-      /** Where the plan was. */
-      readonly directory: string;
-    }
-  /** A promises file was imported that has fewer of a run than the ledger. */
-  | {
-      readonly kind: "promises lacking";
-      readonly environment: Environment;
-      readonly file: string;
-      readonly run: string;
-      readonly promises: number;
     }
   /** A power cut leaves a file like this. The incomplete line is left out. */
-  | {
-      readonly kind: "promises end amid a line";
-      readonly file: string;
-      readonly text: string;
-      readonly isCutOff: boolean;
-    }
-  | { readonly kind: "list of runs not written"; readonly problem: Failure }
+  | { readonly kind: "promises end amid a line"; readonly file: string; readonly text: string }
   | { readonly kind: "run ended"; readonly end: RunEnd }
-  /** No run is open; a worker waits for one. */
-  | { readonly kind: "nothing to work on" }
+  /** No run is open; a worker waits for one. `isFirst`: nothing was ever published. */
+  | { readonly kind: "nothing to work on"; readonly isFirst: boolean }
   /** A worker can't go on with the oldest run. */
   | { readonly kind: "run waits for a person"; readonly waits: Failure }
   /** Why a worker sends no more of a run for now. */
-  | ({ readonly kind: "worker stopped" } & Pick<RunEnd, "environment" | "manifest" | "stops">)
-  /** A worker found the last chunk of a run decided. */
+  | ({ readonly kind: "worker stopped" } & Pick<RunEnd, "environment" | "lanes" | "stops">)
+  /** A worker found the last chunk of a run answered. */
   | { readonly kind: "run done"; readonly run: string; readonly exitCode: number; readonly counts: RunCounts };
 
 export interface OpenedLedger {
   readonly environment: Environment;
   /** How many runs the ledger knows; 0 where it is new or there is none. */
   readonly runs: number;
-  /** The command may send, so a ledger is created where there is none. */
+  /** The command may send, so a ledger is made where there is none. */
   readonly isToSend: boolean;
 }
 
@@ -194,37 +123,25 @@ interface CheckedBefore {
   readonly checked: CheckedInput;
   /** How many problems to list one by one, where the command was given a number. */
   readonly maxProblems: number | undefined;
-  /** Whether an earlier run has shown a warning; undefined where nothing is sent and nothing remembered. */
-  readonly wasTold: ((digest: string) => boolean) | undefined;
+  /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */
+  readonly told: ReadonlySet<string> | undefined;
 }
 
 export interface NothingToSettle {
   readonly run: string;
   /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
-  readonly before: NotedSettlement | undefined;
+  readonly before: Settlement | undefined;
   /** It was decided otherwise than is asked now. */
   readonly isOtherwise: boolean;
 }
 
-interface ChunkByHand {
-  readonly chunk: ChunkRecord;
-  readonly decision: Decision;
+interface SettledChunk {
+  readonly chunk: Chunk;
+  readonly decision: "sent" | "not-sent";
   /** How many of its actions, from the first, were decided about. */
   readonly first: number;
   /** Number of the chunk in which the others wait. */
   readonly rest: number | undefined;
-}
-
-/** A run of which the ledger did not know everything. */
-export interface MendedRun {
-  readonly environment: Environment;
-  readonly lost: LostRun;
-  /** How many of its actions are in doubt from now on. */
-  readonly doubted: number;
-  /** How many are not sent any more, since the list of runs says that the service did not take them. */
-  readonly closed: number;
-  /** The ledger did not know the run at all. */
-  readonly wasMissing: boolean;
 }
 
 /** Why promises do not go where they should. */

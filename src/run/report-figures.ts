@@ -1,34 +1,24 @@
-/** What a report says of a run beside its summary: all of it from the ledger, and of doubts from the plan, where it is still there. */
+/** What a report says of a run beside its summary: all of it from the ledger. */
 
 import type { Environment } from "../config/environment.ts";
-import { Failure } from "../failure.ts";
-import { attemptsOf } from "../ledger/attempts.ts";
-import { type CommandOnRun, commandsOnRun } from "../ledger/invocations.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import { countByEvent, outcomeAt, outcomesByAction, rejectionsOf } from "../ledger/outcomes.ts";
-import { type ChunkRecord, chunksOf, openQuestions, type RunRecord, wholeOf } from "../ledger/runs.ts";
-import { type NotedSettlement, settlementsOf } from "../ledger/settlements.ts";
-import type { Outcome } from "../ledger/states.ts";
-import { rejectionText } from "../outputs/rejection-text.ts";
-import { type SendingTimes, sendingTimes } from "../outputs/report/sending-times.ts";
-import type { Plan } from "../plan/files/plan.ts";
-import { type EventCounts, eventCounts } from "./event-counts.ts";
-import { openLedgerToRead } from "./ledger-to-read.ts";
-import { type PlacedAction, placedActions } from "./run-details.ts";
-import { openRunPlan } from "./run-plan.ts";
-import { type RunStatus, runStatus } from "./status.ts";
+import type { Invocation, Ledger, Run } from "../ledger/ledger.ts";
+import { rejectionText } from "../write/rejection-text.ts";
+import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";
+import { countByEvent, type EventCounts } from "./event-counts.ts";
+import { findLedgerOf } from "./ledger-of.ts";
+import { actionsOfChunk, type Question } from "./settle.ts";
+import { detailsOf, type RunDetails } from "./status.ts";
 
-export interface RunFigures extends RunStatus {
+export interface RunFigures extends RunDetails {
   /** Undefined where nothing was sent. */
   readonly times: SendingTimes | undefined;
-  readonly byAction: readonly { readonly action: string; readonly outcome: Outcome; readonly actions: number }[];
+  readonly byAction: readonly { readonly action: string; readonly outcome: string; readonly actions: number }[];
   readonly byEvent: EventCounts;
   readonly rejections: Rejections;
   readonly questions: readonly Question[];
   /** Chunks that wait for a person; the first of them are the questions. */
   readonly questionCount: number;
-  readonly settlements: readonly NotedSettlement[];
-  readonly commands: readonly CommandOnRun[];
+  readonly commands: readonly Invocation[];
 }
 
 /** What the service said of rejected actions, by its words. */
@@ -40,8 +30,8 @@ export interface Rejections {
 
 interface RejectionGroup {
   readonly words: string;
-  readonly actions: number;
-  readonly examples: readonly RejectedExample[];
+  actions: number;
+  readonly examples: RejectedExample[];
 }
 
 interface RejectedExample {
@@ -51,99 +41,56 @@ interface RejectedExample {
   readonly id: string;
 }
 
-/** A chunk about which a person must decide. */
-export interface Question {
-  readonly chunk: ChunkRecord;
-  /** The planned chunk that it is a part of. */
-  readonly whole: number | undefined;
-  /** The first of its actions; none where the plan can't be read. */
-  readonly first: readonly PlacedAction[];
-}
-
 const MOST = { rejectionGroups: 20, examples: 5, questions: 10, actionsOfQuestion: 10 } as const;
 
 /** Different words that are told apart; what comes after so many is only counted. */
 const WORDS_KNOWN = 2000;
 
 /** Undefined where the ledger does not know the run, or there is none. */
-export async function runFigures(environment: Environment, run: string): Promise<RunFigures | undefined> {
-  using ledger = await openLedgerToRead(environment);
-  const status = ledger && (await runStatus(ledger, run, environment));
-  if (ledger === undefined || status === undefined) return undefined;
-  const { runNo } = status.run;
-  // What a process was sending that is not there any more will be in doubt.
-  const lost = status.counts.inFlight === 0 ? chunksOf(ledger, runNo, "sending") : [];
-  const questions = [...openQuestions(ledger, runNo), ...lost].toSorted((one, other) => one.first - other.first);
-  return {
-    ...status,
-    times: sendingTimes(() => attemptsOf(ledger, runNo)),
-    byAction: outcomesByAction(ledger, runNo),
-    byEvent: eventCounts(countByEvent(ledger, runNo)),
-    rejections: rejectionsByWords(ledger, runNo),
-    questions: await firstQuestions(ledger, environment, status.run, questions.slice(0, MOST.questions)),
-    questionCount: questions.length,
-    settlements: settlementsOf(ledger, runNo),
-    commands: commandsOnRun(ledger, run),
-  };
-}
-
-function rejectionsByWords(ledger: Ledger, runNo: number): Rejections {
-  const groups = new Map<string, { actions: number; readonly seqs: number[] }>();
-  let total = 0;
-  for (const rejection of rejectionsOf(ledger, runNo)) {
-    total += 1;
-    const words = rejectionText(rejection);
-    let group = groups.get(words);
-    if (group === undefined && groups.size < WORDS_KNOWN) {
-      group = { actions: 0, seqs: [] };
-      groups.set(words, group);
-    }
-    if (group === undefined) continue;
-    group.actions += 1;
-    if (group.seqs.length < MOST.examples) group.seqs.push(rejection.seq);
-  }
-  const shown = [...groups]
-    .toSorted(([, one], [, other]) => other.actions - one.actions)
-    .slice(0, MOST.rejectionGroups);
-  return {
-    groups: shown.map(([words, { actions, seqs }]) => ({
-      words,
-      actions,
-      examples: seqs.flatMap((seq) => exampleOf(ledger, runNo, seq) ?? []),
-    })),
-    others: total - shown.reduce((sum, [, { actions }]) => sum + actions, 0),
-  };
-}
-
-function exampleOf(ledger: Ledger, runNo: number, seq: number): RejectedExample | undefined {
-  const found = outcomeAt(ledger, runNo, seq);
-  if (found === undefined) return undefined;
-  const { source, line, action, ticketId, nftId, eventId } = found;
-  return { source, line, action, id: ticketId ?? nftId ?? eventId ?? "" };
-}
-
-async function firstQuestions(
-  ledger: Ledger,
-  environment: Environment,
-  run: RunRecord,
-  chunks: readonly ChunkRecord[],
-): Promise<readonly Question[]> {
-  if (chunks.length === 0) return [];
-  await using plan = await planOf(ledger, environment, run);
+export async function runFigures(environment: Environment, id: string): Promise<RunFigures | undefined> {
+  await using ledger = await findLedgerOf(environment);
+  const run = await ledger?.run(id);
+  if (ledger === undefined || run === undefined) return undefined;
+  const details = await detailsOf(ledger, run, environment);
+  const open = details.chunks.filter(({ state }) => state === "in doubt" || state === "refused");
   const questions: Question[] = [];
-  for (const chunk of chunks) {
-    const actions = plan === undefined ? [] : await placedActions(plan, chunk);
-    questions.push({ chunk, whole: wholeOf(ledger, chunk), first: actions.slice(0, MOST.actionsOfQuestion) });
+  for (const chunk of open.slice(0, MOST.questions)) {
+    const actions = await actionsOfChunk(ledger, run, chunk.chunk);
+    questions.push({ chunk, actions: actions.slice(0, MOST.actionsOfQuestion) });
   }
-  return questions;
+  const { byAction, rejections } = await outcomesOf(ledger, run);
+  return {
+    ...details,
+    ...{ byAction, rejections, questions, questionCount: open.length },
+    times: sendingTimes(() => details.attempts),
+    byEvent: await countByEvent(ledger, run),
+    commands: await ledger.invocations({ run: id }),
+  };
 }
 
-/** Without its plan, a report says of a doubt how many actions it holds, as other commands do. */
-async function planOf(ledger: Ledger, environment: Environment, run: RunRecord): Promise<Plan | undefined> {
-  try {
-    return await openRunPlan({ ledger, environment }, run);
-  } catch (cause) {
-    if (cause instanceof Failure) return undefined;
-    throw cause;
-  }
+async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "byAction" | "rejections">> {
+  const byAction = new Map<string, { readonly action: string; readonly outcome: string; actions: number }>();
+  const groups = new Map<string, RejectionGroup>();
+  let rejected = 0;
+  for (const { chunk } of await ledger.chunks(run.number))
+    for (const { origin, outcome, response } of (await ledger.outcomes(run.number, chunk)).items) {
+      if (outcome === "moved") continue;
+      const name = `${origin.kind} ${outcome}`;
+      const count = byAction.get(name) ?? { action: origin.kind, outcome, actions: 0 };
+      count.actions += 1;
+      byAction.set(name, count);
+      if (outcome !== "rejected") continue;
+      rejected += 1;
+      const words = rejectionText({ response });
+      const group = groups.get(words) ?? { words, actions: 0, examples: [] };
+      if (!groups.has(words) && groups.size >= WORDS_KNOWN) continue;
+      groups.set(words, group);
+      group.actions += 1;
+      if (group.examples.length >= MOST.examples) continue;
+      const source = run.inputs[origin.input]?.name ?? "";
+      group.examples.push({ source, line: origin.line, action: origin.kind, id: origin.subject.slice(2) });
+    }
+  const shown = [...groups.values()].sort((one, other) => other.actions - one.actions).slice(0, MOST.rejectionGroups);
+  const others = rejected - shown.reduce((sum, { actions }) => sum + actions, 0);
+  return { byAction: [...byAction.values()], rejections: { groups: shown, others } };
 }

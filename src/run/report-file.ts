@@ -1,13 +1,13 @@
 /** The file of a report: where it may stand, looked at before anything is sent, and how it is written. */
 
 import { constants } from "node:fs";
-import { access, lstat, realpath, stat } from "node:fs/promises";
+import { access, lstat, open, realpath, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { displayPath, quoted } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
-import { readBeginning } from "../outputs/output-file.ts";
+import { replaceFile } from "../disk/replace-file.ts";
+import { errorCode, Failure } from "../failure.ts";
+import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
 import type { RunContext } from "./context.ts";
-import { writeFileWhole } from "./results.ts";
 
 /**
  * The absolute path of a report that can be written.
@@ -67,7 +67,7 @@ async function refuseStranger(path: string, shown: string): Promise<void> {
   if (found === undefined) return;
   if (found.isDirectory()) throw usage(`--report ${shown} is a folder.`, ANOTHER);
   if (!found.isFile() || found.size === 0) return; // a device or a pipe takes what is written
-  const { REPORT_MARK } = await import("../outputs/report/page.ts");
+  const { REPORT_MARK } = await import("../write/report/page.ts");
   const beginning = await readBeginning(path, Buffer.byteLength(REPORT_MARK)).catch((cause: unknown) => {
     throw usage(`--report ${shown} can't be read, so it is not known what it is.`, ANOTHER, cause);
   });
@@ -85,10 +85,21 @@ async function refuseStranger(path: string, shown: string): Promise<void> {
  */
 export async function writeReport(path: string, page: string): Promise<Failure | undefined> {
   try {
-    await writeFileWhole(path, [page]);
+    makeOutputFolder(path);
+    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(page));
+    else await writeFile(path, page);
     return undefined;
   } catch (cause) {
-    if (cause instanceof Failure) return cause;
-    throw cause;
+    return cause instanceof Failure
+      ? cause
+      : new Failure("storage", `${path} can't be written (${errorCode(cause) ?? String(cause)}).`, { cause });
   }
+}
+
+/** The first bytes of a file, as text. */
+async function readBeginning(path: string, length: number): Promise<string> {
+  await using file = await open(path, "r");
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, 0);
+  return bytes.toString("utf8", 0, bytesRead);
 }

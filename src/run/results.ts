@@ -1,29 +1,27 @@
-/** Writes the promises of runs again from the ledger. */
+/** Writes the promises of runs again from the ledger, and refills a ledger from promises files. */
 
-import { createWriteStream, existsSync } from "node:fs";
+import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { displayPath } from "../actions/text.ts";
+import type { Imported, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import type { Environment } from "../config/environment.ts";
 import { replaceFile } from "../disk/replace-file.ts";
-import { Failure } from "../failure.ts";
-import { runListPath } from "../ledger/ledger.ts";
-import { storageFailure } from "../ledger/open-ledger.ts";
-import { outcomesOfRun } from "../ledger/outcomes.ts";
-import { readRunList } from "../ledger/run-list.ts";
-import { countRun, findRun, isUndecided, listRuns, type RunCounts } from "../ledger/runs.ts";
-import { isPlainFile, makeWayFor } from "../outputs/output-file.ts";
-import { promiseFormat, promiseLines, promisesHeader } from "../outputs/promise-lines.ts";
+import { errorCode, Failure } from "../failure.ts";
+import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
+import { styleOf } from "../write/promise-file.ts";
+import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
+import { parsePromises } from "../write/read-promises.ts";
 import type { RunContext } from "./context.ts";
-import { noLedger, openLedgerToRead } from "./ledger-to-read.ts";
-import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { refuseCompressed } from "./output-place.ts";
-import { labelOf } from "./promises.ts";
-import { unknownRun } from "./resume.ts";
-import type { Settings } from "./settings.ts";
+import { findLedgerOf, noLedger } from "./ledger-of.ts";
+import { openPromises } from "./outputs.ts";
+import { chosenRun, openRuns, unknownRun } from "./resume.ts";
+import { lostRunsOf, openSession } from "./session.ts";
 
 export interface ResultsSettings {
-  readonly settings: Settings;
+  readonly environment: Environment;
   /** Without it, all runs, the oldest first. */
   readonly run?: string | undefined;
   /** A file, whose ending says the format, or a stream, which gets NDJSON. */
@@ -38,66 +36,119 @@ export interface WrittenResults {
   /** Undefined where they went to a stream. */
   readonly path: string | undefined;
   /** Runs of which something was undecided when the writing began: it has no line. */
-  readonly undecided: readonly UndecidedRun[];
-  /** Why the ledger does not know everything that was sent, where that is about what was asked for. */
+  readonly undecided: readonly (RunCounts & { readonly run: string })[];
+  /** Why the ledger does not know everything that was sent. */
   readonly problem: Failure | undefined;
-}
-
-export interface UndecidedRun extends Pick<RunCounts, "inDoubt" | "refused" | "notSent"> {
-  readonly run: string;
 }
 
 /** @throws Failure where there is no ledger, the run is not known, or the file exists already. */
 export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
-  const { settings, run: name, to, force, safeCsv } = options;
-  const { environment } = settings;
-  const list = readRunList(runListPath(environment.ledgerPath));
-  using ledger = await openLedgerToRead(environment);
+  const { environment, run: id, to, force, safeCsv } = options;
+  await using ledger = await findLedgerOf(environment);
   if (ledger === undefined) throw noLedger(environment, cwd);
-  const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger).filter(
-    ({ run }) => name === undefined || run === name,
-  );
-  const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, cwd);
-  const runs = name === undefined ? listRuns(ledger).toReversed() : [findRun(ledger, name) ?? []].flat();
-  if (name !== undefined && runs.length === 0) throw unknownRun(name, environment);
+  const problem = await lostRunsOf(environment, ledger, cwd);
+  const runs = (await ledger.runs(id === undefined ? {} : { ids: [id] })).filter(({ kind }) => kind !== "adopted");
+  if (id !== undefined && runs.length === 0) throw unknownRun(id, environment);
   // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
-  const undecided = runs
-    .filter(({ runNo }) => isUndecided(ledger, runNo))
-    .map(({ run, runNo }) => ({ run, ...countRun(ledger, runNo) }));
-  const format = typeof to === "string" ? promiseFormat(to) : "ndjson";
+  const undecided = [];
+  for (const run of runs) {
+    const counts = await ledger.counts(run.number);
+    if (counts.inDoubt + counts.inFlight + counts.refused > 0 || run.state === "open")
+      undecided.push({ run: run.run, ...counts });
+  }
   let written = 0;
-  const lines = function* (): Generator<string> {
+  const path = typeof to === "string" ? resolve(cwd, to) : undefined;
+  const format = path === undefined ? "ndjson" : promiseFormat(path);
+  async function* lines(from: Ledger): AsyncGenerator<string> {
     yield promisesHeader(format, safeCsv);
-    for (const run of runs) {
-      const label = labelOf(run);
-      for (const page of outcomesOfRun(ledger, run.runNo)) {
-        const text = promiseLines(page, label, format, safeCsv);
-        written += page.filter(({ outcome }) => outcome !== "not sent").length;
+    for (const run of runs)
+      for (const { chunk } of await from.chunks(run.number)) {
+        const text = promiseLines(await from.outcomes(run.number, chunk), styleOf(run, path, safeCsv));
+        written += text.split("\n").length - 1;
         if (text !== "") yield text;
       }
-    }
-  };
-  if (typeof to !== "string") {
-    await pipeline(Readable.from(lines()), to, { end: false });
+  }
+  if (typeof to !== "string" || path === undefined) {
+    await pipeline(Readable.from(lines(ledger)), to as Writable, { end: false });
     return { lines: written, path: undefined, undecided, problem };
   }
-  const path = resolve(cwd, to);
-  refuseCompressed(path, cwd, "Nothing was written.");
   if (existsSync(path) && !force)
     throw new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
       hint: "Name another file, or replace it with --force.",
     });
-  await writeFileWhole(path, lines());
+  makeOutputFolder(path);
+  try {
+    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(Readable.from(lines(ledger))));
+    else await pipeline(Readable.from(lines(ledger)), createWriteStream(path));
+  } catch (cause) {
+    throw cause instanceof Failure
+      ? cause
+      : new Failure("storage", `${displayPath(path, cwd)} can't be written (${errorCode(cause)}).`, { cause });
+  }
   return { lines: written, path, undecided, problem };
 }
 
-/** Writes the file whole or not at all; writes straight to a device or a pipe. */
-export async function writeFileWhole(path: string, lines: Iterable<string | Buffer>): Promise<void> {
-  await makeWayFor(path);
-  try {
-    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(Readable.from(lines)));
-    else await pipeline(Readable.from(lines), createWriteStream(path));
-  } catch (cause) {
-    throw storageFailure(path, cause);
+export interface ImportedFile extends Imported {
+  readonly file: string;
+  /** The end of a last line that a power cut tore. */
+  readonly torn: string | undefined;
+}
+
+/**
+ * Refills the environment's ledger from promises files.
+ *
+ * @throws Failure `usage` for a file that is none, or belongs to another environment.
+ */
+export async function importResults(
+  context: RunContext,
+  options: { readonly environment: Environment; readonly files: readonly string[]; readonly waitLock: number },
+): Promise<readonly ImportedFile[]> {
+  const { environment, files, waitLock } = options;
+  await using session = await openSession(context, environment, {
+    command: "tickets results --import",
+    waitLockMs: waitLock,
+    mayLackRuns: true,
+  });
+  const imported: ImportedFile[] = [];
+  for (const name of files) {
+    const path = resolve(context.cwd, name);
+    const read = parsePromises(
+      createReadStream(path),
+      promiseFormat(path),
+      displayPath(path, context.cwd),
+      environment.ledgerNames,
+    );
+    const counts = await session.ledger.importActions(read.lines);
+    imported.push({ file: name, torn: read.torn(), ...counts });
+  }
+  return imported;
+}
+
+/** How often it is looked what workers have sent. */
+const LOOK_MS = 1000;
+
+/**
+ * Writes the promises of open runs as workers send them.
+ *
+ * @param until aborted when following ends; else it ends once nothing is open.
+ */
+export async function followResults(
+  context: RunContext,
+  options: { readonly environment: Environment; readonly run?: string | undefined; readonly isUntilDone: boolean },
+): Promise<readonly Run[]> {
+  const { environment, run: id } = options;
+  await using session = await openSession(context, environment, { command: "tickets results --follow", waitLockMs: 0 });
+  const { ledger } = session;
+  const done = new Set<string>();
+  for (;;) {
+    const unwritten = await ledger.runs({ unwritten: true });
+    const all = id === undefined ? unwritten : [await chosenRun(ledger, id, environment)];
+    for (const run of all) {
+      await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
+      done.add(run.run);
+    }
+    const left = (await openRuns(ledger)).filter(({ run }) => id === undefined || run === id);
+    if (context.stop.aborted || (left.length === 0 && options.isUntilDone)) return ledger.runs({ ids: [...done] });
+    await wait(LOOK_MS, undefined, { signal: context.stop }).catch(() => undefined);
   }
 }

@@ -1,73 +1,86 @@
-/** Resumes a run from its plan. */
+/** Goes on with a run. */
 
-import { resumeCommand, statusCommand } from "../actions/next-command.ts";
-import { cleanText } from "../actions/text.ts";
+import { statusCommand } from "../actions/next-command.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
-import { findRun, noteStop, openRuns, type RunRecord } from "../ledger/runs.ts";
-import { carryOut } from "./carry-out.ts";
+import { Failure } from "../failure.ts";
+import { carryOut, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
-import { refuseClosing } from "./earlier-runs.ts";
-import { writeLeft } from "./left-unwritten.ts";
 import type { RunEnd } from "./run-end.ts";
-import { openSession, type Session, tellOpened } from "./session.ts";
-import type { Settings } from "./settings.ts";
+import { openSession, type Session } from "./session.ts";
 
 export interface ResumeSettings {
-  readonly settings: Settings;
-  /** Without it, the oldest unfinished one. */
-  readonly run?: string | undefined;
+  readonly environment: Environment;
+  /** Its id; undefined: the only open one. */
+  readonly run: string | undefined;
   /** Milliseconds after which nothing new is begun. */
   readonly maxDuration?: number | undefined;
-  /** Milliseconds to wait while another run holds the ledger. */
   readonly waitLock: number;
-  /** When it began, by `performance.now()`. */
   readonly startedAt: number;
 }
 
-/**
- * Resumes a run from its plan; the input is not read. Undefined where there is nothing to resume.
- *
- * @throws Failure for a run that is not known, or that was closed.
- */
-export async function resume(context: RunContext, options: ResumeSettings): Promise<RunEnd | undefined> {
-  const { settings, startedAt, maxDuration } = options;
-  await using session = await openSession(context, settings, {
-    command: "tickets resume",
-    waitLockMs: options.waitLock,
-    sends: true,
-  });
-  tellOpened(context, session, true);
-  await writeLeft(context, session);
-  const run = chooseRun(session, options.run);
-  if (run === undefined) return undefined;
-  refuseClosing(session, run);
-  // The person who stopped it wants it to go on: if this process dies, the next command finishes the run unasked.
-  if (run.stoppedByPerson) noteStop(session.ledger, run.runNo, run.exitCode ?? EXIT_CODES["stopped-early"], false);
+/** @throws Failure `usage` where there is no such run, or it has ended. */
+export async function resume(context: RunContext, options: ResumeSettings): Promise<RunEnd> {
+  const { environment, startedAt, maxDuration, waitLock } = options;
+  const command = "tickets resume";
+  await using session = await openSession(context, environment, { command, waitLockMs: waitLock, sends: true });
+  const { ledger } = session;
+  const run = await chosenRun(ledger, options.run, environment);
+  if (run.state === "finished" || run.state === "abandoned")
+    throw new Failure("usage", `Run ${run.run} is ${run.state}; there is nothing to resume. Nothing was sent.`, {
+      hint: `See what came of it: ${statusCommand(environment, run.run)}`,
+    });
+  await refuseOlder(session, run);
+  if (run.state === "closing") throw await whyItWaits(session, run);
+  // Whoever resumes it has looked.
+  await ledger.noteStop(run.number, { exitCode: run.exitCode ?? 0, paused: null });
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
-  return await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
+  return carryOut(context, { session, run, isResumed: true, deadline, startedAt });
 }
 
-/** The named run, or the oldest unfinished one; undefined for one that is finished. */
-function chooseRun({ ledger, environment }: Session, name: string | undefined): RunRecord | undefined {
-  if (name === undefined) return openRuns(ledger)[0];
-  const run = findRun(ledger, name);
-  if (run === undefined) throw unknownRun(name, environment);
-  if (run.state === "abandoned")
-    throw new Failure("usage", `Run ${name} was closed on ${run.endedAt}; it can't be resumed.`, {
-      hint: `See what it left unsent, and its rejects: ${statusCommand(environment, run.run)}`,
+/** What an older run holds goes first. */
+async function refuseOlder({ ledger, environment }: Session, run: Run): Promise<void> {
+  const [older] = (await ledger.runs({ states: ["open", "closing"] })).filter(({ number }) => number < run.number);
+  if (older === undefined) return;
+  throw new Failure("busy", `Run ${older.run} of ${older.createdAt} is older and comes first. Nothing was sent.`, {
+    hint: `See where it stands: ${statusCommand(environment, older.run)}`,
+  });
+}
+
+/**
+ * The run that a command is about.
+ *
+ * @param id undefined: the only one that is open, or has a chunk in doubt.
+ */
+export async function chosenRun(ledger: Ledger, id: string | undefined, environment: Environment): Promise<Run> {
+  if (id !== undefined) {
+    const run = await ledger.run(id);
+    if (run === undefined) throw unknownRun(id, environment);
+    return run;
+  }
+  const open = await openRuns(ledger);
+  const [run, ...others] = open;
+  if (run === undefined)
+    throw new Failure("usage", `No run of ${environment.name} is open.`, {
+      hint: `See its runs: ${statusCommand(environment)}`,
     });
-  if (run.state !== "open") return undefined;
-  const [first] = openRuns(ledger);
-  if (ledger.kind === "postgres" && first !== undefined && first.runNo < run.runNo)
-    throw new Failure("busy", `Run ${first.run} of ${first.createdAt} comes first. Nothing was sent.`, {
-      hint: `Resume it: ${resumeCommand(first.run, environment)}`,
+  if (others.length > 0)
+    throw new Failure("usage", `${open.length} runs of ${environment.name} are open. Name one.`, {
+      hint: open.map((each) => `${each.run} of ${each.createdAt}`).join("\n"),
     });
   return run;
 }
 
-export function unknownRun(name: string, environment: Environment): Failure {
-  return new Failure("usage", `There is no run ${cleanText(name)} in the ledger of ${environment.name}.`, {
-    hint: `List its runs: ${statusCommand(environment)}`,
-  });
+/** Runs that wait for somebody, the oldest first: open, being closed, or closed with a doubt. */
+export async function openRuns(ledger: Ledger): Promise<readonly Run[]> {
+  const all = [
+    ...(await ledger.runs({ states: ["open", "closing"] })),
+    ...(await ledger.runs({ chunks: ["in doubt", "refused"] })),
+  ];
+  return [...new Map(all.map((run) => [run.number, run])).values()].sort((a, b) => a.number - b.number);
 }
+
+export const unknownRun = (run: string, environment: Environment): Failure =>
+  new Failure("usage", `The ledger of ${environment.name} has no run ${run}.`, {
+    hint: `See its runs: ${statusCommand(environment)}`,
+  });

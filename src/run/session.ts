@@ -1,128 +1,89 @@
 /** What a command that may send works with: the environment, its ledger, and its lock. */
 
-import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { importCommand } from "../actions/next-command.ts";
+import { andMore, count, displayPath } from "../actions/text.ts";
+import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../ledger/journal.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
-import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.ts";
-import { thisMachine } from "../ledger/machine.ts";
-import { type LostRun, openRunList, type RunList, readRunList } from "../ledger/run-list.ts";
-import { countRuns, findRun, listRuns } from "../ledger/runs.ts";
-import { parseManifest } from "../plan/files/manifest.ts";
-import { planFiles } from "../plan/files/plan.ts";
+import { Failure } from "../failure.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
-import { openLocked } from "./ledger-of.ts";
-import { lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
-import { PLAN_KEPT_MS, runsDirectory } from "./places.ts";
-import type { Settings } from "./settings.ts";
-import { refuseLostWork } from "./work-list.ts";
+import { LOCK, openLedgerOf, otherLedgersOf } from "./ledger-of.ts";
 
-/** A session that may send: it holds the environment's lock until it is disposed. */
+/** Disposing of it gives the lock back. */
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
   readonly ledger: Ledger;
-  readonly runList: RunList;
-  /**
-   * Runs that were sent from here and of which the ledger does not know everything. Found anew each time, since a command may
-   * mend them.
-   */
-  readonly lost: () => readonly LostRun[];
   /** Where requests go. For the sandbox that is known only once it runs. */
   readonly baseUrl: string;
-  readonly boundTo: string;
   readonly key: () => Promise<Key>;
   /** What connections are opened with, where the environment says. */
   readonly tls: ClientTls | undefined;
 }
 
+export interface SessionOptions {
+  readonly command: string;
+  readonly waitLockMs: number;
+  /** The key is read first: without it, waiting and reading would be in vain. */
+  readonly sends?: boolean;
+  /** For the command that refills a ledger: it need not know everything that was sent from here. */
+  readonly mayLackRuns?: boolean;
+  /** The user says that a new ledger beside one of the same service is meant. */
+  readonly mayBeNew?: boolean;
+}
+
+/**
+ * Opens the environment's ledger and takes its lock.
+ *
+ * @throws Failure `usage` where the ledger lacks runs that were sent from here, `busy` while another command holds the lock,
+ * `authentication failed` without a key.
+ */
 export async function openSession(
   context: RunContext,
-  { environment }: Pick<Settings, "environment">,
-  options: {
-    readonly command: string;
-    readonly waitLockMs: number;
-    /**
-     * Reads the key first: without it, waiting and reading would be in vain. A key that a command gives is read when it is
-     * needed.
-     */
-    readonly sends?: boolean;
-    /** Only for commands that mend a lost ledger: it need not know everything that was sent from here. */
-    readonly mayLackRuns?: boolean;
-  },
+  environment: Environment,
+  options: SessionOptions,
 ): Promise<Session> {
-  const { progress } = context;
-  let given: Promise<Key> | undefined;
+  const { progress, stop, env, cwd } = context;
+  await using opened = new AsyncDisposableStack();
+  let read: Promise<Key> | undefined;
   const keyOfService = (): Promise<Key> => {
-    given ??= readKey(environment, context.stop, { env: context.env }).then((key) => {
+    read ??= readKey(environment, stop, { env }).then((key) => {
       if (key.warning !== undefined) progress.happened({ kind: "key doubtful", warning: key.warning });
       return key;
     });
-    return given;
+    return read;
   };
-  if (options.sends === true && environment.kind === "service" && environment.keySource.kind !== "command")
-    await keyOfService();
+  const isService = environment.kind === "service";
+  if (options.sends === true && isService && environment.keySource.kind !== "command") await keyOfService();
   const tls = options.sends === true ? await tlsOf(context, environment) : undefined;
-  const { command, waitLockMs } = options;
   let sandbox: BuiltInService | undefined;
-  let opened: Awaited<ReturnType<typeof openLocked>> | undefined;
-  const close = async (): Promise<void> => {
-    opened?.ledger[Symbol.dispose]();
-    await sandbox?.[Symbol.asyncDispose]();
-    opened?.lock[Symbol.dispose]();
-  };
-  const bind = async (): Promise<string> => {
-    if (environment.kind === "sandbox") sandbox = await context.openSandbox(environment);
-    return sandbox === undefined ? environment.baseUrl : `sandbox:${sandbox.instanceId}`;
-  };
-  const { mayLackRuns = false } = options;
-  const refuseLost = async (boundTo: string, ledger: Ledger | undefined): Promise<boolean> => {
-    const lost = lostRunsOf({ environment, boundTo }, readRunList(runListPath(environment.ledgerPath)), ledger);
-    if (lost.length > 0 && !mayLackRuns) throw await lostRunsFailure(lost, environment, context.cwd);
-    if (!mayLackRuns) refuseLostWork(environment, ledger);
-    return lost.length > 0;
-  };
-  let boundTo = "";
-  try {
-    opened = await openLocked(context, environment, {
-      command,
-      waitMs: waitLockMs,
-      onWait: (holder) => progress.happened({ kind: "waiting for the lock", holder }),
-      boundTo: async () => {
-        boundTo = await bind();
-        return boundTo;
-      },
-      // Before a new ledger is created, which the next command would take for one that was there.
-      beforeCreating: async () => {
-        await refuseLost(boundTo, undefined);
-      },
-    });
-    const started = sandbox;
-    const { ledger } = opened;
-    const lacksRuns = await refuseLost(boundTo, ledger);
-    const runList = openRunList(runListPath(environment.ledgerPath), thisMachine());
-    if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
-    else runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
-    const from = runList.cameFrom;
-    // Two copies of a file would send everything twice; a database is one for all.
-    if (from !== undefined && ledger.kind === "sqlite")
-      progress.happened({ kind: "state came from another machine", environment, from });
-    if (!lacksRuns) await removeUnfinishedPlans(environment, ledger);
-    return {
-      environment,
-      ledger,
-      runList,
-      lost: () => lostRunsOf({ environment, boundTo }, runList.content, ledger),
-      boundTo,
-      tls,
-      baseUrl: started?.url ?? environment.baseUrl,
-      key: async () => (started === undefined ? await keyOfService() : new Key(started.apiKey)),
-      [Symbol.asyncDispose]: close,
-    };
-  } catch (cause) {
-    await close();
-    throw cause;
+  if (!isService) sandbox = opened.use(await context.openSandbox(environment));
+  const boundTo = sandbox === undefined ? environment.baseUrl : `sandbox:${sandbox.instanceId}`;
+  const ledger = opened.use(await openLedgerOf(environment, boundTo));
+  const lock = await ledger.lock({
+    name: LOCK,
+    command: options.command,
+    waitMs: options.waitLockMs,
+    signal: stop,
+    onWait: (holder) => progress.happened({ kind: "waiting for the lock", holder }),
+  });
+  opened.use(lock);
+  if (options.mayLackRuns !== true) {
+    const missing = await missingRuns(ledger, ownEntries(environment, ledger));
+    if (missing.length > 0) throw lostRuns(missing, environment, cwd);
+    if (ledger.isNew && options.mayBeNew !== true) await refuseSecondLedger(environment, cwd);
   }
+  const closing = opened.move();
+  return {
+    environment,
+    ledger,
+    baseUrl: sandbox?.url ?? environment.baseUrl,
+    key: async () => (sandbox === undefined ? await keyOfService() : new Key(sandbox.apiKey)),
+    tls,
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
 }
 
 /** Read before anything else, as the key is; loaded only where there is something to read. */
@@ -132,49 +93,59 @@ export async function tlsOf({ env, progress }: RunContext, environment: Environm
   return readTls(environment, env, (warning) => progress.happened({ kind: "key doubtful", warning }));
 }
 
-/** Key in the ledger's meta table: a list of runs lies beside it. */
-const HAS_RUN_LIST = "run_list";
+/** In PostgreSQL each machine has one of its own. */
+const journalOf = ({ ledgerPath }: Environment): string => join(dirname(ledgerPath), "journal.ndjson");
 
-/** Builds a missing list from what the ledger knows. If there was one before, it was lost, and that is reported. */
-function makeRunList(
-  { progress }: RunContext,
+/** What this machine sent; of a sandbox, only what it sent since the last reset. */
+const ownEntries = (environment: Environment, { boundTo }: Ledger): readonly JournalEntry[] =>
+  readJournal(journalOf(environment)).filter(({ baseUrl }) => environment.kind === "service" || baseUrl === boundTo);
+
+/** Notes a run outside the ledger, so that a lost one is noticed. After it returns, the line is on disk. */
+export function noteInJournal(environment: Environment, { boundTo = "" }: Ledger, run: Run, actions: number): void {
+  const path = journalOf(environment);
+  if (readJournal(path).some((entry) => entry.run === run.run)) return;
+  const output = run.output === undefined ? {} : { output: run.output };
+  appendJournal(path, { run: run.run, at: run.createdAt, baseUrl: boundTo, actions, ...output });
+}
+
+/** For commands that only read: why the ledger does not know everything that was sent from here. */
+export async function lostRunsOf(
   environment: Environment,
-  ledger: Ledger,
-  runList: RunList,
-  boundTo: string,
-): void {
-  const strays = strayPlans(environment, ledger, (each) => environment.kind !== "sandbox" || each === boundTo);
-  runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
-  runList.addStrays(strays);
-  const runs = listRuns(ledger).length;
-  // Each machine that works with a ledger in PostgreSQL has a list of its own, and may have one in each folder.
-  const key = ledger.kind === "sqlite" ? HAS_RUN_LIST : `${HAS_RUN_LIST} ${thisMachine()} ${runList.path}`;
-  const isKnown = ledger.kind === "sqlite" || thisMachine() !== "";
-  if (readMeta(ledger, key) !== undefined && runs > 0 && isKnown)
-    progress.happened({ kind: "list of runs made again", path: runList.path, runs });
-  ledger.transaction(() => writeMeta(ledger, key, "yes"));
+  ledger: Ledger | undefined,
+  cwd: string,
+): Promise<Failure | undefined> {
+  const entries = readJournal(journalOf(environment));
+  const own = ledger === undefined ? entries : ownEntries(environment, ledger);
+  if (environment.kind === "sandbox" && ledger === undefined) return undefined;
+  const missing = ledger === undefined ? own : await missingRuns(ledger, own);
+  return missing.length === 0 ? undefined : lostRuns(missing, environment, cwd);
 }
 
-/** Removes the folders of plans that never became runs because the process died before. */
-async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): Promise<void> {
-  const directory = runsDirectory(environment);
-  const names = await readdir(directory).catch(() => []);
-  for (const name of names) {
-    if (findRun(ledger, name) !== undefined) continue;
-    const plan = join(directory, name);
-    // A whole plan may belong to a ledger that is only missing for now. It is removed when a finished plan would be.
-    const manifest = await stat(planFiles(plan).manifest).catch(() => undefined);
-    if (manifest === undefined || Date.now() - manifest.mtimeMs > PLAN_KEPT_MS)
-      await rm(plan, { recursive: true, force: true });
-  }
+/** How many runs are listed one by one. */
+const SHOWN = 5;
+
+function lostRuns(missing: readonly JournalEntry[], environment: Environment, cwd: string): Failure {
+  const shown = missing
+    .slice(0, SHOWN)
+    .map(({ run, at, actions }) => `run ${run} of ${at} (${count(actions, "action")})`);
+  const files = [...new Set(missing.flatMap(({ output }) => (output === undefined ? [] : [output])))];
+  const commands = files.map((file) => importCommand(environment, displayPath(file, cwd)));
+  return new Failure(
+    "usage",
+    `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(missing.length - shown.length)}. Nothing was sent.`,
+    { hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}` },
+  );
 }
 
-/** Reports what a command begins with: the environment, and whether its ledger is new. */
-export function tellOpened(
-  { progress }: RunContext,
-  { environment, ledger }: Pick<Settings, "environment"> & { readonly ledger: Ledger | undefined },
-  isToSend: boolean,
-): void {
-  const runs = ledger === undefined ? 0 : countRuns(ledger);
-  progress.happened({ kind: "ledger opened", environment, runs, isToSend });
+async function refuseSecondLedger(environment: Environment, cwd: string): Promise<void> {
+  const others = await otherLedgersOf(environment);
+  if (others.length === 0) return;
+  const shown = others.map((path) => displayPath(path, cwd)).join(", ");
+  throw new Failure(
+    "usage",
+    `The ledger of ${environment.name} is NEW, and another one of this machine belongs to the same service: ${shown}. What that one knows would be sent again. Nothing was sent.`,
+    {
+      hint: "If it is the same service, let both names share a ledger: sameServiceAs, or stateDir in the config. If this is a new account of it, say so once with --yes.",
+    },
+  );
 }

@@ -9,8 +9,7 @@ import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironmen
 import { userStateDirectory } from "../config/paths.ts";
 import { twinFailure } from "../config/twins.ts";
 import { Failure } from "../failure.ts";
-import { readMeta } from "../ledger/ledger.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
+import { findLedger } from "../ledger/open.ts";
 import type { RunContext } from "./context.ts";
 import { KNOWN_RULES } from "./rules.ts";
 
@@ -57,7 +56,7 @@ export async function loadSettings(
   const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
   const environment = resolveEnvironment(config, choice);
   progress.happened({ kind: "environment chosen", environment });
-  refuseMovedAddress(config, environment, env);
+  await refuseMovedAddress(config, environment, env);
   const problem =
     (await twinFailure(config, environment, env, context.stop)) ??
     forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
@@ -70,15 +69,15 @@ export async function loadSettings(
  * A config that merely lies in a folder may name both another address and another ledger. The key would be sent there, and
  * that ledger would not object. So the ledger in the user's usual place is compared too.
  */
-function refuseMovedAddress(config: Config, environment: Environment, env: NodeJS.ProcessEnv): void {
+async function refuseMovedAddress(config: Config, environment: Environment, env: NodeJS.ProcessEnv): Promise<void> {
   const { kind, baseUrl, ledgerOwner, ledgerPath, ledgerServer } = environment;
   if (kind === "sandbox" || config.found === undefined || config.found.isTrusted) return;
   const usual = userStateDirectory(env);
   if (usual === undefined) return;
   const path = join(usual, ledgerOwner, "ledger.db");
   if ((path === ledgerPath && ledgerServer === undefined) || !existsSync(path)) return;
-  using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
-  const bound = readMeta(ledger, "bound_to");
+  await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
+  const bound = ledger?.boundTo;
   if (bound === undefined || bound === baseUrl) return;
   throw new Failure(
     "usage",

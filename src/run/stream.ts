@@ -1,54 +1,48 @@
-/** Check, plan, send, and keep every promise. */
+/** Check, plan, enter, send, and keep every promise. */
 
 import { randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { commandForDoubts, validateCommand } from "../actions/next-command.ts";
+import { resultsCommand, resumeCommand, streamCommand, validateCommand } from "../actions/next-command.ts";
 import { inShell } from "../actions/text.ts";
+import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { noteKnownIdRules } from "../ledger/id-rules.ts";
-import { wasTold } from "../ledger/invocations.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import { mergeOutcomes } from "../ledger/merge.ts";
-import { noteMended } from "../ledger/rejected-rows.ts";
-import { enterRun, type RunRecord, runsWithDoubts } from "../ledger/runs.ts";
-import { hasSameInput, type Manifest, sharesInput, waitsForAnotherRun } from "../plan/files/manifest.ts";
-import { pendingIdentities } from "../plan/identity/pending-deeds.ts";
-import { carryOut } from "./carry-out.ts";
-import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
-import type { CheckedInput } from "./checked-input.ts";
+import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
+import { carryOut, whyItWaits } from "./carry-out.ts";
+import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import type { RunContext } from "./context.ts";
-import { afterResumed, finishEarlierRuns, type Resumed } from "./earlier-runs.ts";
-import { openLedgerToPlan } from "./ledger-to-read.ts";
-import { writeLeft } from "./left-unwritten.ts";
-import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./output-place.ts";
-import { planDirectory } from "./places.ts";
+import { makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
 import type { RunEnd } from "./run-end.ts";
-import { plansOf, sharePlan } from "./run-plan.ts";
-import { agreeToNewLedger, type NewLedgerWord } from "./second-ledger.ts";
-import { openSession, type Session, tellOpened } from "./session.ts";
+import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
-import { hasUnsentRows, type Summary, summarise } from "./summary.ts";
-import { planAside } from "./validate.ts";
+import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
+import { planFolder, removeLeftPlans } from "./temporary.ts";
+import { userName } from "./user-name.ts";
+import { plan } from "./validate.ts";
 
 export interface StreamSettings extends InputOptions {
   readonly settings: Settings;
-  /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: a file named after the input. */
+  /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: one of the environment. */
   readonly output?: string | undefined;
-  readonly again: boolean;
+  /** `resend`: also what was sent before. `adopt`: record as sent, and send nothing. */
+  readonly mode: "judge" | "resend" | "adopt";
+  /** Kept with what is adopted. */
+  readonly reason?: string | undefined;
+  /** Leave the sending to workers. */
+  readonly publishes?: boolean | undefined;
   /** Set aside a file that is in the way of the promises. */
-  readonly force: boolean;
+  readonly moveAside: boolean;
   readonly safeCsv: boolean;
   /** Milliseconds after which nothing new is begun. */
   readonly maxDuration?: number | undefined;
-  /** Milliseconds to wait while another run holds the ledger. */
+  /** Milliseconds to wait while another command holds the ledger. */
   readonly waitLock: number;
   /** When it began, by `performance.now()`. */
   readonly startedAt: number;
+  /** A new ledger beside one of the same service is meant. */
+  readonly mayBeNew?: boolean | undefined;
   /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
   readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
-  readonly newLedger?: NewLedgerWord;
 }
 
 interface Confirmation {
@@ -57,7 +51,6 @@ interface Confirmation {
   readonly host: string;
 }
 
-/** The result of a stream. */
 export interface StreamResult {
   readonly summary: Summary;
   readonly ending: StreamEnding;
@@ -67,56 +60,119 @@ type StreamEnding =
   /** A run that came first did not finish; the input was not read. */
   | { readonly kind: "earlier run stopped" }
   /** The same command was interrupted before; its run's result is reported. */
-  | { readonly kind: "same input"; readonly isAgain: boolean }
-  /** An interrupted `--again` run with some of this input is done. Whether this command asks for yet another can't be told. */
-  | { readonly kind: "interrupted again" }
+  | { readonly kind: "same input" }
   | PlanEnding
   | { readonly kind: "not confirmed" }
+  | { readonly kind: "adopted"; readonly actions: number }
+  | {
+      readonly kind: "published";
+      readonly run: string;
+      readonly environment: Environment;
+      readonly chunks: number;
+      readonly output: string | undefined;
+      readonly ahead: number;
+    }
   | { readonly kind: "sent"; readonly end: RunEnd };
 
 /** Nothing is sent: the input is invalid, nothing in it is new, or this is a dry run. */
-export interface PlanEnding extends CheckedInput {
+export interface PlanEnding extends NothingSent {
   readonly kind: "nothing sent";
+}
+
+export interface NothingSent {
+  readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "lanes" | "held" | "byAction">;
+  readonly problems: CheckedInput["problems"];
   readonly otherwise: "nothing new" | "dry run";
   readonly environment: Environment;
-  /** Runs with doubts that the input waits for, oldest first. */
-  readonly doubts: readonly string[];
 }
 
 /** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
-  const { config, environment } = options.settings;
-  using ledger = await openLedgerToPlan(context, environment);
-  tellOpened(context, { environment, ledger }, false);
-  const { lanes } = environment;
-  await using checked = await planAside(context, { ...options, config, environment, ledger, run: "dry-run", lanes });
-  const { files, plan, problems } = checked;
-  return endOfPlan(context, options, { files, plan, problems }, { environment, ledger }, "dry run");
+  const { environment } = options.settings;
+  await using checked = await plan(context, { ...options, lanes: environment.lanes });
+  await tellChecked(context, options, checked, checked);
+  return endOfPlan(options, checked, "dry run", []);
 }
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
 export async function stream(context: RunContext, options: StreamSettings): Promise<StreamResult> {
-  const { startedAt, maxDuration, files, settings } = options;
+  const { startedAt, maxDuration, files, settings, publishes = false, mode } = options;
+  const { environment } = settings;
+  if (publishes) refuseAlone(environment, files);
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
-  await using session = await openSession(context, settings, {
+  await using session = await openSession(context, environment, {
     command: `tickets stream ${files.map(inShell).join(" ")}`,
     waitLockMs: options.waitLock,
-    sends: true,
+    sends: !publishes && mode !== "adopt",
+    mayBeNew: options.mayBeNew ?? false,
   });
-  tellOpened(context, session, true);
-  await agreeToNewLedger(session, options.newLedger, context.cwd);
+  const { ledger } = session;
+  const runs = (await ledger.runs()).length;
+  context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: true });
+  await removeLeftPlans(environment);
   await writeLeft(context, session);
-
-  const resumed = await finishEarlierRuns(context, session, deadline);
+  const resumed = publishes ? null : await finishEarlierRuns(context, session, deadline);
   if (resumed !== null && resumed.summary.state !== "finished")
     return { summary: resumed.summary, ending: { kind: "earlier run stopped" } };
-  mergeOutcomes(session.ledger);
   try {
-    const planned = await planInput(context, options, { session, resumed });
-    return "ending" in planned ? planned : await sendPlanned(context, options, { ...planned, deadline });
+    const ended = await streamInput(context, options, session, resumed, deadline);
+    return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
   } catch (cause) {
     throw resumed === null ? cause : saidOfInput(cause, files);
   }
+}
+
+function refuseAlone({ ledgerServer, ledgerPath, name, named }: Environment, files: readonly string[]): void {
+  if (ledgerServer !== undefined) return;
+  throw new Failure(
+    "usage",
+    `The ledger of ${name} is a file of this machine (${ledgerPath}), which workers elsewhere can't reach. Nothing was published.`,
+    {
+      hint: `Send it from here: ${streamCommand(files, { named })}\nOr put the ledger into PostgreSQL: ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}}} in the environment`,
+    },
+  );
+}
+
+/** Promises that a command which was killed did not write, of runs that have ended since. */
+async function writeLeft(context: RunContext, { ledger, environment }: Session): Promise<void> {
+  for (const run of await ledger.runs({ unwritten: true })) {
+    if (run.state === "open" || run.state === "closing") continue;
+    await using promises = await openPromises(
+      context,
+      { ledger, environment, safeCsv: run.options.safeCsv === true },
+      run,
+    );
+    const files = promises.path === undefined ? [] : [promises.path];
+    context.progress.happened({ kind: "left written", run: run.run, files });
+  }
+}
+
+/** The last of the earlier runs; its summary holds those of the others. */
+interface Resumed {
+  readonly summary: Summary;
+  readonly run: Run;
+}
+
+/** The exit code of an earlier run must not be hidden by a quiet end of this one. */
+function afterResumed(summary: Summary, resumed: Summary | undefined): Summary {
+  if (resumed === undefined || summary === resumed) return summary;
+  const exitCode = summary.exitCode === EXIT_CODES.ok ? resumed.exitCode : summary.exitCode;
+  return { ...summary, exitCode, resumed };
+}
+
+/** Unfinished runs come first. One that a person stopped, or that is in doubt, waits for a person. */
+async function finishEarlierRuns(context: RunContext, session: Session, deadline: number): Promise<Resumed | null> {
+  let last = null as Resumed | null; // narrowed to null otherwise
+  for (const run of await session.ledger.runs({ states: ["open", "closing"] })) {
+    const waits = await whyItWaits(session, run);
+    if (waits !== undefined) throw waits;
+    context.progress.happened({ kind: "earlier run comes first", run: run.run, createdAt: run.createdAt });
+    const startedAt = performance.now();
+    const { summary } = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
+    last = { summary: afterResumed(summary, last?.summary), run };
+    if (summary.state !== "finished") return last;
+  }
+  return last;
 }
 
 /** Rewords a failure for a command that has already sent something for an earlier run. */
@@ -128,200 +184,214 @@ function saidOfInput(cause: unknown, files: readonly string[]): unknown {
   return new Failure(code, ofInput(message), { hint: hint && ofInput(hint), cause: cause.cause });
 }
 
-/** What is known before the input is read. */
-interface Before {
-  readonly session: Session;
-  readonly resumed: Resumed | null;
-}
-
-/** What is new of an input, about to become a run. */
-export interface PlannedInput extends Before {
-  readonly run: string;
-  readonly output: string | undefined;
-  readonly checked: CheckedInput;
-  readonly manifest: Manifest;
-  readonly discard: () => Promise<void>;
-}
-
-/**
- * Checks the input and plans what is new in it. Earlier runs are done, or are sent by others first.
- *
- * @returns how the command ends where nothing of it is to be sent.
- */
-export async function planInput(
+async function streamInput(
   context: RunContext,
   options: StreamSettings,
-  before: Before,
-): Promise<PlannedInput | StreamResult> {
-  const { session, resumed } = before;
+  session: Session,
+  resumed: Resumed | null,
+  deadline: number,
+): Promise<StreamResult> {
   const { ledger, environment } = session;
-  const output = outputPath(options, environment.name, context.cwd);
-  await refuseReadOnlyFolder(context.cwd, "Nothing was sent.");
-  if (output !== undefined) await makeWayForOutput(context, session, output, options);
-
-  const run = newRunId();
-  const directory = planDirectory(environment, run);
-  const discard = (): Promise<void> => rm(directory, { recursive: true, force: true });
+  const { settings, mode, startedAt } = options;
+  const output = outputPath(options.output, environment.name, context.cwd);
+  await refuseReadOnlyFolder(context.cwd);
+  if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
+  const id = randomBytes(4).toString("hex");
+  const directory = planFolder(environment, id);
+  const { lanes } = environment;
   const checked = await checkInput(context, {
     ...options,
-    config: options.settings.config,
-    directory,
-    run,
-    environment: { environment, boundTo: session.boundTo },
+    config: settings.config,
+    environment,
     ledger,
-    pending: await pendingIdentities(ledger, plansOf(session, context)),
-    lanes: environment.lanes,
-    copyInputs: true,
-    rereadFlags: inputFlags(options),
-  }).catch(async (cause: unknown) => {
-    // The unfinished plan may be what filled the disk.
-    await discard().catch(() => undefined);
-    throw cause;
+    directory,
+    lanes,
   });
-  const { plan } = checked;
-  const isNothingNew = plan.manifest !== undefined && plan.actions.planned === 0 && !hasUnsentRows(plan.rows);
-  if (resumed !== null && !isNothingNew && hasSameInput(resumed.manifest, plan)) {
-    // The same command after an interruption reports that run's result. What the service has just rejected is not sent again.
-    await discard();
-    const isAgain = options.again && resumed.manifest.again;
-    return { summary: resumed.summary, ending: { kind: "same input", isAgain } };
+  using planned = checked.plan;
+  if (resumed !== null && isSameInput(resumed.run, planned)) {
+    // The same command after an interruption reports that run's result. What was just rejected is not sent again at once.
+    return { summary: resumed.summary, ending: { kind: "same input" } };
   }
-  if (plan.manifest === undefined || isNothingNew) {
-    if (plan.manifest !== undefined) {
-      noteMended(ledger, plan.mendings);
-      noteKnownIdRules(ledger, plan.ids);
-    }
-    await discard();
-    const ended = endOfPlan(context, options, checked, session, "nothing new");
-    return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
+  const isEmpty = planned.actions.new === 0;
+  await tellChecked(context, options, checked, ledger);
+  const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
+  if (planned.isRefused || isEmpty) {
+    if (!planned.isRefused) await ledger.noteGuard(planned.guard);
+    return endOfPlan(options, checked, "nothing new", rejects);
   }
-  if (options.again && resumed?.manifest.again === true && sharesInput(resumed.manifest, plan)) {
-    // Whether this repeats the interrupted command or asks to send once more can't be told otherwise.
-    await discard();
-    const summary = { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
-    return { summary, ending: { kind: "interrupted again" } };
+  const run = toRun(context, options, environment, checked, { id, output });
+  if (mode === "adopt") {
+    const by = { who: userName(), at: run.createdAt, reason: options.reason };
+    await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
+    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id, rejects });
+    return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
   }
-  return { ...before, run, output, checked, manifest: plan.manifest, discard };
-}
-
-async function sendPlanned(
-  context: RunContext,
-  options: StreamSettings,
-  planned: PlannedInput & { readonly deadline: number },
-): Promise<StreamResult> {
-  const { session, resumed, deadline, checked } = planned;
-  const { startedAt } = options;
-  const entered = await enterPlanned(context, options, planned, async () => {
-    if (checked.plan.actions.planned > 0) await session.key();
-  });
-  if ("ending" in entered) return entered;
-  const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
-  const { vanished } = checked.plan;
-  const summary = { ...end.summary, ...(vanished !== undefined && { vanished }) };
-  return { summary: afterResumed(summary, resumed?.summary), ending: { kind: "sent", end } };
-}
-
-/**
- * Enters what is new in the input, once a person who has to be asked agrees.
- *
- * @param prepare called before.
- */
-export async function enterPlanned(
-  context: RunContext,
-  options: StreamSettings,
-  planned: PlannedInput,
-  prepare: () => Promise<void>,
-): Promise<RunRecord | StreamResult> {
-  const { session, resumed, run, output, checked, manifest } = planned;
-  const { ledger, environment } = session;
-  const { plan, problems } = checked;
-  const { startedAt, maxProblems } = options;
-  const { progress } = context;
-  progress.happened({ kind: "input checked", checked, maxProblems, wasTold: (digest) => wasTold(ledger, digest) });
-  progress.happened({ kind: "sending planned", plan, manifest });
-  if (!(await isConfirmed(options, session, plan.actions.planned))) {
-    await planned.discard();
-    const summary = summarise({
-      run: null,
-      environment: environment.name,
-      state: "stopped",
-      exitCode: EXIT_CODES.usage,
-      plan,
-      problems,
-      durationMs: performance.now() - startedAt,
-      resumed: resumed?.summary ?? null,
-      vanished: plan.vanished,
-    });
-    return { summary, ending: { kind: "not confirmed" } };
-  }
-  await prepare();
+  context.progress.happened({ kind: "sending planned", ...checked });
+  if (!(await isConfirmed(options, session, planned.actions.new)))
+    return {
+      summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage, {}),
+      ending: { kind: "not confirmed" },
+    };
+  if (options.publishes !== true) await session.key();
   crashPoint("planned");
-  await sharePlan(context, session, run, plan.actions.planned);
-  crashPoint("plan shared");
-  const record = enterRun(ledger, {
-    run,
-    manifest: JSON.stringify(manifest),
-    output,
-    chunks: manifest.chunks,
-    at: manifest.createdAt,
-    mendings: plan.mendings,
-    ids: plan.ids,
-  });
+  const ahead = (await ledger.runs({ states: ["open"] })).length;
+  const number = await ledger.enterRun(run, planned.chunks(), planned.byKey());
   crashPoint("entered");
-  return record;
+  const entered = await ledger.run(id);
+  if (entered === undefined) throw new Error(`run ${id} (${number}) vanished while it was entered`);
+  planned[Symbol.dispose]();
+  if (options.publishes === true) return published(options, checked, session, entered, ahead);
+  const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
+  return { summary: end.summary, ending: { kind: "sent", end } };
+}
+
+const isSameInput = (run: Run, { inputs }: CheckedInput["plan"]): boolean =>
+  run.inputs.length === inputs.length && inputs.every(({ sha256 }, at) => run.inputs[at]?.sha256 === sha256);
+
+/** Tells what was found in the input. */
+async function tellChecked(
+  { progress }: RunContext,
+  { maxProblems }: StreamSettings,
+  { files, plan: planned, problems }: CheckedInput,
+  { told }: Pick<Ledger, "told">,
+): Promise<void> {
+  const marks = problems.kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark]));
+  const known = await told(marks);
+  progress.happened({ kind: "input checked", checked: { files, plan: planned, problems }, maxProblems, told: known });
+}
+
+/** Rows that are told and not sent go into rejects at once: it can be done again where the process is killed. */
+async function writeNotSent(
+  { cwd }: RunContext,
+  { safeCsv, mode }: StreamSettings,
+  ledger: Ledger,
+  { plan: planned }: CheckedInput,
+): Promise<readonly string[]> {
+  if (mode === "adopt") return [];
+  const next = (await ledger.runs({ last: 1 })).at(-1)?.number ?? 0;
+  function* rows(): Generator<OpenRow> {
+    for (const { input, text, state, reason, digest = "", position } of planned.notSent())
+      if (state !== "changed" && state !== "late")
+        yield { input, text, reason, key: `${digest}@${position?.run ?? next + 1}:${position?.seq ?? 0}` };
+  }
+  const inputs = planned.inputs.map(toRejectsInput);
+  const { files } = await writeRejects({ ledger, inputs, directory: cwd, safeCsv, rows: rows() });
+  crashPoint("rejects placed");
+  return [...files.keys()];
+}
+
+type ReadInput = CheckedInput["plan"]["inputs"][number];
+
+const formatOf = ({ format, delimiter }: ReadInput): string =>
+  format !== "cells" ? format : delimiter === "\t" ? "tsv" : "csv";
+
+const toRejectsInput = (input: ReadInput): RejectsInput => ({
+  name: input.name,
+  format: formatOf(input),
+  header: input.header,
+  delimiter: input.delimiter,
+});
+
+function toRun(
+  { cwd, now }: RunContext,
+  options: StreamSettings,
+  { name }: Environment,
+  { plan: planned, problems }: CheckedInput,
+  { id, output }: { readonly id: string; readonly output: string | undefined },
+): NewRun {
+  return {
+    run: id,
+    createdAt: (now?.() ?? new Date()).toISOString(),
+    environment: name,
+    output,
+    inputs: planned.inputs.map((input) => ({
+      ...toRejectsInput(input),
+      source: input.readAs,
+      sha256: input.sha256,
+      rows: input.rows,
+    })),
+    rows: { ...planned.rows },
+    actions: { ...planned.actions },
+    byAction: planned.byAction,
+    problems: { errors: problems.errors, warnings: problems.warnings },
+    options: {
+      directory: cwd,
+      safeCsv: options.safeCsv,
+      flags: [...inputFlags(options)],
+      order: options.order ?? "input",
+    },
+    guard: planned.guard,
+  };
 }
 
 async function isConfirmed({ confirm }: StreamSettings, session: Session, actions: number): Promise<boolean> {
   const { environment, baseUrl } = session;
-  if (!environment.confirm || confirm === undefined || actions === 0) return true;
+  if (!environment.confirm || confirm === undefined) return true;
   return confirm({ actions, environment: environment.name, host: new URL(baseUrl).host });
 }
 
-/** Eight hexadecimal digits: short enough to type, and the ledger refuses a second one of the same name. */
-function newRunId(): string {
-  return randomBytes(4).toString("hex");
+function summaryOf(
+  { startedAt, settings: { environment } }: StreamSettings,
+  { plan: planned, problems }: CheckedInput,
+  state: Summary["state"],
+  exitCode: number,
+  more: Partial<Pick<Summary, "run" | "next" | "rejects" | "output">>,
+): Summary {
+  const { run = null, ...rest } = more;
+  return summarise({
+    ...{ run, environment: environment.name, state, exitCode, of: { ...planned, problems }, ...rest },
+    durationMs: performance.now() - startedAt,
+  });
+}
+
+async function published(
+  options: StreamSettings,
+  checked: CheckedInput,
+  { ledger, environment }: Session,
+  run: Run,
+  ahead: number,
+): Promise<StreamResult> {
+  const { rows, actions } = checked.plan;
+  const exitCode = hasUnsentRows(rows) || holdsBack(actions) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  const next = resultsCommand(environment, run.run, "--follow");
+  const chunks = (await ledger.chunks(run.number)).length;
+  const summary = summaryOf(options, checked, "published", exitCode, {
+    run: run.run,
+    next,
+    output: run.output ?? null,
+  });
+  const ending = { kind: "published", run: run.run, environment, chunks, output: run.output, ahead } as const;
+  return { summary, ending };
 }
 
 /** The end of a command that sends nothing. */
 function endOfPlan(
-  context: RunContext,
   options: StreamSettings,
   checked: CheckedInput,
-  { environment, ledger }: { readonly environment: Environment; readonly ledger: Ledger | undefined },
-  otherwise: PlanEnding["otherwise"],
+  otherwise: NothingSent["otherwise"],
+  rejects: readonly string[],
 ): StreamResult {
-  const { plan, problems } = checked;
-  const isInvalid = plan.manifest === undefined;
-  const isRemembered = otherwise === "nothing new" && !isInvalid && ledger !== undefined;
-  context.progress.happened({
-    kind: "input checked",
-    checked,
-    maxProblems: options.maxProblems,
-    wasTold: isRemembered ? (digest) => wasTold(ledger, digest) : undefined,
-  });
-  const waits = waitsForAnotherRun(plan.actions);
-  const doubts = waits && ledger !== undefined ? runsWithDoubts(ledger).map(({ run }) => run) : [];
-  const exitCode = isInvalid
+  const { plan: planned, problems } = checked;
+  const { environment } = options.settings;
+  const [doubt] = planned.held.heldBy.keys();
+  const isDone = otherwise === "nothing new";
+  const exitCode = planned.isRefused
     ? EXIT_CODES["input-invalid"]
-    : waits && otherwise === "nothing new"
+    : doubt !== undefined && isDone
       ? EXIT_CODES["in-doubt"]
-      : hasUnsentRows(plan.rows)
+      : hasUnsentRows(planned.rows) || holdsBack(planned.actions)
         ? EXIT_CODES["finished-with-rejects"]
         : EXIT_CODES.ok;
-  const summary = summarise({
-    run: null,
-    environment: environment.name,
-    state: isInvalid ? "invalid" : otherwise,
-    exitCode,
-    plan,
-    problems,
-    durationMs: performance.now() - options.startedAt,
-    vanished: plan.vanished,
-    next: isInvalid
-      ? validateCommand(options.files, inputFlags(options), environment)
-      : waits
-        ? commandForDoubts(doubts, environment)
-        : null,
-  });
-  return { summary, ending: { kind: "nothing sent", otherwise, environment, doubts, ...checked } };
+  const next = planned.isRefused
+    ? validateCommand(options.files, inputFlags(options), environment)
+    : doubt !== undefined
+      ? resumeCommand(doubt, environment)
+      : null;
+  const state = planned.isRefused ? "invalid" : otherwise;
+  const { rows, actions, isRefused, lanes, held, byAction } = planned;
+  const of = { rows, actions, isRefused, lanes, held, byAction };
+  return {
+    summary: summaryOf(options, checked, state, exitCode, { next, rejects }),
+    ending: { kind: "nothing sent", of, problems, otherwise, environment },
+  };
 }

@@ -1,33 +1,52 @@
-/** The summary of a command. */
+/** The summary of a command: the document of `--json` (design §6). Counts add up: rows and actions each to their parts. */
 
-import { type LeftToOthers, NOTHING_LEFT } from "../ledger/left-to-others.ts";
-import type { RunCounts } from "../ledger/runs.ts";
-import type { Manifest, RowCounts } from "../plan/files/manifest.ts";
-import type { Vanished } from "../plan/findings/vanished-tickets.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
+import type { RunCounts } from "../ledger/ledger.ts";
 
-/** The document of `--json`. Counts add up: rows and actions each to their parts. */
+export interface RowCounts {
+  readonly read: number;
+  readonly mapped: number;
+  readonly skipped: number;
+  readonly invalid: number;
+  readonly held: number;
+}
+
+/** What a plan says of its actions. `new` and `held` become accepted, rejected, in doubt or not sent. */
+export interface PlanCounts {
+  readonly total: number;
+  readonly new: number;
+  readonly alreadySent: number;
+  readonly changed: number;
+  readonly late: number;
+  readonly unclear: number;
+  readonly held: number;
+}
+
 export interface Summary {
   readonly run: string | null;
   readonly environment: string | null;
-  readonly state: "finished" | "stopped" | "published" | "nothing new" | "invalid" | "dry run" | "abandoned";
+  readonly state:
+    | "finished"
+    | "stopped"
+    | "published"
+    | "nothing new"
+    | "adopted"
+    | "invalid"
+    | "dry run"
+    | "abandoned";
   readonly exitCode: number;
   readonly rows: RowCounts;
   readonly actions: {
     readonly total: number;
+    /** A person said so of some: they have no promise. */
     readonly accepted: number;
     readonly rejected: number;
-    readonly refused: number;
+    /** Of a chunk that was refused too: nobody knows what was taken of it. */
     readonly inDoubt: number;
-    readonly settledByHand: number;
     readonly notSent: number;
     readonly alreadySent: number;
-    /** Of those already sent, how many have other content now. */
     readonly changed: number;
-    /** Of those not sent, how many are new but stand before others of their history that were accepted. */
     readonly late: number;
-    /** Of those not sent, how many were rejected or in doubt earlier, and something later of their history was accepted since. */
-    readonly superseded: number;
+    readonly unclear: number;
   };
   readonly byAction: Readonly<Record<string, number>>;
   readonly chunks: { readonly total: number; readonly settled: number };
@@ -38,70 +57,48 @@ export interface Summary {
   readonly next: string | null;
   readonly resumed: Summary | null;
   /** With `--report-vanished` only. */
-  readonly vanished?: Vanished;
+  readonly vanished?: unknown;
 }
 
-const NOTHING: RunCounts = {
-  accepted: 0,
-  rejected: 0,
-  refused: 0,
-  inDoubt: 0,
-  inFlight: 0,
-  settledByHand: 0,
-  notSent: 0,
-  superseded: 0,
-  chunks: { total: 0, settled: 0 },
-  byAction: {},
-};
-
 interface SummaryFields
-  extends Pick<Summary, "run" | "environment" | "state" | "exitCode" | "problems" | "durationMs">,
-    Partial<Pick<Summary, "output" | "rejects" | "next" | "resumed">> {
-  readonly plan: Pick<PlanResult | Manifest, "rows" | "actions" | "byAction">;
-  /** Undefined when nothing was sent: then everything planned is not sent. */
+  extends Pick<Summary, "run" | "environment" | "state" | "exitCode" | "durationMs">,
+    Partial<Pick<Summary, "output" | "rejects" | "next" | "resumed" | "vanished">> {
+  readonly of: {
+    readonly rows: RowCounts;
+    readonly actions: PlanCounts;
+    readonly byAction: Readonly<Record<string, number>>;
+    readonly problems: { readonly errors: number; readonly warnings: number };
+  };
+  /** Undefined where nothing was sent. */
   readonly counts?: RunCounts;
-  /** As things are now; without it, as they were when this was planned. */
-  readonly left?: LeftToOthers;
-  readonly vanished?: Vanished | undefined;
 }
 
 export function summarise(fields: SummaryFields): Summary {
-  const { run, environment, state, exitCode, plan, problems, vanished } = fields;
+  const { run, environment, state, exitCode, of, counts, vanished } = fields;
   const { output = null, rejects = [], next = null, resumed = null } = fields;
-  const counts = fields.counts ?? { ...NOTHING, notSent: plan.actions.planned };
-  const { pending, waiting, late, superseded, unclear } = plan.actions;
-  const left = fields.left ?? { ...NOTHING_LEFT, pending, waiting };
+  const { total, alreadySent, changed, late, unclear, held } = of.actions;
+  const isAdopted = state === "adopted";
   return {
-    run,
-    environment,
-    state,
-    exitCode,
-    rows: plan.rows,
+    ...{ run, environment, state, exitCode, rows: of.rows },
     actions: {
-      total: plan.actions.total,
-      accepted: counts.accepted,
-      rejected: counts.rejected,
-      refused: counts.refused,
-      // What another run may still send is in doubt here too.
-      inDoubt: counts.inDoubt + left.pending,
-      settledByHand: counts.settledByHand,
-      notSent: counts.notSent + left.waiting + left.open + late + superseded + unclear,
-      alreadySent: plan.actions.alreadySent + left.sent,
-      changed: plan.actions.changed,
-      late,
-      superseded: superseded + counts.superseded,
+      total,
+      accepted: (counts?.accepted ?? 0) + (counts?.settled ?? 0),
+      rejected: counts?.rejected ?? 0,
+      inDoubt: (counts?.inDoubt ?? 0) + (counts?.inFlight ?? 0) + (counts?.refused ?? 0),
+      notSent: (counts?.notSent ?? (isAdopted ? 0 : of.actions.new)) + held,
+      alreadySent: alreadySent + (isAdopted ? of.actions.new : 0),
+      ...{ changed, late, unclear },
     },
-    byAction: plan.byAction,
-    chunks: counts.chunks,
-    problems: { errors: problems.errors, warnings: problems.warnings },
-    output,
-    rejects,
-    durationMs: Math.round(fields.durationMs),
-    next,
-    resumed,
+    byAction: of.byAction,
+    chunks: { total: counts?.chunks ?? 0, settled: counts?.decidedChunks ?? 0 },
+    problems: of.problems,
+    ...{ output, rejects, durationMs: Math.round(fields.durationMs), next, resumed },
     ...(vanished !== undefined && { vanished }),
   };
 }
 
-/** Whether rows were not sent that someone has to mend, or that wait for those. */
+/** Whether rows were not sent that someone has to correct, or that wait for those. */
 export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid + held > 0;
+
+/** Whether rows were told and not sent: someone has to decide about them. */
+export const holdsBack = ({ late, unclear }: Pick<PlanCounts, "late" | "unclear">): boolean => late + unclear > 0;

@@ -1,8 +1,8 @@
 /** A lane as a story: next chunk, intent, post, read the answer, record it with the next intent; while that flies, the promises. */
 
 import { cleanText } from "../actions/text.ts";
-import type { Answered, Chunk, Given, Ledger } from "../book/ledger.ts";
-import type { Claim } from "../book/workers.ts";
+import type { Answered, Chunk, Given, Ledger } from "../ledger/ledger.ts";
+import type { Claim } from "../ledger/workers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
 import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";

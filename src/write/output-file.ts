@@ -8,7 +8,7 @@ import { type BigIntStats, constants, createReadStream, existsSync } from "node:
 import { type FileHandle, lstat, open, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import type { Ledger, Output } from "../book/ledger.ts";
+import type { Ledger, Output } from "../ledger/ledger.ts";
 import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";

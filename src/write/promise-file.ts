@@ -2,7 +2,7 @@
 
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
-import type { Ledger, Run } from "../book/ledger.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader } from "./promises.ts";

@@ -3,7 +3,7 @@
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { escapeUnseen } from "../actions/text.ts";
-import type { Item, Outcomes } from "../book/ledger.ts";
+import type { Item, Outcomes } from "../ledger/ledger.ts";
 import { csvText } from "./csv.ts";
 
 const FORMATS = ["ndjson", "csv"] as const;

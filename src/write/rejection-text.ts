@@ -2,7 +2,7 @@
 
 import { parseJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
-import type { Item } from "../book/ledger.ts";
+import type { Item } from "../ledger/ledger.ts";
 
 /** Where services say why; no specification of theirs is known, so that nothing is taken for granted. */
 const WORDS: ReadonlySet<string> = new Set(["message", "reason", "detail", "details", "description", "title"]);

@@ -1,6 +1,6 @@
 /** When the requests of a run were sent and answered, in figures whose number does not grow with the run. Pure. */
 
-import type { Attempt } from "../../ledger/attempts.ts";
+import type { Attempt } from "../../ledger/ledger.ts";
 
 /** How a request ended: it decided its chunk, it was certainly not taken, or what became of it is not known. */
 export type RequestEnd = "answered" | "not taken" | "unknown";

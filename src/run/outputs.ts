@@ -4,7 +4,7 @@ import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { displayPath } from "../actions/text.ts";
-import type { Ledger, Run } from "../book/ledger.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { setAside } from "../disk/aside.ts";
 import { Failure } from "../failure.ts";
