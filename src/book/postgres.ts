@@ -126,7 +126,7 @@ class Postgres implements Database, Server {
   #wakers = new Set<() => void>();
   /** Why there is no going on: what was decided so far counts no more. */
   #over: Failure | undefined;
-  #lookedAt = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ServerOptions, isToRead: boolean) {
     this.#options = options;
@@ -276,7 +276,10 @@ class Postgres implements Database, Server {
 
   async #ready(): Promise<void> {
     if (this.#over !== undefined) throw this.#over;
-    if (this.#connection?.isLost !== false) await this.#begin();
+    if (this.#connection?.isLost !== false)
+      await this.#begin().catch((cause: unknown) => {
+        throw serverFailure(this.place, cause);
+      });
     if (performance.now() - this.#lookedAt < LOOK_MS) return;
     await refuseServer(this.place, this.#options.isUnsafe === true, async (text) => (await this.#ask(text)).rows);
     this.#lookedAt = performance.now();
@@ -325,7 +328,7 @@ class Postgres implements Database, Server {
       this.#notifications += 1;
       for (const waker of this.#wakers) waker();
     });
-    this.#lookedAt = 0;
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
     // What they were still to do can't come any more, and their locks are free.
     for (const { pid, startedAt } of this.#lost) await this.#ask(END_SESSION, [pid, startedAt]);
     this.#lost = [];
