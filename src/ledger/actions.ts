@@ -172,7 +172,7 @@ export function actionMethods(database: Database, ids: Map<number, string>): Act
         const wanted = oneColumn("normal", normals);
         return await session.all<{ normal: string; subject: string }>(
           sql`SELECT wanted.normal, spellings.subject FROM ${wanted} AS wanted CROSS JOIN spellings WHERE spellings.normal = wanted.normal
-          UNION SELECT wanted.normal, actions.subject FROM ${wanted} AS wanted CROSS JOIN actions WHERE actions.subject = wanted.normal`,
+          UNION SELECT wanted.normal, actions.subject FROM ${wanted} AS wanted CROSS JOIN actions WHERE actions.subject = wanted.normal ORDER BY 1, 2`,
         );
       }),
     adopt: (run, actions, by) =>

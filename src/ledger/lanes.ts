@@ -3,7 +3,7 @@
  * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (claims.ts).
  */
 
-import { maySend } from "./claims.ts";
+import { mayBeSent } from "./claims.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Server } from "./postgres.ts";
 import { type Sql, sql } from "./sql.ts";
@@ -66,7 +66,7 @@ export function workersOf(database: Database, server: Server): Workers {
       );
       await server.unlock(lockOf(run, lane));
     },
-    maySend: (run) => maySend(database.plain, run),
+    maySend: async (run) => (await first(database.plain, mayBeSent(run))) !== undefined,
     async putOff(ms) {
       await database.write((session) =>
         session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${Math.ceil(ms)})`),
