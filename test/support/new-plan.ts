@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import type { Severity } from "../../src/actions/problem.ts";
 
+import type { Answer, Ledger, NewChunk, NewRun, Origin } from "../../src/book/ledger.ts";
 import { allRules } from "../../src/checks/rules.ts";
 import { severityTable } from "../../src/checks/severity.ts";
 import { actionOfFileName } from "../../src/mapping/columns.ts";
@@ -95,3 +96,48 @@ export async function planFiles(folder: string, paths: readonly string[], asked:
   });
   return { plan, problems };
 }
+
+let runs = 0;
+
+export const runOf = (plan: Plan): NewRun => {
+  runs += 1;
+  return {
+    run: runs.toString(16).padStart(8, "0"),
+    createdAt: "2026-05-01T00:00:00.000Z",
+    environment: "test",
+    output: undefined,
+    inputs: [],
+    ...{ rows: {}, actions: {}, byAction: {}, problems: {}, options: {} },
+    guard: plan.guard,
+  };
+};
+
+/** Enters a plan, and has the service take all but what is rejected; left where nothing was answered, it is pending. */
+export async function enter(
+  ledger: Ledger,
+  { plan }: Planned,
+  { rejects = () => false, isAnswered = true }: { rejects?: (origin: Origin) => boolean; isAnswered?: boolean } = {},
+): Promise<readonly NewChunk[]> {
+  const chunks: NewChunk[] = [];
+  async function* kept(): AsyncGenerator<NewChunk> {
+    for await (const chunk of plan.chunks()) {
+      chunks.push(chunk);
+      yield chunk;
+    }
+  }
+  const run = await ledger.enterRun(runOf(plan), kept(), plan.byKey());
+  const at = "2026-05-01T00:00:01.000Z";
+  for (const { chunk, origins } of isAnswered ? chunks : []) {
+    const { attempt } = await ledger.advance(run, { intent: { chunk, at } });
+    const answers = origins.map((origin): Answer => {
+      if (rejects(origin)) return { outcome: "rejected", response: "{}" };
+      return { outcome: "accepted", promise: `p-${run}-${origin.seq}` };
+    });
+    await ledger.advance(run, { answered: { chunk, attempt: attempt ?? 1, httpStatus: 200, at, answers } });
+  }
+  return chunks;
+}
+
+/** Verdicts by subject and kind, as the plan has them. */
+export const told = ({ problems }: Planned): readonly string[] =>
+  problems.kept.map(({ source, line, rule }) => `${source}:${line} ${rule}`);
