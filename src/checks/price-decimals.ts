@@ -24,7 +24,7 @@ export function priceDecimals(price: string, event: Pick<EventState, "currency" 
 }
 
 /** Whether prices may have so many decimals, where the currency has `digits` of them or nobody knows how many. */
-function areFewDecimals(written: number, digits: number | undefined): boolean {
+export function areFewDecimals(written: number, digits: number | undefined): boolean {
   // All but a few currencies have fewer than three, and a group of thousands has three.
   return digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits;
 }

@@ -8,16 +8,33 @@ import { type Database, first, type Session } from "./database.ts";
 import type { Server } from "./postgres.ts";
 import { type Sql, sql } from "./sql.ts";
 import { doubtVanished } from "./steps.ts";
-import type { OpenLane, Team, Worker, Workers } from "./workers.ts";
+import type { OpenLane, ServerFacts, Team, Worker, Workers } from "./workers.ts";
 
 /** How long a worker that has ended is remembered, and one is shown that ended without saying so. */
 const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
 
 const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 
+async function readFacts(session: Session): Promise<ServerFacts> {
+  const facts = await first<{ version: string; tls: string | null; forgetful: string | null; standbys: string }>(
+    session,
+    sql`SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') AS standbys,
+      (SELECT CASE WHEN ssl THEN version END FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls,
+      (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
+        WHERE (name IN ('fsync', 'full_page_writes') AND setting <> 'on') OR (name = 'synchronous_commit' AND setting = 'off')) AS forgetful`,
+  );
+  return {
+    version: facts?.version ?? "",
+    tls: facts?.tls ?? null,
+    forgetful: facts?.forgetful ?? "",
+    standbys: facts?.standbys ?? "",
+  };
+}
+
 export function workersOf(database: Database, server: Server): Workers {
   const { now } = database.dialect;
   return {
+    facts: () => database.read(readFacts),
     async enter({ host, pid, command, silentMs }) {
       await server.endWhenSilent(silentMs);
       return await database.write(async (session) => {

@@ -46,7 +46,20 @@ export interface Team {
   readonly lastMinute: number;
 }
 
+/** What a person wants to know of the server that holds a ledger. */
+export interface ServerFacts {
+  /** Such as `15.18`. */
+  readonly version: string;
+  /** Such as `TLSv1.3`; null for a connection without. */
+  readonly tls: string | null;
+  /** Settings by which it may forget what it has confirmed, such as `fsync = off`; empty for none. */
+  readonly forgetful: string;
+  /** Standbys that have each commit before it is confirmed, as the server names them; empty for none. */
+  readonly standbys: string;
+}
+
 export interface Workers {
+  facts(): Promise<ServerFacts>;
   /**
    * From now on the server ends this session once it has asked nothing for so long: its process is frozen then.
    *

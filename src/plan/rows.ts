@@ -177,8 +177,6 @@ class Rows {
         if (seen !== undefined) looked.push(seen);
       }
       await this.#store(of, looked);
-      const seen = mapper.takeSeen?.();
-      if (seen !== undefined) mapper.join?.(seen);
       onRows(this.read.read, this.#bytes + of.input.bytesRead);
       await setImmediate();
     }

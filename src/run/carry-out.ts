@@ -1,9 +1,9 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
 import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
-import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { pause } from "../send/pause.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";

@@ -1,11 +1,12 @@
 /** What `validate`, `plan` and `stream` share: from files to a checked plan. */
 
+import { statSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import { severityTable } from "../checks/severity.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { errorCode, Failure } from "../failure.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { type Allowance, makePlan, type Plan, type PlanOptions } from "../plan/plan.ts";
 import { Problems } from "../plan/problems.ts";
 import { openInput } from "../readers/input.ts";
@@ -68,6 +69,7 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
   const problems = new Problems(Math.max(PROBLEMS_KEPT, options.maxProblems ?? 0));
   const severities = severityTable(config.rules, ALL_RULES);
   const mappers = createMappers({ ...options, cwd, severities, problems, signal });
+  const total = bytesOf(files);
   const plan = await asStorage(
     directory,
     makePlan({
@@ -78,7 +80,7 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
       onUnderstood: (file, understanding, input, values) =>
         progress.happened({ kind: "input understood", file, understanding, input, values }),
       onRows: (rows, bytes) => {
-        const share = shareOf(files, bytes);
+        const share = shareOf(total, bytes);
         progress.advanced({ doing: "checking", unit: "row", done: rows, ...(share !== undefined && { share }) });
       },
       onJudged: (actions) => progress.advanced({ doing: "comparing", unit: "action", done: actions }),
@@ -103,11 +105,20 @@ function readingWith(
   };
 }
 
-/** Undefined where a size is not known, as of a pipe. */
-function shareOf(files: readonly InputFile[], read: number): number | undefined {
-  const sizes = files.map(({ size }) => size);
-  const total = sizes.reduce<number>((sum, size) => sum + (size ?? Number.NaN), 0);
-  return total > 0 ? Math.min(1, read / total) : undefined;
+/** How much of the input was read; undefined where its size is not known, as of a pipe. */
+function shareOf(bytes: number | undefined, read: number): number | undefined {
+  return bytes === undefined || bytes === 0 ? undefined : Math.min(1, read / bytes);
+}
+
+/** As they are stored; undefined where one is a pipe. */
+function bytesOf(files: readonly InputFile[]): number | undefined {
+  let bytes = 0;
+  for (const { path } of files) {
+    const found = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() !== true) return undefined;
+    bytes += found.size;
+  }
+  return bytes;
 }
 
 /** Reports errors of the disk that the plan is written to as storage failures. */

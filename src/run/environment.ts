@@ -17,7 +17,8 @@ import { describeLedgerServer, describeLedgerSource } from "../config/ledger-ser
 import { describeTls } from "../config/tls.ts";
 import { twinFailure } from "../config/twins.ts";
 import { errorCode, Failure } from "../failure.ts";
-import type { LockHolder, Run, ServerFacts } from "../ledger/ledger.ts";
+import type { LockHolder, Run } from "../ledger/ledger.ts";
+import type { ServerFacts } from "../ledger/workers.ts";
 import { proxyOf } from "../send/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { type DiskUse, diskUseOf } from "./disk-use.ts";

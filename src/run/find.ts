@@ -1,8 +1,8 @@
 /** All that was ever sent about a ticket, an event or a promise, in the order in which it was read. Takes no lock. */
 
-import type { FoundAction } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
+import type { FoundAction } from "../ledger/ledger.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./session.ts";

@@ -3,11 +3,11 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Environment } from "../config/environment.ts";
+import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
+import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
-import type { Environment } from "../config/environment.ts";
-import { ledgerPlace } from "../config/ledger-server.ts";
-import { Failure } from "../failure.ts";
 
 /** The environment's lock among those of its ledger. */
 export const LOCK = "environment";
@@ -20,7 +20,11 @@ function placeOf({ ledgerPath: path, ledgerServer: server }: Environment, patien
   if (server === undefined) return { kind: "sqlite", path };
   const { url, tls } = server.address();
   const { schema, isUnsafe } = server;
-  return { kind: "postgres", url, tls, schema, isUnsafe, patienceMs: PATIENCE_MS[patience] };
+  return {
+    ...{ kind: "postgres", url, tls, schema, isUnsafe, shown: describeLedgerServer(server), application: "tickets" },
+    patienceMs: PATIENCE_MS[patience],
+    connectTimeoutMs: Math.min(10_000, PATIENCE_MS[patience]),
+  };
 }
 
 /** The environment's ledger, made where there is none. */

@@ -15,9 +15,9 @@ import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
 import { selectSource } from "../mapping/select-source.ts";
 import type { SourceConfig } from "../mapping/source.ts";
-import type { MadeMapper } from "../plan/compile/parallel.ts";
-import { findIdsOtherwise } from "../plan/findings/ids-otherwise.ts";
-import type { Problems } from "../plan/findings/problem-log.ts";
+import { type Made, madeBy } from "../plan/guard.ts";
+import type { Problems } from "../plan/problems.ts";
+import type { Reading } from "../plan/rows.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { INPUT_RULES } from "../readers/rules.ts";
@@ -169,9 +169,6 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
-    takeSeen: () => mapper.takeSeen?.() ?? {},
-    agrees: (seen) => mapper.agrees?.(seen) ?? true,
-    join: (seen) => mapper.join?.(seen),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

@@ -1,8 +1,8 @@
 /** What a command is told of while it works. The core has no words: commands find them. */
 
-import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
+import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
 import type { Understanding } from "../mapping/mapper.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../readers/input.ts";

@@ -4,30 +4,15 @@ import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
-import { type Ledger, runListPath } from "../ledger/ledger.ts";
-import { outcomeAt } from "../ledger/outcomes.ts";
-import {
-  countPromises,
-  countStatuses,
-  FAILED_STATUSES,
-  failedPromises,
-  isFinal,
-  type NewStatus,
-  NOT_FOUND,
-  noteStatuses,
-  type OpenPromise,
-  openPromisesOf,
-} from "../ledger/promise-statuses.ts";
-import { readRunList } from "../ledger/run-list.ts";
-import { findRun, listRuns, type RunRecord } from "../ledger/runs.ts";
-import { type AskStop, askStatuses } from "../sending/ask-statuses.ts";
-import { pause } from "../sending/pause.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
+import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
+import { pause } from "../send/pause.ts";
+import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND } from "../send/status-answer.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
-import { hasLedger, openLedgerOf } from "./ledger-of.ts";
-import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
+import { findLedgerOf, openLedgerOf } from "./ledger-of.ts";
 import type { Wait } from "./progress.ts";
 import { unknownRun } from "./resume.ts";
-import { tlsOf } from "./session.ts";
+import { lostRunsOf, tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RemoteStatusSettings {
@@ -102,36 +87,25 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
   const { settings, run: name } = options;
   const { environment } = settings;
   const statusPath = statusPathOf(environment);
-  if (!(await hasLedger(environment))) {
-    const lost = lostRunsOf(
-      { environment, boundTo: undefined },
-      readRunList(runListPath(environment.ledgerPath)),
-      undefined,
-    );
-    return {
-      ...NOTHING,
-      problem: lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd),
-      exitCode: lost.length === 0 ? EXIT_CODES.ok : EXIT_CODES.usage,
-    };
+  {
+    await using found = await findLedgerOf(environment);
+    const lost = await lostRunsOf(environment, found, context.cwd);
+    const exitCode = lost === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
+    if (found === undefined) return { ...NOTHING, problem: lost, exitCode };
   }
   await using service = await openService(context, environment);
-  using ledger = await openLedgerOf(environment, { boundTo: service.boundTo });
-  const lost = lostRunsOf(
-    { environment, boundTo: service.boundTo },
-    readRunList(runListPath(environment.ledgerPath)),
-    ledger,
-  );
-  const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd);
-  const runs = name === undefined ? listRuns(ledger).toReversed() : [namedRun(ledger, name, environment)];
+  await using ledger = await openLedgerOf(environment, service.boundTo);
+  const problem = await lostRunsOf(environment, ledger, context.cwd);
+  const runs = name === undefined ? await ledger.runs() : [await namedRun(ledger, name, environment)];
   const round = await askUntilDone({ context, options, statusPath, service, ledger, runs });
-  const counts = countAll(ledger, runs);
+  const counts = await countAll(ledger, runs);
   const by = context.stop.aborted ? (String(context.stop.reason) as StopSignal) : undefined; // no deadline is set here
   const stoppedBy =
     by !== undefined && Object.hasOwn(SIGNAL_CODES, by) && counts.final < counts.promises ? by : undefined;
   return {
     ...counts,
     ...{ problem, hasLedger: true, runs: runs.length, ...round, stoppedBy },
-    failures: failuresOf(ledger, runs),
+    failures: await failuresOf(ledger, runs),
     exitCode:
       problem !== undefined ? EXIT_CODES.usage : exitCodeOf(counts, round.unreadable.answers, round.stop, stoppedBy),
   };
@@ -154,8 +128,8 @@ function statusPathOf({ name, statusPath }: Environment): string {
   );
 }
 
-function namedRun(ledger: Ledger, name: string, environment: Environment): RunRecord {
-  const run = findRun(ledger, name);
+async function namedRun(ledger: Ledger, name: string, environment: Environment): Promise<Run> {
+  const run = await ledger.run(name);
   if (run === undefined) throw unknownRun(name, environment);
   return run;
 }
@@ -197,7 +171,7 @@ interface Asking {
   readonly statusPath: string;
   readonly service: AskedService;
   readonly ledger: Ledger;
-  readonly runs: readonly RunRecord[];
+  readonly runs: readonly Run[];
 }
 
 type Round = Pick<RemoteStatus, "answers" | "unreadable" | "stop">;
@@ -209,7 +183,7 @@ async function askUntilDone(asking: Asking): Promise<Round> {
   for (;;) {
     const round = await askOnce(asking);
     answers += round.answers;
-    const counts = countAll(ledger, runs);
+    const counts = await countAll(ledger, runs);
     const isOver = !options.watch || counts.final === counts.promises || round.stop !== undefined;
     if (isOver || context.stop.aborted) return { ...round, answers };
     waitMs = round.changed ? first : Math.min(LONGEST_WATCH_MS, waitMs * 2);
@@ -223,7 +197,7 @@ async function askUntilDone(asking: Asking): Promise<Round> {
 async function askOnce(asking: Asking): Promise<Round & { readonly changed: boolean }> {
   const { context, options, statusPath, service, ledger, runs } = asking;
   const { environment } = options.settings;
-  const counts = countAll(ledger, runs);
+  const counts = await countAll(ledger, runs);
   const total = counts.promises - counts.final;
   const notes = openNotes(ledger);
   let [answers, unread, detail, hasWaited] = [0, 0, "", false];
@@ -233,7 +207,7 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
       ...(waiting && { waiting }),
     });
   // Loaded only here: most commands ask nobody.
-  const { openClient } = await import("../sending/client.ts");
+  const { openClient } = await import("../send/client.ts");
   const { timeoutMs, freshConnection, retries, rate } = environment;
   let stop: AskStop | undefined;
   try {
@@ -246,9 +220,9 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
             ...{ baseUrl: service.baseUrl, key: service.key, tls: service.tls, timeoutMs, freshConnection },
             ...{ env: context.env, maxAnswerBytes: MAX_STATUS_BYTES },
           }),
-        answered(promise, answer) {
+        async answered(promise, answer) {
           answers += 1;
-          if (answer.kind === "status") notes.note(promise, answer.status);
+          if (answer.kind === "status") await notes.note(promise, answer.status);
           else {
             unread += 1;
             if (unread === 1) detail = answer.detail;
@@ -264,44 +238,48 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
       openPromises(ledger, runs),
     );
   } finally {
-    notes.store();
+    await notes.store();
     context.progress.advanced(undefined);
   }
   return { answers, unreadable: { answers: unread, detail }, stop, changed: notes.changed() };
 }
 
-function* openPromises(ledger: Ledger, runs: readonly RunRecord[]): Generator<OpenPromise> {
-  for (const { runNo } of runs) yield* openPromisesOf(ledger, runNo);
+async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerator<OpenPromise> {
+  for (const { number: run } of runs)
+    for await (const promises of ledger.promises(run, FINAL_STATUSES))
+      for (const each of promises) yield { ...each, run };
 }
 
 /** Keeps what was learnt, some answers at a time. */
 function openNotes(ledger: Ledger) {
-  let waiting: NewStatus[] = [];
+  let waiting: OpenPromise[] = [];
   let storedAt = performance.now();
   let hasChanged = false;
-  const store = (): void => {
-    noteStatuses(ledger, waiting, new Date().toISOString());
+  const store = async (): Promise<void> => {
+    const stored = waiting;
     waiting = [];
     storedAt = performance.now();
+    const at = new Date().toISOString();
+    for (const [run, statuses] of Map.groupBy(stored, (each) => each.run)) await ledger.noteStatuses(run, statuses, at);
   };
   return {
-    note({ runNo, seq, status: before }: OpenPromise, status: string): void {
-      if (status === before) return;
+    async note(promise: OpenPromise, status: string): Promise<void> {
+      if (status === promise.status) return;
       hasChanged = true;
-      waiting.push({ runNo, seq, status });
-      if (waiting.length >= NOTED_AT_ONCE || performance.now() - storedAt > NOTED_EVERY_MS) store();
+      waiting.push({ ...promise, status });
+      if (waiting.length >= NOTED_AT_ONCE || performance.now() - storedAt > NOTED_EVERY_MS) await store();
     },
     store,
     changed: () => hasChanged,
   };
 }
 
-function countAll(ledger: Ledger, runs: readonly RunRecord[]): RemoteCounts {
+async function countAll(ledger: Ledger, runs: readonly Run[]): Promise<RemoteCounts> {
   const found = new Map<string, number>();
   let promises = 0;
-  for (const { runNo } of runs) {
-    promises += countPromises(ledger, runNo);
-    for (const [status, n] of countStatuses(ledger, runNo)) found.set(status, (found.get(status) ?? 0) + n);
+  for (const { number: run } of runs) {
+    promises += (await ledger.counts(run)).accepted;
+    for (const [status, n] of await ledger.countStatuses(run)) found.set(status, (found.get(status) ?? 0) + n);
   }
   const statuses = [...found].toSorted(([one, n], [other, m]) => m - n || (one < other ? -1 : 1));
   const sumOf = (isMeant: (status: string) => boolean): number =>
@@ -316,15 +294,22 @@ function countAll(ledger: Ledger, runs: readonly RunRecord[]): RemoteCounts {
   };
 }
 
-function failuresOf(ledger: Ledger, runs: readonly RunRecord[]): readonly FailedPromise[] {
+async function failuresOf(ledger: Ledger, runs: readonly Run[]): Promise<readonly FailedPromise[]> {
   const failures: FailedPromise[] = [];
-  for (const { runNo, run } of runs) {
-    for (const { seq, status } of failedPromises(ledger, runNo, FAILURES_TOLD - failures.length)) {
-      const { source, line, action, actionPromise } = outcomeAt(ledger, runNo, seq) ?? {};
-      failures.push({ run, seq, source, line, action, actionPromise, status });
+  for (const run of runs)
+    for await (const promises of ledger.promises(run.number, [])) {
+      for (const { chunk, place, seq, promise, status } of promises) {
+        if (status === undefined || !FAILED_STATUSES.includes(status)) continue;
+        const { items } = await ledger.outcomes(run.number, chunk);
+        const origin = items.find((item) => item.place === place)?.origin;
+        const source = origin && run.inputs[origin.input]?.name;
+        failures.push({
+          ...{ run: run.run, seq, source, line: origin?.line, action: origin?.kind },
+          ...{ actionPromise: promise, status },
+        });
+        if (failures.length >= FAILURES_TOLD) return failures;
+      }
     }
-    if (failures.length >= FAILURES_TOLD) break;
-  }
   return failures;
 }
 
@@ -340,7 +325,7 @@ function exitCodeOf(
 }
 
 const STOP_CODES = {
-  "not let in": "not-let-in",
+  "authentication failed": "not-let-in",
   "not reachable": "stopped-early",
   refused: "refused",
   unreadable: "refused",

@@ -1,9 +1,9 @@
 /** Goes on with a run. */
 
 import { statusCommand } from "../actions/next-command.ts";
-import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import type { RunEnd } from "./run-end.ts";

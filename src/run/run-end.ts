@@ -1,6 +1,6 @@
-import type { Item, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, SIGNAL_CODES } from "../failure.ts";
+import type { Item, Run } from "../ledger/ledger.ts";
 import type { Stop, StopRequest } from "../send/send.ts";
 import type { Summary } from "./summary.ts";
 

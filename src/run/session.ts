@@ -3,12 +3,12 @@
 import { dirname, join } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
 import { andMore, count, displayPath } from "../actions/text.ts";
-import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../ledger/journal.ts";
-import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { Failure } from "../failure.ts";
+import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../ledger/journal.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
 import { LOCK, openLedgerOf, otherLedgersOf } from "./ledger-of.ts";
 

@@ -9,10 +9,10 @@ import {
   settleCommand,
   streamOfRejects,
 } from "../actions/next-command.ts";
-import type { By, Chunk, Item, Ledger, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import type { By, Chunk, Item, Ledger, Run } from "../ledger/ledger.ts";
 import { rejectsOf } from "../write/rejects.ts";
 import { countsOf, writeRejectsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";

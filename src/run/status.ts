@@ -1,10 +1,10 @@
 /** What an environment's ledger says of its runs. Takes no lock. */
 
 import { closeCommand, resumeCommand, settleCommand, statusCommand } from "../actions/next-command.ts";
-import type { Attempt, Chunk, Invocation, Ledger, LockHolder, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
-import type { Team } from "../ledger/workers.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
+import type { Attempt, Chunk, Invocation, Ledger, LockHolder, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type { Team } from "../ledger/workers.ts";
 import { rejectsOf } from "../write/rejects.ts";
 import { countsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";

@@ -3,10 +3,10 @@
 import { randomBytes } from "node:crypto";
 import { resultsCommand, resumeCommand, streamCommand, validateCommand } from "../actions/next-command.ts";
 import { inShell } from "../actions/text.ts";
-import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";

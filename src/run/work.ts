@@ -1,11 +1,11 @@
 /** Sends what other processes have published: lanes of the oldest open run, as many at a time as were asked for, one run after the other. */
 
 import { hostname } from "node:os";
-import type { Ledger, Run } from "../ledger/ledger.ts";
-import type { Claim, Workers } from "../ledger/workers.ts";
 import type { Environment } from "../config/environment.ts";
 import { type Key, readKey } from "../config/key.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
+import type { Claim, Workers } from "../ledger/workers.ts";
 import type { LaneSource } from "../send/lanes.ts";
 import { marginOf, type Stop } from "../send/send.ts";
 import { exitCodeOfDone, sendFrom, stopAfter, whyItWaits } from "./carry-out.ts";
@@ -140,7 +140,12 @@ export async function startWorker(
   { timeoutMs }: Pick<Environment, "timeoutMs">,
   command = "tickets work",
 ): Promise<AsyncDisposable & { readonly number: number }> {
-  const number = await workers.enter({ host: hostname(), pid: process.pid, command, silentMs: timeoutMs + marginOf(timeoutMs) });
+  const number = await workers.enter({
+    host: hostname(),
+    pid: process.pid,
+    command,
+    silentMs: timeoutMs + marginOf(timeoutMs),
+  });
   // A server that can't be reached is told of by what needs it; claims end with the session.
   const timer = setInterval(() => void workers.seen(number).catch(() => undefined), SEEN_MS);
   timer.unref();

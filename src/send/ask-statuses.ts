@@ -1,6 +1,6 @@
 /** Asks for the status of promises: several at once, no faster than the environment allows, again where that may help. */
 
-import type { OpenPromise } from "../ledger/promise-statuses.ts";
+import type { PromiseStatus } from "../ledger/ledger.ts";
 import type { ServiceClient } from "./client.ts";
 import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
@@ -10,9 +10,12 @@ import { readStatus, type StatusReading } from "./status-answer.ts";
 /** How many requests are in flight at once, each over a connection of its own. */
 export const ASKED_AT_ONCE = 8;
 
+/** A promise that is not final yet, of the run of this number. */
+export type OpenPromise = PromiseStatus & { readonly run: number };
+
 /** Why asking ended early. */
 export type AskStop =
-  | Extract<StatusReading, { readonly kind: "not let in" | "refused" | "unreadable" }>
+  | Extract<StatusReading, { readonly kind: "authentication failed" | "refused" | "unreadable" }>
   | { readonly kind: "not reachable"; readonly detail: string; readonly attempts: number; readonly reached: boolean };
 
 export interface AskContext {
@@ -26,7 +29,7 @@ export interface AskContext {
   readonly stop: AbortSignal;
   readonly connect: () => ServiceClient;
   /** An answer that says something of a promise, or nothing that can be read. Called as it comes. */
-  readonly answered: (promise: OpenPromise, answer: Answered) => void;
+  readonly answered: (promise: OpenPromise, answer: Answered) => void | Promise<void>;
   readonly waiting: (detail: string, waitMs: number) => void;
 }
 
@@ -51,14 +54,17 @@ interface Common {
  *
  * @returns why it ended before all were asked about; undefined also when `stop` ended it.
  */
-export async function askStatuses(context: AskContext, promises: Iterable<OpenPromise>): Promise<AskStop | undefined> {
+export async function askStatuses(
+  context: AskContext,
+  promises: AsyncIterable<OpenPromise>,
+): Promise<AskStop | undefined> {
   const halt = new AbortController();
   const common: Common = { notBefore: 0, answers: 0, read: 0, stop: undefined, halt };
   const end = AbortSignal.any([context.stop, halt.signal]);
-  const left = promises[Symbol.iterator]();
+  const left = promises[Symbol.asyncIterator]();
   const work = async (): Promise<void> => {
     await using client = context.connect();
-    for (let next = left.next(); !end.aborted && next.done !== true; next = left.next())
+    for (let next = await left.next(); !end.aborted && next.done !== true; next = await left.next())
       await askOne({ context, common, client, end }, next.value);
   };
   const settled = await Promise.allSettled(
@@ -88,13 +94,13 @@ async function askOne({ context, common, client, end }: Asker, promise: OpenProm
   for (;;) {
     await turnOf(context, common, end);
     if (end.aborted) return;
-    const exchange = await client.get(pathOf(context.statusPath, promise.actionPromise), end);
+    const exchange = await client.get(pathOf(context.statusPath, promise.promise), end);
     if (end.aborted) return;
-    const reading = readStatus(exchange, promise.actionPromise);
+    const reading = readStatus(exchange, promise.promise);
     if (reading.kind === "status" || reading.kind === "unreadable") {
       common.answers += 1;
       if (reading.kind === "status") common.read += 1;
-      context.answered(promise, reading);
+      await context.answered(promise, reading);
       if (reading.kind === "unreadable" && common.read === 0 && common.answers >= MOST_UNREADABLE)
         halt(common, reading);
       return;

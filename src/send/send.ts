@@ -1,10 +1,10 @@
 /** A lane as a story: next chunk, intent, post, read the answer, record it with the next intent; while that flies, the promises. */
 
 import { cleanText } from "../actions/text.ts";
-import type { Answered, Chunk, Given, Ledger } from "../ledger/ledger.ts";
-import type { Claim } from "../ledger/workers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
+import type { Answered, Chunk, Given, Intent, Ledger } from "../ledger/ledger.ts";
+import type { Claim } from "../ledger/workers.ts";
 import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { instant, msSince } from "./instant.ts";
@@ -221,7 +221,7 @@ function sentActions(body: Uint8Array): readonly SentAction[] {
   return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")) as SentAction[];
 }
 
-const intentOf = ({ environment }: Sending, { claim }: Lane, { chunk }: Chunk) => ({
+const intentOf = ({ environment }: Sending, { claim }: Lane, { chunk }: Chunk): Intent => ({
   chunk,
   at: new Date().toISOString(),
   ...(claim !== undefined && {

@@ -3,7 +3,6 @@
 import { isJsonObject } from "../actions/exact-number.ts";
 import { parseJson } from "../actions/json.ts";
 import { cleanText } from "../actions/text.ts";
-import { FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../ledger/promise-statuses.ts";
 import { type AnswerHeaders, describe, type Exchange, isCertificateRefused, shownOf } from "./answer.ts";
 
 export type StatusReading =
@@ -12,8 +11,25 @@ export type StatusReading =
   | { readonly kind: "unreadable"; readonly detail: string }
   /** Worth asking again: asking changes nothing. */
   | { readonly kind: "later"; readonly detail: string; readonly headers: AnswerHeaders; readonly reached: boolean }
-  | { readonly kind: "not let in"; readonly detail: string; readonly body: string }
+  | { readonly kind: "authentication failed"; readonly detail: string; readonly body: string }
   | { readonly kind: "refused"; readonly detail: string; readonly body: string };
+
+/** How a promise can end: no later answer says otherwise. */
+export const FINAL_STATUSES = ["confirmed", "no_broadcast_required", "error", "wont_broadcast"] as const;
+
+/** Those that mean that the action did not reach the blockchain, though it should have. */
+export const FAILED_STATUSES: readonly string[] = [
+  "error",
+  "wont_broadcast",
+] satisfies readonly (typeof FINAL_STATUSES)[number][];
+
+/** Those of a promise that is still on its way. */
+const OPEN_STATUSES = ["waiting_broadcast", "waiting_funds", "pending"] as const;
+
+/** What is noted of a promise that the service does not know. */
+export const NOT_FOUND = "not found";
+
+export const isFinal = (status: string): boolean => FINAL_STATUSES.some((each) => each === status);
 
 const KNOWN: ReadonlySet<string> = new Set([...FINAL_STATUSES, ...OPEN_STATUSES]);
 
@@ -23,12 +39,12 @@ const MOST_STATUS_CHARACTERS = 60;
 /** @param actionPromise what was asked about. */
 export function readStatus(exchange: Exchange, actionPromise: string): StatusReading {
   if (exchange.kind !== "answer" && isCertificateRefused(exchange.error))
-    return { kind: "not let in", detail: describe(exchange.error), body: "" };
+    return { kind: "authentication failed", detail: describe(exchange.error), body: "" };
   if (exchange.kind !== "answer")
     return { kind: "later", detail: describe(exchange.error), headers: {}, reached: exchange.kind === "lost" };
   const { status, headers, whole, error } = exchange;
   const detail = `HTTP ${status}`;
-  if (status === 401 || status === 403) return { kind: "not let in", detail, body: shownOf(exchange) };
+  if (status === 401 || status === 403) return { kind: "authentication failed", detail, body: shownOf(exchange) };
   if (status === 404 || status === 410) return { kind: "status", status: NOT_FOUND };
   // Asking again would not help: a service that does not do this says so at once.
   if (status === 501)

@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import type { Severity } from "../../src/actions/problem.ts";
 
-import type { Answer, Ledger, NewChunk, NewRun, Origin } from "../../src/book/ledger.ts";
+import type { Answer, Ledger, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { allRules } from "../../src/checks/rules.ts";
 import { severityTable } from "../../src/checks/severity.ts";
 import { actionOfFileName } from "../../src/mapping/columns.ts";

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { passes, readChunk } from "../../../src/book/chunk-life.ts";
+import { passes, readChunk } from "../../../src/ledger/chunk-life.ts";
 import {
   CHUNK_STATES,
   type ChunkEvent,
   type ChunkState,
   PENDING_STATES,
   TRANSITIONS,
-} from "../../../src/book/chunks.ts";
-import type { Database } from "../../../src/book/database.ts";
-import { elementsOf, itemsOf, packOrigins, toBody, toStored, unpackOrigins } from "../../../src/book/outcomes.ts";
-import { sql } from "../../../src/book/sql.ts";
-import { openSqlite } from "../../../src/book/sqlite.ts";
+} from "../../../src/ledger/chunks.ts";
+import type { Database } from "../../../src/ledger/database.ts";
+import { elementsOf, itemsOf, packOrigins, toBody, toStored, unpackOrigins } from "../../../src/ledger/outcomes.ts";
+import { sql } from "../../../src/ledger/sql.ts";
+import { openSqlite } from "../../../src/ledger/sqlite.ts";
 import { bodyOf, enter, inSqlite, newRun, planned, promise } from "../../support/books.ts";
 
 /** The whole life, written down a second time. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Answer, Ledger, Output } from "../../../src/book/ledger.ts";
+import type { Answer, Ledger, Output } from "../../../src/ledger/ledger.ts";
 import { at, bodyOf, describeBoth, each, enter, newRun, planned, promise, SERVICE } from "../../support/books.ts";
 
 const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });

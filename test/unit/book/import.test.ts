@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Answer, ImportedLine, KnownAction, Ledger } from "../../../src/book/ledger.ts";
+import type { Answer, ImportedLine, KnownAction, Ledger } from "../../../src/ledger/ledger.ts";
 import { at, describeBoth, each, enter, newRun, planned, promise } from "../../support/books.ts";
 
 const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });

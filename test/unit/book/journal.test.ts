@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../../../src/book/journal.ts";
+import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../../../src/ledger/journal.ts";
 import { at, enter, inSqlite, newFolder, newRun, planned, SERVICE } from "../../support/books.ts";
 
 const entry = (run: string): JournalEntry => ({

@@ -1,7 +1,7 @@
 /** What a ledger in PostgreSQL does where its connection or its server is lost, at any moment: each transaction happens once. */
 
 import { describe, expect, test, vi } from "vitest";
-import type { Ledger } from "../../../src/book/ledger.ts";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { at, enter, newRun, type Place, planned, promise, toPlace } from "../../support/books.ts";
 import {
   NEEDS_POSTGRES,

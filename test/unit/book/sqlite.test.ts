@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { Ledger } from "../../../src/book/ledger.ts";
-import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/book/sqlite.ts";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
+import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite.ts";
 import { at, bodyOf, enter, newFolder, newRun, planned, promise, toPlace } from "../../support/books.ts";
 import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../../support/small-disk.ts";
 
@@ -151,7 +151,7 @@ describe("a ledger in a file", () => {
 
 /** A process that opens the ledger and is killed at a moment. */
 const VICTIM = `
-import { openLedger } from "${join(import.meta.dirname, "../../../src/book/open.ts")}";
+import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/open.ts")}";
 const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
 const [{ number }] = await ledger.runs();
 const at = "2026-03-01T03:00:00.000Z";
@@ -183,7 +183,7 @@ describe("a process that is killed", () => {
     const path = inFolder();
     const ledger = await placeAt(path).open();
     const script = `
-import { openLedger } from "${join(import.meta.dirname, "../../../src/book/open.ts")}";
+import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/open.ts")}";
 const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
 const run = { run: "0000abcd", createdAt: "", environment: "", output: undefined, inputs: [], rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
 await ledger.enterRun(run, (async function* () {

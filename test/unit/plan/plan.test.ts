@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openLedger } from "../../../src/book/open.ts";
+import { openLedger } from "../../../src/ledger/open.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { type Asked, enter, openFolder, type Planned, planFiles, runOf, told, write } from "../../support/new-plan.ts";
 

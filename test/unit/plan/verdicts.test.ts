@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ActionName } from "../../../src/actions/actions.ts";
 import { baseOf, kindOfMark, markOf, resentMark, timesOf } from "../../../src/actions/marks.ts";
-import type { KnownAction } from "../../../src/book/ledger.ts";
+import type { KnownAction } from "../../../src/ledger/ledger.ts";
 import { type Item, judge, THIS_RUN, type Verdict } from "../../../src/plan/verdicts.ts";
 import { randomOf } from "../../support/random.ts";
 import type { RefItem, RefRow, RefVerdict } from "../../support/worlds/rules.ts";
