@@ -10,20 +10,20 @@ export {
   type ResumeOptions,
   resume,
   type SettleOptions,
-  type StatusOptions,
   type StreamOptions,
   type Surroundings,
   settle,
   status,
+  statusOfRun,
   stream,
   validate,
 } from "./library.ts";
-export type { CheckedInput } from "./run/checked-input.ts";
+export type { CheckedInput } from "./run/check-input.ts";
 export type { Progress, RunEvent, WorkUnderWay } from "./run/progress.ts";
-export type { RunEnd, RunStop } from "./run/run-end.ts";
+export type { RunEnd } from "./run/run-end.ts";
 export type { SettleResult } from "./run/settle.ts";
-export type { RunStatus, Status } from "./run/status.ts";
+export type { RunDetails, RunStatus, Status } from "./run/status.ts";
 export type { StreamResult } from "./run/stream.ts";
 export type { Summary } from "./run/summary.ts";
-export type { PlanAside } from "./run/validate.ts";
+export type { PlannedInput } from "./run/validate.ts";
 export { type Sandbox, type SandboxOptions, startSandbox } from "./sandbox/server.ts";

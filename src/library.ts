@@ -2,8 +2,7 @@
 
 import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
-import type { InputOptions } from "./run/check-input.ts";
-import type { CheckedInput } from "./run/checked-input.ts";
+import type { CheckedInput, InputOptions } from "./run/check-input.ts";
 import type { RunContext } from "./run/context.ts";
 import { sandboxStatePath } from "./run/places.ts";
 import type { Progress } from "./run/progress.ts";
@@ -11,9 +10,9 @@ import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
 import type { RunEnd } from "./run/run-end.ts";
 import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
 import { type SettleResult, type SettleSettings, settle as settleRun } from "./run/settle.ts";
-import { type Status, status as statusOf } from "./run/status.ts";
+import { type RunDetails, runStatus, type Status, status as statusOf } from "./run/status.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
-import { type PlanAside, type PlanSettings, plan as planInput, validate as validateInput } from "./run/validate.ts";
+import { type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
 
 /** Which environment is meant, and what the core works with. Everything has a default. */
 export interface Surroundings {
@@ -49,30 +48,27 @@ export interface StreamOptions
   extends Surroundings,
     Patience,
     InputOptions,
-    Pick<StreamSettings, "output" | "maxDuration" | "confirm"> {
+    Pick<StreamSettings, "output" | "maxDuration" | "confirm" | "newLedger" | "reason"> {
   /** Do everything but send. */
   readonly dryRun?: boolean;
-  /** Send once more what was accepted before. */
-  readonly again?: boolean;
+  /** `resend`: send once more what was accepted before. `adopt`: record the rows as already sent, and send nothing. Default: `judge`. */
+  readonly mode?: StreamSettings["mode"];
+  /** Leave the sending to workers. */
+  readonly publishes?: boolean;
   /** Set a file aside that is in the way of the promises. */
   readonly force?: boolean;
   /** Guard the cells of CSV files that a spreadsheet would take for formulas. */
   readonly safeCsv?: boolean;
 }
 
-export interface ResumeOptions extends Surroundings, Patience, Pick<ResumeSettings, "run" | "maxDuration"> {}
+export interface ResumeOptions extends Surroundings, Patience, Partial<Pick<ResumeSettings, "run" | "maxDuration">> {}
 
 export interface SettleOptions
   extends Surroundings,
     Patience,
-    Pick<SettleSettings, "run" | "chunk" | "first" | "reason" | "confirmClose"> {
+    Partial<Pick<SettleSettings, "run" | "chunk" | "first" | "reason" | "confirmClose">> {
   /** Without one it is only looked at what has to be decided. */
   readonly decision?: SettleSettings["decision"];
-}
-
-export interface StatusOptions extends Surroundings {
-  /** This run alone; without it the last 20. */
-  readonly run?: string;
 }
 
 /**
@@ -81,12 +77,13 @@ export interface StatusOptions extends Surroundings {
  * @throws Failure when the input can't be read at all, or the config can't be carried out.
  */
 export async function validate(options: CheckOptions): Promise<CheckedInput> {
-  const context = contextOf(options);
-  return validateInput(context, { ...options, settings: await loadSettingsToCheck(context, choiceOf(options)) });
+  await using planned = await plan(options);
+  const { files, problems } = planned;
+  return { files, plan: planned.plan, problems };
 }
 
-/** The same, and the actions as a file for as long as the result is not disposed: `await using planned = await plan(…)`. */
-export async function plan(options: CheckOptions): Promise<PlanAside> {
+/** The same, with the actions that would be sent, for as long as the result is not disposed: `await using planned = await plan(…)`. */
+export async function plan(options: CheckOptions): Promise<PlannedInput> {
   const context = contextOf(options);
   return planInput(context, { ...options, settings: await loadSettingsToCheck(context, choiceOf(options)) });
 }
@@ -100,33 +97,40 @@ export async function stream(options: StreamOptions): Promise<StreamResult> {
   const startedAt = performance.now();
   const context = contextOf(options);
   const settings = await loadSettings(context, choiceOf(options));
-  const { again = false, force = false, safeCsv = false, waitLock = 0 } = options;
+  const { mode = "judge", force: moveAside = false, safeCsv = false, waitLock = 0 } = options;
   const output = options.output ?? settings.environment.output;
   const carryOut = options.dryRun === true ? dryRun : streamInput;
-  return carryOut(context, { ...options, settings, output, again, force, safeCsv, waitLock, startedAt });
+  return carryOut(context, { ...options, settings, output, mode, moveAside, safeCsv, waitLock, startedAt });
 }
 
-/** Goes on with a run from its plan; undefined where none is unfinished. */
-export async function resume(options: ResumeOptions = {}): Promise<RunEnd | undefined> {
+/** Goes on with a run. */
+export async function resume(options: ResumeOptions = {}): Promise<RunEnd> {
   const startedAt = performance.now();
   const context = contextOf(options);
-  const settings = await loadSettings(context, choiceOf(options));
-  return resumeRun(context, { ...options, settings, waitLock: options.waitLock ?? 0, startedAt });
+  const { environment } = await loadSettings(context, choiceOf(options));
+  const { run, maxDuration, waitLock = 0 } = options;
+  return resumeRun(context, { run, maxDuration, environment, waitLock, startedAt });
 }
 
 /** Says what became of chunks in doubt, or closes a run. */
 export async function settle(options: SettleOptions): Promise<SettleResult> {
   const startedAt = performance.now();
   const context = contextOf(options);
-  const settings = await loadSettings(context, choiceOf(options), "any");
-  const { decision, waitLock = 0 } = options;
-  return settleRun(context, { ...options, settings, decision, waitLock, startedAt });
+  const { environment } = await loadSettings(context, choiceOf(options), "any");
+  const { run, chunk, first, reason, confirmClose, decision, waitLock = 0 } = options;
+  return settleRun(context, { run, chunk, first, reason, confirmClose, decision, environment, waitLock, startedAt });
 }
 
-/** What the ledger knows of an environment's runs. No lock is taken. */
-export async function status(options: StatusOptions = {}): Promise<Status> {
+/** What the ledger knows of an environment's runs: those that are open, and the last 20. No lock is taken. */
+export async function status(options: Surroundings = {}): Promise<Status> {
   const context = contextOf(options);
-  return statusOf(context, { settings: await loadSettings(context, choiceOf(options), "any"), run: options.run });
+  return statusOf(context, (await loadSettings(context, choiceOf(options), "any")).environment, 20);
+}
+
+/** What it knows of one run. */
+export async function statusOfRun(options: Surroundings & { readonly run: string }): Promise<RunDetails> {
+  const context = contextOf(options);
+  return runStatus((await loadSettings(context, choiceOf(options), "any")).environment, options.run);
 }
 
 const choiceOf = ({ environment, config, flags = {} }: Surroundings): EnvironmentOptions => ({

@@ -6,8 +6,8 @@ import { PERSONAL_FIELDS } from "../actions/fields.ts";
 import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, type FailureCode } from "../failure.ts";
-import type { Order } from "../plan/files/manifest.ts";
-import type { Allowance } from "../plan/make-plan.ts";
+import type { Allowance, Order } from "../plan/plan.ts";
+import type { SettleDecision } from "../run/settle.ts";
 import { completionScript, SHELLS, type Shell } from "./completion.ts";
 import { helpEnd, helpExamples, WELCOME } from "./help.ts";
 import { LOG_FORMATS, logFormatAsked, logLine } from "./log-line.ts";
@@ -48,17 +48,15 @@ function usageLine(said: string, exitCode: number): string {
 
 /** What people call a command elsewhere; names that are nearly right commander finds by itself. */
 const MEANS: Readonly<Record<string, readonly string[]>> = {
-  stream: ["send", "upload", "import", "push", "post", "submit", "sync", "run"],
+  stream: ["send", "upload", "import", "push", "post", "submit", "sync", "run", "publish"],
   validate: ["check", "lint", "test", "verify"],
   plan: ["preview", "dry-run", "map", "convert", "show"],
   init: ["config", "configure", "new", "setup"],
   status: ["runs", "list", "ls", "history", "log", "info"],
   resume: ["continue", "retry", "restart"],
-  publish: ["enqueue", "queue", "enter"],
-  collect: ["fetch", "gather", "pull"],
   work: ["worker", "consume", "daemon"],
   settle: ["abandon", "cancel", "close", "decide", "resolve"],
-  results: ["export", "output", "promises", "download"],
+  results: ["export", "output", "promises", "download", "collect", "fetch"],
   find: ["search", "lookup", "look", "locate", "grep", "where"],
   env: ["environment", "environments", "whoami", "doctor"],
   sandbox: ["serve", "server", "mock", "start"],
@@ -75,11 +73,10 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 
 /** By command: flags, and an argument, that have an effect only beside one of these. */
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  stream: { reason: ["adopt"] },
   status: { chunk: ["run"], watch: ["remote"], rate: ["remote"] },
   results: { waitLock: ["import"], report: ["run"] },
-  collect: { output: ["run"], force: ["output"] },
   settle: { first: ["chunk"] },
-  env: { reason: ["forgetLost"], waitLock: ["forgetLost"] },
 };
 
 /** Refuses flags that would have no effect: whoever typed them counts on one. */
@@ -97,7 +94,6 @@ function refuseIdle(command: Command): void {
 }
 
 const REPORT = "a page about it, as HTML in one file";
-const VANISHED = "name tickets that were sold earlier and are missing from this full export";
 
 /**
  * @param args what was typed, for the trace.
@@ -178,14 +174,16 @@ export function buildProgram(
   const stream = answering(environment(input(program.command("stream"))))
     .description("check, plan, send; write promises")
     .option("-o, --output <file>", "promises: .ndjson or .csv by extension, - for stdout")
-    .option("--again", "also send what this environment has already accepted")
+    .addOption(new Option("--resend", "also send what this environment has already accepted").conflicts("adopt"))
+    .option("--adopt", "record these rows as already sent, and send nothing")
+    .option("--reason <text>", "with --adopt: why; kept in the ledger")
+    .addOption(new Option("--publish", "leave the sending to workers (ledger in PostgreSQL)").conflicts("dryRun"))
     .option("--max-invalid <n>", "send the valid rows even if up to N (or N%) are invalid (0)", parseAllowance)
     .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
-    .option("--lanes <n>", "parallel requests, each for its own events, 1 to 64 (1)");
+    .option("--lanes <n>", "parallel requests, each for its own tickets, 1 to 64 (1)");
   pacing(stream)
     .option("-n, --dry-run", "everything but sending")
     .option("--report <file>", REPORT)
-    .option("--report-vanished", VANISHED)
     .option("--force", "set aside an output file that can't be appended to")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
     .option("-y, --yes", "don't ask before sending to production")
@@ -207,7 +205,6 @@ export function buildProgram(
   answering(environment(input(program.command("plan"))))
     .description("check, map, order; write the actions")
     .option("-o, --output <file>", "file for the actions (stdout)")
-    .option("--report-vanished", VANISHED)
     .option(
       "--preview [n]",
       "instead: the first N rows of each file (5) beside their actions, and counts",
@@ -257,45 +254,13 @@ export function buildProgram(
 
   pacing(
     answering(environment(program.command("resume")))
-      .argument("[run]", "run (the oldest unfinished one)")
+      .argument("[run]", "run (the only open one)")
       .description("go on with a run"),
   )
     .option("--report <file>", REPORT)
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) =>
         (await import("../commands/resume.ts")).resume({ ...options, run: name }, context),
-      ),
-    );
-
-  answering(environment(input(program.command("publish"))))
-    .description("check and plan, for workers on any machine to send")
-    .option("-o, --output <file>", "promises, when they are collected: .ndjson or .csv by extension")
-    .option("--again", "also publish what this environment has already accepted")
-    .option("--max-invalid <n>", "publish the valid rows even if up to N (or N%) are invalid (0)", parseAllowance)
-    .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
-    .option("--lanes <n>", "how many workers may send at once, each its own events, 1 to 64 (1)")
-    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
-    .option("--report-vanished", VANISHED)
-    .option("--force", "set aside an output file that can't be appended to")
-    .option("--safe-csv", "guard CSV output against spreadsheet formulas")
-    .option("-y, --yes", "don't ask before publishing to production")
-    .action((files: string[], flags: Flags) =>
-      run(flags, async (options, context) =>
-        (await import("../commands/publish.ts")).publish({ ...options, files }, context),
-      ),
-    );
-
-  answering(environment(program.command("collect")))
-    .argument("[run]", "run (all that were published here)")
-    .description("write promises and rejects of what workers sent")
-    .option("--follow", "until the run has ended")
-    .option("-o, --output <file>", "from now on the run's promises, all of them, go into this file here")
-    .option("--force", "set aside an output file that can't be appended to")
-    .option("--max-duration <time>", "stop after this long, such as 2h")
-    .option("--wait-lock <time>", "wait for another run to end, such as 10m")
-    .action((name: string | undefined, flags: Flags) =>
-      run(flags, async (options, context) =>
-        (await import("../commands/collect.ts")).collect({ ...options, run: name }, context),
       ),
     );
 
@@ -312,29 +277,36 @@ export function buildProgram(
     );
 
   answering(environment(program.command("settle")))
-    .argument("<run>", "run")
-    .description("say what became of a chunk; abandon a run")
+    .argument("[run]", "run (the only open one)")
+    .description("say what became of a chunk; close or pause a run")
     .addOption(
       new Option("--sent", "the service has the actions: they count as sent, without a promise").conflicts([
         "notSent",
         "abandon",
+        "pause",
       ]),
     )
     .addOption(
       new Option(
         "--not-sent",
         "the service does not have them: they are sent again, or go into rejects if the run is closed",
-      ).conflicts(["sent", "abandon"]),
+      ).conflicts(["sent", "abandon", "pause"]),
     )
     .addOption(
-      new Option("--abandon", "close the run: what was not sent stays unsent").conflicts(["sent", "notSent", "chunk"]),
+      new Option("--abandon", "close the run: what was not sent stays unsent").conflicts([
+        "sent",
+        "notSent",
+        "pause",
+        "chunk",
+      ]),
     )
+    .addOption(new Option("--pause", "nothing more of the run begins, until it is resumed").conflicts("chunk"))
     .option("--chunk <n>", "this chunk only", parseCount)
     .option("--first <n>", "with --chunk: only its first n actions; the rest still waits, as its own chunk", parseCount)
     .option("--reason <text>", "why; kept in the ledger")
     .option("-y, --yes", "don't ask before a run is closed")
     .option("--wait-lock <time>", "wait for another run to end, such as 10m")
-    .action((name: string, flags: Flags) =>
+    .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) =>
         (await import("../commands/settle.ts")).settle(
           { ...options, run: name, decision: decisionOf(options) },
@@ -343,7 +315,7 @@ export function buildProgram(
       ),
     );
 
-  speaking(environment(program.command("results")))
+  answering(environment(program.command("results")))
     .argument("[run]", "run (all)")
     .description("write the promises again, any format")
     .option("-o, --output <file>", ".ndjson or .csv by extension (stdout, NDJSON)")
@@ -351,19 +323,22 @@ export function buildProgram(
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
     .option("--report <file>", `${REPORT}; then promises are written only with --output`)
     .addOption(
-      new Option("--import <file>", "refill a lost or restored ledger from a promises file").conflicts([
-        "output",
-        "force",
-        "safeCsv",
-        "report",
+      new Option("--import <files...>", "refill a lost or restored ledger from promises files").conflicts([
+        ...["output", "force", "safeCsv", "report", "follow"],
+      ]),
+    )
+    .addOption(
+      new Option("--follow", "write promises and rejects of what workers send, until nothing is open").conflicts([
+        ...["output", "force", "safeCsv", "report"],
       ]),
     )
     .option("--wait-lock <time>", "with --import: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) => {
-        const { importResults, results } = await import("../commands/results.ts");
+        const { follow, importResults, results } = await import("../commands/results.ts");
+        if (options.follow) return follow({ ...options, run: name }, context);
         if (options.import === undefined) return results({ ...options, run: name }, context);
-        return importResults({ ...options, run: name, file: options.import }, context);
+        return importResults({ ...options, run: name, files: options.import }, context);
       }),
     );
 
@@ -372,19 +347,15 @@ export function buildProgram(
     .description("what would be used, and why")
     .addOption(
       new Option("--check", "try whether the address can be reached and, with statusPath, the key is let in").conflicts(
-        ["trust", "forgetLost"],
+        "trust",
       ),
     )
-    .addOption(new Option("--trust", "trust the config of the working directory as it is now").conflicts("forgetLost"))
-    .option("--forget-lost", "accept that the ledger lacks runs that were sent from here")
-    .option("--reason <text>", "with --forget-lost: why; kept in the list of runs")
-    .option("--wait-lock <time>", "with --forget-lost: wait for a run to end, such as 10m")
+    .addOption(new Option("--trust", "trust the config of the working directory as it is now"))
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) => {
         if (options.check)
           return (await import("../commands/check-environment.ts")).checkEnvironment({ ...options, name }, context);
-        const { forgetLostRuns, showEnvironment, trustConfig } = await import("../commands/env.ts");
-        if (options.forgetLost) return forgetLostRuns({ ...options, name }, context);
+        const { showEnvironment, trustConfig } = await import("../commands/env.ts");
         if (options.trust) return trustConfig(options, context);
         return showEnvironment({ ...options, name }, context);
       }),
@@ -399,8 +370,7 @@ export function buildProgram(
 
   answering(environment(program.command("prune")))
     .description("free disk space")
-    .option("--older-than <time>", "only what ended at least this long ago", "14d")
-    .option("-n, --dry-run", "only say what and how much")
+    .option("--older-than <time>", "only of runs that ended at least this long ago", "90d")
     .option("--wait-lock <time>", "wait for a run to end, such as 10m")
     .action((flags: Flags) =>
       run(flags, async (options, context) => (await import("../commands/prune.ts")).prune(options, context)),
@@ -463,10 +433,11 @@ export function welcome({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "
 const wrapped = (text: string, { isTTY, columns }: NodeJS.WriteStream, otherwise = 80): string =>
   wrapLines(text, isTTY && columns > 0 ? columns : otherwise);
 
-function decisionOf({ sent, notSent, abandon }: Options): "sent" | "not-sent" | "abandon" | undefined {
+function decisionOf({ sent, notSent, abandon, pause }: Options): SettleDecision | undefined {
   if (sent) return "sent";
   if (notSent) return "not-sent";
-  return abandon ? "abandon" : undefined;
+  if (abandon) return "abandon";
+  return pause ? "pause" : undefined;
 }
 
 function parseAction(value: string): string {

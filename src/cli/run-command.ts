@@ -6,8 +6,7 @@ import type { Context } from "../commands/context.ts";
 import { keepTrace, newTrace, type Trace } from "../commands/trace.ts";
 import { parseAge, parseDuration } from "../config/duration.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
-import type { Order } from "../plan/files/manifest.ts";
-import type { Allowance } from "../plan/make-plan.ts";
+import type { Allowance, Order } from "../plan/plan.ts";
 import type { LogFile } from "./log-file.ts";
 import { LOG_FORMATS, type LogFormat } from "./log-line.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -37,19 +36,20 @@ const SWITCHES = [
     "verbose",
     "json",
     "allowEmpty",
-    "again",
+    "resend",
+    "adopt",
+    "publish",
     "dryRun",
-    "reportVanished",
     "force",
     "safeCsv",
     "yes",
     "untilIdle",
   ] as const),
-  ...(["sent", "notSent", "abandon", "follow", "trust", "forgetLost", "reset", "remote", "watch", "check"] as const),
+  ...(["sent", "notSent", "abandon", "pause", "follow", "trust", "reset", "remote", "watch", "check"] as const),
 ] as const;
 
 type TextFlag =
-  | ("env" | "config" | "stateDir" | "source" | "inputFormat" | "encoding" | "output" | "import" | "reason")
+  | ("env" | "config" | "stateDir" | "source" | "inputFormat" | "encoding" | "output" | "reason")
   | ("chunkSize" | "lanes" | "rate" | "timeout" | "retries" | "maxDuration" | "waitLock" | "maxAge" | "olderThan")
   | ("faults" | "keyEnv" | "logFile" | "metricsFile" | "report");
 
@@ -67,6 +67,7 @@ export interface Flags
   readonly action?: ActionName;
   readonly maxInvalid?: Allowance;
   readonly preview?: number | true;
+  readonly import?: readonly string[];
 }
 
 /** What a command is given: its flags, with a switch that is not given false, and durations in milliseconds. */
@@ -238,8 +239,6 @@ function whyFailed(failure: unknown, stop: AbortSignal): string | undefined {
 
 /** Commands that send, check or change something; those that only look leave nothing, so that a monitor may call them often. */
 function leavesTrace(verb: string, flags: Flags): boolean {
-  if (verb === "results") return flags.import !== undefined;
-  if (verb === "env") return flags.forgetLost === true;
-  if (verb === "prune") return flags.dryRun !== true;
-  return ["stream", "validate", "plan", "resume", "publish", "collect", "settle"].includes(verb);
+  if (verb === "results") return flags.import !== undefined || flags.follow === true;
+  return ["stream", "validate", "plan", "resume", "prune", "settle"].includes(verb);
 }

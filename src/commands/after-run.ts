@@ -29,7 +29,10 @@ export async function afterRun(
       import("./metrics-file.ts"),
     ]);
     try {
-      const metrics = await readMetrics(environment, { endedAt, durationMs, exitCode, actions: summary?.actions });
+      const metrics = await readMetrics({ cwd }, environment, {
+        ...{ endedAt, durationMs, exitCode },
+        counts: summary && { actions: { ...summary.actions } },
+      });
       await writeMetrics(metricsFile, cwd, metrics);
     } catch (cause) {
       if (!(cause instanceof Failure)) throw cause;

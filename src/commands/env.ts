@@ -1,22 +1,18 @@
 /** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
 
 import { dirname } from "node:path";
-import { importCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, textWidth } from "../actions/text.ts";
+import { cleanText, displayPath, textWidth } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { describeHolder } from "../ledger/lock.ts";
-import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
+import type { ServerFacts } from "../ledger/workers.ts";
 import type { DiskUse } from "../run/disk-use.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
-import { type ForgetSettings, type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { trustConfig as trust } from "../run/trust.ts";
 import type { Context } from "./context.ts";
-import { runContextOf } from "./run-context.ts";
 import { columnsOf } from "./table.ts";
-import { describeBytes } from "./words.ts";
+import { describeBytes, describeHolder } from "./words.ts";
 
 export interface EnvOptions extends EnvironmentOptions {
   /** The environment to show; without it the one that would be used, and the list of all. */
@@ -61,14 +57,9 @@ function toDocument({ ledgerPath: path, ledgerPlace, ledger, isLedgerReadable, .
 /** The lock such as `held by process 4711 since 03:00: tickets stream`, the last run such as `7f3a0c11 finished 2026-03-01T03:04:05Z`. */
 function stateOf(ledger: UsedEnvironment["ledger"]) {
   if (ledger === undefined) return { lock: null, lastRun: null };
-  const { lock, lastRun: run, disk } = ledger;
-  const { isHeld, holder } = lock;
+  const { holder, lastRun: run, disk } = ledger;
   return {
-    lock: !isHeld
-      ? null
-      : holder === undefined
-        ? "held"
-        : `held by ${describeHolder(holder)} since ${holder.since}: ${holder.command}`,
+    lock: holder === undefined ? null : `held by ${describeHolder(holder)} since ${holder.since}: ${holder.command}`,
     lastRun: run === undefined ? null : `${run.run} ${run.state} ${run.endedAt ?? run.createdAt}`,
     disk,
   };
@@ -110,16 +101,16 @@ function asText(
   return `${lines.join("\n")}\n`;
 }
 
-/** `PostgreSQL 15.18, TLSv1.3, tables of version 2, each commit on its disk` */
-function describeServer({ version, tls, tables, forgetful, standbys }: ServerFacts): string {
+/** `PostgreSQL 15.18, TLSv1.3, each commit on its disk` */
+function describeServer({ version, tls, forgetful, standbys }: ServerFacts): string {
   const safe =
-    forgetful.length > 0
-      ? `may forget what it has confirmed (${forgetful.join(", ")})`
+    forgetful !== ""
+      ? `may forget what it has confirmed (${forgetful})`
       : `each commit on its disk${standbys === "" ? "" : ` and on the standby ${cleanText(standbys, 200)}`}`;
-  return [`PostgreSQL ${cleanText(version, 60)}`, tls ?? "without TLS", `tables of version ${tables}`, safe].join(", ");
+  return [`PostgreSQL ${cleanText(version, 60)}`, tls ?? "without TLS", safe].join(", ");
 }
 
-/** `ledger 1.2 MB, plans 3.4 MB, ballast 33.6 MB` */
+/** `ledger 1.2 MB, ballast 33.6 MB` */
 function describeDisk({ setAside, ...disk }: DiskUse): string {
   return Object.entries({ ...disk, "set aside": setAside })
     .flatMap(([part, bytes]) => (bytes === 0 ? [] : [`${part} ${describeBytes(bytes)}`]))
@@ -152,37 +143,6 @@ function table(rows: readonly (readonly string[])[], columns: number): readonly 
   const padded = (cell: string, at: number): string =>
     cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - textWidth(cell)));
   return rows.map((row) => `  ${row.map(padded).join("  ")}`.trimEnd());
-}
-
-export interface ForgetOptions extends EnvOptions, Omit<ForgetSettings, "settings"> {}
-
-/** `tickets env --forget-lost` */
-export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {
-  const { reporter, cwd } = context;
-  const core = runContextOf(context);
-  const settings = await loadSettings(core, { ...options, env: options.name ?? options.env }, "any");
-  const { environment } = settings;
-  const { path, lost } = await forget(core, { ...options, settings });
-  if (lost === undefined) {
-    reporter.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
-    return EXIT_CODES.ok;
-  }
-  reporter.warn(describeForgotten(lost, environment.name));
-  for (const promises of lost.unread)
-    reporter.warn(
-      `${displayPath(promises, cwd)} holds promises that the ledger does not know; no run appends to that file until they are imported: ${importCommand(environment, displayPath(promises, cwd))}`,
-    );
-  reporter.detail(`Kept in ${displayPath(path, cwd)}.`);
-  return EXIT_CODES.ok;
-}
-
-function describeForgotten({ runs, open }: NonNullable<Forgotten["lost"]>, name: string): string {
-  if (runs.length === 0) return `The list of runs was rebuilt from the ledger of ${name}.`;
-  const next =
-    open.length === 0
-      ? ""
-      : ` The next command resumes ${open.join(", ")}: it sends what the ledger has as not sent, and stops where it has something in doubt, which a person settles first.`;
-  return `${count(runs.length, "run")} of ${name} forgotten (${runs.join(", ")}). What the ledger does not know of them will be sent again when it is in the input.${next}`;
 }
 
 /** `tickets env --trust` */

@@ -1,14 +1,15 @@
 /** `tickets find`: all that was ever sent about a ticket, an event or a promise. It takes no lock. */
 
+import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
-import { stringifyJson } from "../actions/json.ts";
+import { parseJson, stringifyJson } from "../actions/json.ts";
 import { cleanText, count, masked, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { type Found, find as lookFor } from "../run/find.ts";
-import type { FoundAction, FoundAs } from "../run/found-action.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import { rejectionText } from "../write/rejection-text.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { shown } from "./problems.ts";
@@ -29,14 +30,11 @@ export async function find(options: FindOptions, context: Context): Promise<numb
       hint: "Give a ticketId, an eventId, an nftId or an actionPromise.",
     });
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "any");
-  const { environment } = settings;
-  const found = await lookFor(core, { settings, id });
-  const { problem, actions, unread } = found;
+  const { environment } = await loadSettings(core, options, "any");
+  const found = await lookFor(core, environment, id);
+  const { problem, actions } = found;
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
-  for (const { run, why } of unread)
-    reporter.warn(`What run ${run} has not sent yet, or has in doubt, is not known: ${why}`);
   if (options.json) reporter.out(`${stringifyJson(toDocument(id, environment, found))}\n`);
   if (actions.length === 0) tellNothing(id, environment, found, context);
   else if (!options.json) tellFound(id, environment, found, context);
@@ -44,24 +42,57 @@ export async function find(options: FindOptions, context: Context): Promise<numb
   return actions.length === 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
+type FoundAction = Found["actions"][number];
+type FoundAs = "ticketId" | "nftId" | "eventId" | "actionPromise";
+
+/** What of an action the id is. */
+function foundAs({ subject, promise }: FoundAction, id: string): FoundAs {
+  if (subject === `t:${id}`) return "ticketId";
+  if (subject === `n:${id}`) return "nftId";
+  return promise === id ? "actionPromise" : "eventId";
+}
+
+const dataOf = ({ json }: FoundAction): Readonly<Record<string, unknown>> | undefined =>
+  json === undefined ? undefined : (parseJson(json) as Action).data; // as it was sent
+
+/** When its request left first, and last. */
+const sentAt = ({ attempts }: FoundAction): string | undefined => attempts.at(-1)?.startedAt;
+
+/** What became of it; one whose chunk waits is called after that. */
+function outcomeOf({ outcome, chunkState }: FoundAction): string {
+  if (outcome !== "not sent") return outcome;
+  return chunkState === "planned" ? "planned" : chunkState === "refused" ? "refused" : outcome;
+}
+
+const reasonOf = ({ outcome, response, chunkState }: FoundAction): string | undefined =>
+  outcome === "rejected"
+    ? rejectionText({ response })
+    : outcome === "not sent" && chunkState === "abandoned"
+      ? "the run was closed"
+      : undefined;
+
 /** The document of `find --json`. */
-function toDocument(id: string, { name }: Environment, { lookedFor, actions, similar, unread }: Found) {
+function toDocument(id: string, { name }: Environment, { actions, similar }: Found) {
   return {
-    ...{ id, environment: name, lookedFor, foundAs: kindsOf(actions) },
-    actions: actions.map(({ data, settlements, ...action }) => ({
-      ...{ as: action.as, action: action.action, outcome: action.outcome, data: data ?? null },
-      ...{ run: action.run, environment: action.environment, seq: action.seq, chunk: action.chunk ?? null },
+    ...{ id, environment: name, foundAs: kindsOf(actions, id) },
+    actions: actions.map((action) => ({
+      ...{ as: foundAs(action, id), action: action.kind, outcome: outcomeOf(action), data: dataOf(action) ?? null },
+      ...{ run: action.runId, environment: action.environment, seq: action.position.seq, chunk: action.chunk ?? null },
       ...{ source: action.source ?? null, line: action.line ?? null },
-      ...{ sentAt: action.sentAt ?? null, at: action.at ?? null, attempts: action.attempts },
-      ...{ status: action.status ?? null, actionPromise: action.actionPromise ?? null },
-      ...{ reason: action.reason ?? null, response: action.response ?? null },
-      settlements: settlements.map(({ decision, who, at, reason }) => ({ decision, who, at, reason: reason ?? null })),
+      ...{ sentAt: sentAt(action) ?? null, at: action.answeredAt ?? null, attempts: action.attempts.length },
+      ...{ actionPromise: action.promise ?? null, reason: reasonOf(action) ?? null },
+      response: action.response === undefined ? null : parseJson(action.response),
+      settlements: action.settlements.map(({ decision, who, at, reason }) => ({
+        ...{ decision, who, at, reason: reason ?? null },
+      })),
     })),
-    ...{ similar, unread },
+    similar,
   };
 }
 
-const kindsOf = (actions: readonly FoundAction[]): readonly FoundAs[] => [...new Set(actions.map(({ as }) => as))];
+const kindsOf = (actions: readonly FoundAction[], id: string): readonly FoundAs[] => [
+  ...new Set(actions.map((action) => foundAs(action, id))),
+];
 
 const LONGEST_ID = 255;
 
@@ -76,7 +107,7 @@ function tellNothing(id: string, environment: Environment, found: Found, { repor
   }
   const nothing = found.problem === undefined ? "Nothing was ever sent" : "As far as it knows, nothing was ever sent";
   reporter.info(
-    `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${place}, nor in what is still to be sent, is spelt just so.`,
+    `${nothing} to ${environment.name} about ${quoted(id, LONGEST_ID)}: no ticketId, nftId, eventId or actionPromise in its ledger ${place} is exactly this.`,
   );
   if (found.similar.length > 0)
     reporter.info(`Something was sent about ${found.similar.map((each) => quoted(each, LONGEST_ID)).join(", ")}.`);
@@ -95,12 +126,12 @@ function tellFound(
   { actions }: Found,
   { reporter, stdout, verbose }: Context,
 ): void {
-  const kinds = kindsOf(actions);
+  const kinds = kindsOf(actions, id);
   const each = kinds.map(
-    (kind) => `${ARTICLES[kind]} (${count(actions.filter(({ as }) => as === kind).length, "action")})`,
+    (kind) => `${ARTICLES[kind]} (${count(actions.filter((action) => foundAs(action, id) === kind).length, "action")})`,
   );
   reporter.info(`${cleanText(id, LONGEST_ID)} is ${each.join(" and ")} in ${environment.name}:`);
-  const rows = actions.map((action) => toRow(action, verbose));
+  const rows = actions.map((action) => toRow(action, id, verbose));
   // A column of which no action has anything says nothing.
   const names = COLUMNS.filter(
     (name) =>
@@ -126,28 +157,19 @@ const COLUMNS = [
   "data",
 ] as const;
 
-function toRow(found: FoundAction, verbose: boolean): Readonly<Record<(typeof COLUMNS)[number], string>> {
-  const {
-    as,
-    action,
-    outcome,
-    run,
-    environment,
-    source,
-    line,
-    settlements,
-    actionPromise,
-    data = {},
-    attempts,
-  } = found;
-  const time = found.sentAt ?? found.at;
+function toRow(found: FoundAction, id: string, verbose: boolean): Readonly<Record<(typeof COLUMNS)[number], string>> {
+  const { kind: action, runId: run, environment, source, line, settlements, promise, attempts } = found;
+  const data = dataOf(found) ?? {};
+  const [outcome, reason] = [outcomeOf(found), reasonOf(found)];
+  const time = sentAt(found) ?? found.answeredAt;
   return {
     sent: time === undefined || outcome === "planned" ? "" : time.slice(0, 19).replace("T", " "),
-    ...{ action, as, run, environment },
-    outcome: outcome === "planned" ? "not sent yet" : `${outcome}${attempts > 1 ? ` (try ${attempts})` : ""}`,
+    ...{ action, as: foundAs(found, id), run, environment },
+    outcome:
+      outcome === "planned" ? "not sent yet" : `${outcome}${attempts.length > 1 ? ` (try ${attempts.length})` : ""}`,
     from: source === undefined ? "" : `${cleanText(source, 200)}:${line}`,
-    promise: cleanText(actionPromise ?? "", LONGEST_ID),
-    why: found.reason === undefined ? "" : cleanText(withoutPersons(found.reason, data, verbose), 400),
+    promise: cleanText(promise ?? "", LONGEST_ID),
+    why: reason === undefined ? "" : cleanText(withoutPersons(reason, data, verbose), 400),
     settled: settlements
       .map(describeSettlement)
       .map((words) => cleanText(words, 400))

@@ -2,24 +2,16 @@
 
 import { isFieldName } from "../actions/fields.ts";
 import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
-import type { CrossActionRule } from "../checks/rules.ts";
 import { publicName } from "../mapping/columns.ts";
-import type { PublicValues } from "../plan/candidates/public-values.ts";
-import { isLeftToPerson, lanesOf, type Manifest, waitsForAnotherRun } from "../plan/files/manifest.ts";
-import type { ProblemLog } from "../plan/findings/problem-log.ts";
-import type { ToldWarnings } from "../plan/findings/told-warnings.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
+import type { PublicValues } from "../plan/public-values.ts";
 import { INPUT_RULES } from "../readers/rules.ts";
+import type { CheckedInput } from "../run/check-input.ts";
 import type { RunEvent, UnderstoodInput } from "../run/progress.ts";
-import type { PlanEnding } from "../run/stream.ts";
-import type { Summary } from "../run/summary.ts";
+import type { NothingSent } from "../run/stream.ts";
 import type { Context } from "./context.ts";
 import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
 import type { Reporter } from "./reporter.ts";
-import { tellRunsWithDoubts } from "./run-end.ts";
-import { describeActions, describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
-import type { Trace } from "./trace.ts";
-import { describeWaiting, tellWaiting } from "./waiting-words.ts";
+import { describeBack, describeRows } from "./summary.ts";
 
 /** `sales.csv → soldTicket by file name, 12 columns, 9 used, not used: seat, public: name ("Row A, seat 12"), price` */
 export function describeUnderstanding({ file, understanding, input, values }: UnderstoodInput): readonly string[] {
@@ -56,104 +48,69 @@ function listOf(names: readonly string[]): string {
   return clean.join(" · ") + andMore(names.length - clean.length);
 }
 
-/** What was found in the input: problems, changed actions, skipped rows. */
+/** What was found in the input: problems, skipped rows, and what waits for other runs. */
 export function tellChecked(
-  { checked: { plan, problems }, maxProblems, wasTold }: Extract<RunEvent, { kind: "input checked" }>,
+  { checked: { plan, problems }, maxProblems, told }: Extract<RunEvent, { kind: "input checked" }>,
   { reporter, verbose, trace }: Context,
 ): void {
-  const most = maxProblems ?? PROBLEMS_SHOWN;
-  const told = wasTold && toldWarnings(wasTold, trace);
-  const toldElsewhere = "changed" satisfies CrossActionRule;
-  tellProblems(reporter, problems, { most, verbose, form: "line", heldFor: plan.heldFor, told, toldElsewhere });
-  const isTold = problems.tallies.some(({ rule, severity }) => rule === toldElsewhere && severity === "warn");
-  if (isTold) tellChanged(reporter, plan, verbose, told);
-  if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, told);
+  tellProblems(reporter, problems, {
+    ...{ most: maxProblems ?? PROBLEMS_SHOWN, verbose, form: "line", heldFor: plan.held.heldFor, told },
+    // What this run tells is remembered once it has ended and said so.
+    note: (digest) => trace.told.push(digest),
+  });
   tellSkipped(reporter, plan);
-  // What workers send before it anyway need not be looked at.
-  const isAllAhead = plan.manifest !== undefined && plan.actions.waiting === 0 && !isLeftToPerson(plan.manifest);
-  if (!isAllAhead) tellWaiting(reporter, plan, { most: maxProblems, verbose });
+  tellPending(reporter, plan);
 }
 
-/** What this run tells is remembered once it has ended and said so. */
-function toldWarnings(was: ToldWarnings["was"], trace: Trace): ToldWarnings {
-  return {
-    was,
-    note: (digest) => {
-      trace.told.push(digest);
-    },
-  };
+/** What is not sent since another run may have sent it, or holds what it depends on. */
+export function tellPending({ warn }: Reporter, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
+  for (const [run, actions] of heldBy)
+    warn(
+      `${count(actions, "action")} ${actions === 1 ? "is" : "are"} not sent: run ${run}, which is not finished, may have sent ${actions === 1 ? "it or what it depends" : "them or what they depend"} on.`,
+    );
 }
 
 /** What is about to be sent of it. */
-export function tellPlanned(
-  { plan, manifest }: Extract<RunEvent, { kind: "sending planned" }>,
-  { reporter }: Context,
-): void {
-  const waiting = describeWaiting(plan);
+export function tellPlanned({ plan }: Extract<RunEvent, { kind: "sending planned" }>, { reporter }: Context): void {
+  const back = describeBack(plan.actions);
   reporter.info(
-    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${plan.actions.alreadySent === 0 ? "" : `${describeSent(plan)}, `}${waiting === "" ? "" : `${waiting}, `}${number(plan.actions.planned)} to send in ${describeChunks(manifest)}.`,
-    {
-      event: "plan.made",
-      counts: { ...plan.rows, ...plan.actions },
-      actions: plan.actions.planned,
-      chunks: manifest.chunks.length,
-    },
+    `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}, ${back === "" ? "" : `${back}, `}${number(plan.actions.new)} to send${overLanes(plan)}.`,
+    { event: "plan.made", counts: { ...plan.rows, ...plan.actions }, actions: plan.actions.new },
   );
 }
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
-export function tellNothingSent(
-  {
-    plan,
-    problems,
-    otherwise,
-    doubts,
-    environment,
-    isSentByWorkers = false,
-  }: PlanEnding & {
-    /** Nobody has to decide about what is pending. */
-    readonly isSentByWorkers?: boolean;
-  },
-  { actions }: Summary,
-  reporter: Reporter,
-): void {
-  if (plan.manifest === undefined) {
+export function tellNothingSent({ of, problems, otherwise }: NothingSent, reporter: Reporter): void {
+  const { rows, actions, isRefused } = of;
+  if (isRefused) {
+    const toFix = whatToFix(rows, problems);
+    const isAllowable = rows.mapped > 0 && rows.invalid > 0 && toFix === "rows";
     reporter.error(
-      `${describeRows(plan.rows)}. Nothing was sent. Mend the ${toMend(plan, problems)}${plan.rows.mapped > 0 && !plan.isUnreadable ? `, or send the valid ones with --max-invalid ${plan.rows.invalid}` : ""}.`,
+      `${describeRows(rows)}. Nothing was sent. Fix the ${toFix}${isAllowable ? `, or send the valid ones with --max-invalid ${rows.invalid}` : ""}.`,
     );
     return;
   }
-  if (plan.rows.read === 0) reporter.info("The input has no rows: 0 actions, nothing to send.");
-  else if (isSentByWorkers) {
-    const { pending, alreadySent, total } = plan.actions;
-    const before = alreadySent === 0 ? "" : `, ${number(alreadySent)} sent before`;
+  const back = describeBack(actions);
+  if (rows.read === 0) reporter.info("The input has no rows: 0 actions, nothing to send.");
+  else if (otherwise === "dry run")
     reporter.info(
-      `Nothing new: ${describeRows(plan.rows)}; of ${count(total, "action")}, ${number(pending)} published before and still to be sent${before}.`,
-    );
-  } else if (otherwise === "nothing new")
-    reporter.info(
-      plan.rows.read === plan.rows.mapped && plan.actions.alreadySent === plan.actions.total
-        ? `Nothing new: ${plan.actions.total === 1 ? "the one action was" : `all ${number(plan.actions.total)} actions were`} sent before.`
-        : `Nothing new: ${describeRows(plan.rows)}; ${describeActions(actions, { repeated: plan.repeated })}.${plan.actions.waiting > 0 ? ` ${describeWaiting(plan)}.` : ""}`,
+      `Dry run: ${describeRows(rows)}; ${number(actions.new)} of ${count(actions.total, "action")} would be sent${overLanes(of)}.`,
     );
   else
     reporter.info(
-      `Dry run: ${describeRows(plan.rows)}; ${number(plan.actions.planned)} of ${count(plan.actions.total, "action")} would be sent${lanesOf(plan.manifest) > 1 ? ` in ${describeChunks(plan.manifest)}` : ""}.`,
+      rows.read === rows.mapped && actions.alreadySent === actions.total
+        ? `Nothing new: ${actions.total === 1 ? "the one action was" : `all ${number(actions.total)} actions were`} sent before.`
+        : `Nothing new: ${describeRows(rows)}; ${count(actions.total, "action")}${back === "" ? "" : `: ${back}`}.`,
     );
-  if (waitsForAnotherRun(plan.actions) && !isSentByWorkers)
-    tellRunsWithDoubts(reporter, doubts, environment, otherwise === "dry run" ? reporter.warn : reporter.error);
 }
 
+const overLanes = ({ lanes }: Pick<CheckedInput["plan"], "lanes">): string =>
+  lanes > 1 ? ` over ${number(lanes)} lanes` : "";
+
 /** `rows`, `rows and the input`; of an input that is read and sound, the mapping. */
-function toMend({ rows }: Pick<PlanResult, "rows">, { tallies }: Pick<ProblemLog, "tallies">): string {
+function whatToFix(rows: CheckedInput["plan"]["rows"], { tallies }: CheckedInput["problems"]): string {
   const isInputWrong =
     rows.read === 0 || tallies.some(({ rule, severity }) => severity === "error" && Object.hasOwn(INPUT_RULES, rule));
   const wrong = [...(rows.invalid > 0 ? ["rows"] : []), ...(isInputWrong ? ["input"] : [])];
   return wrong.length === 0 ? "mapping" : wrong.join(" and the ");
-}
-
-/** `12 chunks`, `12 chunks, over 4 lanes` */
-export function describeChunks(manifest: Manifest): string {
-  const lanes = lanesOf(manifest);
-  return `${count(manifest.chunks.length, "chunk")}${lanes > 1 ? `, over ${lanes} lanes` : ""}`;
 }

@@ -5,21 +5,20 @@ import { dirname, resolve } from "node:path";
 import { cleanText } from "../actions/text.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { errorCode, Failure } from "../failure.ts";
-import type { SendingEnd } from "../ledger/invocations.ts";
 import type { Metrics } from "../run/metrics.ts";
-
-type Outcome = keyof NonNullable<SendingEnd["actions"]>;
+import type { Summary } from "../run/summary.ts";
 
 /** Label values of the actions of a run; they add up to all of them. */
 const OUTCOMES = {
   accepted: "accepted",
   rejected: "rejected",
-  refused: "refused",
   inDoubt: "in_doubt",
-  settledByHand: "settled_by_hand",
   notSent: "not_sent",
   alreadySent: "already_sent",
-} as const satisfies Record<Outcome, string>;
+  changed: "changed",
+  late: "late",
+  unclear: "unclear",
+} as const satisfies Partial<Record<keyof Summary["actions"], string>>;
 
 interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
@@ -56,11 +55,11 @@ export const METRICS = {
   tickets_last_run_actions: {
     help: "Actions of the last stream or resume by outcome; absent where it ended before they were counted.",
     samples: ({ last }) => {
-      const counts = last?.actions;
-      if (counts === undefined) return [];
+      const counts = last?.counts?.actions;
+      if (typeof counts !== "object" || counts === null || Array.isArray(counts)) return [];
       return Object.entries(OUTCOMES).map(([key, outcome]) => ({
         labels: { outcome },
-        value: counts[key as Outcome], // a key of the table
+        value: Number((counts as Readonly<Record<string, unknown>>)[key] ?? 0), // a summary's counts
       }));
     },
   },

@@ -1,23 +1,29 @@
 /** `tickets plan`: check, and write what would be sent. */
 
-import { createReadStream } from "node:fs";
+import { createWriteStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
+import { replaceFile } from "../disk/replace-file.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { CheckedInput } from "../run/check-input.ts";
 import { createPreview } from "../run/preview.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
-import { hasUnsentRows } from "../run/summary.ts";
+import { hasUnsentRows, holdsBack } from "../run/summary.ts";
 import { plan as planInput } from "../run/validate.ts";
-import { writeActions } from "../run/write-actions.ts";
+import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
+import { tellPending } from "./input-words.ts";
 import { describePreview } from "./preview.ts";
 import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
 import { runContextOf } from "./run-context.ts";
-import { describeRows, describeSent, tellChanged, tellVanished } from "./summary.ts";
+import { describeBack, describeRows } from "./summary.ts";
 import { traceChecked } from "./trace.ts";
 import type { ValidateOptions } from "./validate.ts";
-import { describeWaiting, tellWaiting } from "./waiting-words.ts";
 
 export interface PlanCommandOptions extends ValidateOptions {
   /** File for the actions; `-` or absent: standard output. */
@@ -46,49 +52,94 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     most: options.maxProblems ?? PROBLEMS_SHOWN,
     verbose,
     form: "line",
-    heldFor: plan.heldFor,
+    heldFor: plan.held.heldFor,
   });
   if (seen === undefined) tellSkipped(reporter, plan);
-  tellChanged(reporter, plan, verbose, undefined);
-  if (plan.vanished !== undefined) tellVanished(reporter, plan.vanished, plan.rows, undefined);
-  tellWaiting(reporter, plan, { most: options.maxProblems, verbose });
+  tellPending(reporter, plan);
   const told = describePlan(plan);
   if (options.json) {
     reporter.out(
-      `${JSON.stringify({ rows: plan.rows, actions: plan.actions, byAction: plan.byAction, chunks: plan.manifest?.chunks.length ?? 0, problems: { errors: problems.errors, warnings: problems.warnings }, ...(plan.vanished !== undefined && { vanished: plan.vanished }), ...(seen !== undefined && { preview: seen }) })}\n`,
+      `${JSON.stringify({ rows: plan.rows, actions: plan.actions, byAction: plan.byAction, problems: { errors: problems.errors, warnings: problems.warnings }, ...(seen !== undefined && { preview: seen }) })}\n`,
     );
   }
-  if (plan.manifest === undefined) {
+  if (plan.isRefused) {
     reporter.error(`${told} Nothing was written.`);
     return EXIT_CODES["input-invalid"];
   }
   if (options.output !== undefined && options.output !== "-") {
-    const target = await writeActions(
-      context,
-      checked.actions,
-      options.output,
-      checked.files.map(({ path }) => path),
-    );
+    const target = await writeActions(checked, options.output, context);
     reporter.info(`${told} Written to ${displayPath(target, context.cwd)}.`);
   } else {
-    if (!options.json && seen === undefined) await copyToOutput(checked.actions, context);
+    if (!options.json && seen === undefined) await copyToOutput(plan, context);
     reporter.info(told);
   }
-  return hasUnsentRows(plan.rows) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  return hasUnsentRows(plan.rows) || holdsBack(plan.actions) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket), 6 already sent left out.` */
-function describePlan(plan: PlanResult): string {
-  const kinds = Object.entries(plan.plannedByAction).map(([action, times]) => `${number(times)} ${action}`);
-  const waiting = describeWaiting(plan);
-  return `${describeRows(plan.rows)} → ${count(plan.actions.planned, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${plan.actions.alreadySent > 0 ? `, ${describeSent(plan)} left out` : ""}${waiting === "" ? "" : `, ${waiting}`}.`;
+function describePlan({ rows, actions, newByAction }: Plan): string {
+  const kinds = Object.entries(newByAction).map(([action, times]) => `${number(times)} ${action}`);
+  const back = describeBack(actions);
+  return `${describeRows(rows)} → ${count(actions.new, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${back === "" ? "" : `, ${back} left out`}.`;
+}
+
+/** The actions as lines of JSON, which are valid input. */
+async function* linesOf(plan: Plan): AsyncGenerator<string> {
+  for await (const { body } of plan.chunks()) yield* bodyLines(body);
+}
+
+/** The plan writes no line end into an action. */
+function* bodyLines(body: Uint8Array): Generator<string> {
+  const actions = parseVerbatim(Buffer.from(body).toString("utf8")) as readonly unknown[]; // as the plan wrote it
+  for (const action of actions) yield `${stringifyJson(action)}\n`;
+}
+
+/** Written whole or not at all. @returns the absolute path. */
+async function writeActions({ plan, files }: CheckedInput, output: string, { cwd }: Context): Promise<string> {
+  const path = resolve(cwd, output);
+  const own = await fileAt(path);
+  for (const input of files)
+    if (input.path === path || (own !== undefined && own === (await fileAt(input.path))))
+      throw new Failure("usage", `${displayPath(path, cwd)} is one of the inputs; it is not overwritten.`, {
+        hint: "Name another file with --output.",
+      });
+  if (own !== undefined && (await isPlainFile(path)) && !(await holdsActions(path)))
+    throw new Failure(
+      "usage",
+      `${displayPath(path, cwd)} holds no actions of an earlier plan; it is not overwritten.`,
+      {
+        hint: "Name another file with --output, or remove this one.",
+      },
+    );
+  makeOutputFolder(path);
+  try {
+    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(linesOf(plan)));
+    else await pipeline(Readable.from(linesOf(plan)), createWriteStream(path));
+  } catch (cause) {
+    throw cause instanceof Failure
+      ? cause
+      : new Failure("storage", `${displayPath(path, cwd)} can't be written (${errorCode(cause)}).`, { cause });
+  }
+  return path;
+}
+
+/** The same for all names of one file, links included; undefined where there is none. */
+async function fileAt(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found && `${found.dev}:${found.ino}`;
+}
+
+/** Whether it is empty, or begins as an earlier plan does. */
+async function holdsActions(path: string): Promise<boolean> {
+  const [first = ""] = (await readFile(path, "utf8")).split("\n", 1);
+  return first === "" || first.startsWith('{"action":"');
 }
 
 /** JSON lines: their very bytes for a program, and for a terminal the same without what would steer it. */
-async function copyToOutput(path: string, { stdout }: Pick<Context, "stdout">): Promise<void> {
-  if (!("isTTY" in stdout) || stdout.isTTY !== true) return pipeline(createReadStream(path), stdout, { end: false });
-  const escaped = async function* (parts: AsyncIterable<string>): AsyncGenerator<string> {
-    for await (const part of parts) yield escapeUnseen(part);
+async function copyToOutput(plan: Plan, { stdout }: Pick<Context, "stdout">): Promise<void> {
+  const isTerminal = "isTTY" in stdout && stdout.isTTY === true;
+  const lines = async function* (): AsyncGenerator<string> {
+    for await (const line of linesOf(plan)) yield isTerminal ? escapeUnseen(line) : line;
   };
-  return pipeline(createReadStream(path, "utf8"), escaped, stdout, { end: false });
+  return pipeline(Readable.from(lines()), stdout, { end: false });
 }

@@ -4,10 +4,10 @@ import type { Action } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { cleanText, number, textWidth } from "../actions/text.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
+import type { Plan } from "../plan/plan.ts";
 import type { PreviewDocument, PreviewRow } from "../run/preview.ts";
 import { shown, shownIf } from "./problems.ts";
-import { describeSent } from "./summary.ts";
+import { describeBack } from "./summary.ts";
 
 const MOST_REASONS_SHOWN = 20;
 const MOST_VALUES_SHOWN = 20;
@@ -19,14 +19,15 @@ const RIGHT = 42;
 /** The preview for people. Values that name persons are masked unless `verbose`. */
 export function describePreview(
   { rows, mapped, byEvent, events, skipReasons, values }: PreviewDocument,
-  plan: Pick<PlanResult, "byAction" | "actions" | "repeated" | "rows">,
+  plan: Pick<Plan, "byAction" | "actions" | "rows">,
   verbose: boolean,
 ): string {
   const lines: string[] = [];
   for (const row of rows) lines.push(...describeRow(row, verbose), "");
   if (rows.length === 0) lines.push("The input has no rows.", "");
   lines.push(...table("Actions", Object.entries(plan.byAction)));
-  if (plan.actions.alreadySent > 0) lines.push(`  ${describeSent(plan)}: left out`);
+  const back = describeBack(plan.actions);
+  if (back !== "") lines.push(`  ${back}: left out`);
   if (events > 1 || (byEvent[0] !== undefined && byEvent[0].event !== "")) {
     lines.push(
       ...table(

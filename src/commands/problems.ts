@@ -3,10 +3,9 @@
 import { isPersonal } from "../actions/fields.ts";
 import type { Problem } from "../actions/problem.ts";
 import { andMore, cleanText, count, masked, number, textWidth } from "../actions/text.ts";
-import type { HeldFor } from "../plan/decide/held-rows.ts";
-import type { ProblemLog } from "../plan/findings/problem-log.ts";
-import { digestOfWarning, numbered, type ToldWarnings } from "../plan/findings/told-warnings.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
+import type { HeldFor } from "../plan/held.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { Problems } from "../plan/problems.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Problems shown on a terminal unless `--max-problems` says otherwise; `--json` gives all that were kept. */
@@ -55,7 +54,7 @@ const eventOf = ({ rule, source: file, line, field, action }: Problem) =>
  * Of one rule no more than half of what is shown, so that one mistake in a column does not hide the others; and of those in
  * which nothing but the line differs, as where a column is missing, a few.
  */
-function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
+function shownErrors(log: Problems, most: number): readonly Problem[] {
   const ofOneRule = errorTallies(log).length === 1 ? most : Math.max(1, Math.ceil(most / 2));
   const seen = new Map<string, number>();
   const isAmong = (key: string, limit: number): boolean => {
@@ -77,7 +76,7 @@ function shownErrors(log: ProblemLog, most: number): readonly Problem[] {
 /** Of so many problems that are shown, one may repeat another's words. */
 const ONE_ALIKE_IN = 16;
 
-const errorTallies = ({ tallies }: ProblemLog): ProblemLog["tallies"] =>
+const errorTallies = ({ tallies }: Problems): Problems["tallies"] =>
   tallies.filter(({ severity, first }) => severity === "error" && !isOfHeldRow(first));
 
 /** Skip reasons told in one line; `tickets plan --preview` shows more. */
@@ -100,7 +99,7 @@ function describeReasons(reasons: ReadonlyMap<string, number>): string {
 /** Tells why rows gave nothing, or only their event; as a warning where no row gave anything else. */
 export function tellSkipped(
   reporter: Reporter,
-  { rows, skipReasons, eventOnlyReasons }: Pick<PlanResult, "rows" | "skipReasons" | "eventOnlyReasons">,
+  { rows, skipReasons, eventOnlyReasons }: Pick<Plan, "rows" | "skipReasons" | "eventOnlyReasons">,
 ): void {
   const eventOnly = [...eventOnlyReasons.values()].reduce((sum, times) => sum + times, 0);
   const skipped = describeSkipped(rows.skipped, skipReasons);
@@ -124,19 +123,19 @@ function describeHeld({ source, line, rows, first }: HeldFor): string {
 /** Tells errors one by one and what rows are held for, each up to `most`, and warnings in one line per rule. */
 export function tellProblems(
   reporter: Reporter,
-  log: ProblemLog,
+  log: Problems,
   options: {
     readonly most: number;
     readonly verbose: boolean;
     readonly form: "line" | "block";
     readonly heldFor: readonly HeldFor[];
-    /** Without it no warning counts as reported before. */
-    readonly told?: ToldWarnings | undefined;
-    /** A rule whose warnings are reported in other words. */
-    readonly toldElsewhere?: string;
+    /** Marks of warnings that an earlier run told; without it none counts as told before. */
+    readonly told?: ReadonlySet<string> | undefined;
+    /** Takes the marks of what is told now. */
+    readonly note?: ((mark: string) => void) | undefined;
   },
 ): void {
-  const { heldFor, told } = options;
+  const { heldFor } = options;
   const form = options.form === "line" ? problemLine : problemBlock;
   const errors = shownErrors(log, options.most);
   for (const problem of errors) reporter.error(form(problem, options.verbose), eventOf(problem));
@@ -161,8 +160,8 @@ export function tellProblems(
   for (const { severity, rule, count: times, first, byAction } of log.tallies) {
     const kinds = [...byAction].sort(([, one], [, other]) => other - one);
     const each = kinds.map(([action, of]) => `${number(of)} ${action}`).join(", ");
-    if (severity !== "warn" || rule === options.toldElsewhere) continue;
-    const fresh = freshOf(log, rule, times, told);
+    if (severity !== "warn") continue;
+    const fresh = freshOf(log, rule, times, options);
     const before = times - fresh.count;
     const known = before > 0 && fresh.count > 0 ? `, ${number(before)} of them reported before` : "";
     const often = times === 1 ? "" : ` (${number(times)} times${each === "" ? "" : `: ${each}`}${known})`;
@@ -185,17 +184,7 @@ export function tellProblems(
 const SAYS_ITS_OWN: ReadonlySet<string> = new Set(["value-not-named", "value-near"]);
 
 /** Rules by which a row is not sent: each one is named. */
-const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set([
-  "deed-repeated",
-  "history-late",
-  "history-superseded",
-  "history-unclear",
-  "imported-history",
-  "key-shared",
-  "mended-gives-more",
-  "mended-unsure",
-  "state-came-back",
-]);
+const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
 
 /** ` Not sent either: resales.csv:7, orders.csv:9 (scannedTicket) and 8 more.` Names what is of another kind, or of the same row. */
 function alsoNotSent(all: readonly Problem[], named: Problem, times: number, most: number): string {
@@ -214,10 +203,13 @@ function alsoNotSent(all: readonly Problem[], named: Problem, times: number, mos
 
 /** The warnings of a rule that no earlier run reported. Where not all are kept, all count as new. */
 function freshOf(
-  { kept }: ProblemLog,
+  { kept }: Problems,
   rule: string,
   times: number,
-  told: ToldWarnings | undefined,
+  {
+    told,
+    note,
+  }: { readonly told?: ReadonlySet<string> | undefined; readonly note?: ((mark: string) => void) | undefined },
 ): {
   readonly count: number;
   readonly first: Problem | undefined;
@@ -226,10 +218,8 @@ function freshOf(
   readonly kept: readonly Problem[];
 } {
   const ofRule = kept.filter((problem) => problem.severity === "warn" && problem.rule === rule);
-  const digests = numbered(ofRule.map(digestOfWarning));
-  const wasTold = (digest: string | undefined): boolean => digest !== undefined && told?.was(digest) === true;
-  const fresh = ofRule.filter((_, at) => !wasTold(digests[at]));
-  for (const digest of digests) if (digest !== undefined) told?.note(digest);
+  const fresh = ofRule.filter(({ mark }) => mark === undefined || told?.has(mark) !== true);
+  for (const { mark } of ofRule) if (mark !== undefined) note?.(mark);
   if (ofRule.length < times) return { count: times, first: undefined, all: ofRule, kept: ofRule };
   return { count: fresh.length, first: fresh[0], all: fresh.length === 0 ? ofRule : fresh, kept: ofRule };
 }

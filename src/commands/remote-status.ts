@@ -3,13 +3,13 @@
 import { cleanText, count, number } from "../actions/text.ts";
 import { describeKeySource, describeOwnCertificate, type Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
-import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../ledger/promise-statuses.ts";
-import { noLedger } from "../run/ledger-to-read.ts";
+import { noLedger } from "../run/ledger-of.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
-import { saysCertificateRefused } from "../sending/answer.ts";
-import type { AskStop } from "../sending/ask-statuses.ts";
-import { proxyOf } from "../sending/proxy.ts";
+import { saysCertificateRefused } from "../send/answer.ts";
+import type { AskStop } from "../send/ask-statuses.ts";
+import { proxyOf } from "../send/proxy.ts";
+import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
 import { seconds } from "./run-end.ts";
@@ -119,7 +119,7 @@ function describeStop(stop: AskStop, found: RemoteStatus, environment: Environme
   const { name, keySource, baseUrl, tls } = environment;
   const kept = `${describeRound(found)} What was answered is kept.`;
   switch (stop.kind) {
-    case "not let in":
+    case "authentication failed":
       if (saysCertificateRefused(stop.detail))
         return `${name} did not accept ${describeOwnCertificate(tls)} (${cleanText(stop.detail, 200)}). ${kept}`;
       return `${name} did not let the request in (${stop.detail}); the key came from ${describeKeySource(keySource)}. The answer was: ${cleanText(stop.body, 500) || "(empty)"}. ${kept}`;

@@ -1,18 +1,16 @@
 /** What a command does and says, noted for the report that it was asked for. */
 
-import type { CheckedInput } from "../run/checked-input.ts";
-import type { EventCounts } from "../run/event-counts.ts";
+import type { CheckedInput } from "../run/check-input.ts";
 import type { OpenedLedger, RunEvent, UnderstoodInput } from "../run/progress.ts";
 import type { RunEnd } from "../run/run-end.ts";
 import type { Summary } from "../run/summary.ts";
-import type { ValidatedInput } from "../run/validate.ts";
 import type { Reporter } from "./reporter.ts";
 
 export interface ReportNotes {
   /** Notes what happened, and what is said of it. */
   readonly happened: (event: RunEvent, say: () => void) => void;
   /** From here on what is said stands in the report in another form. */
-  readonly checkedAlone: (checked: ValidatedInput) => void;
+  readonly checkedAlone: (checked: CheckedInput) => void;
   /** What the command came to. */
   readonly ended: (summary: Summary) => void;
 }
@@ -28,8 +26,6 @@ export interface Noted {
   readonly opened: OpenedLedger | undefined;
   readonly inputs: readonly UnderstoodInput[];
   readonly checked: CheckedInput | undefined;
-  /** Of its actions, where nothing is sent. */
-  readonly byEvent: EventCounts | undefined;
   readonly summary: Summary | undefined;
   /** How the last run ended that was carried out. */
   readonly end: RunEnd | undefined;
@@ -50,10 +46,9 @@ export function takeNotes(reporter: Reporter): {
   const said: Said[] = [];
   const inputs: UnderstoodInput[] = [];
   let [isListening, unnoted] = [true, 0];
-  let noted: Pick<Noted, "opened" | "checked" | "byEvent" | "summary" | "end"> = {
+  let noted: Pick<Noted, "opened" | "checked" | "summary" | "end"> = {
     opened: undefined,
     checked: undefined,
-    byEvent: undefined,
     summary: undefined,
     end: undefined,
   };
@@ -88,7 +83,7 @@ export function takeNotes(reporter: Reporter): {
         isListening = before;
       },
       checkedAlone(checked) {
-        noted = { ...noted, checked, byEvent: checked.byEvent };
+        noted = { ...noted, checked };
         isListening = false;
       },
       ended(summary) {

@@ -2,22 +2,18 @@
 
 import type { Problem } from "../actions/problem.ts";
 import { andMore, cleanText, count, number } from "../actions/text.ts";
-import type { Block, Group, Section, Table } from "../outputs/report/report.ts";
-import type { NamedRows } from "../plan/decide/waiting-rows.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
-import type { CheckedInput } from "../run/checked-input.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { CheckedInput } from "../run/check-input.ts";
 import { ALL_RULES } from "../run/rules.ts";
+import type { Block, Group, Section, Table } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { shown } from "./problems.ts";
-import { describeChange, describeVanished } from "./summary.ts";
 
 export function problemSections({ plan, problems }: CheckedInput, { verbose }: Context): readonly Section[] {
   const groups = ruleGroups(problems, verbose);
   return [
     ...(groups.length === 0 ? [] : [{ id: "problems", title: "Problems", blocks: groups } satisfies Section]),
     ...unsentSection(plan),
-    ...changedSection(plan, verbose),
-    ...vanishedSection(plan),
     ...skippedSection(plan),
   ];
 }
@@ -72,10 +68,10 @@ function exampleTable(examples: readonly Problem[], times: number, verbose: bool
 }
 
 /** Rows that wait: for a row that is invalid, or for another run. */
-function unsentSection({ heldFor, actions, waitingRows }: PlanResult): readonly Section[] {
+function unsentSection({ held: { heldFor, heldBy } }: Plan): readonly Section[] {
   const held: Table = {
     kind: "table",
-    caption: "Rows that hold others; those are sent once it is mended",
+    caption: "Rows that hold others; those are sent once they are fixed",
     columns: [{ name: "invalid row" }, { name: "rows held", isNumber: true }, { name: "the first of them" }],
     rows: heldFor
       .slice(0, LISTED)
@@ -86,20 +82,13 @@ function unsentSection({ heldFor, actions, waitingRows }: PlanResult): readonly 
       ]),
     more: heldFor.length > LISTED ? `… and ${count(heldFor.length - LISTED, "more row")} that hold others.` : undefined,
   };
-  const waiting = (why: string, of: number, { rows, first }: NamedRows): readonly Block[] =>
-    of === 0
-      ? []
-      : [
-          {
-            kind: "text",
-            text: `${count(of, "action")} ${of === 1 ? "is" : "are"} not sent, since ${why}: ${first.slice(0, PLACES).map(placeOf).join(", ")}${andMore(rows - Math.min(PLACES, first.length))}.`,
-          },
-        ];
-  const blocks: readonly Block[] = [
-    ...(heldFor.length === 0 ? [] : [held]),
-    ...waiting("another run may have sent or still send them", actions.pending, waitingRows.pending),
-    ...waiting("they wait for what another run holds", actions.waiting, waitingRows.waiting),
-  ];
+  const waiting = [...heldBy].map(
+    ([run, actions]): Block => ({
+      kind: "text",
+      text: `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"} for run ${run}, which is not finished.`,
+    }),
+  );
+  const blocks: readonly Block[] = [...(heldFor.length === 0 ? [] : [held]), ...waiting];
   return blocks.length === 0 ? [] : [{ id: "waiting", title: "Rows that wait", blocks }];
 }
 
@@ -109,52 +98,7 @@ const placeOf = ({ source, line }: Pick<Problem, "source" | "line">): string => 
 const LISTED = 25;
 const PLACES = 5;
 
-function changedSection({ actions, changed }: PlanResult, verbose: boolean): readonly Section[] {
-  if (actions.changed === 0) return [];
-  const messages = changed
-    .slice(0, LISTED)
-    .map((each) => ({ tone: "warning" as const, text: cleanText(describeChange(each, verbose), 600) }));
-  const more = actions.changed - messages.length;
-  return [
-    {
-      id: "changed",
-      title: "Changed since they were accepted",
-      blocks: [
-        {
-          kind: "text",
-          text: `${count(actions.changed, "action")}; not sent again. To change what is registered, send an update or a resale.`,
-        },
-        { kind: "messages", messages },
-        ...(more === 0 ? [] : [{ kind: "text", text: `… and ${number(more)} more.` } as const]),
-      ],
-    },
-  ];
-}
-
-function vanishedSection({ vanished }: PlanResult): readonly Section[] {
-  if (vanished === undefined) return [];
-  const messages = vanished.first
-    .slice(0, LISTED)
-    .map((each) => ({ tone: "warning" as const, text: describeVanished(each) }));
-  const more = vanished.count - messages.length;
-  const said =
-    vanished.count === 0
-      ? "None: the input holds every ticket that was sold earlier for its events and is still valid."
-      : `${count(vanished.count, "ticket")} of the input's events ${vanished.count === 1 ? "was" : "were"} sold earlier and ${vanished.count === 1 ? "is" : "are"} no longer in the input. Nothing was invalidated.`;
-  return [
-    {
-      id: "vanished",
-      title: "Vanished tickets",
-      blocks: [
-        { kind: "text", text: said },
-        ...(messages.length === 0 ? [] : [{ kind: "messages", messages } as const]),
-        ...(more === 0 ? [] : [{ kind: "text", text: `… and ${number(more)} more.` } as const]),
-      ],
-    },
-  ];
-}
-
-function skippedSection({ skipReasons, eventOnlyReasons }: PlanResult): readonly Section[] {
+function skippedSection({ skipReasons, eventOnlyReasons }: Plan): readonly Section[] {
   const table = (caption: string, reasons: ReadonlyMap<string, number>): readonly Table[] => {
     const sorted = [...reasons].sort(([, one], [, other]) => other - one);
     const rest = sorted.slice(LISTED);

@@ -1,15 +1,15 @@
 /** The sections of a report that tell of a run: its requests, its actions, what was rejected, and what waits for a person. */
 
-import { actionSpec } from "../actions/actions.ts";
-import { decideChunkCommand, decideCommand, statusCommand } from "../actions/next-command.ts";
+import { isOnce } from "../actions/marks.ts";
+import { decideChunkCommand, statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import { durationText } from "../outputs/report/figures.ts";
-import type { Block, Command, Group, Section, Table, Tone } from "../outputs/report/report.ts";
 import type { EventCounts } from "../run/event-counts.ts";
-import type { Question, Rejections, RunFigures } from "../run/report-figures.ts";
-import type { PlacedAction } from "../run/run-details.ts";
-import { actionRange, chunkNumber, describeSettlement } from "./chunk-words.ts";
+import type { Rejections, RunFigures } from "../run/report-figures.ts";
+import type { AskedAction, Question } from "../run/settle.ts";
+import { durationText } from "../write/report/figures.ts";
+import type { Block, Command, Group, Section, Table, Tone } from "../write/report/report.ts";
+import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { idsOf, tellingFields } from "./telling-fields.ts";
 
@@ -33,7 +33,7 @@ export function runSections(
 const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
   accepted: "good",
   rejected: "bad",
-  "settled by hand": "known",
+  settled: "known",
   "not sent": "warning",
 };
 
@@ -123,55 +123,38 @@ function doubtSection(
         kind: "text",
         text: "It is not known whether the service has these actions. Nothing that could be one of them is sent until somebody has looked there and says so.",
       },
-      ...questions.map((question) =>
-        questionGroup(question, run.run, environment, { isOnly: questionCount === 1, verbose }),
-      ),
+      ...questions.map((question) => questionGroup(question, run.run, environment, verbose)),
       ...(more === 0 ? [] : [{ kind: "text", text: `… and ${count(more, "more chunk")}.` } as const]),
-      {
-        kind: "commands",
-        commands: [
-          { lead: "If the service has all of them", command: decideCommand(run.run, environment, "--sent") },
-          { lead: "If it has none of them", command: decideCommand(run.run, environment, "--not-sent") },
-        ],
-      },
     ],
   };
 }
 
 function questionGroup(
-  { chunk, whole, first }: Question,
+  { chunk, actions: first }: Question,
   run: string,
   environment: Environment,
-  { isOnly, verbose }: { readonly isOnly: boolean; readonly verbose: boolean },
+  verbose: boolean,
 ): Group {
-  const { chunk: chunkNo } = chunk;
-  const ofChunk: readonly Command[] = [
-    { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(chunkNo)) },
-    ...(isOnly
-      ? []
-      : [
-          { lead: "If the service has this chunk", command: decideChunkCommand(run, chunkNo, environment, "--sent") },
-          { lead: "If it does not", command: decideChunkCommand(run, chunkNo, environment, "--not-sent") },
-        ]),
-  ];
-  const blocks: Group["blocks"] = [
-    ...(chunk.detail === undefined ? [] : [{ kind: "text", text: cleanText(chunk.detail, 300) } as const]),
-    ...(first.length === 0
-      ? [{ kind: "text", text: "Its actions can't be shown: the plan of the run is not there." } as const]
-      : [doubtfulTable(first, chunk.count, verbose)]),
-    { kind: "commands", commands: ofChunk },
+  const { chunk: number } = chunk;
+  const commands: readonly Command[] = [
+    { lead: "All of its actions", command: statusCommand(environment, run, "--chunk", String(number)) },
+    { lead: "If the service has this chunk", command: decideChunkCommand(run, number, environment, "--sent") },
+    { lead: "If it does not", command: decideChunkCommand(run, number, environment, "--not-sent") },
   ];
   return {
     kind: "group",
     tone: "doubt",
-    // A process that is not there any more will not learn the answer.
-    title: `Chunk ${chunkNumber(chunk, whole)} is ${chunk.state === "sending" ? "in doubt" : chunk.state}`,
-    amount: actionRange(chunk),
-    blocks,
+    title: `Chunk ${chunkNumber(chunk)} is ${chunk.state}`,
+    amount: count(chunk.count, "action"),
+    blocks: [
+      ...(chunk.detail === undefined ? [] : [{ kind: "text", text: cleanText(chunk.detail, 300) } as const]),
+      doubtfulTable(first, chunk.count, verbose),
+      { kind: "commands", commands },
+    ],
   };
 }
 
-function doubtfulTable(first: readonly PlacedAction[], total: number, verbose: boolean): Table {
+function doubtfulTable(first: readonly AskedAction[], total: number, verbose: boolean): Table {
   const fields = tellingFields(
     first.map(({ action }) => action),
     verbose,
@@ -188,7 +171,7 @@ function doubtfulTable(first: readonly PlacedAction[], total: number, verbose: b
         .map((id) => cleanText(id))
         .join(" "),
       (fields[at] ?? []).map(({ name, text }) => `${name} ${text}`).join(", "),
-      actionSpec(action.action).identity === "history" ? "registered twice" : "probably refused",
+      isOnce(action.action) ? "probably refused" : "registered twice",
     ]),
     more: more === 0 ? undefined : `… and ${count(more, "more action")}.`,
   };

@@ -6,21 +6,19 @@ import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
-import { durationText } from "../outputs/report/figures.ts";
-import type { Block, Command, Count, Message, Part, Report, Section, Table, Tone } from "../outputs/report/report.ts";
-import { lanesOf, type Manifest } from "../plan/files/manifest.ts";
-import type { PlanResult } from "../plan/make-plan.ts";
-import type { EventCounts } from "../run/event-counts.ts";
+import type { Run } from "../ledger/ledger.ts";
+import type { Plan } from "../plan/plan.ts";
 import { type RunFigures, runFigures } from "../run/report-figures.ts";
 import type { Summary } from "../run/summary.ts";
+import { durationText } from "../write/report/figures.ts";
+import type { Command, Count, Message, Part, Report, Section, Table, Tone } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding } from "./input-words.ts";
 import type { Noted } from "./report-notes.ts";
 import { problemSections } from "./report-problems.ts";
-import { eventBlock, runSections } from "./report-run.ts";
+import { runSections } from "./report-run.ts";
 import { NEXT, tellStop } from "./run-end.ts";
-import { actionParts, describeActions, describeNotSent, rowParts, type SmallerParts } from "./summary.ts";
-import { describeBytes } from "./words.ts";
+import { actionParts, describeActions, rowParts } from "./summary.ts";
 
 export interface Ended {
   readonly verb: string;
@@ -40,10 +38,6 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
   const figures = run === undefined || environment === undefined ? undefined : await runFigures(environment, run);
   const ofRun = figures && environment && runSections(figures, environment, context);
   const exitCode = failure === undefined ? (ended.exitCode ?? EXIT_CODES.ok) : EXIT_CODES[failure.code];
-  const small: SmallerParts = {
-    ...(noted.end !== undefined && { waiting: noted.end.left.waiting }),
-    repeated: noted.end?.manifest.repeated ?? checked?.plan.repeated ?? 0,
-  };
   const about = [
     ...(run === undefined ? [] : [["run", run] as const]),
     ["command", `tickets ${verb}`] as const,
@@ -51,7 +45,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
     ["began", startedAt.toISOString()] as const,
     ["took", durationText(Date.now() - startedAt.getTime())] as const,
     ...(environment === undefined ? [] : environmentFacts(environment, context)),
-    ...(noted.end === undefined ? [] : planFacts(noted.end.manifest)),
+    ...(noted.end === undefined ? [] : planFacts(noted.end.run, noted.end.lanes)),
     ...outputFacts(summary, context),
     ...machineFacts(context),
   ];
@@ -63,14 +57,14 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
     ].join(" · "),
     made: `${startedAt.toISOString()} · ${context.verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
     verdict: failure === undefined ? verdictOf(ended, exitCode, context) : failedVerdict(failure),
-    counts: countsOf(summary, checked?.plan, small),
+    counts: countsOf(summary, checked?.plan, 0),
     sections: [
       ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
       ...(ofRun?.toDecide ?? []),
       ...(checked === undefined ? [] : problemSections(checked, context)),
-      ...(ofRun?.came ?? (checked === undefined ? [] : checkedActions(checked.plan, noted.byEvent))),
+      ...(ofRun?.came ?? (checked === undefined ? [] : checkedActions(checked.plan))),
       ...(noted.said.length === 0 ? [] : [saidSection(noted)]),
-      ...inputSections(checked?.plan ?? noted.end?.manifest, noted),
+      ...inputSections(checked?.plan ?? noted.end?.run, noted),
       factSection(about),
     ],
   };
@@ -78,7 +72,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
 
 /** What the ledger knows of a run. */
 export function runReport(figures: RunFigures, environment: Environment, context: Context): Report {
-  const { run, summary, manifest, counts, waiting } = figures;
+  const { run, summary, chunks, counts } = figures;
   const ofRun = runSections(figures, environment, context);
   const ended =
     run.endedAt === undefined
@@ -93,7 +87,7 @@ export function runReport(figures: RunFigures, environment: Environment, context
     ["began", run.createdAt] as const,
     ...ended,
     ...environmentFacts(environment, context),
-    ...planFacts(manifest),
+    ...planFacts(run, new Set(chunks.map(({ lane }) => lane)).size),
     ...outputFacts(summary, context),
     ...machineFacts(context),
   ];
@@ -101,23 +95,27 @@ export function runReport(figures: RunFigures, environment: Environment, context
     title: `Run ${run.run} · ${environment.name}`,
     made: `as the ledger knew it at ${new Date().toISOString()} · ${context.verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
     verdict: runVerdict(figures, environment),
-    counts: countsOf(summary, undefined, { inFlight: counts.inFlight, waiting, repeated: manifest.repeated }),
+    counts: countsOf(summary, undefined, counts.inFlight),
     sections: [
       ...ofRun.toDecide,
-      ...countedProblems(manifest, environment),
+      ...countedProblems(figures, environment),
       ...ofRun.came,
-      ...inputSections(manifest, undefined),
+      ...inputSections(run, undefined),
       factSection(about),
     ],
   };
 }
 
 /** The ledger keeps how many problems there were; only a check shows each. */
-function countedProblems({ problems, inputs, options }: Manifest, environment: Environment): readonly Section[] {
-  const { errors, warnings } = problems;
+function countedProblems({ summary, run }: RunFigures, environment: Environment): readonly Section[] {
+  const { errors, warnings } = summary.problems;
+  const { inputs, options } = run;
   if (errors + warnings === 0) return [];
   const files = inputs.map(({ name }) => name);
-  const check: Command = { lead: "To see each", command: validateCommand(files, options.flags ?? [], environment) };
+  const check: Command = {
+    lead: "To see each",
+    command: validateCommand(files, Array.isArray(options.flags) ? options.flags.map(String) : [], environment),
+  };
   const text = `When the run was planned, checking found ${count(errors, "error")} and ${count(warnings, "warning")}. The ledger keeps only how many.`;
   const commands = files.includes("-") ? [] : [check];
   return [
@@ -133,18 +131,15 @@ function countedProblems({ problems, inputs, options }: Manifest, environment: E
 }
 
 /** Actions of an input of which nothing was sent. */
-function checkedActions({ byAction, actions }: PlanResult, byEvent: EventCounts | undefined): readonly Section[] {
+function checkedActions({ byAction }: Plan): readonly Section[] {
   const bars = Object.entries(byAction).map(([name, value]) => ({
     name,
     parts: [{ name: "actions", value, tone: "known" as const }],
   }));
   if (bars.length === 0) return [];
-  const title = actions.planned === actions.total ? "The same by event" : "Those that would be sent, by event";
-  const blocks: readonly Block[] = [
-    { kind: "bars", title: "Actions of the valid rows, by kind", bars },
-    ...(byEvent === undefined || actions.planned === 0 ? [] : [eventBlock(title, byEvent)]),
+  return [
+    { id: "actions", title: "Actions", blocks: [{ kind: "bars", title: "Actions of the valid rows, by kind", bars }] },
   ];
-  return [{ id: "actions", title: "Actions", blocks }];
 }
 
 /** What an exit code says, in short (docs/cli.md, Exit codes). */
@@ -154,7 +149,7 @@ const EXIT_WORDS: Readonly<Record<number, string>> = {
   [EXIT_CODES.usage]: "usage, configuration, or a file that can't be used",
   [EXIT_CODES["input-invalid"]]: "invalid input; nothing was sent",
   [EXIT_CODES["finished-with-rejects"]]: "finished, with rows or actions left open",
-  [EXIT_CODES["not-let-in"]]: "not let in",
+  [EXIT_CODES["not-let-in"]]: "authentication failed",
   [EXIT_CODES["in-doubt"]]: "in doubt",
   [EXIT_CODES["stopped-early"]]: "stopped early, nothing in doubt",
   [EXIT_CODES.busy]: "another run comes first",
@@ -179,7 +174,7 @@ function verdictOf({ verb, noted }: Ended, exitCode: number, context: Context): 
       commands: [],
     };
   if (summary === undefined || verb === "validate") return checkedVerdict(noted);
-  const first = end?.stops[0]?.stop.kind ?? "finished";
+  const first = end?.stops[0]?.kind ?? "finished";
   const commands: Command[] = summary.next === null ? [] : [{ lead: NEXT[first], command: summary.next }];
   return {
     tone: TONES[exitCode] ?? "bad",
@@ -211,6 +206,7 @@ const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>
   "nothing new": () => "Nothing new: nothing was sent.",
   invalid: () => "The input is invalid: nothing was sent.",
   "dry run": () => "Dry run: nothing was sent.",
+  adopted: () => "Recorded as already sent: nothing was sent.",
   abandoned: () => "Closed: what was not sent stays unsent.",
 };
 
@@ -234,11 +230,11 @@ function checkedVerdict({ checked }: Noted): Report["verdict"] {
 
 /** How a run stands now. */
 function runVerdict({ run, summary, counts, questions }: RunFigures, environment: Environment): Report["verdict"] {
-  const undecided = counts.inDoubt - counts.inFlight;
+  const undecided = counts.inDoubt + counts.refused;
   if (counts.inFlight > 0)
     return {
       tone: "plain",
-      text: `The run is being sent: ${describeActions(summary.actions, { inFlight: counts.inFlight })}.`,
+      text: `The run is being sent: ${describeActions(summary.actions, counts.inFlight)}.`,
       lines: [],
       commands: [],
     };
@@ -265,16 +261,15 @@ const PART_TONES: Readonly<Record<string, Tone>> = {
   skipped: "plain",
   invalid: "bad",
   held: "warning",
-  mended: "known",
   accepted: "good",
   rejected: "bad",
-  refused: "doubt",
   "in doubt": "doubt",
   "in flight": "warning",
-  "settled by hand": "known",
   "not sent": "warning",
   "already sent": "known",
-  repeated: "plain",
+  changed: "warning",
+  late: "warning",
+  unclear: "warning",
 };
 
 const partsOf = (parts: Readonly<Record<string, number>>): readonly Part[] =>
@@ -283,7 +278,7 @@ const partsOf = (parts: Readonly<Record<string, number>>): readonly Part[] =>
     .map(([name, value]) => ({ name, value, tone: PART_TONES[name] ?? "plain" }));
 
 /** The same counts as the summary, with the same names. */
-function countsOf(summary: Summary | undefined, plan: PlanResult | undefined, small: SmallerParts): readonly Count[] {
+function countsOf(summary: Summary | undefined, plan: Plan | undefined, inFlight: number): readonly Count[] {
   const rows = summary?.rows ?? plan?.rows;
   const ofRows: readonly Count[] =
     rows === undefined ? [] : [{ unit: "rows", total: rows.read, parts: partsOf(rowParts(rows)), notes: [] }];
@@ -292,12 +287,10 @@ function countsOf(summary: Summary | undefined, plan: PlanResult | undefined, sm
       ? ofRows
       : [...ofRows, { unit: "actions", total: plan.actions.total, parts: [], notes: ["of the rows that are valid"] }];
   const { actions } = summary;
-  const notSent = describeNotSent(actions, small).replace("; of", "Of");
-  const notes = [
-    ...(notSent === "" ? [] : [`${notSent}.`]),
-    ...(actions.changed === 0 ? [] : [`Of those already sent, ${number(actions.changed)} changed since.`]),
+  return [
+    ...ofRows,
+    { unit: "actions", total: actions.total, parts: partsOf(actionParts(actions, inFlight)), notes: [] },
   ];
-  return [...ofRows, { unit: "actions", total: actions.total, parts: partsOf(actionParts(actions, small)), notes }];
 }
 
 const resumedSection = (resumed: Summary): Section => ({
@@ -321,26 +314,17 @@ const SAID_SHOWN = 900;
 const INPUTS_SHOWN = 60;
 
 /** The files with their digests, and how they were understood. */
-function inputSections(
-  plan: Pick<Manifest | PlanResult, "inputs"> | undefined,
-  noted: Noted | undefined,
-): readonly Section[] {
+function inputSections(plan: Pick<Run | Plan, "inputs"> | undefined, noted: Noted | undefined): readonly Section[] {
   if (plan === undefined || plan.inputs.length === 0) return [];
   const shown = plan.inputs.slice(0, INPUTS_SHOWN);
   const more = plan.inputs.length - shown.length;
   const table: Table = {
     kind: "table",
     caption: "Files as they were read",
-    columns: [
-      { name: "file" },
-      { name: "rows", isNumber: true },
-      { name: "size", isNumber: true },
-      { name: "SHA-256" },
-    ],
-    rows: shown.map(({ name, rows, bytes, sha256 }) => [
+    columns: [{ name: "file" }, { name: "rows", isNumber: true }, { name: "SHA-256" }],
+    rows: shown.map(({ name, rows, sha256 }) => [
       name === "-" ? "standard input" : cleanText(name, 200),
       number(rows),
-      describeBytes(bytes),
       sha256,
     ]),
     more: more === 0 ? undefined : `… and ${count(more, "more file")}.`,
@@ -368,16 +352,8 @@ function environmentFacts(environment: Environment, { cwd }: Context): readonly 
   ];
 }
 
-function planFacts(manifest: Manifest): readonly Fact[] {
-  const { again, options, mapping, chunks } = manifest;
-  const lanes = lanesOf(manifest);
-  return [
-    [
-      "planned",
-      `${count(chunks.length, "chunk")}${lanes > 1 ? ` over ${count(lanes, "lane")}` : ""}, order: ${options.order ?? "input"}${again ? ", with --again" : ""}`,
-    ],
-    ["mapping (SHA-256)", mapping],
-  ];
+function planFacts({ options }: Run, lanes: number): readonly Fact[] {
+  return [["order", `${String(options.order ?? "input")}${lanes > 1 ? `, over ${count(lanes, "lane")}` : ""}`]];
 }
 
 function outputFacts(summary: Summary | undefined, { cwd }: Context): readonly Fact[] {

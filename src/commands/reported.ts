@@ -35,7 +35,7 @@ export async function reported(
   const startedAt = new Date();
   const write = async (ended: { readonly exitCode: number } | { readonly failure: Failure }): Promise<void> => {
     const { commandReport } = await import("./report.ts");
-    const { reportPage } = await import("../outputs/report/page.ts");
+    const { reportPage } = await import("../write/report/page.ts");
     const page = reportPage(await commandReport({ verb, startedAt, noted: noted(), ...ended }, context));
     const problem = await writeReport(path, page);
     if (problem === undefined) context.reporter.info(`Report: ${displayPath(path, context.cwd)}`);

@@ -1,20 +1,24 @@
-/** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them. */
+/** `tickets results`: writes the promises of a run again; with `--import`, refills a ledger from them; with `--follow`, as they come. */
 
 import { statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { type ImportSettings, importResults as importFile } from "../run/import.ts";
-import { hasLedger } from "../run/ledger-of.ts";
-import { noLedger } from "../run/ledger-to-read.ts";
 import { reportPath, writeReport } from "../run/report-file.ts";
-import { type ResultsSettings, type UndecidedRun, writeResults } from "../run/results.ts";
+import {
+  followResults,
+  importResults as importFiles,
+  type ResultsSettings,
+  type WrittenResults,
+  writeResults,
+} from "../run/results.ts";
 import { unknownRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
+import { describeActions } from "./summary.ts";
 
-export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings, "settings" | "to"> {
+export interface ResultsOptions extends EnvironmentOptions, Omit<ResultsSettings, "environment" | "to"> {
   readonly output?: string | undefined;
   /** File for a page about the run; promises are written then only to a file that is named. */
   readonly report?: string | undefined;
@@ -35,8 +39,7 @@ async function reportRun(run: string, path: string, options: ResultsOptions, con
   const { environment } = await loadSettings(runContextOf(context), options, "any");
   const { runFigures } = await import("../run/report-figures.ts");
   const { runReport } = await import("./report.ts");
-  const { reportPage } = await import("../outputs/report/page.ts");
-  if (!(await hasLedger(environment))) throw noLedger(environment, cwd);
+  const { reportPage } = await import("../write/report/page.ts");
   const figures = await runFigures(environment, run);
   if (figures === undefined) throw unknownRun(run, environment);
   const problem = await writeReport(path, reportPage(runReport(figures, environment, context)));
@@ -47,20 +50,24 @@ async function reportRun(run: string, path: string, options: ResultsOptions, con
 async function writePromises(options: ResultsOptions, context: Context): Promise<number> {
   const { reporter, cwd, stdout } = context;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "any");
+  const { environment } = await loadSettings(core, options, "any");
   const to = options.output === undefined || options.output === "-" ? stdout : options.output;
-  const { lines, path, undecided, problem } = await writeResults(core, { ...options, settings, to });
+  const { lines, path, undecided, problem } = await writeResults(core, { ...options, environment, to });
   if (path !== undefined) reporter.info(`${count(lines, "line")} written to ${displayPath(path, cwd)}.`);
-  for (const run of undecided) reporter.warn(describeUndecided(run, settings.environment));
+  for (const run of undecided) reporter.warn(describeUndecided(run, environment));
   if (problem === undefined) return EXIT_CODES.ok;
   reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
   return EXIT_CODES.usage;
 }
 
 /** `Run 4ba62e61 is not finished, and what is open of it has no line: 10 in doubt, 20 not sent. …` */
-function describeUndecided({ run, inDoubt, refused, notSent }: UndecidedRun, environment: Environment): string {
+function describeUndecided(
+  { run, inDoubt, inFlight, refused, notSent }: WrittenResults["undecided"][number],
+  environment: Environment,
+): string {
   const parts = [
     [inDoubt, "in doubt"],
+    [inFlight, "in flight"],
     [refused, "refused"],
     [notSent, "not sent"],
   ] as const;
@@ -68,32 +75,56 @@ function describeUndecided({ run, inDoubt, refused, notSent }: UndecidedRun, env
   return `Run ${run} is not finished, and what is open of it has no line: ${told.join(", ")}. Look: ${statusCommand(environment, run)}`;
 }
 
-export interface ImportOptions extends EnvironmentOptions, Omit<ImportSettings, "settings"> {
+export interface ImportOptions extends EnvironmentOptions {
+  readonly files: readonly string[];
   readonly run?: string | undefined;
+  readonly waitLock: number;
 }
 
-/** Refills a lost or restored ledger from a promises file. */
+/** Refills a lost or restored ledger from promises files. */
 export async function importResults(options: ImportOptions, context: Context): Promise<number> {
-  const { reporter, cwd } = context;
-  const { run: name } = options;
-  if (name !== undefined)
-    throw new Failure("usage", `--import reads all promises of a file, not those of the run ${cleanText(name, 64)}.`, {
+  const { reporter, trace } = context;
+  const { run, files, waitLock } = options;
+  if (run !== undefined)
+    throw new Failure("usage", `--import reads all promises of a file, not those of the run ${cleanText(run, 64)}.`, {
       hint: "Leave the run out.",
     });
-  context.trace.files = [options.file];
+  trace.files = files;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "any");
-  const { path, imported, runs, known, stillLost, onlyPromised } = await importFile(core, { ...options, settings });
-  const alreadyKnown = known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`;
-  reporter.info(
-    `${imported === 0 ? "Nothing" : `${count(imported, "action")} of ${count(runs, "run")}`} imported from ${displayPath(path, cwd)}${alreadyKnown}.`,
-  );
-  // What is missing after an import stops the next command, so it is reported now.
-  if (stillLost !== undefined) reporter.warn(stillLost.message);
-  if (stillLost?.hint !== undefined) reporter.info(stillLost.hint);
-  for (const run of onlyPromised)
-    reporter.warn(
-      `Only these promises of run ${run} are known. No promises file holds what was in doubt, so that would be sent again: unless the whole run was answered, look first at what the service has.`,
+  const { environment } = await loadSettings(core, options, "any");
+  for (const each of await importFiles(core, { environment, files, waitLock })) {
+    const { file, entered, known, undecided, runs, torn } = each;
+    const before = known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`;
+    reporter.info(
+      `${entered === 0 ? "Nothing" : `${count(entered, "action")} of ${count(runs.length, "run")}`} imported from ${cleanText(file, 300)}${before}.`,
     );
+    if (undecided > 0)
+      reporter.warn(
+        `${count(undecided, "action")} of chunks that are open in this ledger ${undecided === 1 ? "was" : "were"} left: ${cleanText(file, 300)} lacks lines of them.`,
+      );
+    if (torn !== undefined)
+      core.progress.happened({ kind: "promises end amid a line", file: cleanText(file, 300), text: torn });
+  }
+  reporter.warn(
+    "No promises file holds what was in doubt: unless each of these runs was answered wholly, look first at what the service has.",
+  );
   return EXIT_CODES.ok;
+}
+
+export interface FollowOptions extends EnvironmentOptions {
+  readonly run?: string | undefined;
+  readonly json: boolean;
+}
+
+/** Writes the promises of published runs into their files while workers send them. */
+export async function follow(options: FollowOptions, context: Context): Promise<number> {
+  const { reporter } = context;
+  const core = runContextOf(context);
+  const { environment } = await loadSettings(core, options);
+  const ends = await followResults(core, { environment, run: options.run });
+  for (const { summary } of ends)
+    reporter.info(`Run ${summary.run} is ${summary.state}: ${describeActions(summary.actions)}.`);
+  if (ends.length === 0) reporter.info("No run is open, and every promise is written.");
+  if (options.json) reporter.out(`${JSON.stringify({ runs: ends.map(({ summary }) => summary) })}\n`);
+  return Math.max(EXIT_CODES.ok, ...ends.map(({ summary }) => summary.exitCode));
 }

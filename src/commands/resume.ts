@@ -1,6 +1,5 @@
 /** `tickets resume` */
 
-import { EXIT_CODES } from "../failure.ts";
 import { type ResumeSettings, resume as resumeRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
@@ -8,7 +7,7 @@ import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
 
-export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, "settings" | "startedAt"> {
+export interface ResumeOptions extends EnvironmentOptions, Omit<ResumeSettings, "environment" | "startedAt"> {
   readonly json: boolean;
   /** File for a page about the run. */
   readonly report?: string | undefined;
@@ -23,13 +22,8 @@ async function resumeAndTell(options: ResumeOptions, context: Context): Promise<
   const startedAt = performance.now();
   const { reporter, trace } = context;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options);
-  const end = await resumeRun(core, { ...options, settings, startedAt });
-  if (end === undefined) {
-    reporter.info("No run is unfinished.");
-    return EXIT_CODES.ok;
-  }
-  const { summary, environment } = end;
+  const { environment } = await loadSettings(core, options);
+  const { summary } = await resumeRun(core, { ...options, environment, startedAt });
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   traceSummary(trace, summary);
   context.notes?.ended(summary);

@@ -4,12 +4,11 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cleanText, count } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
 import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { runListPath } from "../ledger/ledger.ts";
-import { setRunListAside } from "../ledger/run-list.ts";
-import { sandboxStatePath } from "../run/places.ts";
+import { journalPath, sandboxStatePath } from "../run/places.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { openEngine } from "../sandbox/engine.ts";
 import { readFaultFile } from "../sandbox/fault-text.ts";
@@ -35,7 +34,7 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
       ...options,
       statePath,
       afterReset: () => {
-        const aside = setLedgerAside(environment.ledgerPath);
+        const aside = setLedgerAside(environment);
         if (aside !== undefined) reporter.info(`The sandbox's ledger was set aside as ${aside}.`);
       },
       accept: environment.accept,
@@ -48,15 +47,17 @@ export async function serveSandbox(options: ServeOptions, context: Context): Pro
 }
 
 /**
- * Sets aside the ledger and the list of runs of the old instance. The new one has accepted nothing, so they would be wrong
+ * Sets aside the ledger and the journal of the old instance. The new one has accepted nothing, so they would be wrong
  * about it.
  *
  * @returns the ledger's new name; undefined where there was none.
  */
-function setLedgerAside(path: string): string | undefined {
+function setLedgerAside(environment: Environment): string | undefined {
   const now = new Date();
-  setRunListAside(runListPath(path), now);
-  return existsSync(path) ? setAside(path, now, BESIDE_DATABASE) : undefined;
+  const journal = journalPath(environment);
+  if (existsSync(journal)) setAside(journal, now);
+  const { ledgerPath } = environment;
+  return existsSync(ledgerPath) ? setAside(ledgerPath, now, BESIDE_DATABASE) : undefined;
 }
 
 export interface RunSandboxOptions {

@@ -8,16 +8,20 @@ import { formatDuration } from "../config/duration.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { NotedEnd } from "../ledger/invocations.ts";
-import { isThere, type LaneStanding, type Team, type WorkerStanding } from "../ledger/postgres/workers.ts";
-import type { RunCounts, RunRecord } from "../ledger/runs.ts";
-import type { ChunkState } from "../ledger/states.ts";
-import type { Manifest } from "../plan/files/manifest.ts";
-import { noLedger } from "../run/ledger-to-read.ts";
-import { unknownRun } from "../run/resume.ts";
-import { type ActionsOfChunk, actionsOfChunk, detailsOf } from "../run/run-details.ts";
+import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
+import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
+import { noLedger } from "../run/ledger-of.ts";
+import { endOf, isThere } from "../run/metrics.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
-import { status as lookUp, type RunStatus, type Status } from "../run/status.ts";
+import type { AskedAction } from "../run/settle.ts";
+import {
+  chunkActions,
+  status as lookUp,
+  type RunDetails,
+  type RunStatus,
+  runStatus,
+  type Status,
+} from "../run/status.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
@@ -26,6 +30,7 @@ import { NEXT } from "./run-end.ts";
 import { describeActions, describeRows } from "./summary.ts";
 import { columnsOf, layOutSentences, type TableRow } from "./table.ts";
 import { tellingFields } from "./telling-fields.ts";
+import { describeHolder } from "./words.ts";
 
 export interface StatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
@@ -51,46 +56,52 @@ export async function status(options: StatusOptions, context: Context): Promise<
   const core = runContextOf(context);
   const settings = await loadSettings(core, options, "any");
   const { environment } = settings;
-  const status = await lookUp(core, { settings, run: name });
-  const { problem, hasLedger, runs } = status;
+  const found = await lookUp(core, environment, RUNS_SHOWN);
+  const { problem, hasLedger, runs } = found;
   if (metricsFile !== undefined) {
     const [{ readMetrics }, { writeMetrics }] = await Promise.all([
       import("../run/metrics.ts"),
       import("./metrics-file.ts"),
     ]);
-    await writeMetrics(metricsFile, context.cwd, await readMetrics(environment));
+    await writeMetrics(metricsFile, context.cwd, await readMetrics(core, environment));
   }
   if (problem !== undefined)
     reporter.error(problem.hint === undefined ? problem.message : `${problem.message}\n${problem.hint}`);
   const exitCode = problem === undefined ? EXIT_CODES.ok : EXIT_CODES.usage;
   if (!hasLedger && name !== undefined && problem === undefined) throw noLedger(environment, context.cwd);
   if (hasLedger && name !== undefined) {
-    const [run] = runs;
-    if (run === undefined) throw unknownRun(name, environment);
-    await showRun(options, run, environment, context);
+    if (options.chunk === undefined) showRun(options, await runStatus(environment, name), context);
+    else {
+      const { chunk, actions } = await chunkActions(environment, name, options.chunk);
+      tellActions(chunk, actions, context);
+    }
     return exitCode;
   }
-  if (options.json) reporter.out(`${JSON.stringify(toDocument(status))}\n`);
-  else if (hasLedger) tellStatus(status, environment, context);
+  if (options.json) reporter.out(`${JSON.stringify(toDocument(found))}\n`);
+  else if (hasLedger) tellStatus(found, environment, context);
   if (!hasLedger && problem === undefined)
     reporter.info(
       `Nothing was ever sent to ${environment.name} from here: there is no ledger at ${ledgerPlace(environment, context.cwd)}.`,
     );
   if (hasLedger && runs.length === 0) reporter.info(`The ledger of ${environment.name} has no runs yet.`);
   if (exitCode !== EXIT_CODES.ok || maxAge === undefined) return exitCode;
-  return tellAge(status.lastSuccess, maxAge, environment.name, context);
+  return tellAge(found.succeeded, maxAge, environment.name, context);
 }
 
+/** Runs that are listed, beside those that are open. */
+const RUNS_SHOWN = 20;
+
 /** The document of `status --json`. */
-function toDocument({ lastSuccess, lastFailure, runs, team }: Status) {
+function toDocument({ succeeded, failed, runs, team, holder }: Status) {
   return {
-    lastSuccess: lastSuccess ?? null,
-    lastFailure: lastFailure ?? null,
-    runs: runs.map(({ summary, counts, manifest }) => ({
+    lastSuccess: succeeded === undefined ? null : toEnd(succeeded),
+    lastFailure: failed === undefined ? null : toEnd(failed),
+    runs: runs.map(({ summary, counts, run }) => ({
       ...summary,
       inFlight: counts.inFlight,
-      files: filesOf(manifest),
+      files: filesOf(run),
     })),
+    lock: holder === undefined ? null : { ...holder, host: holder.host ?? null },
     ...(team !== undefined && {
       workers: team.workers.map(({ worker, ...rest }) => ({ ...rest, lanes: lanesOf(team, worker).map(laneOf) })),
       lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: holderOf(team, lane) !== undefined })),
@@ -99,29 +110,50 @@ function toDocument({ lastSuccess, lastFailure, runs, team }: Status) {
   };
 }
 
+/** How a command ended. */
+const toEnd = (invocation: Invocation) => {
+  const { command, files, exitCode, error, run, durationMs } = invocation;
+  return {
+    endedAt: endOf(invocation).endedAt,
+    command,
+    files,
+    exitCode,
+    error: error ?? null,
+    run: run ?? null,
+    durationMs,
+  };
+};
+
 const lanesOf = ({ lanes }: Team, worker: number): Team["lanes"] => lanes.filter((lane) => lane.worker === worker);
-const laneOf = ({ run, lane, actions, beingSent }: LaneStanding) => ({ run, lane, actions, beingSent });
-const holderOf = ({ workers }: Team, lane: LaneStanding): WorkerStanding | undefined =>
+const laneOf = ({ run, lane, actions, inFlight }: Team["lanes"][number]) => ({
+  run,
+  lane,
+  actions,
+  beingSent: inFlight,
+});
+const holderOf = ({ workers }: Team, lane: OpenLane): Worker | undefined =>
   workers.find(({ worker }) => worker === lane.worker);
 
 /** The last success and its age, then what a person has to do, then the runs, those that are not finished first. */
 function tellStatus(
-  { lastSuccess, lastFailure, runs, next, team }: Status,
+  { succeeded, failed, runs, holder, team }: Status,
   environment: Environment,
   { reporter, stdout }: Context,
 ): void {
   const now = Date.now();
   const columns = columnsOf(stdout);
-  reporter.out(`last success  ${lastSuccess === undefined ? "none" : describeEnd(lastSuccess, now)}\n`);
-  if (lastFailure !== undefined) reporter.out(`last failure  ${describeEnd(lastFailure, now)}\n`);
-  if (next.length > 0) {
-    const asked = new Map(runs.map((run) => [run.summary.next, describeQuestion(run)]));
-    const lines = next.map((command) => `  ${asked.get(command) ?? "an older run"}:\n    ${command}\n`);
+  reporter.out(`last success  ${succeeded === undefined ? "none" : describeEnd(succeeded, now)}\n`);
+  if (failed !== undefined) reporter.out(`last failure  ${describeEnd(failed, now)}\n`);
+  if (holder !== undefined)
+    reporter.out(`at work       ${describeHolder(holder)} since ${holder.since}: ${cleanText(holder.command, 200)}\n`);
+  const toDecide = runs.filter(({ run, counts }) => waitsForPerson(run, counts));
+  if (toDecide.length > 0) {
+    const lines = toDecide.map((each) => `  ${describeQuestion(each)}:\n    ${each.summary.next}\n`);
     reporter.out(`\nTo decide:\n${lines.join("")}`);
   }
   if (team !== undefined) tellTeam(team, { now, columns, reporter });
   const [unfinished, finished] = [true, false].map((isOpen) =>
-    runs.filter(({ run }) => (run.state === "open") === isOpen),
+    runs.filter(({ run }) => (run.state === "open" || run.state === "closing") === isOpen),
   );
   tellRuns("Not finished", unfinished, { now, columns, reporter });
   if (team === undefined) tellHowTheyGoOn(unfinished ?? [], environment, reporter);
@@ -134,30 +166,28 @@ function tellHowTheyGoOn(
   environment: Environment,
   { out }: Pick<Reporter, "out">,
 ): void {
-  const [first] = unfinished.filter(({ summary }) => summary.next === null);
+  const [first] = unfinished.filter(({ run, counts }) => !waitsForPerson(run, counts));
   if (first === undefined) return;
   out(
     `Unless a command is at it, this goes on with the next tickets stream, or with:\n  ${resumeCommand(first.run.run, environment)}\n`,
   );
 }
 
+const waitsForPerson = ({ state }: Run, { inDoubt, refused }: RunCounts): boolean =>
+  state === "closing" || inDoubt + refused > 0;
+
 /** `run 7f3a0c11, in doubt, 2 of 20 actions` */
 function describeQuestion({ run, counts, summary: { actions } }: RunStatus): string {
-  const open = actions.inDoubt + actions.refused;
   const what = waits(run, counts).replace(/^, /, "");
+  const open = counts.inDoubt + counts.refused;
   return `run ${run.run}, ${what}${open === 0 ? "" : `, ${number(open)} of ${count(actions.total, "action")}`}`;
 }
 
-function tellWorkers(
-  title: string,
-  workers: readonly WorkerStanding[],
-  team: Team,
-  { now, columns, reporter }: Surface,
-): void {
+function tellWorkers(title: string, workers: readonly Worker[], team: Team, { now, columns, reporter }: Surface): void {
   if (workers.length === 0) return;
-  const rows = workers.map(({ worker, host, process, command, since, seenAgoMs }) =>
+  const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) =>
     [
-      `${cleanText(host, 60)} ${process}`,
+      `${cleanText(host, 60)} ${pid}`,
       `${describeAge(now - Date.parse(since))} ago`,
       `${describeAge(seenAgoMs)} ago`,
       lanesOf(team, worker)
@@ -207,28 +237,30 @@ function tellRuns(title: string, runs: readonly RunStatus[] = [], { now, columns
 const CLOCKS_APART_MS = 60_000;
 
 /** Exit 4 when what should happen regularly did not. */
-function tellAge(success: NotedEnd | undefined, maxAge: number, name: string, { reporter }: Context): number {
-  const age = success === undefined ? undefined : Date.now() - Date.parse(success.endedAt);
+function tellAge(success: Invocation | undefined, maxAge: number, name: string, { reporter }: Context): number {
+  const age = success === undefined ? undefined : Date.now() - Date.parse(endOf(success).endedAt);
   if (age !== undefined && age <= maxAge && age >= -CLOCKS_APART_MS) return EXIT_CODES.ok;
   reporter.error(
     age === undefined
       ? `No stream to ${name} has succeeded yet (--max-age ${formatDuration(maxAge)}).`
       : age < 0
-        ? `The last success of ${name} was at ${success?.endedAt}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
+        ? `The last success of ${name} was at ${success && endOf(success).endedAt}, by a clock that was ${describeAge(-age)} ahead of this one: how old it is, is not known.`
         : `The last success of ${name} is ${describeAge(age)} old, more than --max-age ${formatDuration(maxAge)}.`,
   );
   return EXIT_CODES["finished-with-rejects"];
 }
 
 /** `2026-03-01T03:00:12.000Z, 5 h ago: stream sales.csv, 12 s, run 7f3a0c11` */
-function describeEnd({ endedAt, command, files, exitCode, error, run, durationMs }: NotedEnd, now: number): string {
+function describeEnd(invocation: Invocation, now: number): string {
+  const { command, files, exitCode, error, run, durationMs } = invocation;
+  const { endedAt } = endOf(invocation);
   const parts = [
     `${command}${files.length === 0 ? "" : ` ${describeFiles(files)}`}`,
-    ...(durationMs === null ? [] : [describeAge(durationMs)]),
-    ...(run === null ? [] : [`run ${run}`]),
+    describeAge(durationMs),
+    ...(run === undefined ? [] : [`run ${run}`]),
     ...(exitCode === EXIT_CODES.ok ? [] : [`exit ${exitCode}`]),
   ];
-  const why = error === null ? "" : `: ${cleanText(error, 200)}`;
+  const why = error === undefined ? "" : `: ${cleanText(error, 200)}`;
   const age = now - Date.parse(endedAt);
   const when = age < -CLOCKS_APART_MS ? `by a clock that was ${describeAge(-age)} ahead` : `${describeAge(age)} ago`;
   return `${endedAt}, ${when}: ${parts.join(", ")}${why}`;
@@ -261,9 +293,8 @@ interface RowWords {
 }
 
 /** `7f3a0c11  5 h ago  finished  0  12 s  sales.csv  20 actions: 20 accepted` */
-function rowOf(status: RunStatus, { began, describe }: RowWords): TableRow {
-  const { run, manifest, counts, summary } = status;
-  const files = filesOf(manifest);
+function rowOf({ run, counts, summary }: RunStatus, { began, describe }: RowWords): TableRow {
+  const files = filesOf(run);
   return [
     run.run,
     began,
@@ -271,45 +302,32 @@ function rowOf(status: RunStatus, { began, describe }: RowWords): TableRow {
     String(run.exitCode ?? "-"),
     run.endedAt === undefined ? "-" : describeAge(summary.durationMs),
     files.length === 0 ? "-" : describe(files),
-    describeActions(summary.actions, partsOf(status)),
+    describeActions(summary.actions, counts.inFlight),
   ].map((text) => ({ text, isNumber: false }));
 }
 
-const partsOf = ({ counts, waiting, manifest }: RunStatus): NonNullable<Parameters<typeof describeActions>[1]> => ({
-  inFlight: counts.inFlight,
-  waiting,
-  repeated: manifest.repeated,
-});
+const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
 
-const filesOf = ({ inputs }: Manifest): readonly string[] => inputs.map(({ name }) => name);
-
-async function showRun(
-  options: StatusOptions,
-  status: RunStatus,
-  environment: Environment,
-  { reporter, cwd, verbose }: Context,
-): Promise<void> {
-  const { run, summary, counts, manifest } = status;
-  if (options.chunk !== undefined) {
-    tellActions(await actionsOfChunk(environment, run, options.chunk), reporter, verbose);
-    return;
-  }
-  if (options.json) {
+function showRun(
+  { json }: StatusOptions,
+  { run, summary, counts, chunks, settlements }: RunDetails,
+  { reporter, cwd }: Context,
+): void {
+  if (json) {
     reporter.out(`${JSON.stringify({ ...summary, inFlight: counts.inFlight })}\n`);
     return;
   }
-  const { chunks, settlements } = await detailsOf(environment, run);
   const lines = [
     `run ${run.run} of ${run.createdAt}: ${run.state}${waits(run, counts)}`,
-    ...manifest.inputs.map(
+    ...run.inputs.map(
       ({ name, rows, sha256 }) =>
         `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
     ),
     ...(summary.rows.invalid + summary.rows.held === 0 ? [] : [describeRows(summary.rows)]),
-    describeActions(summary.actions, partsOf(status)),
+    describeActions(summary.actions, counts.inFlight),
     ...chunks.map(
-      ({ state, first, count: actions, httpStatus, detail, whole, ...chunk }) =>
-        `chunk ${chunkNumber(chunk, whole)}: ${stateNow(state, counts)}, actions ${first} to ${first + actions - 1}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
+      ({ state, count: actions, httpStatus, detail, ...chunk }) =>
+        `chunk ${chunkNumber(chunk)}: ${state}, ${count(actions, "action")}${httpStatus === undefined || detail?.startsWith(`HTTP ${httpStatus}`) ? "" : `, HTTP ${httpStatus}`}${detail === undefined || detail === "" ? "" : `, ${cleanText(detail, 200)}`}`,
     ),
     ...settlements.map(
       ({ chunk, ...how }) => `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how)}`,
@@ -324,7 +342,11 @@ async function showRun(
 }
 
 /** A document a line. */
-function tellActions({ chunk: { chunk, state }, actions }: ActionsOfChunk, { out }: Reporter, verbose: boolean): void {
+function tellActions(
+  { chunk, state }: Chunk,
+  actions: readonly AskedAction[],
+  { reporter: { out }, verbose }: Context,
+): void {
   const fields = tellingFields(
     actions.map(({ action }) => action),
     verbose,
@@ -337,19 +359,14 @@ function tellActions({ chunk: { chunk, state }, actions }: ActionsOfChunk, { out
   }
 }
 
-function waits(run: RunRecord, { inDoubt, inFlight, refused }: RunCounts): string {
-  if (run.isClosing) return `, being closed${inDoubt > 0 ? ", in doubt" : ""}`;
-  if (inDoubt > inFlight) return ", in doubt";
+function waits({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCounts): string {
+  if (state === "closing") return `, being closed${inDoubt > 0 ? ", in doubt" : ""}`;
+  if (inDoubt > 0) return ", in doubt";
   if (inFlight > 0) return ", being sent";
   if (refused > 0) return ", refused";
-  return run.state === "open" && run.stoppedByPerson ? ", stopped by a person" : "";
+  return state === "open" && paused !== undefined ? ", stopped by a person" : "";
 }
 
 function tellNext({ info }: Reporter, next: string | null): void {
   if (next !== null) info(`${NEXT["in doubt"]}: ${next}`);
-}
-
-/** The state as the next command would find it, as the counts above already show it. */
-function stateNow(state: ChunkState, { inFlight }: RunCounts): string {
-  return state === "sending" && inFlight === 0 ? "in doubt" : state;
 }

@@ -1,6 +1,7 @@
 /** `tickets stream`: check, plan, send, and keep every promise. */
 
-import { count } from "../actions/text.ts";
+import { workCommand } from "../actions/next-command.ts";
+import { count, displayPath, number } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
@@ -12,11 +13,19 @@ import { traceSummary } from "./trace.ts";
 
 export interface StreamOptions
   extends EnvironmentOptions,
-    Omit<StreamSettings, "settings" | "startedAt" | "confirm" | "newLedger"> {
+    Omit<StreamSettings, "settings" | "startedAt" | "confirm" | "mode" | "moveAside" | "newLedger" | "publishes"> {
   readonly dryRun: boolean;
   readonly json: boolean;
-  /** Don't ask before anything is sent. */
+  /** Don't ask before anything is sent, nor before a second ledger of a service is begun. */
   readonly yes: boolean;
+  /** Also send what was sent before. */
+  readonly resend: boolean;
+  /** Record the rows as already sent, and send nothing. */
+  readonly adopt: boolean;
+  /** Leave the sending to workers. */
+  readonly publish: boolean;
+  /** Set aside a file that is in the way of the promises. */
+  readonly force: boolean;
   /** File for a page about the run. */
   readonly report?: string | undefined;
 }
@@ -50,6 +59,9 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
     output,
     settings,
     startedAt,
+    mode: options.resend ? "resend" : options.adopt ? "adopt" : "judge",
+    moveAside: options.force,
+    publishes: options.publish,
     confirm: confirmBy(options, context),
     newLedger: newLedgerBy(options, context),
   });
@@ -63,18 +75,13 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
 }
 
 /** Asks on a terminal, unless it was answered before. */
-export function confirmBy(
-  { yes }: Pick<StreamOptions, "yes">,
-  { reporter, stop }: Context,
-  verb = "Send",
-): StreamSettings["confirm"] {
+function confirmBy({ yes }: Pick<StreamOptions, "yes">, { reporter, stop }: Context): StreamSettings["confirm"] {
   const { ask } = reporter;
   if (yes || ask === undefined) return undefined;
-  return ({ actions, environment, host }) =>
-    ask(`${verb} ${count(actions, "action")} to ${environment} (${host})?`, stop);
+  return ({ actions, environment, host }) => ask(`Send ${count(actions, "action")} to ${environment} (${host})?`, stop);
 }
 
-export function newLedgerBy(
+function newLedgerBy(
   { yes }: Pick<StreamOptions, "yes">,
   { reporter: { ask }, stop }: Context,
 ): StreamSettings["newLedger"] {
@@ -91,19 +98,24 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
       reporter.error(`${files.join(", ")} ${were} not read.`);
       break;
     case "same input":
+      reporter.info("That finished a run of this same input. To send what is still open, run the command again.");
+      break;
+    case "adopted":
+      reporter.info(`${count(ending.actions, "action")} recorded as already sent; nothing was sent.`);
+      break;
+    case "published": {
+      const { run, environment, chunks, output, ahead } = ending;
       reporter.info(
-        ending.isAgain
-          ? "That finished an interrupted --again. To send once more, run the command again."
-          : "That finished a run of this same input. To send what is still open, run the command again.",
+        `Published run ${run}: ${count(summary.actions.notSent, "action")} in ${count(chunks, "chunk")}${ahead === 0 ? "" : `, behind ${number(ahead)} open ${ahead === 1 ? "run" : "runs"}`}.`,
+        { event: "run.published", actions: summary.actions.notSent, chunks },
       );
+      reporter.info(`To send it: ${workCommand(environment)}`);
+      if (output !== undefined)
+        reporter.info(`To write its promises to ${displayPath(output, context.cwd)}: ${summary.next}`);
       break;
-    case "interrupted again":
-      reporter.error(
-        `That finished an interrupted --again of some of this input. ${files.join(", ")} ${were} not sent: the files, or the way they are read, have changed since. To send all of it once more, run the command again.`,
-      );
-      break;
+    }
     case "nothing sent":
-      tellNothingSent(ending, summary, reporter);
+      tellNothingSent(ending, reporter);
       break;
     case "not confirmed":
       trace.told.length = 0;

@@ -3,7 +3,8 @@
 import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import type { CheckedInput } from "../run/checked-input.ts";
+import type { Invocation } from "../ledger/ledger.ts";
+import type { CheckedInput } from "../run/check-input.ts";
 import { noteInvocationOf } from "../run/ledger-of.ts";
 import type { Summary } from "../run/summary.ts";
 import { userName } from "../run/user-name.ts";
@@ -18,7 +19,7 @@ export interface Trace {
   sending: string | undefined;
   /** The result of a command that sends. */
   summary: Summary | undefined;
-  counts: Readonly<Record<string, unknown>> | undefined;
+  counts: Invocation["counts"];
   /** False for what must leave the ledger as it is. */
   isKept: boolean;
   /** Digests of warnings that the ledger is to remember once they are printed. */
@@ -41,7 +42,7 @@ export function traceSummary(trace: Trace, summary: Summary): void {
   const { run, rows, actions, problems } = summary;
   trace.summary = summary;
   trace.run = run ?? undefined;
-  trace.counts = { rows, actions, problems };
+  trace.counts = { rows: { ...rows }, actions: { ...actions }, problems: { ...problems } };
 }
 
 /** What a check says for the trace. */
@@ -49,7 +50,7 @@ export function traceChecked(
   trace: Trace,
   { plan: { rows, actions }, problems: { errors, warnings } }: CheckedInput,
 ): void {
-  trace.counts = { rows, actions, problems: { errors, warnings } };
+  trace.counts = { rows: { ...rows }, actions: { ...actions }, problems: { errors, warnings } };
 }
 
 /** Writes the trace, where there is a ledger that takes it. Never throws. */

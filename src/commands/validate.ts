@@ -2,10 +2,9 @@
 
 import { count } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
-import type { InputOptions } from "../run/check-input.ts";
-import type { CheckedInput } from "../run/checked-input.ts";
+import type { CheckedInput, InputOptions } from "../run/check-input.ts";
 import { type EnvironmentOptions, loadSettingsToCheck } from "../run/settings.ts";
-import { validate as validateInput } from "../run/validate.ts";
+import { plan as planInput } from "../run/validate.ts";
 import type { Context } from "./context.ts";
 import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
 import { reported } from "./reported.ts";
@@ -29,7 +28,7 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
   const core = runContextOf(context);
   context.trace.files = options.files;
   const settings = await loadSettingsToCheck(core, options);
-  const checked = await validateInput(core, { ...options, settings, countsEvents: options.report !== undefined });
+  await using checked = await planInput(core, { ...options, settings });
   traceChecked(context.trace, checked);
   context.notes?.checkedAlone(checked);
   const { plan, problems } = checked;
@@ -38,7 +37,7 @@ async function validateAndTell(options: ValidateOptions, context: Context): Prom
     most: options.maxProblems ?? PROBLEMS_SHOWN,
     verbose,
     form: "block",
-    heldFor: plan.heldFor,
+    heldFor: plan.held.heldFor,
   });
   tellSkipped(reporter, plan);
   const found = `${describeRows(plan.rows)} → ${count(plan.actions.total, "action")}; ${count(problems.errors, "error")}, ${count(problems.warnings, "warning")}.`;

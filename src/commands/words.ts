@@ -1,19 +1,12 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import {
-  collectCommand,
-  decideChunkCommand,
-  importCommand,
-  resultsCommand,
-  settleCommand,
-} from "../actions/next-command.ts";
+import { settleCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
-import { displayOrigin, type Environment } from "../config/environment.ts";
+import { displayOrigin } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
-import { describeHolder } from "../ledger/lock.ts";
-import type { NotedSettlement } from "../ledger/settlements.ts";
-import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
-import { proxyOf } from "../sending/proxy.ts";
+import type { LockHolder, Settlement } from "../ledger/ledger.ts";
+import type { OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
+import { proxyOf } from "../send/proxy.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding, tellChecked, tellPlanned } from "./input-words.ts";
@@ -35,15 +28,6 @@ const WORDS: Words = {
       `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${holder.since})`} …`,
       { event: "lock.waiting" },
     ),
-  "list of runs made again": ({ path, runs }, { reporter }) =>
-    reporter.warn(`The list of runs ${path} was missing. It was rebuilt from the ledger, with ${count(runs, "run")}.`),
-  "list of runs set aside": ({ aside }, { reporter, cwd }) =>
-    reporter.warn(`The damaged list of runs was set aside as ${displayPath(aside, cwd)}.`),
-  // Two copies of a ledger on two machines would send everything twice: neither knows what the other sends.
-  "state came from another machine": ({ environment, from }, { reporter }) =>
-    reporter.warn(
-      `The state of ${environment.name} came from another machine (${cleanText(from.host, 100)}, which had it since ${from.at}). Use it on one machine only: a second copy does not know what this one sends, and would send it again.`,
-    ),
   "ledger opened": (opened, context) => {
     // A ledger that is NEW is always announced: nothing is known to have been sent before.
     const say = opened.isToSend && opened.runs === 0 ? context.reporter.notice : context.reporter.info;
@@ -59,13 +43,10 @@ const WORDS: Words = {
   },
   "input checked": tellChecked,
   "sending planned": tellPlanned,
-  "lost run mended": (mended, { reporter }) => reporter.warn(describeMended(mended)),
   "earlier run comes first": ({ run, createdAt }, { reporter, trace }) => {
     trace.sending = run;
-    reporter.info(`Run ${run} of ${createdAt} is not finished; it comes first.`, { event: "run.first" });
+    reporter.info(`Finishing interrupted run ${run} of ${createdAt} first.`, { event: "run.first" });
   },
-  "rejects left elsewhere": ({ environment, run, host }, { reporter }) =>
-    reporter.warn(describeRejectsElsewhere(run, host, environment)),
   "left written": ({ run, files }, { reporter, cwd }) =>
     reporter.info(
       `Not everything that was settled of run ${run} had been written. It is now, to ${files.map((path) => displayPath(path, cwd)).join(", ")}.`,
@@ -74,22 +55,10 @@ const WORDS: Words = {
     reporter.info(
       `${displayPath(path, cwd)} was moved here from ${displayPath(from, cwd)}; new promises are appended to it.`,
     ),
-  "output set aside": ({ path, aside, isOfReset }, { reporter, cwd }) =>
-    reporter.warn(
-      `${displayPath(path, cwd)}${isOfReset ? " belonged to the sandbox before its reset, and" : ""} was set aside as ${displayPath(aside, cwd)}.`,
-    ),
+  "output set aside": ({ path, aside }, { reporter, cwd }) =>
+    reporter.warn(`${displayPath(path, cwd)} was set aside as ${displayPath(aside, cwd)}.`),
   "promises go elsewhere": ({ path, why }, { reporter, cwd }) =>
     reporter.warn(`${describeElsewhere(why, cwd)} The rest goes to ${displayPath(path, cwd)}.`),
-  "superseded left out": ({ actions }, { reporter }) => {
-    const [were, they, them] = actions === 1 ? ["was", "it", "it"] : ["were", "they", "them"];
-    reporter.warn(
-      `${count(actions, "action")} that ${were} in doubt ${were} not sent: a later action of the same history was accepted meanwhile, and now ${they} would come after it. To send ${them} anyway, stream the rows in the rejects with --again.`,
-    );
-  },
-  "sent elsewhere": ({ run, actions }, { reporter }) =>
-    reporter.warn(
-      `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or another action of the same history" : "them, or other actions of the same histories"}. What can't be told apart goes into rejects.`,
-    ),
   "run started": ({ run, actions, chunks, isResumed }, { reporter, trace }) => {
     trace.sending = run;
     reporter.log(
@@ -101,7 +70,7 @@ const WORDS: Words = {
     reporter.log(`chunk ${chunk}: ${count(actions, "action")}, attempt ${attempt}`, {
       ...{ event: "chunk.sent", chunk, lane, attempt, actions },
     }),
-  "chunk settled": ({ chunk: { chunk, lane }, accepted, rejected }, { reporter }) =>
+  "chunk answered": ({ chunk: { chunk, lane }, accepted, rejected }, { reporter }) =>
     reporter.detail(`chunk ${chunk}: ${number(accepted)} accepted, ${number(rejected)} rejected`, {
       ...{ event: "chunk.settled", chunk, lane, counts: { accepted, rejected } },
     }),
@@ -113,7 +82,7 @@ const WORDS: Words = {
   },
   "answer came late": ({ chunk: { chunk, lane, count: actions }, said }, { reporter }) =>
     reporter.error(
-      `The answer about chunk ${chunk} came after another machine had given it up, so it decides nothing: ${said}. It is kept in the ledger (doubted_answers).`,
+      `The answer about chunk ${chunk} came after another machine had given it up, so it decides nothing: ${said}. It is kept in the ledger (attempts).`,
       { event: "doubt", chunk, lane, actions, detail: said },
     ),
   // The first wait is said without a terminal too, where minutes of waiting would look like a standstill.
@@ -129,19 +98,14 @@ const WORDS: Words = {
       'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',
     ),
   "runs are lost": ({ problem }, { reporter }) => reporter.warn(problem.message),
-  "promises unusable": ({ why }, { reporter }) => reporter.warn(`Its promises can't be used: ${why}`),
   "closing run": tellClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
-  "plan lost": ({ run }, { reporter }) =>
-    reporter.warn(
-      `The plan of run ${run} is lost, so its rows can't be listed. The run is closed; its accepted actions are remembered.`,
-    ),
   "nothing to settle": ({ run, before, isOtherwise }, { reporter }) => {
     if (before === undefined) reporter.info(`Run ${run} has nothing to settle.`);
     else if (isOtherwise) reporter.warn(`${settledBefore(run, before)} Nothing was changed.`);
     else reporter.info(settledBefore(run, before));
   },
-  "chunk settled by hand": ({ chunk, decision, first, rest }, { reporter }) => {
+  "chunk settled": ({ chunk, decision, first, rest }, { reporter }) => {
     const others = chunk.count - first;
     const part = first === 1 ? "the first" : `the first ${number(first)}`;
     reporter.info(
@@ -152,34 +116,24 @@ const WORDS: Words = {
         `The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`,
       );
   },
-  "chunk promised elsewhere": ({ run, chunk, environment }, { reporter }) =>
-    reporter.warn(
-      `Chunk ${chunk.chunk} still waits: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} beside that promise: ${decideChunkCommand(run, chunk.chunk, environment, "--sent")}. If not: the same with --not-sent.`,
-    ),
   "doubts found late": ({ run, chunks, environment }, { reporter }) => {
     const [noun, verb, it] = chunks.length === 1 ? ["Chunk", "is", "it"] : ["Chunks", "are", "them"];
     reporter.warn(
       `${noun} ${chunks.map(({ chunk }) => chunk).join(", ")} ${verb} in doubt only now: the sender vanished, and nobody has looked yet whether the service has ${it}. Nothing was decided about ${it}. To see what it is about: ${settleCommand(run, environment)}`,
     );
   },
-  "promises without a place": ({ run, promises, directory }, { reporter }) =>
+  "promises end amid a line": ({ file, text }, { reporter }) =>
     reporter.warn(
-      `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the whole chunk that held ${promises === 1 ? "it" : "them"} as open or closed, and the run's plan is lost. Their ids are remembered and not sent again. For the rest of the run, restore the folder ${directory} from a backup, then import again.`,
+      `${file} ends in the middle of a line, as after a power cut. Its action was sent, and would be sent again: look whether the service has it. The line: ${cleanText(text, 200)}`,
     ),
-  "promises lacking": ({ environment, file, run, promises }, { reporter }) =>
-    reporter.warn(
-      `${file} lacks ${count(promises, "promise")} of run ${run} that the ledger has. Unless another file holds ${promises === 1 ? "it" : "them"}, write all of the run again: ${resultsCommand(environment, run)}`,
-    ),
-  "promises end amid a line": ({ file, text, isCutOff }, { reporter }) =>
-    reporter.warn(
-      `${file} ends in the middle of a line, as after a power cut. Its action was sent: where neither a plan nor another file tells of it, look whether the service has it, since it would be sent again. The partial line is ${isCutOff ? "cut off" : "ignored"}: ${cleanText(text, 200)}`,
-    ),
-  "list of runs not written": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "run ended": (ended, context) => {
     tellRunEnd(ended, context);
     context.trace.sending = undefined;
   },
-  "nothing to work on": (_, { reporter }) => reporter.info("No run is open. Waiting for one …"),
+  "nothing to work on": ({ isFirst }, { reporter }) =>
+    reporter.info(
+      isFirst ? "Nothing was published yet. Waiting for a first run …" : "No run is open. Waiting for one …",
+    ),
   "run waits for a person": ({ waits: { code, message, hint } }, { reporter }) => {
     reporter.error(message, code === "in-doubt" ? { event: "doubt" } : { event: "run.stopped", reason: code });
     if (hint !== undefined) reporter.info(hint);
@@ -187,28 +141,18 @@ const WORDS: Words = {
   "worker stopped": (stopped, context) => tellStops(stopped, context),
   "run done": ({ run, exitCode, counts }, { reporter, trace }) => {
     trace.sending = undefined;
-    const { accepted, rejected, settledByHand: byHand, notSent } = counts;
+    const { accepted, rejected, settled, notSent } = counts;
     const parts = [
       `${number(accepted)} accepted`,
       ...(rejected > 0 ? [`${number(rejected)} rejected`] : []),
-      ...(byHand > 0 ? [`${number(byHand)} settled by hand`] : []),
+      ...(settled > 0 ? [`${number(settled)} settled as sent`] : []),
       ...(notSent > 0 ? [`${number(notSent)} not sent`] : []),
     ];
-    reporter.info(
-      `Run ${run} is done: ${parts.join(", ")}. Its promises and rejects are written where it was published.`,
-      {
-        ...{ event: "run.ended", counts: { accepted, rejected, settledByHand: byHand, notSent }, exitCode },
-      },
-    );
+    reporter.info(`Run ${run} is done: ${parts.join(", ")}. tickets results --follow writes its promises.`, {
+      ...{ event: "run.ended", counts: { accepted, rejected, settled, notSent }, exitCode },
+    });
   },
 };
-
-export const describeRejectsElsewhere = (
-  run: string,
-  host: string | undefined,
-  environment: Pick<Environment, "named">,
-): string =>
-  `The rejects of run ${run} are made of its inputs, which are ${host === undefined ? "in the folder where it was planned" : `on ${cleanText(host, 100)}`}. There: ${collectCommand(environment, run)}`;
 
 /** What is used, and whether its memory is new. */
 function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<Context, "cwd" | "env">): string {
@@ -227,19 +171,14 @@ function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<
 }
 
 /** What closing a run leaves. */
-function tellClosing(
-  { run, counts, hasPlan }: Extract<RunEvent, { kind: "closing run" }>,
-  { reporter }: Context,
-): void {
-  const { accepted, rejected, settledByHand, notSent, inDoubt, refused } = counts;
-  const [open, done] = [inDoubt + refused, accepted + rejected + settledByHand];
+function tellClosing({ run, counts }: Extract<RunEvent, { kind: "closing run" }>, { reporter }: Context): void {
+  const { accepted, rejected, settled, notSent, refused, inDoubt, inFlight } = counts;
+  const [unsent, open, done] = [notSent + refused, inDoubt + inFlight, accepted + rejected + settled];
   const parts = [
     ...(done === 0 ? [] : [`${count(done, "action")} ${done === 1 ? "stays" : "stay"} as answered`]),
-    ...(notSent === 0
+    ...(unsent === 0
       ? []
-      : [
-          `${count(notSent, "action")} ${notSent === 1 ? "was" : "were"} not sent and ${hasPlan ? `${notSent === 1 ? "goes" : "go"} into rejects` : "can't be listed, since the plan is lost"}`,
-        ]),
+      : [`${count(unsent, "action")} ${unsent === 1 ? "is not sent and goes" : "are not sent and go"} into rejects`]),
     ...(open === 0
       ? []
       : [
@@ -247,23 +186,6 @@ function tellClosing(
         ]),
   ];
   reporter.info(`Closing run ${run}; it can't be resumed afterwards: ${parts.join("; ")}.`);
-}
-
-function describeMended({ environment, lost, doubted, closed, wasMissing }: MendedRun): string {
-  if (!lost.isDecided)
-    return `The ledger of ${environment.name} did not know everything that run ${lost.run} had sent. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt for that reason. If their promises turn up: ${importCommand(environment)}`;
-  const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
-  const [what, open] = wasMissing
-    ? [`The ledger of ${environment.name} had lost run ${lost.run}, which was entered again from its plan`, "of it"]
-    : [
-        `Run ${lost.run} went on after the copy that was restored as the ledger of ${environment.name}`,
-        "that this copy has as open",
-      ];
-  const left =
-    closed === 0
-      ? ""
-      : ` The service did not take ${count(closed, "action")} ${open}; the run no longer sends ${closed === 1 ? "it" : "them"}.`;
-  return `${what}${closing}. By the list of runs, none of it is in doubt.${left}`;
 }
 
 function describeElsewhere(why: WhyElsewhere, cwd: string): string {
@@ -314,5 +236,9 @@ export function describeBytes(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-const settledBefore = (run: string, { chunk, ...how }: NotedSettlement): string =>
+const settledBefore = (run: string, { chunk, ...how }: Settlement): string =>
   `Chunk ${chunk} of run ${run} was settled before, ${describeSettlement(how)}.`;
+
+/** `process 4711 on db2` */
+export const describeHolder = ({ pid, host }: LockHolder): string =>
+  `process ${pid}${host === undefined ? "" : ` on ${cleanText(host, 100)}`}`;

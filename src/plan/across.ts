@@ -3,8 +3,8 @@
 import { actionSpec, type Effect, withArticle } from "../actions/actions.ts";
 import { about, type Finding, type Severity, type SourceLine } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import type { KnownAction } from "../ledger/ledger.ts";
 import { areFewDecimals, priceDecimals } from "../checks/price-decimals.ts";
+import type { KnownAction } from "../ledger/ledger.ts";
 import { currencyAt, type EventState, type Events } from "./events.ts";
 import { hold, type Item } from "./verdicts.ts";
 

@@ -4,9 +4,9 @@ import { rmSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
 import { ACTION_NAMES } from "../actions/actions.ts";
 import type { SourceLine } from "../actions/problem.ts";
-import type { GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
+import type { GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { actionsByKey, type ChunkLimits, cutChunks } from "./chunks.ts";
@@ -19,6 +19,9 @@ import { reportFindings, wholeFile } from "./problems.ts";
 import { type ReadInput, type Reading, type RowsOptions, type RowsRead, readRows } from "./rows.ts";
 import { Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
+
+/** In which order actions are sent (docs/order.md). */
+export type Order = "input" | "time";
 
 /** How many invalid rows a run bears. */
 export type Allowance = { readonly rows: number } | { readonly percent: number };
@@ -34,7 +37,7 @@ export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "severityOf"
     | undefined;
   /** `--resend` and `--adopt`. */
   readonly mode: JudgeOptions["mode"];
-  readonly order: "input" | "time";
+  readonly order: Order;
   readonly lanes: number;
   readonly maxInvalid: Allowance;
   /** Of all rules. */

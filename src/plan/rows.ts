@@ -4,8 +4,8 @@ import { setImmediate } from "node:timers/promises";
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
 import { formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
-import type { Ledger, Position } from "../ledger/ledger.ts";
 import { decimals } from "../checks/price-decimals.ts";
+import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
 import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
 import { REASON_COLUMN, ROW_COLUMN, showRejects } from "../mapping/open-actions.ts";
@@ -165,7 +165,6 @@ class Rows {
 
   async #addRows(of: Open): Promise<void> {
     const { limit, signal, onRows } = this.#options;
-    const { mapper } = of.reading;
     for await (const rows of of.input.batches()) {
       signal.throwIfAborted();
       // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.

@@ -5,8 +5,8 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
-import { Failure } from "../failure.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import type { Invocation, Ledger } from "../ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
 
 /** The environment's lock among those of its ledger. */
@@ -45,16 +45,44 @@ export const noLedger = (environment: Environment, cwd: string): Failure =>
     hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
   });
 
-/** Other ledgers in the same state folder that belong to the same service. */
-export async function otherLedgersOf({ ledgerPath, baseUrl, kind }: Environment): Promise<readonly string[]> {
+/** Other ledgers in the same state folder that know of actions of the same service, the largest first. */
+export async function otherLedgersOf({
+  ledgerPath,
+  baseUrl,
+  kind,
+}: Environment): Promise<readonly { readonly path: string; readonly actions: number }[]> {
   const folder = dirname(dirname(ledgerPath));
   if (kind === "sandbox" || !existsSync(folder)) return [];
-  const found: string[] = [];
+  const found: { readonly path: string; readonly actions: number }[] = [];
   for (const name of await readdir(folder)) {
     const path = join(folder, name, "ledger.db");
     if (path === ledgerPath || !existsSync(path)) continue;
     await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
-    if (ledger?.boundTo === baseUrl && !ledger.isNew) found.push(path);
+    if (ledger?.boundTo !== baseUrl) continue;
+    const { actions } = await ledger.size();
+    if (actions > 0) found.push({ path, actions });
   }
-  return found;
+  return found.sort((one, other) => other.actions - one.actions);
+}
+
+/**
+ * Notes in the ledger how a command ended, if there is one that takes it. Takes no lock, and never throws, since no command
+ * fails for its trace.
+ *
+ * @param told marks of warnings that the command printed.
+ */
+export async function noteInvocationOf(
+  environment: Environment,
+  invocation: Invocation,
+  told: readonly string[],
+): Promise<void> {
+  const { ledgerPath, ledgerServer } = environment;
+  // Whoever could not reach the server would wait for it a second time; a file that is not there is not made for this.
+  if (ledgerServer === undefined ? !existsSync(ledgerPath) : invocation.exitCode === EXIT_CODES.storage) return;
+  try {
+    await using ledger = await openLedger({ place: placeOf(environment, "noting"), boundTo: undefined });
+    await ledger.noteInvocation(invocation, told);
+  } catch {
+    // The command itself has reported a ledger that can't be written.
+  }
 }

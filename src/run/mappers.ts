@@ -131,9 +131,9 @@ function makeMapper(
   const isSource = source !== undefined;
   const made = isSource && action === undefined ? madeBy(source.config) : [];
   const told = { readAs, isSource, made, findings };
-  if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
+  if (onRow === undefined) return { mapper, ...told };
   const from = { file, header, source: source?.config, mapper };
-  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told, settings: undefined };
+  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told };
 }
 
 /** What the rows of a source are read as. */

@@ -1,9 +1,9 @@
 /** What a report says of a run beside its summary: all of it from the ledger. */
 
 import type { Environment } from "../config/environment.ts";
-import type { Invocation, Ledger, Run } from "../ledger/ledger.ts";
+import type { Attempt, Invocation, Ledger, Run } from "../ledger/ledger.ts";
 import { rejectionText } from "../write/rejection-text.ts";
-import { type SendingTimes, sendingTimes } from "../write/report/sending-times.ts";
+import { type SendingTimes, sendingTimes, type TimedAttempt } from "../write/report/sending-times.ts";
 import { countByEvent, type EventCounts } from "./event-counts.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import { actionsOfChunk, type Question } from "./settle.ts";
@@ -62,11 +62,18 @@ export async function runFigures(environment: Environment, id: string): Promise<
   return {
     ...details,
     ...{ byAction, rejections, questions, questionCount: open.length },
-    times: sendingTimes(() => details.attempts),
+    times: sendingTimes(() => details.attempts.map(toTimed)),
     byEvent: await countByEvent(ledger, run),
     commands: await ledger.invocations({ run: id }),
   };
 }
+
+const toTimed = ({ startedAt, endedAt, count, ...attempt }: Attempt): TimedAttempt => ({
+  ...attempt,
+  actions: count,
+  from: Date.parse(startedAt),
+  to: endedAt === undefined ? undefined : Date.parse(endedAt),
+});
 
 async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "byAction" | "rejections">> {
   const byAction = new Map<string, { readonly action: string; readonly outcome: string; actions: number }>();

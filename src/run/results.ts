@@ -14,11 +14,13 @@ import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
+import { writeRejectsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
-import { findLedgerOf, noLedger } from "./ledger-of.ts";
+import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
 import { openPromises } from "./outputs.ts";
-import { chosenRun, openRuns, unknownRun } from "./resume.ts";
+import { chosenRun, unknownRun } from "./resume.ts";
 import { lostRunsOf, openSession } from "./session.ts";
+import { type RunStatus, statusOf } from "./status.ts";
 
 export interface ResultsSettings {
   readonly environment: Environment;
@@ -124,31 +126,44 @@ export async function importResults(
   return imported;
 }
 
-/** How often it is looked what workers have sent. */
-const LOOK_MS = 1000;
+/** How often it is looked what workers have sent, at least. */
+const LOOK_MS = 2000;
 
 /**
- * Writes the promises of open runs as workers send them.
+ * Writes the promises and rejects of published runs while workers send them, until nothing is open any more or the command is
+ * stopped. Takes no lock but that of the file that is written.
  *
- * @param until aborted when following ends; else it ends once nothing is open.
+ * @returns the runs that were written.
  */
 export async function followResults(
   context: RunContext,
-  options: { readonly environment: Environment; readonly run?: string | undefined; readonly isUntilDone: boolean },
-): Promise<readonly Run[]> {
-  const { environment, run: id } = options;
-  await using session = await openSession(context, environment, { command: "tickets results --follow", waitLockMs: 0 });
-  const { ledger } = session;
-  const done = new Set<string>();
-  for (;;) {
-    const unwritten = await ledger.runs({ unwritten: true });
-    const all = id === undefined ? unwritten : [await chosenRun(ledger, id, environment)];
-    for (const run of all) {
-      await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
-      done.add(run.run);
+  { environment, run: id }: { readonly environment: Environment; readonly run?: string | undefined },
+): Promise<readonly RunStatus[]> {
+  const { stop } = context;
+  await using ledger = await openLedgerOf(environment, environment.baseUrl);
+  const written = new Map<number, Run>();
+  if (id !== undefined) await chosenRun(ledger, id, environment);
+  const isMeant = (run: Run): boolean => id === undefined || run.run === id;
+  while (!stop.aborted) {
+    const open = (await ledger.runs({ states: ["open", "closing"] })).filter(isMeant);
+    for (const run of [...(await ledger.runs({ unwritten: true })).filter(isMeant), ...written.values()]) {
+      await using _ = await ledger.lock({
+        ...{ name: `output ${run.output ?? ""}`, command: "tickets results --follow", waitMs: 60_000, signal: stop },
+      });
+      const safeCsv = run.options.safeCsv === true;
+      const writer = await openPromises(context, { ledger, environment, safeCsv }, run);
+      await writer[Symbol.asyncDispose]();
+      if (!open.some(({ number }) => number === run.number)) await writeRejectsOf(context, ledger, run);
+      written.set(run.number, run);
     }
-    const left = (await openRuns(ledger)).filter(({ run }) => id === undefined || run === id);
-    if (context.stop.aborted || (left.length === 0 && options.isUntilDone)) return ledger.runs({ ids: [...done] });
-    await wait(LOOK_MS, undefined, { signal: context.stop }).catch(() => undefined);
+    if (open.length === 0) break;
+    if (ledger.workers === undefined) await wait(LOOK_MS, undefined, { signal: stop }).catch(() => undefined);
+    else await ledger.workers.woken(LOOK_MS, stop);
   }
+  const ends: RunStatus[] = [];
+  for (const { run } of written.values()) {
+    const found = await ledger.run(run);
+    if (found !== undefined) ends.push(await statusOf(ledger, found, environment));
+  }
+  return ends;
 }

@@ -1,8 +1,8 @@
 /** What a command that may send works with: the environment, its ledger, and its lock. */
 
-import { dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
-import { andMore, count, displayPath } from "../actions/text.ts";
+import { andMore, cleanText, count, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
@@ -11,6 +11,7 @@ import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../l
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
 import { LOCK, openLedgerOf, otherLedgersOf } from "./ledger-of.ts";
+import { journalPath } from "./places.ts";
 
 /** Disposing of it gives the lock back. */
 export interface Session extends AsyncDisposable {
@@ -23,6 +24,9 @@ export interface Session extends AsyncDisposable {
   readonly tls: ClientTls | undefined;
 }
 
+/** A person's word that a new ledger is meant: given before, or asked for; undefined where nobody can be asked. */
+export type NewLedgerWord = true | ((question: string) => Promise<boolean>) | undefined;
+
 export interface SessionOptions {
   readonly command: string;
   readonly waitLockMs: number;
@@ -30,8 +34,8 @@ export interface SessionOptions {
   readonly sends?: boolean;
   /** For the command that refills a ledger: it need not know everything that was sent from here. */
   readonly mayLackRuns?: boolean;
-  /** The user says that a new ledger beside one of the same service is meant. */
-  readonly mayBeNew?: boolean;
+  /** The user's word that a new ledger beside one of the same service is meant; a function asks for it. */
+  readonly newLedger?: NewLedgerWord;
 }
 
 /**
@@ -73,7 +77,7 @@ export async function openSession(
   if (options.mayLackRuns !== true) {
     const missing = await missingRuns(ledger, ownEntries(environment, ledger));
     if (missing.length > 0) throw lostRuns(missing, environment, cwd);
-    if (ledger.isNew && options.mayBeNew !== true) await refuseSecondLedger(environment, cwd);
+    if (ledger.isNew) await agreeToNewLedger(environment, options.newLedger, cwd);
   }
   const closing = opened.move();
   return {
@@ -93,16 +97,13 @@ export async function tlsOf({ env, progress }: RunContext, environment: Environm
   return readTls(environment, env, (warning) => progress.happened({ kind: "key doubtful", warning }));
 }
 
-/** In PostgreSQL each machine has one of its own. */
-const journalOf = ({ ledgerPath }: Environment): string => join(dirname(ledgerPath), "journal.ndjson");
-
 /** What this machine sent; of a sandbox, only what it sent since the last reset. */
 const ownEntries = (environment: Environment, { boundTo }: Ledger): readonly JournalEntry[] =>
-  readJournal(journalOf(environment)).filter(({ baseUrl }) => environment.kind === "service" || baseUrl === boundTo);
+  readJournal(journalPath(environment)).filter(({ baseUrl }) => environment.kind === "service" || baseUrl === boundTo);
 
 /** Notes a run outside the ledger, so that a lost one is noticed. After it returns, the line is on disk. */
 export function noteInJournal(environment: Environment, { boundTo = "" }: Ledger, run: Run, actions: number): void {
-  const path = journalOf(environment);
+  const path = journalPath(environment);
   if (readJournal(path).some((entry) => entry.run === run.run)) return;
   const output = run.output === undefined ? {} : { output: run.output };
   appendJournal(path, { run: run.run, at: run.createdAt, baseUrl: boundTo, actions, ...output });
@@ -114,7 +115,7 @@ export async function lostRunsOf(
   ledger: Ledger | undefined,
   cwd: string,
 ): Promise<Failure | undefined> {
-  const entries = readJournal(journalOf(environment));
+  const entries = readJournal(journalPath(environment));
   const own = ledger === undefined ? entries : ownEntries(environment, ledger);
   if (environment.kind === "sandbox" && ledger === undefined) return undefined;
   const missing = ledger === undefined ? own : await missingRuns(ledger, own);
@@ -137,15 +138,16 @@ function lostRuns(missing: readonly JournalEntry[], environment: Environment, cw
   );
 }
 
-async function refuseSecondLedger(environment: Environment, cwd: string): Promise<void> {
-  const others = await otherLedgersOf(environment);
-  if (others.length === 0) return;
-  const shown = others.map((path) => displayPath(path, cwd)).join(", ");
-  throw new Failure(
-    "usage",
-    `The ledger of ${environment.name} is NEW, and another one of this machine belongs to the same service: ${shown}. What that one knows would be sent again. Nothing was sent.`,
-    {
-      hint: "If it is the same service, let both names share a ledger: sameServiceAs, or stateDir in the config. If this is a new account of it, say so once with --yes.",
-    },
-  );
+/** Under another name, everything would be sent once more. */
+async function agreeToNewLedger(environment: Environment, word: NewLedgerWord, cwd: string): Promise<void> {
+  if (word === true) return;
+  const [other] = await otherLedgersOf(environment);
+  if (other === undefined) return;
+  const { name, baseUrl } = environment;
+  const otherName = cleanText(basename(dirname(other.path)), 64);
+  const what = `The ledger of ${name} is new, but that of ${otherName} (${displayPath(other.path, cwd)}) knows of ${count(other.actions, "action")} which ${baseUrl} has accepted, or may have. All of it that is in the input would be sent again.`;
+  if (word !== undefined && (await word(`${what} Begin a new ledger?`))) return;
+  throw new Failure("usage", `${what} Nothing was sent.`, {
+    hint: `If ${name} was called ${otherName} before, call it that again.\nIf it is another account's, add --yes once, or give the environment a stateDir of its own.`,
+  });
 }

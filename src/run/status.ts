@@ -27,9 +27,9 @@ export interface Status {
   /** Newest first. */
   readonly runs: readonly RunStatus[];
   readonly holder: LockHolder | undefined;
-  /** The last stream or resume that succeeded, and the last that did not. */
+  /** The last stream or resume that succeeded, and the last that did not, where that was later. */
   readonly succeeded: Invocation | undefined;
-  readonly last: Invocation | undefined;
+  readonly failed: Invocation | undefined;
   /** Runs that a person has to decide about, the oldest first. */
   readonly toDecide: readonly Run[];
   readonly next: string | null;
@@ -39,7 +39,7 @@ export interface Status {
 }
 
 const NOTHING: Omit<Status, "problem"> = {
-  ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined, last: undefined, toDecide: [] },
+  ...{ hasLedger: false, runs: [], holder: undefined, succeeded: undefined, failed: undefined, toDecide: [] },
   ...{ next: null, team: undefined, size: { bytes: 0, actions: 0 } },
 };
 
@@ -64,7 +64,7 @@ export async function status({ cwd }: RunContext, environment: Environment, last
     runs,
     holder: await ledger.holder(LOCK),
     succeeded,
-    last: latest,
+    failed: latest?.exitCode === 0 ? undefined : latest,
     toDecide: open.filter(({ number }) => runs.some((each) => each.run.number === number && waitsForPerson(each))),
     next: runs.findLast(({ summary }) => summary.next !== null)?.summary.next ?? null,
     team: await ledger.workers?.team(),
@@ -75,7 +75,7 @@ export async function status({ cwd }: RunContext, environment: Environment, last
 const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
   counts.inDoubt + counts.refused > 0 || run.state === "closing";
 
-async function statusOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunStatus> {
+export async function statusOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunStatus> {
   const counts = await ledger.counts(run.number);
   const isOpen = run.state === "open";
   const next =

@@ -12,11 +12,12 @@ import { carryOut, whyItWaits } from "./carry-out.ts";
 import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import type { RunContext } from "./context.ts";
 import { makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
+import { planFolder } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
-import { openSession, type Session } from "./session.ts";
+import { type NewLedgerWord, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
-import { planFolder, removeLeftPlans } from "./temporary.ts";
+import { removeLeftPlans } from "./temporary.ts";
 import { userName } from "./user-name.ts";
 import { plan } from "./validate.ts";
 
@@ -39,8 +40,8 @@ export interface StreamSettings extends InputOptions {
   readonly waitLock: number;
   /** When it began, by `performance.now()`. */
   readonly startedAt: number;
-  /** A new ledger beside one of the same service is meant. */
-  readonly mayBeNew?: boolean | undefined;
+  /** See `openSession`. */
+  readonly newLedger?: NewLedgerWord;
   /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
   readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
 }
@@ -104,7 +105,7 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
     command: `tickets stream ${files.map(inShell).join(" ")}`,
     waitLockMs: options.waitLock,
     sends: !publishes && mode !== "adopt",
-    mayBeNew: options.mayBeNew ?? false,
+    newLedger: options.newLedger,
   });
   const { ledger } = session;
   const runs = (await ledger.runs()).length;

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure } from "../failure.ts";
+import { PLANS } from "./places.ts";
 
 /** Makes a folder that the caller removes, in the system's temporary one. */
 export async function makeTemporaryFolder(): Promise<string> {
@@ -18,12 +19,6 @@ export async function makeTemporaryFolder(): Promise<string> {
     });
   }
 }
-
-const PLANS = "plan-";
-
-/** Where a plan lies while it is made: on the disk of the ledger, which has to take it anyway. */
-export const planFolder = ({ ledgerPath }: Environment, run: string): string =>
-  join(dirname(ledgerPath), `${PLANS}${run}`);
 
 /** Removes what killed processes left. The caller holds the environment's lock. */
 export async function removeLeftPlans({ ledgerPath }: Environment): Promise<void> {

@@ -16,18 +16,18 @@ export interface PlanSettings extends InputOptions, Partial<Pick<CheckOptions, "
   readonly onRow?: OnRow | undefined;
 }
 
+export interface PlannedInput extends CheckedInput, AsyncDisposable {
+  /** Of these marks of warnings, those that an earlier run told. */
+  readonly told: (marks: readonly string[]) => Promise<ReadonlySet<string>>;
+}
+
 /**
  * The checked input, and its plan until it is disposed. With an environment, it is also checked against what was sent there,
  * and what was accepted is left out. The ledger is only read.
  *
  * @throws Failure when the input can't be read at all, the config can't be carried out, or the ledger was lost.
  */
-export async function plan(
-  context: RunContext,
-  options: PlanSettings,
-): Promise<
-  CheckedInput & AsyncDisposable & { readonly told: (digests: readonly string[]) => Promise<ReadonlySet<string>> }
-> {
+export async function plan(context: RunContext, options: PlanSettings): Promise<PlannedInput> {
   const { settings, ...input } = options;
   const { config, environment } = settings;
   await using opened = new AsyncDisposableStack();

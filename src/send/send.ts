@@ -221,14 +221,14 @@ function sentActions(body: Uint8Array): readonly SentAction[] {
   return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")) as SentAction[];
 }
 
-const intentOf = ({ environment }: Sending, { claim }: Lane, { chunk }: Chunk): Intent => ({
+const intentOf = ({ environment }: Sending, { claim }: Lane, { chunk, count }: Chunk): Intent => ({
   chunk,
   at: new Date().toISOString(),
   ...(claim !== undefined && {
     claim: {
       claim,
       limitMs: environment.timeoutMs + marginOf(environment.timeoutMs),
-      pace: { rate: environment.rate, longestMs: MAX_RETRY_AFTER_MS },
+      pace: { actions: count, rate: environment.rate, longestMs: MAX_RETRY_AFTER_MS },
     },
   }),
 });
@@ -295,7 +295,7 @@ async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading
     class: reading.kind,
     httpStatus,
     detail: "detail" in reading ? withBody(reading) : undefined,
-    ...(lane.claim !== undefined && { attempt: { attempt, claim: lane.claim } }),
+    ...(lane.claim !== undefined && { claim: { attempt, claim: lane.claim } }),
   };
   switch (reading.kind) {
     case "decided": {
@@ -305,7 +305,8 @@ async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading
         progress.withoutStatus();
       }
       common.rejected += reading.items.filter(({ outcome }) => outcome === "rejected").length;
-      const raw = exchange.kind === "answer" && lane.claim !== undefined ? { raw: exchange.body } : {};
+      const raw =
+        exchange.kind === "answer" && lane.claim !== undefined ? { raw: exchange.body, claim: lane.claim } : {};
       const answers = reading.items.map(toAnswer);
       return {
         previous: {

@@ -24,7 +24,7 @@ export const FAILED_STATUSES: readonly string[] = [
 ] satisfies readonly (typeof FINAL_STATUSES)[number][];
 
 /** Those of a promise that is still on its way. */
-const OPEN_STATUSES = ["waiting_broadcast", "waiting_funds", "pending"] as const;
+export const OPEN_STATUSES = ["waiting_broadcast", "waiting_funds", "pending"] as const;
 
 /** What is noted of a promise that the service does not know. */
 export const NOT_FOUND = "not found";

@@ -8,12 +8,12 @@ import { type BigIntStats, constants, createReadStream, existsSync } from "node:
 import { type FileHandle, lstat, open, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import type { Ledger, Output } from "../ledger/ledger.ts";
 import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { syncDirectory } from "../disk/sync.ts";
 import { errorCode, Failure } from "../failure.ts";
+import type { Ledger, Output } from "../ledger/ledger.ts";
 
 type OutputKind = Output["kind"];
 

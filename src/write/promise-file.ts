@@ -2,8 +2,8 @@
 
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
-import type { Ledger, Run } from "../ledger/ledger.ts";
 import { errorCode, Failure } from "../failure.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
 import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader } from "./promises.ts";
 

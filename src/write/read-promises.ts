@@ -7,8 +7,8 @@ import { isActionName } from "../actions/actions.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
-import type { ImportedLine } from "../ledger/ledger.ts";
 import { Failure } from "../failure.ts";
+import type { ImportedLine } from "../ledger/ledger.ts";
 import { OWN_TABLE } from "./csv.ts";
 import type { PromiseFormat } from "./promises.ts";
 

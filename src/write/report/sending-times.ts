@@ -1,6 +1,19 @@
 /** When the requests of a run were sent and answered, in figures whose number does not grow with the run. Pure. */
 
-import type { Attempt } from "../../ledger/ledger.ts";
+/** A try to send a chunk. Times are milliseconds since 1970. */
+export interface TimedAttempt {
+  readonly chunk: number;
+  /** Its number among those of the chunk, from 1. */
+  readonly attempt: number;
+  /** How many actions the chunk holds. */
+  readonly actions: number;
+  readonly from: number;
+  /** Undefined where no end is known: it is under way, or its process died. */
+  readonly to: number | undefined;
+  /** What the answer meant, or that none came. */
+  readonly class: string | undefined;
+  readonly httpStatus: number | undefined;
+}
 
 /** How a request ended: it decided its chunk, it was certainly not taken, or what became of it is not known. */
 export type RequestEnd = "answered" | "not taken" | "unknown";
@@ -63,7 +76,7 @@ const PARTS = 60;
 const LEAST_CUT_MS = 10_000;
 
 /** @param attempts in the order in which they began; read twice. Undefined where there were none. */
-export function sendingTimes(attempts: () => Iterable<Attempt>): SendingTimes | undefined {
+export function sendingTimes(attempts: () => Iterable<TimedAttempt>): SendingTimes | undefined {
   const { requests, workMs, beganAt } = measured(attempts());
   if (requests === 0) return undefined;
   const clock = createClock(beganAt, Math.max(LEAST_CUT_MS, workMs / 2));
@@ -104,15 +117,15 @@ export function sendingTimes(attempts: () => Iterable<Attempt>): SendingTimes | 
 }
 
 /** A clock that was set back must not make a picture run backwards. */
-const durationOf = ({ from, to }: Attempt): number => (to === undefined ? 0 : Math.max(0, to - from));
+const durationOf = ({ from, to }: TimedAttempt): number => (to === undefined ? 0 : Math.max(0, to - from));
 
-function endOf({ class: kind }: Pick<Attempt, "class">): RequestEnd {
-  if (kind === "settled") return "answered";
+function endOf({ class: kind }: Pick<TimedAttempt, "class">): RequestEnd {
+  if (kind === "answered") return "answered";
   return kind === undefined || kind === "in doubt" || kind === "refused" ? "unknown" : "not taken";
 }
 
 /** How many requests there were, when the first began, and for how long at least one was under way. */
-function measured(attempts: Iterable<Attempt>) {
+function measured(attempts: Iterable<TimedAttempt>) {
   let [requests, workMs, beganAt, until] = [0, 0, 0, 0];
   for (const attempt of attempts) {
     const end = attempt.from + durationOf(attempt);
@@ -146,7 +159,7 @@ function createClock(beganAt: number, leastCutMs: number) {
 function createMarks(requestsOfMark: number) {
   const marks: (RequestMark & { totalMs: number })[] = [];
   return {
-    add({ chunk, actions, ...attempt }: Attempt, from: number, ms: number): void {
+    add({ chunk, actions, ...attempt }: TimedAttempt, from: number, ms: number): void {
       const end = endOf(attempt);
       const last = marks.at(-1);
       const isNew = last === undefined || last.requests >= requestsOfMark;
@@ -181,7 +194,7 @@ function createAgain() {
   const endedAt = new Map<number, number>();
   let [requests, waitedMs, longestMs] = [0, 0, 0];
   return {
-    add(attempt: Attempt, from: number, ms: number): void {
+    add(attempt: TimedAttempt, from: number, ms: number): void {
       const { chunk } = attempt;
       const before = endedAt.get(chunk);
       if (before !== undefined) {
