@@ -12,13 +12,8 @@ const DIST = join(ROOT, "dist");
 /** What the compiler made of each module, until it is put together. */
 const MODULES = join(ROOT, "dist/.modules");
 
-/** What is run or imported by name: the program, the library, and threads: one does checkpoints, one speaks with PostgreSQL. */
-const ENTRIES = {
-  main: "main.js",
-  index: "index.js",
-  "checkpoint-worker": "ledger/checkpoint-worker.js",
-  "connection-worker": "ledger/postgres/connection-worker.js",
-};
+/** What is run or imported by name: the program and the library. */
+const ENTRIES = { main: "main.js", index: "index.js" };
 
 /** Packages whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
 const PUT_TOGETHER = ["zod", "undici"];
@@ -50,10 +45,8 @@ const inParts = {
  */
 const FILES = {
   start: ["actions/text", "cli/version", "failure"],
-  checkpoints: ["ledger/durable"],
   common: [
-    ...["actions/actions", "actions/fields", "actions/formula-guard", "actions/identity", "actions/json"],
-    ...["disk/buffers", "plan/files/index-file"],
+    ...["actions/actions", "actions/fields", "actions/formula-guard", "actions/marks", "actions/json"],
   ],
   program: ["cli/program"],
   command: ["cli/run-command", "commands/status"],

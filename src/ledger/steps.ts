@@ -206,7 +206,7 @@ async function endAttempt(
   return changes === 1;
 }
 
-const VANISHED = "its sender vanished, and its time is over";
+const VANISHED = "the process ended before the answer came";
 
 /** Part of a transaction: what nobody can be waiting for any more is in doubt. @param also which chunks. */
 export async function doubtVanished(

@@ -106,8 +106,9 @@ export class Store implements Disposable {
     return known;
   }
 
+  /** Once more does nothing. */
   [Symbol.dispose](): void {
-    this.#database.close();
+    if (this.#database.isOpen) this.#database.close();
     rmSync(this.#path, { force: true });
   }
 }

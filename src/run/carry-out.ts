@@ -164,7 +164,8 @@ export async function sendFrom(
   // Loaded only here: most commands send nothing, and the HTTP client would be a large part of their start.
   const { openClient } = await import("../send/client.ts");
   const { timeoutMs, freshConnection } = environment;
-  return sendLanes(sending, lanes, () =>
+  // Awaited: what it needs is open until it ends.
+  return await sendLanes(sending, lanes, () =>
     openClient({ baseUrl: session.baseUrl, key, timeoutMs, freshConnection, tls: session.tls, env: context.env }),
   );
 }

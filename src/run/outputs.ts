@@ -8,7 +8,7 @@ import type { Environment } from "../config/environment.ts";
 import { setAside } from "../disk/aside.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { freeName, inspectOutput, makeOutputFolder, type OutputState } from "../write/output-file.ts";
+import { freeName, inspectOutput, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
 import { openPromiseFile, openPromiseStream, type PromiseWriter, unwrittenPromises } from "../write/promise-file.ts";
 import { promiseFormat } from "../write/promises.ts";
 import type { RunContext } from "./context.ts";
@@ -117,7 +117,7 @@ async function whyElsewhere(
 ): Promise<WhyElsewhere | undefined> {
   if (!existsSync(dirname(file))) return { because: "folder gone", file };
   if (state.state === "strange") return { because: "strange", file, strange: state.why };
-  const known = state.state === "fresh" ? await ledger.output(file) : undefined;
+  const known = state.state === "fresh" ? await ledger.output(file, machineOf(ledger)) : undefined;
   if (known === undefined || known.length === 0) return undefined;
   const chunks = await ledger.chunks(run.number);
   return chunks.some(({ isWritten }) => isWritten) ? { because: "content gone", file } : undefined;

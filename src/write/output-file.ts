@@ -28,6 +28,9 @@ export type OutputState =
   | { readonly state: "ours"; readonly known: Output; readonly isTorn: boolean; readonly movedFrom?: string }
   | { readonly state: "strange"; readonly why: string };
 
+/** Where several machines share a ledger, the same path is another file on each. */
+export const machineOf = ({ workers }: Ledger): string | undefined => (workers === undefined ? undefined : hostname());
+
 const strange = (why: string): OutputState => ({ state: "strange", why });
 
 /**
@@ -48,7 +51,7 @@ export async function inspectOutput(
   if (found === undefined) return (await isLink(path)) ? strange(DANGLING) : { state: "fresh" };
   if (!found.isFile()) return strange("it is not a regular file");
   const size = Number(found.size);
-  const known = await ledger.output(path);
+  const known = await ledger.output(path, machineOf(ledger));
   if (known !== undefined && known.kind !== kind) return strange(`it is a ${known.kind} file`);
   if (size === 0) return { state: "fresh" };
   if (known === undefined) return findMoved(ledger, path, kind, size);
@@ -139,7 +142,7 @@ export async function openOutput(
       }
       const of = {
         kind,
-        machine: hostname(),
+        machine: machineOf(ledger),
         ...(run !== undefined && { run }),
         ...(input !== undefined && { input }),
       };
