@@ -16,9 +16,3 @@ const isOwn = <T extends ArrayBufferView>(view: T): view is T & { readonly buffe
 /** The same memory as a Buffer. */
 export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
-
-/** Whether a piece stands at a place. */
-export function isAt(bytes: Uint8Array, from: number, piece: Uint8Array): boolean {
-  for (let at = 0; at < piece.length; at += 1) if (bytes[from + at] !== piece[at]) return false;
-  return true;
-}

@@ -21,9 +21,10 @@ import {
   type RunRecord,
   undecidedChunks,
 } from "../ledger/runs.ts";
+import { dataTextOf } from "../plan/files/chunk-actions.ts";
 import { CONTENT_BYTES } from "../plan/files/index-file.ts";
 import { manifestOf, NO_ACTIONS } from "../plan/files/manifest.ts";
-import { dataTextOf, openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
+import { openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
 import { enterLostRun, isImportedRun } from "../sending/mend-lost-run.ts";
 import { planDirectory } from "./places.ts";
@@ -205,7 +206,15 @@ async function placeLines(
       const [line, action, record] = [lines.get(seq), actions[seq - chunk.first], records[seq - chunk.first]];
       if (line === undefined || action === undefined || record === undefined) return [];
       const { identity, content } = record;
-      return [{ ...toOutcome(line), chunk: part.chunk, data: dataTextOf(action, record.action), identity, content }];
+      return [
+        {
+          ...toOutcome(line),
+          chunk: part.chunk,
+          data: dataTextOf(action.toString("utf8"), record.action),
+          identity,
+          content,
+        },
+      ];
     }),
   );
   return { parts, rows };

@@ -1,7 +1,8 @@
 /** Candidates as the bytes of their files. */
 
 import type { Action } from "../../actions/actions.ts";
-import { digestHex, identityText, ownKeyText, textsOf } from "../../actions/identity.ts";
+import { contentText, digestHex, identityText, ownKeyText } from "../../actions/identity.ts";
+import { stringifyJson } from "../../actions/json.ts";
 import { type RecordOrigin, recordOf } from "../files/index-file.ts";
 import { type CandidateBytes, factsOf } from "./facts.ts";
 
@@ -27,14 +28,14 @@ export class CandidateWriter {
   add(action: Action, origin: Origin, key: string | undefined): void {
     const keyed = key !== undefined;
     const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
-    const { json, content } = textsOf(action);
-    const line = `${json}\n`;
+    // The action's name first, so that the data can be cut out of the line again.
+    const line = `${stringifyJson({ action: action.action, data: action.data })}\n`;
     const lineBytes = Buffer.byteLength(line);
     const { record, texts } = factsOf(action, lineBytes);
     const further = keyed && origin.nth > 0 && this.#isFurther(origin.row, identity);
     const untimed = action.data.orderTime == null;
     this.#index.push(
-      recordOf({ ...origin, action: action.action, untimed, keyed, further }, identity, digestHex(content)),
+      recordOf({ ...origin, action: action.action, untimed, keyed, further }, identity, digestHex(contentText(action))),
     );
     this.#lines.push(line);
     this.#facts.push(record);

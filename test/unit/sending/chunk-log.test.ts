@@ -56,7 +56,7 @@ async function beginIn({ newPlace }: LedgerKind) {
     [Symbol.asyncDispose]: async () => undefined,
   };
   const facts = () => ({
-    actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
+    actions: toChunkActions(LINE.toString(), 1),
     index: Buffer.alloc(RECORD_BYTES, 1),
   });
   // All that is asked of a plan.
