@@ -7,8 +7,6 @@
 
 import type { Action, ActionData, ActionName } from "../../actions/actions.ts";
 import { U64_MAX } from "../../actions/formats.ts";
-import { parseJson } from "../../actions/json.ts";
-import { RECORD_BYTES, readOrigin } from "../files/index-file.ts";
 
 /** Layout: bytes of the line and of the texts, marks, the texts' lengths (UTF-16 units), each u32; orderTime u64. */
 export const FACTS_BYTES = 4 * 8 + 8;
@@ -73,11 +71,12 @@ export interface OrderKey {
   readonly nth?: number;
 }
 
+/** Candidates as the bytes of their files. */
 export interface CandidateBytes {
-  readonly lines: Buffer;
-  readonly index: Buffer;
-  readonly facts: Buffer;
-  readonly texts: Buffer;
+  readonly lines: Uint8Array;
+  readonly index: Uint8Array;
+  readonly facts: Uint8Array;
+  readonly texts: Uint8Array;
 }
 
 export interface Facts {
@@ -109,30 +108,7 @@ export function factsReader(texts: string): (facts: Buffer, at: number) => Facts
   };
 }
 
-/** What decides where each action of a batch stands in time's order, and which tickets it names. */
-export function orderKeysOf({ index, facts, texts, lines }: CandidateBytes): readonly OrderKey[] {
-  const read = factsReader(texts.toString("utf8"));
-  let lineAt = 0;
-  return Array.from({ length: facts.length / FACTS_BYTES }, (_, number) => {
-    const at = number * FACTS_BYTES;
-    const { data, isIrregular } = read(facts, at);
-    const end = lineAt + lineBytesAt(facts, at);
-    const line = lines.subarray(lineAt, end - 1);
-    lineAt = end;
-    if (isIrregular) return parseJson(line.toString("utf8")) as Action; // written by the batch's writer
-    const { action } = readOrigin(index, number * RECORD_BYTES);
-    return { action, data: { ...data, orderTime: orderTimeAt(facts, at) } };
-  });
-}
-
 /** The bytes of the action's orderTime; undefined where it has none that is a time. */
 export function timeBytesAt(facts: Buffer, at: number): Buffer | undefined {
   return (facts.readUInt32LE(at + 8) & TIMED) === 0 ? undefined : facts.subarray(at + TIME, at + FACTS_BYTES);
-}
-
-/** The action's orderTime; undefined where it has none that is a time. */
-function orderTimeAt(facts: Buffer, at: number): number | bigint | undefined {
-  if ((facts.readUInt32LE(at + 8) & TIMED) === 0) return undefined;
-  const time = facts.readBigUInt64LE(at + TIME);
-  return time <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(time) : time;
 }

@@ -1,7 +1,7 @@
 /** Rows to checked candidates: everything that can be said about a row by itself. */
 
 import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
-import { digestHex, ownKeyText } from "../../actions/identity.ts";
+import { digestHex, identityText, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { IdRule } from "../../mapping/id-rules.ts";
@@ -10,11 +10,12 @@ import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-a
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../../mapping/row-digest.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import { CandidateWriter } from "../candidates/candidate-writer.ts";
+import { candidateBytes } from "../candidates/candidate-bytes.ts";
 import type { OrderKey } from "../candidates/facts.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import { findingsOfMapped, reasonOf, reportFindings } from "../findings/findings-of-row.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
+import type { RowEvents } from "../order/lane-groups.ts";
 import {
   findingsOfMark,
   findingsOfMended,
@@ -24,12 +25,7 @@ import {
   NOTHING_OPEN,
 } from "../rejects/findings-of-rejects.ts";
 import type { MendedMark, RowMarks } from "../rejects/mended-rows.ts";
-import type { Batch, BatchInvalid, BatchMended } from "./batch.ts";
-
-export interface RowCompiler {
-  /** Maps and checks the rows, as many as the batch says: once much has come of them the others wait. Its problems are kept by `log`. */
-  compile(rows: readonly Row[], log: ProblemLog): Batch;
-}
+import type { CompiledRows } from "./compiled-rows.ts";
 
 export interface RowCompilerOptions {
   readonly file: Pick<InputFile, "name" | "format">;
@@ -39,12 +35,17 @@ export interface RowCompilerOptions {
   readonly severityOf: (rule: string) => Severity;
   /** In Unix seconds, the same for all rows of a plan. */
   readonly now: number;
-  /** Note the event that a row names for actions that carry none. */
-  readonly notesEvents: boolean;
+  /** Notes the event that a row names for actions that carry none. */
+  readonly rowEvents: RowEvents | undefined;
   /** The columns of a table. */
   readonly header: readonly string[] | undefined;
   readonly marks: RowMarks;
   readonly publicValues: PublicValuesSeen;
+  readonly problems: ProblemLog;
+  /** Told of a row of JSON, whether it comes from a rejects file. */
+  readonly onObject: (isRejects: boolean, line: number) => void;
+  /** Takes what the rows come to. */
+  readonly into: CompiledRows;
 }
 
 /** The mapper of a file, and what it was made of. */
@@ -64,80 +65,30 @@ export interface MadeMapper {
   readonly findingsOfSource?: readonly FileFinding[];
 }
 
-/** Bytes of lines after which a batch ends, with the row that it is at. */
-const MOST_GIVEN_BYTES = 1.5 * 1024 * 1024;
-
-export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
-  const ofFile: OfFile = {
-    writer: new CandidateWriter(),
-    digester: createRowDigester(options.header, options.made.readAs),
-  };
-  /** Items of a JSON array are identified by their number in the file. */
-  let rowsBefore = 0;
-  return {
-    compile(rows, log) {
-      const batch = new CompiledRows(options, ofFile, log, rowsBefore);
-      for (const row of rows) {
-        batch.add(row);
-        if (batch.isFull) break;
-      }
-      const compiled = batch.end();
-      rowsBefore += compiled.rows;
-      return compiled;
-    },
-  };
-}
-
-/** What is used for all batches of a file. */
-interface OfFile {
-  readonly writer: CandidateWriter;
-  readonly digester: RowDigester;
-}
-
 type Mark = ReturnType<RowMarks["of"]>;
 
-/** A batch while it is compiled. */
-class CompiledRows {
+/** Maps and checks the rows of a file. */
+export class RowCompiler {
   readonly #options: RowCompilerOptions;
-  readonly #ofFile: OfFile;
-  readonly #log: ProblemLog;
+  readonly #digester: RowDigester;
+  /** Rows of earlier files. */
   readonly #rowsBefore: number;
-  readonly #skipReasons = new Map<string, number>();
-  readonly #eventOnlyReasons = new Map<string, number>();
-  readonly #invalid: BatchInvalid[] = [];
-  readonly #mended: BatchMended[] = [];
-  readonly #rejected: Batch["rejected"][number][] = [];
-  readonly #firstLines: { rejects: number | undefined; other: number | undefined } = {
-    rejects: undefined,
-    other: undefined,
-  };
-  readonly #leftOut: Batch["leftOut"][number][] = [];
-  readonly #newEvents = new Set<string>();
-  readonly #rowEvents: { row: number; eventId: string }[] = [];
-  /** Number of the present row. */
-  #row = 0;
-  #skipped = 0;
-  #isUnreadable = false;
+  /** How many rows are neither skipped nor invalid. */
+  items = 0;
 
-  /** @param rowsBefore rows of the file in earlier batches. */
-  constructor(options: RowCompilerOptions, ofFile: OfFile, log: ProblemLog, rowsBefore: number) {
+  constructor(options: RowCompilerOptions) {
     this.#options = options;
-    this.#ofFile = ofFile;
-    this.#log = log;
-    this.#rowsBefore = rowsBefore;
-  }
-
-  /** So much has come of the rows that there is to be another batch for the others. */
-  get isFull(): boolean {
-    return this.#ofFile.writer.lineBytes >= MOST_GIVEN_BYTES;
+    this.#digester = createRowDigester(options.header, options.made.readAs);
+    this.#rowsBefore = options.into.rows.read;
   }
 
   add(row: Row): void {
-    const { made, marks } = this.#options;
+    const { made, marks, onObject, into } = this.#options;
     const { mapper } = made;
-    this.#row += 1;
-    if (row.kind === "object") this.#firstLines[isOfRejects(row.value) ? "rejects" : "other"] ??= row.line;
-    const mark = marks.of(row, this.#ofFile.digester);
+    into.rows.read += 1;
+    this.items += 1;
+    if (row.kind === "object") onObject(isOfRejects(row.value), row.line);
+    const mark = marks.of(row, this.#digester);
     if (mark?.kind === "repeated") this.#skip("the same row occurs earlier in these rejects (tickets:row)");
     else if (mark?.kind === "mended") {
       const mapped = row.kind === "malformed" ? undefined : mapper.map(row);
@@ -149,7 +100,7 @@ class CompiledRows {
 
   /** A bad row whose mended version was accepted. */
   #addMended(row: Row, mark: MendedMark, mapped: Mapped | undefined): void {
-    const { made, marks, severityOf, now } = this.#options;
+    const { made, marks, severityOf, now, into } = this.#options;
     const { mapper } = made;
     const given = givenBy(mapped);
     if (mapped?.kind === "actions") mapper.retract?.(mapped.actions);
@@ -158,15 +109,14 @@ class CompiledRows {
     const still = isGuess ? NOTHING_OPEN : marks.openOf(mark, given);
     const findings = findingsOfMended(mapped, attempted, still, { ...this.#options, rules: made.rules });
     const isOpen = findings.length > 0 && this.#report(row, findings);
-    const { line } = row;
-    const done = { row: this.#row, line, before: this.#ofFile.writer.count, attempted, key: mark.key };
-    if (!isOpen) this.#mended.push({ ...done, open: undefined });
-    else if (still.names.size === 0) this.#reject(line, findings, attempted);
+    if (!isOpen) into.addMended(this.#placeOf(row.line), mark.key, attempted, undefined);
+    else if (still.names.size === 0) this.#reject(row.line, findings, attempted);
     else {
       const own = mapped === undefined || mapped.kind === "skipped" ? [] : findingsOfMapped(mapped, now);
       this.#report(row, own);
       const reason = reasonOf([...findings, ...own], severityOf);
-      this.#mended.push({ ...done, open: { reason, attempted: attempted.filter((one) => isOneOf(still, one)) } });
+      const open = { reason, attempted: attempted.filter((one) => isOneOf(still, one)) };
+      into.addMended(this.#placeOf(row.line), mark.key, attempted, open);
     }
   }
 
@@ -179,7 +129,7 @@ class CompiledRows {
     const { findings } = mapped.kind === "invalid" ? mapped : row;
     this.#reportUnusable(row, findings);
     this.#reject(row.line, findings, []);
-    if (!row.bordersKnown) this.#isUnreadable = true;
+    if (!row.bordersKnown) this.#options.into.unreadable = true;
   }
 
   #addMapped(row: Row, mark: Mark, mapped: Mapped): void {
@@ -207,42 +157,49 @@ class CompiledRows {
   /** Takes the actions of a sound row as candidates. */
   #take(line: number, mark: Mark, mapped: Extract<Mapped, { kind: "actions" }>): void {
     const { actions, keys, eventId, eventOnly, leftOut } = mapped;
-    const row = this.#row;
-    if (eventOnly !== undefined) countReason(this.#eventOnlyReasons, eventOnly);
-    if (this.#options.notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
-      this.#rowEvents.push({ row, eventId });
+    const { into, rowEvents } = this.#options;
+    const place = this.#placeOf(line);
+    const { row } = place;
+    if (eventOnly !== undefined) into.onlyEvent(eventOnly);
+    if (eventId !== undefined && actions.some(({ data }) => data.eventId == null)) rowEvents?.note(row, eventId);
     if (leftOut !== undefined && leftOut.length > 0) {
       const deeds = leftOut.map(({ action, key }) => ({ identity: digestHex(ownKeyText(action, key)), action }));
-      this.#leftOut.push({ row, deeds });
+      into.leftOut.set(row, deeds);
     }
     const nths = mapped.nths ?? (actions.length === 1 ? ONLY : nthOfName(actions));
-    if (mark?.kind === "rejected" || mark?.kind === "mended")
-      this.#rejected.push({
-        row,
-        key: mark.key,
-        isMended: mark.kind === "mended" || mark.isMended,
-        actions: actions.map(({ action }, at) => openActionText(action, nths[at] ?? 0)),
-        isWhole: mark.open === undefined,
-      });
-    const { input } = this.#options;
-    for (let at = 0; at < actions.length; at += 1) {
-      const action = actions[at];
-      if (action === undefined) break;
-      const isNewEvent = registersEvent(action.action);
-      if (isNewEvent && typeof action.data.eventId === "string") this.#newEvents.add(action.data.eventId);
-      // A source gives the event with whichever row comes first, so the row's key is not the event's.
-      const key = isNewEvent ? undefined : keys?.[at];
-      this.#ofFile.writer.add(action, { input, line, row, nth: nths[at] ?? 0 }, key);
+    if (mark?.kind === "rejected" || mark?.kind === "mended") {
+      into.rejected.set(row, mark.key);
+      const names = actions.map(({ action }, at) => openActionText(action, nths[at] ?? 0));
+      if (mark.kind === "mended" || mark.isMended)
+        into.mends.set(row, { row: mark.key, actions: names, isWhole: mark.open === undefined, known: [] });
     }
+    /** Identities of the row's actions that have a key. */
+    const known = new Set<string>();
+    for (const [at, action] of actions.entries()) {
+      // A source gives the event with whichever row comes first, so the row's key is not the event's.
+      const key = registersEvent(action.action) ? undefined : keys?.[at];
+      const keyed = key !== undefined;
+      const nth = nths[at] ?? 0;
+      const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
+      const further = keyed && nth > 0 && known.has(identity);
+      if (keyed && nth > 0) known.add(identity);
+      into.take(action, candidateBytes(action, { ...place, nth, keyed, further }, identity));
+    }
+  }
+
+  #placeOf(line: number) {
+    const { input, into } = this.#options;
+    return { row: into.rows.read, input, line };
   }
 
   #skip(reason: string): void {
-    this.#skipped += 1;
-    countReason(this.#skipReasons, reason);
+    this.items -= 1;
+    this.#options.into.skip(reason);
   }
 
   #report(row: Row, findings: readonly Finding[], severityOf = this.#options.severityOf): boolean {
-    return reportFindings(this.#log, this.#options.file, severityOf, row, this.#rowsBefore + this.#row - 1, findings);
+    const { problems, file, into } = this.#options;
+    return reportFindings(problems, file, severityOf, row, into.rows.read - this.#rowsBefore - 1, findings);
   }
 
   /** A row that could not be read or mapped at all is an error, even where the config turned its finding off. */
@@ -269,38 +226,14 @@ class CompiledRows {
   #reject(line: number, findings: readonly Finding[], actions: readonly unknown[], nths: readonly number[] = []): void {
     const attempted = actions.flatMap((action, at) => referencesOf(action, nths[at]));
     const reason = reasonOf(findings, this.#options.severityOf);
-    this.#invalid.push({ row: this.#row, line, reason, before: this.#ofFile.writer.count, attempted });
-  }
-
-  end(): Batch {
-    const { writer } = this.#ofFile;
-    return {
-      rows: this.#row,
-      skipped: this.#skipped,
-      skipReasons: this.#skipReasons,
-      eventOnlyReasons: this.#eventOnlyReasons,
-      invalid: this.#invalid,
-      mended: this.#mended,
-      firstLines: this.#firstLines,
-      rejected: this.#rejected,
-      leftOut: this.#leftOut,
-      newEvents: [...this.#newEvents],
-      rowEvents: this.#rowEvents,
-      candidates: writer.count,
-      bytes: writer.take(),
-      problems: { kept: this.#log.kept, tallies: this.#log.tallies },
-      isUnreadable: this.#isUnreadable,
-    };
+    this.items -= 1;
+    this.#options.into.reject(this.#placeOf(line), reason, attempted);
   }
 }
 
 const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));
 
 const ONLY: readonly number[] = [0];
-
-function countReason(reasons: Map<string, number>, reason: string): void {
-  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-}
 
 /** The part of an action that others may depend on, and when it was; nothing where not even that can be read. */
 function referencesOf(attempted: unknown, nth?: number): readonly OrderKey[] {

@@ -16,12 +16,11 @@ import { type CandidateFiles, createCandidates, endCandidates, syncCandidates } 
 import { type PublicValues, PublicValuesSeen } from "../candidates/public-values.ts";
 import { reportFindings } from "../findings/findings-of-row.ts";
 import { createRowMarks } from "../rejects/mended-rows.ts";
-import type { Batch } from "./batch.ts";
-import { createRowCompiler, type MadeMapper } from "./compile-rows.ts";
-import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.ts";
+import { type MadeMapper, RowCompiler } from "./compile-rows.ts";
+import { CompiledRows, type CompiledRowsOptions, type RowsCompiled } from "./compiled-rows.ts";
 import { createContentsSeen } from "./same-contents.ts";
 
-export interface CompileOptions extends JoinOptions {
+export interface CompileOptions extends CompiledRowsOptions {
   readonly files: readonly InputFile[];
   /** Folder for the candidate files, which must not exist yet. */
   readonly directory: string;
@@ -70,7 +69,7 @@ interface ReadInput {
   readonly key: string | undefined;
 }
 
-export interface Compiled extends Joined {
+export interface Compiled extends RowsCompiled {
   readonly inputs: readonly ReadInput[];
   /** Rows behind the limit were left out. */
   readonly isCut: boolean;
@@ -111,7 +110,7 @@ interface Reading {
 class CompiledInputs {
   readonly #options: CompileOptions;
   readonly #bytes: number | undefined;
-  readonly #joined: JoinedBatches;
+  readonly #compiled: CompiledRows;
   readonly #inputs: ReadInput[] = [];
   readonly #contentsSeen = createContentsSeen();
   readonly #sourcesTold = new Set<string>();
@@ -123,12 +122,12 @@ class CompiledInputs {
   constructor(options: CompileOptions, candidates: CandidateFiles | undefined) {
     this.#options = options;
     this.#bytes = bytesOf(options.files);
-    this.#joined = new JoinedBatches(options, candidates);
+    this.#compiled = new CompiledRows(options, candidates);
     this.#marks = createRowMarks(options.rejectedRows);
   }
 
   get compiled(): Omit<Compiled, "synced"> {
-    return { ...this.#joined.all, inputs: this.#inputs, isCut: this.#isCut, unfit: this.#isUnfit };
+    return { ...this.#compiled, inputs: this.#inputs, isCut: this.#isCut, unfit: this.#isUnfit };
   }
 
   async add(number: number, file: InputFile): Promise<void> {
@@ -136,9 +135,9 @@ class CompiledInputs {
     await using input = await open(file);
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = { number, file, input, made: await mapperFor(file, input) };
-    const before = this.#joined.rows.read;
+    const before = this.#compiled.rows.read;
     const items = await this.#readRows(reading);
-    const rows = this.#joined.rows.read - before;
+    const rows = this.#compiled.rows.read - before;
     this.#tellOf(reading, rows, items);
     this.#inputs.push(readInput(reading, rows));
   }
@@ -150,49 +149,36 @@ class CompiledInputs {
   }
 
   /** @returns how many rows are neither skipped nor invalid. */
-  async #readRows(reading: Reading): Promise<number> {
-    const { file, input, number, made } = reading;
-    const { onRows, onUnderstood, signal } = this.#options;
+  async #readRows({ file, input, number, made }: Reading): Promise<number> {
+    const { now, severityOf, rowEvents, problems, onRows, onUnderstood, signal } = this.#options;
+    const into = this.#compiled;
     const publicValues = new PublicValuesSeen();
-    let items = 0;
+    const compiler = new RowCompiler({
+      ...{ file, input: number, made, severityOf, now, rowEvents, publicValues, problems, into },
+      header: input.header,
+      marks: this.#marks,
+      onObject: (isRejects, line) => this.#apart.see(file, isRejects, line),
+    });
     try {
-      for await (const batch of this.#batchesOf(reading, publicValues)) {
+      for await (const rows of input.batches()) {
+        // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
+        for (const row of this.#withinLimit(rows)) {
+          compiler.add(row);
+          if (into.isFull) await into.write();
+        }
+        await into.write();
         signal.throwIfAborted();
-        const { rejects, other } = batch.firstLines;
-        if (rejects !== undefined) this.#apart.see(file, true, rejects);
-        if (other !== undefined) this.#apart.see(file, false, other);
-        items += batch.rows - batch.skipped - batch.invalid.length;
-        await this.#joined.add(number, batch);
-        onRows(this.#joined.rows.read, this.#shareRead(input.bytesRead));
+        onRows(into.rows.read, this.#shareRead(input.bytesRead));
       }
     } finally {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
       onUnderstood(file, made.mapper.understanding, input, publicValues);
     }
-    return items;
-  }
-
-  async *#batchesOf({ number, file, input, made }: Reading, publicValues: PublicValuesSeen): AsyncGenerator<Batch> {
-    const { now, severityOf, rowEvents, problems } = this.#options;
-    const compiler = createRowCompiler({
-      ...{ file, input: number, made, severityOf, now, publicValues },
-      notesEvents: rowEvents !== undefined,
-      header: input.header,
-      marks: this.#marks,
-    });
-    for await (const rows of input.batches()) {
-      // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
-      const taken = this.#withinLimit(rows);
-      for (let from = 0; from < taken.length; ) {
-        const batch = compiler.compile(taken.slice(from), problems.fork());
-        from += batch.rows;
-        yield batch;
-      }
-    }
+    return compiler.items;
   }
 
   #withinLimit(rows: readonly Row[]): readonly Row[] {
-    const capacity = this.#options.limit - this.#joined.rows.read;
+    const capacity = this.#options.limit - this.#compiled.rows.read;
     if (rows.length <= capacity) return rows;
     this.#isCut = true;
     return rows.slice(0, capacity);
@@ -202,7 +188,7 @@ class CompiledInputs {
   #tellOf({ file, input, made }: Reading, rows: number, items: number): void {
     const { readAs, findings = [], findingsOfSource = [], mapper } = made;
     const hasRows = rows > 0;
-    const isCut = this.#joined.rows.read >= this.#options.limit;
+    const isCut = this.#compiled.rows.read >= this.#options.limit;
     const twins = hasRows ? this.#contentsSeen.note(input, readAs) : [];
     if (!isCut || hasRows) this.#report(file, findingsOfContent(input, rows, this.#options.allowEmpty));
     this.#report(file, twins);

@@ -69,12 +69,6 @@ export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32
 export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
 export const rowAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 8);
 
-/** Counts the rows of records that were numbered from 1 on from `rows`. */
-export function addRows(records: Buffer, rows: number): void {
-  if (rows === 0) return;
-  for (let at = 8; at < records.length; at += RECORD_BYTES) records.writeUInt32LE(records.readUInt32LE(at) + rows, at);
-}
-
 export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
   const origin = findOrigin(buffer, at);
   if (origin === undefined) throw new Error("the plan's index is damaged");
