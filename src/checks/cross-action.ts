@@ -10,9 +10,7 @@ import {
 } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
-import type { OtherSpelling } from "./known-spelling.ts";
-import { LostZeros } from "./lost-zeros.ts";
-import { type KnownForms, OtherForms } from "./other-forms.ts";
+import { type KnownIds, NearIds } from "./ids.ts";
 import { priceDecimals } from "./price-decimals.ts";
 import {
   type CrossActionFinding,
@@ -22,11 +20,10 @@ import {
   RowFindings,
   soldTwice,
 } from "./row-findings.ts";
-import { SwappedIds } from "./swapped-ids.ts";
 import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
-export interface KnownState extends KnownForms {
+export interface KnownState extends KnownIds {
   /** Undefined when the event is not known to be registered. */
   event(eventId: string): { readonly currency?: string } | undefined;
   /** Whether something of the event was accepted, and no newEvent. */
@@ -37,8 +34,6 @@ export interface KnownState extends KnownForms {
   hasTickets(): boolean;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
   hasHoldersByNftId(): boolean;
-  /** The same number with other zeros in front. */
-  readonly otherSpelling: OtherSpelling;
 }
 
 export interface KnownTicket {
@@ -56,9 +51,8 @@ export const NOTHING_KNOWN: KnownState = {
   ticket: () => undefined,
   hasTickets: () => false,
   hasHoldersByNftId: () => false,
-  otherSpelling: () => undefined,
-  otherForm: () => undefined,
   isKnownId: () => false,
+  nearId: () => undefined,
 };
 
 export interface CrossActionOptions {
@@ -105,9 +99,7 @@ export class CrossActionChecks implements Disposable {
   readonly #events: EventStates;
   /** What the row in hand has found; rows come one after the other. */
   readonly #row: RowFindings;
-  readonly #zeros: LostZeros;
-  readonly #forms: OtherForms;
-  readonly #swapped: SwappedIds;
+  readonly #nearIds: NearIds;
   /** Kinds of id by which tickets were resold here that may be known by the other kind, too. */
   readonly #resoldBy = new Set<TicketKind>();
   #holdersByNftId: boolean | undefined;
@@ -117,9 +109,7 @@ export class CrossActionChecks implements Disposable {
     this.#options = options;
     this.#events = new EventStates((eventId) => knownState.event(eventId));
     this.#row = new RowFindings(severityOf);
-    this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
-    this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
-    this.#swapped = new SwappedIds(knownState, this.#row);
+    this.#nearIds = new NearIds(this.#events, this.#tickets, this.#row, knownState);
   }
 
   [Symbol.dispose](): void {
@@ -160,7 +150,7 @@ export class CrossActionChecks implements Disposable {
     for (const action of actions) {
       const references = idsToHoldBack(action);
       const { eventId, ticketId, nftId } = references;
-      this.#forms.note(references, at);
+      this.#nearIds.note(references, at);
       // An event that is registered all the same does not depend on this row.
       if (eventId !== undefined) {
         const event = this.#events.of(eventId);
@@ -189,8 +179,7 @@ export class CrossActionChecks implements Disposable {
   }
 
   #check(action: Action, at: SourceLine): void {
-    this.#zeros.check(action, at);
-    this.#forms.check(action, at);
+    this.#nearIds.check(action, at);
     const { effect } = actionSpec(action.action);
     switch (effect) {
       case "register-event":
@@ -267,7 +256,6 @@ export class CrossActionChecks implements Disposable {
       }));
     }
     this.#checkPrice(price, event);
-    if (userId != null) this.#swapped.check(ticketId, userId);
     const status = this.#tickets.status(ticket);
     if (status === "new" || status === "unsold") this.#tickets.setStatus(ticket, "sold");
     this.#tickets.setSoldHere(ticket);

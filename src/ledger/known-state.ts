@@ -11,8 +11,6 @@ import { type Ledger, readMeta } from "./ledger.ts";
 import { exceptionsOf } from "./outcomes.ts";
 import type { Pending } from "./pending.ts";
 import type { AskedAt } from "./row-places.ts";
-import { formsOf } from "./unicode-ids.ts";
-import { spellingsOf } from "./zero-ids.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
@@ -23,7 +21,6 @@ export const IMPORTED = "imported";
  * @param pending its ids are known too.
  */
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
-  const ids = knownIds(ledger, pending);
   let isAnyDeed: boolean | undefined;
   const hasTickets = (): boolean => {
     isAnyDeed ??= hasDeeds(ledger);
@@ -48,9 +45,7 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
     hasHoldersByNftId: () =>
       ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
       undefined,
-    otherSpelling: spellingsOf(ledger, ids),
-    otherForm: formsOf(ledger, ids),
-    isKnownId: ids.isKnown,
+    ...knownIds(ledger, pending),
   };
 }
 

@@ -2,12 +2,12 @@
 
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { isNumber } from "../actions/zero-ids.ts";
 import { digestsAt, fieldsOf, type GivenFields } from "./block.ts";
 import { type Block, insertOutcomes, isTaken, type NewOutcome, unmergedBlocks } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
 import { type Columns, insertRows, type Value } from "./insert-rows.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
+import { noteId } from "./known-ids.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, upsert } from "./ledger.ts";
 import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
@@ -15,8 +15,6 @@ import { mergeMended } from "./rejected-rows.ts";
 import { nextChunkNumber } from "./runs.ts";
 import { sqlList } from "./sql-list.ts";
 import { DECIDED_STATES, type Outcome } from "./states.ts";
-import { noteUnicodeId } from "./unicode-ids.ts";
-import { noteZeroLength } from "./zero-ids.ts";
 
 /** Chunks whose outcomes are final and not yet merged. For SQL. */
 const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
@@ -116,8 +114,6 @@ class Merging {
   readonly #ledger: Ledger;
   readonly #runNo: number;
   readonly #keys: ReturnType<typeof keysOfRun>;
-  /** Those that were noted. */
-  readonly #zeroLengths = new Set<number>();
   #deeds: DeedRow[] = [];
   #effects: Effective[] = [];
   /** A ticket that is not among the deeds alone is looked for in the table of tickets only where there is one. */
@@ -161,18 +157,11 @@ class Merging {
       if (outcome !== "not sent") noteKeySource(this.#ledger, action, by);
     }
     if (!isIt) return;
-    if (given.ticketId !== undefined) {
-      this.#noteZeros(given.ticketId);
-      noteUnicodeId(this.#ledger, given.ticketId);
-    }
+    const field = actionSpec(action).about === "event" ? "eventId" : "ticketId";
+    const id = given[field];
+    if (id !== undefined) noteId(this.#ledger, field, id);
     if (!isSale) this.#hasTickets ||= actionSpec(action).about === "ticket";
     if (!isSale || this.#hasTickets) this.#effects.push({ seq, action, given });
-  }
-
-  #noteZeros(ticketId: string): void {
-    if (!ticketId.startsWith("0") || this.#zeroLengths.has(ticketId.length) || !isNumber(ticketId)) return;
-    noteZeroLength(this.#ledger, ticketId.length);
-    this.#zeroLengths.add(ticketId.length);
   }
 
   /** Writes what was taken so far. */

@@ -3,7 +3,6 @@
 import { EXIT_CODES } from "../failure.ts";
 import { TAKEN } from "./blocks.ts";
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
-import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { fromPlaced, toPlaced } from "./machine.ts";
 import { outcomeAt, SUPERSEDED } from "./outcomes.ts";
@@ -103,7 +102,6 @@ export function enterRun(
     readonly chunks: readonly PlannedChunk[];
     readonly at: string;
     readonly mendings?: readonly Mending[];
-    readonly ids?: readonly GivenIds[];
     /** Why nothing is known of its chunks, which are in doubt then and not planned. */
     readonly doubt?: string;
   },
@@ -120,7 +118,6 @@ export function enterRun(
     }
     if (run.doubt !== undefined) noteEnteredAgain(ledger, run.run);
     noteMendings(ledger, record.runNo, run.mendings ?? []);
-    noteIdRules(ledger, record.runNo, run.ids ?? []);
     return record;
   });
 }

@@ -223,17 +223,6 @@ CREATE TABLE row_numbers (
   PRIMARY KEY (row, run_no)
 ) STRICT, WITHOUT ROWID;
 
--- \`sure\`: the rule counts whatever became of its run, since deeds were known by it or a person let it pass.
-CREATE TABLE id_rules (
-  id INTEGER PRIMARY KEY,
-  source TEXT NOT NULL,
-  action TEXT NOT NULL,
-  ways TEXT NOT NULL,
-  key TEXT,
-  run_no INTEGER NOT NULL,
-  sure INTEGER NOT NULL
-) STRICT;
-
 CREATE TABLE keyed_deeds (
   identity BLOB NOT NULL,
   run_no INTEGER NOT NULL,
@@ -253,11 +242,13 @@ CREATE TABLE key_sources (
   PRIMARY KEY (action, source)
 ) STRICT, WITHOUT ROWID;
 
--- The lengths of ticketIds that are all digits and begin with a zero. Events are few: theirs are looked up when needed.
-CREATE TABLE zero_lengths (length INTEGER PRIMARY KEY) STRICT;
-
--- Accepted ticketIds that are not ASCII. Events are few: theirs are looked for when needed.
-CREATE TABLE unicode_ids (ticket_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+-- Accepted ids that are not in their normal form, by it.
+CREATE TABLE ids_by_normal (
+  field TEXT NOT NULL,
+  normal TEXT NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (field, normal, id)
+) STRICT, WITHOUT ROWID;
 
 -- What the service said about promises when it was asked (\`tickets status --remote\`).
 CREATE TABLE promise_statuses (

@@ -7,7 +7,6 @@ import { CrossActionChecks, type KnownState, type KnownTicket, NOTHING_KNOWN } f
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { syncDirectory, syncFile } from "../disk/sync.ts";
-import type { GivenIds } from "../ledger/id-rules.ts";
 import { ledgerKnownState } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
@@ -112,8 +111,6 @@ export interface PlanResult {
   readonly changed: readonly ChangedAction[];
   /** Mended rows, and what is sent of each. */
   readonly mendings: readonly Mending[];
-  /** How the sources of inputs that have rows make the ids of their kinds of actions. */
-  readonly ids: readonly GivenIds[];
   /** Where it was asked for. */
   readonly vanished: Vanished | undefined;
   readonly skipReasons: ReadonlyMap<string, number>;
@@ -171,7 +168,6 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const result = {
     rows: countRows(compiled, invalid),
     mendings: [],
-    ids: idsOf(compiled, selection),
     heldFor: selection.heldFor,
     actions: countActions(selection),
     waitingRows: selection.waitingRows,
@@ -357,18 +353,6 @@ async function mendingsOf(index: string, mends: Selection["mends"]): Promise<rea
     }
   }
   return [...byKey.values()];
-}
-
-function idsOf({ inputs }: Compiled, { kinds }: Selection): readonly GivenIds[] {
-  return inputs.flatMap(({ readAs: source, key, ids, rows }, at) =>
-    (rows === 0 ? [] : ids).map((rule) => ({
-      ...rule,
-      source,
-      key,
-      isSent: kinds[at]?.sent.has(rule.action) === true,
-      isKnown: kinds[at]?.known.has(rule.action) === true,
-    })),
-  );
 }
 
 function allowedRows(allowance: Allowance, read: number): number {

@@ -7,7 +7,6 @@ import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { noteKnownIdRules } from "../ledger/id-rules.ts";
 import { wasTold } from "../ledger/invocations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
@@ -187,10 +186,7 @@ export async function planInput(
     return { summary: resumed.summary, ending: { kind: "same input", isAgain } };
   }
   if (plan.manifest === undefined || isNothingNew) {
-    if (plan.manifest !== undefined) {
-      noteMended(ledger, plan.mendings);
-      noteKnownIdRules(ledger, plan.ids);
-    }
+    if (plan.manifest !== undefined) noteMended(ledger, plan.mendings);
     await discard();
     const ended = endOfPlan(context, options, checked, session, "nothing new");
     return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
@@ -265,7 +261,6 @@ export async function enterPlanned(
     chunks: manifest.chunks,
     at: manifest.createdAt,
     mendings: plan.mendings,
-    ids: plan.ids,
   });
   crashPoint("entered");
   return record;

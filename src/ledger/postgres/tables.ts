@@ -192,15 +192,6 @@ CREATE TABLE row_histories (
 );
 CREATE TABLE kinds_behind (row ${TEXT} NOT NULL, action ${TEXT} NOT NULL, PRIMARY KEY (row, action));
 CREATE TABLE row_rules (row ${TEXT} NOT NULL, open ${TEXT} NOT NULL, rules ${TEXT} NOT NULL, PRIMARY KEY (row, open, rules));
-CREATE TABLE id_rules (
-  ${counted("id")},
-  source ${TEXT} NOT NULL,
-  action ${TEXT} NOT NULL,
-  ways ${TEXT} NOT NULL,
-  key ${TEXT},
-  run_no bigint NOT NULL,
-  sure bigint NOT NULL
-);
 CREATE TABLE listed_runs (run_no bigint PRIMARY KEY, entry bigint NOT NULL);
 CREATE TABLE keyed_deeds (
   identity bytea NOT NULL,
@@ -215,7 +206,6 @@ CREATE TABLE keyed_deeds (
   PRIMARY KEY (identity, run_no, seq)
 );
 CREATE TABLE key_sources (action ${TEXT} NOT NULL, source ${TEXT} NOT NULL, PRIMARY KEY (action, source));
-CREATE TABLE zero_lengths (length bigint PRIMARY KEY);
 CREATE TABLE blocks (
   run_no bigint NOT NULL,
   first bigint NOT NULL,
@@ -249,7 +239,7 @@ CREATE TABLE deeds (
   holder ${TEXT},
   PRIMARY KEY (identity, run_no, seq)
 );
-CREATE TABLE unicode_ids (ticket_id ${TEXT} PRIMARY KEY);
+CREATE TABLE ids_by_normal (field ${TEXT} NOT NULL, normal ${TEXT} NOT NULL, id ${TEXT} NOT NULL, PRIMARY KEY (field, normal, id));
 CREATE TABLE promise_statuses (
   run_no bigint NOT NULL,
   seq bigint NOT NULL,

@@ -4,7 +4,6 @@ import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
 import { digestHex, identityText, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
-import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Mapped, Mapper } from "../../mapping/mapper.ts";
 import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
@@ -55,14 +54,10 @@ export interface MadeMapper {
   readonly readAs: string;
   /** The actions that the source lists (action-rules.ts). */
   readonly rules: readonly string[];
-  /** How the source makes its ids. */
-  readonly ids?: readonly IdRule[];
   /** The key of the source, as its config says it. */
   readonly key?: string;
   /** What can be said of the file before it is read. */
   readonly findings?: readonly FileFinding[];
-  /** What can be said of the source; told of its first file that has rows. */
-  readonly findingsOfSource?: readonly FileFinding[];
 }
 
 type Mark = ReturnType<RowMarks["of"]>;

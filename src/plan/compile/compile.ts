@@ -4,7 +4,6 @@ import { statSync } from "node:fs";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
-import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Understanding } from "../../mapping/mapper.ts";
 import { showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
@@ -63,8 +62,6 @@ interface ReadInput {
   readonly headerLine: number | undefined;
   readonly readAs: string;
   readonly rules: readonly string[];
-  /** How its source makes its ids. */
-  readonly ids: readonly IdRule[];
   /** The key of its source, as the config says it. */
   readonly key: string | undefined;
 }
@@ -113,7 +110,6 @@ class CompiledInputs {
   readonly #compiled: CompiledRows;
   readonly #inputs: ReadInput[] = [];
   readonly #contentsSeen = createContentsSeen();
-  readonly #sourcesTold = new Set<string>();
   readonly #marks: ReturnType<typeof createRowMarks>;
   readonly #apart = keepRejectsApart();
   #isCut = false;
@@ -186,16 +182,12 @@ class CompiledInputs {
 
   /** Tells what is wrong with a file as a whole. */
   #tellOf({ file, input, made }: Reading, rows: number, items: number): void {
-    const { readAs, findings = [], findingsOfSource = [], mapper } = made;
+    const { readAs, findings = [], mapper } = made;
     const hasRows = rows > 0;
     const isCut = this.#compiled.rows.read >= this.#options.limit;
     const twins = hasRows ? this.#contentsSeen.note(input, readAs) : [];
     if (!isCut || hasRows) this.#report(file, findingsOfContent(input, rows, this.#options.allowEmpty));
     this.#report(file, twins);
-    if (hasRows && !this.#sourcesTold.has(readAs)) {
-      this.#report(file, findingsOfSource);
-      this.#sourcesTold.add(readAs);
-    }
     const ofFile = [...findings, ...(mapper.findingsOfFile?.() ?? [])];
     this.#report(
       file,
@@ -236,7 +228,7 @@ const rowFormat = (input: Input): ReadInput["format"] =>
   input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson";
 
 function readInput({ file, input, made }: Reading, rows: number): ReadInput {
-  const { readAs, rules, ids = [], key } = made;
+  const { readAs, rules, key } = made;
   return {
     format: rowFormat(input),
     name: file.name,
@@ -249,7 +241,6 @@ function readInput({ file, input, made }: Reading, rows: number): ReadInput {
     headerLine: input.headerLine,
     readAs,
     rules,
-    ids,
     key,
   };
 }

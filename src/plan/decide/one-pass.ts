@@ -91,7 +91,7 @@ export class OnePass {
   readonly #fates: Fates;
   readonly #heldHistories: HeldHistories;
   readonly #places: KnownPlaces;
-  readonly #tally: SelectionTally;
+  readonly #tally = new SelectionTally();
   readonly #nextBlocked: NextBlocked;
   #blocked: BlockedRow | undefined;
   /** Candidates of one row that stand together. */
@@ -130,7 +130,6 @@ export class OnePass {
       placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
       isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
     };
-    this.#tally = new SelectionTally(options.files.length);
   }
 
   /** Decides about the next candidates, but for those of the last row, which may have more of them. */
@@ -323,7 +322,7 @@ export class OnePass {
     }
     if (fate === "new" || fate === "held") {
       this.#fates.bring(candidate);
-      this.#tally.keep(candidate.start, candidate.length, candidate.seq, candidate.action, candidate.input);
+      this.#tally.keep(candidate.start, candidate.length, candidate.seq, candidate.action);
       return;
     }
     this.#tally.leave(candidate, fate, verdicts.of(candidate));
