@@ -4,7 +4,7 @@ import type { Action } from "../../actions/actions.ts";
 import { contentText, digestHex } from "../../actions/identity.ts";
 import { stringifyJson } from "../../actions/json.ts";
 import { type RecordOrigin, recordOf } from "../files/index-file.ts";
-import { type CandidateBytes, factsOf } from "./facts.ts";
+import type { CandidateBytes } from "./candidates.ts";
 
 /** @param identity hex. */
 export function candidateBytes(
@@ -14,8 +14,7 @@ export function candidateBytes(
 ): CandidateBytes {
   // The action's name first, so that the data can be cut out of the line again.
   const lines = Buffer.from(`${stringifyJson({ action, data })}\n`);
-  const { record, texts } = factsOf({ action, data }, lines.length);
   const untimed = data.orderTime == null;
   const index = recordOf({ ...origin, action, untimed }, identity, digestHex(contentText({ action, data })));
-  return { lines, index, facts: record, texts: Buffer.from(texts) };
+  return { lines, index };
 }

@@ -10,7 +10,7 @@ import type { Row } from "../../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../../mapping/row-digest.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { candidateBytes } from "../candidates/candidate-bytes.ts";
-import type { OrderKey } from "../candidates/facts.ts";
+import type { OrderKey } from "../candidates/order-key.ts";
 import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import { findingsOfMapped, reasonOf, reportFindings } from "../findings/findings-of-row.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";

@@ -3,8 +3,8 @@
 import { type Action, registersEvent } from "../../actions/actions.ts";
 import type { Mend, RejectedRows } from "../../ledger/rejected-rows.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
-import { appendCandidates, type CandidateFiles } from "../candidates/candidates.ts";
-import type { CandidateBytes, OrderKey } from "../candidates/facts.ts";
+import { appendCandidates, type CandidateBytes, type CandidateFiles } from "../candidates/candidates.ts";
+import type { OrderKey } from "../candidates/order-key.ts";
 import type { BlockedRows, InvalidRows, LeftOut } from "../candidates/rows-not-sent.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
 import type { SalesSeen } from "../findings/vanished-tickets.ts";

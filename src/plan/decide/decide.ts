@@ -6,7 +6,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { RejectedRows } from "../../ledger/rejected-rows.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
-import { type BlockedRow, openCandidateLines, readBlocks } from "../candidates/candidates.ts";
+import { type BlockedRow, readCandidates } from "../candidates/candidates.ts";
 import type { InvalidRows } from "../candidates/rows-not-sent.ts";
 import type { Compiled } from "../compile/compile.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
@@ -47,7 +47,6 @@ export async function select(options: SelectOptions): Promise<Selection> {
   const { directory, compiled, blockedRows, ledger, again, pending, problems } = options;
   const isAsked = hasDeedsOr(ledger, pending) || compiled.rejected.size > 0;
   const comparedWith = isAsked && !again ? ledger : undefined;
-  using lines = openCandidateLines(directory);
   const given = new Set(compiled.rejected.values());
   const verdicts = await matchDeeds({
     directory,
@@ -57,7 +56,6 @@ export async function select(options: SelectOptions): Promise<Selection> {
     pending,
     // What is sent again on purpose is not compared with what stands around it.
     blockedRows: again ? [] : blockedRows,
-    lines,
     inputs: compiled.inputs,
     sources: options.sources,
     isByTime: options.isByTime,
@@ -103,9 +101,9 @@ export async function select(options: SelectOptions): Promise<Selection> {
     log.absorb(found.problems);
     await using held = holdsInOrder(blockedRows);
     using crossChecks = options.crossChecks();
-    const known = { comparedWith, verdicts, lines, crossChecks };
+    const known = { comparedWith, verdicts, crossChecks };
     const pass = new OnePass(options, known, found, log, held.next);
-    for await (const block of readBlocks(directory)) await pass.take(block);
+    for await (const candidates of readCandidates(directory)) await pass.take(candidates);
     await pass.endRow();
     const { selection } = pass;
     if (selection === undefined) continue;
@@ -114,7 +112,6 @@ export async function select(options: SelectOptions): Promise<Selection> {
       directory,
       ledger: options.invalid.isKept && options.invalid.invalid + options.invalid.held > 0 ? comparedWith : undefined,
       pending,
-      lines,
       verdicts,
       blockedRows,
       histories: options.invalid.histories,

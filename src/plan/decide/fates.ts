@@ -6,7 +6,7 @@ import { acceptedDeeds } from "../../ledger/deeds.ts";
 import { IMPORTED } from "../../ledger/known-state.ts";
 import { type Ledger, readMeta } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
-import { actionOf, type Candidate, type CandidateLines } from "../candidates/candidates.ts";
+import { actionOf, type Candidate } from "../candidates/candidates.ts";
 import { isUnknownContent, type Verdict, type Verdicts } from "../identity/verdicts.ts";
 import { createWaiting, type Waiting } from "./waiting-for-runs.ts";
 
@@ -18,16 +18,14 @@ export const UNDECIDED: ReadonlySet<Fate> = new Set(["unclear", "key shared", "s
 
 export class Fates {
   readonly #verdicts: Verdicts;
-  readonly #lines: CandidateLines;
   /** Set where promises were imported, which don't hold everything about their deeds. */
   readonly #imported: Ledger | undefined;
   readonly #waiting: Waiting;
   /** The first of each repeated deed, by number, or the one that stands in for it. */
   readonly #brought = new Set<number>();
 
-  constructor(verdicts: Verdicts, lines: CandidateLines, comparedWith: Ledger | undefined, pending: Pending) {
+  constructor(verdicts: Verdicts, comparedWith: Ledger | undefined, pending: Pending) {
     this.#verdicts = verdicts;
-    this.#lines = lines;
     this.#imported =
       comparedWith !== undefined && readMeta(comparedWith, IMPORTED) !== undefined ? comparedWith : undefined;
     this.#waiting = createWaiting(pending);
@@ -37,7 +35,7 @@ export class Fates {
     const fate = this.#beforeImport(candidate, ofRow);
     if (this.#imported === undefined) return fate;
     const isOpen = fate === "new" || fate === "held" || fate === "late" || fate === "superseded";
-    return isOpen && wasImported(this.#imported, candidate, actionOf(candidate, this.#lines)) ? "imported" : fate;
+    return isOpen && wasImported(this.#imported, candidate, actionOf(candidate)) ? "imported" : fate;
   }
 
   #beforeImport(candidate: Candidate, ofRow: readonly Candidate[]): Fate {

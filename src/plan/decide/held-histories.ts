@@ -2,36 +2,29 @@
 
 import { actionSpec } from "../../actions/actions.ts";
 import type { SourceLine } from "../../actions/problem.ts";
-import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import { historyOf, replaces } from "../identity/history-of-candidate.ts";
 
 export class HeldHistories {
-  readonly #lines: CandidateLines;
   /** By history (hex): the first such row. */
   readonly #rows = new Map<string, SourceLine>();
-
-  constructor(lines: CandidateLines) {
-    this.#lines = lines;
-  }
 
   /** @param candidates of a row that is not sent. */
   hold(candidates: readonly Candidate[], row: SourceLine): void {
     for (const candidate of candidates) {
       if (!isInOrder(candidate)) continue;
-      const history = this.#nameOf(candidate);
+      const history = nameOf(candidate);
       if (!this.#rows.has(history)) this.#rows.set(history, row);
     }
   }
 
   /** The row that the candidate waits for. */
   before(candidate: Candidate): SourceLine | undefined {
-    return this.#rows.size > 0 && isInOrder(candidate) ? this.#rows.get(this.#nameOf(candidate)) : undefined;
-  }
-
-  #nameOf(candidate: Candidate): string {
-    return historyOf(candidate, this.#lines).toString("hex");
+    return this.#rows.size > 0 && isInOrder(candidate) ? this.#rows.get(nameOf(candidate)) : undefined;
   }
 }
+
+const nameOf = (candidate: Candidate): string => historyOf(candidate).toString("hex");
 
 /** Whether it must keep its order in its history. A scan with a key need not: the key tells it from all others. */
 const isInOrder = ({ action, keyed }: Candidate): boolean =>

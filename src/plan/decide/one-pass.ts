@@ -1,6 +1,7 @@
 /** One pass over all candidates, in order: what is sent, and which rows turn out to be invalid. */
 
 import { type Action, actionSpec, withArticle } from "../../actions/actions.ts";
+import { stringifyJson } from "../../actions/json.ts";
 import type { Finding, Problem, Severity, SourceLine } from "../../actions/problem.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { IsOnlyCounted } from "../../checks/row-findings.ts";
@@ -9,17 +10,8 @@ import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import {
-  actionOf,
-  type BlockedRow,
-  type Candidate,
-  type CandidateBlock,
-  type CandidateLines,
-  candidateAt,
-} from "../candidates/candidates.ts";
-import { FACTS_BYTES, lineBytesAt, textBytesAt } from "../candidates/facts.ts";
+import { actionOf, type BlockedRow, type Candidate } from "../candidates/candidates.ts";
 import type { InvalidRowsTaker } from "../candidates/rows-not-sent.ts";
-import { RECORD_BYTES, rowAt } from "../files/index-file.ts";
 import { describeChange } from "../findings/changed-actions.ts";
 import { reasonOf } from "../findings/findings-of-row.ts";
 import { findingOf, heldBack, type KnownPlaces } from "../findings/findings-of-verdict.ts";
@@ -55,7 +47,6 @@ interface Known {
   /** The ledger to compare with, if any. */
   readonly comparedWith: Ledger | undefined;
   readonly verdicts: Verdicts;
-  readonly lines: CandidateLines;
 }
 
 /** The rows that were found invalid, by now and by earlier passes. */
@@ -115,40 +106,30 @@ export class OnePass {
    */
   constructor(options: PassOptions, known: Known, found: FoundRows, log: ProblemLog, nextBlocked: NextBlocked) {
     const { compiled, sources } = options;
-    const { verdicts, lines, comparedWith, crossChecks } = known;
+    const { verdicts, comparedWith, crossChecks } = known;
     this.#options = options;
     this.#known = known;
     this.#found = found;
     this.#log = log;
     this.#crossChecks = crossChecks;
     this.#nextBlocked = nextBlocked;
-    this.#fates = new Fates(verdicts, lines, comparedWith, options.pending);
-    this.#heldHistories = new HeldHistories(lines);
+    this.#fates = new Fates(verdicts, comparedWith, options.pending);
+    this.#heldHistories = new HeldHistories();
     this.#places = {
       comparedWith,
-      lines,
       placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
       isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
     };
   }
 
   /** Decides about the next candidates, but for those of the last row, which may have more of them. */
-  async take(block: CandidateBlock): Promise<void> {
+  async take(candidates: readonly Candidate[]): Promise<void> {
     this.#options.signal.throwIfAborted();
     this.#blocked ??= await this.#nextBlocked();
-    let [textAt, start] = [0, block.start];
-    for (let number = 0; number < block.count; number += 1) {
+    for (const candidate of candidates) {
       const [head] = this.#together;
-      if (head !== undefined && head.row !== rowOf(block, number)) {
-        if (this.#isBesideBlocked(head.seq)) await this.endRow();
-        else {
-          this.#decide(this.#together);
-          this.#together = [];
-        }
-      }
-      this.#together.push(candidateAt(block, { number, textAt, start }));
-      textAt += textBytesAt(block.facts, number * FACTS_BYTES);
-      start += lineBytesAt(block.facts, number * FACTS_BYTES);
+      if (head !== undefined && head.row !== candidate.row) await this.endRow();
+      this.#together.push(candidate);
     }
   }
 
@@ -222,7 +203,7 @@ export class OnePass {
   }
 
   #actionsOf(candidates: readonly Candidate[]): readonly Action[] {
-    return candidates.map((candidate) => actionOf(candidate, this.#known.lines));
+    return candidates.map((candidate) => actionOf(candidate));
   }
 
   /** What is wrong with an action of a row, given the row itself and those before it. */
@@ -300,7 +281,7 @@ export class OnePass {
         gives: (isPart ? open : fates).map(({ candidate: { action, nth } }) => openActionText(action, nth)),
         isPart,
         before: seq,
-        histories: [...new Set(ofHistories.map((each) => historyOf(each, this.#known.lines).toString("hex")))],
+        histories: [...new Set(ofHistories.map((each) => historyOf(each).toString("hex")))],
       };
     });
     this.#find(row);
@@ -314,7 +295,7 @@ export class OnePass {
   /** Counts a candidate of a sound row. */
   #count(candidate: Candidate, fate: Fate, at: SourceLine): void {
     const { row } = candidate;
-    const { verdicts, comparedWith, lines } = this.#known;
+    const { verdicts, comparedWith } = this.#known;
     const detail = verdicts.detailOf(candidate);
     if (this.#options.compiled.mends.has(row)) {
       if (fate !== "new" && fate !== "held" && !isSurelyDone(candidate, fate)) this.#waitingMends.add(row);
@@ -329,20 +310,20 @@ export class OnePass {
     if (fate === "pending" || fate === "waiting") this.#tally.name(fate, row, at);
     if (fate === "pending") this.#tally.hold(this.#holdersOf(candidate));
     if (fate === "changed" && detail?.kind === "changed" && comparedWith !== undefined)
-      this.#tally.show(() => describeChange(comparedWith, detail.from, candidate, lines, at.source));
+      this.#tally.show(() => describeChange(comparedWith, detail.from, candidate, at.source));
   }
 
   /** The runs that may hold one that is pending; where nothing tells which, any of them. */
   #holdersOf(candidate: Candidate): Iterable<string> {
     const { pending } = this.#options;
-    const deeds = pendingAs(pending, candidate, historyOf(candidate, this.#known.lines).toString("hex"));
+    const deeds = pendingAs(pending, candidate, historyOf(candidate).toString("hex"));
     return deeds.length > 0 ? deeds.map(({ run }) => run) : pending.standings.keys();
   }
 
   #marked(problem: Problem, candidates: readonly Candidate[]): Problem {
     if (this.#log.capacity.keeps !== "all") return problem;
-    // The whole lines: two scans of a ticket may differ only in their times.
-    const actions = candidates.map((candidate) => this.#known.lines.of(candidate).toString("utf8").trimEnd());
+    // The whole actions: two scans of a ticket may differ only in their times.
+    const actions = candidates.map(({ action, data }) => stringifyJson({ action, data }));
     return { ...problem, mark: digestOfTold(["actions", ...actions]) };
   }
 
@@ -354,8 +335,6 @@ export class OnePass {
     );
   }
 }
-
-const rowOf = ({ records }: CandidateBlock, number: number): number => rowAt(records, number * RECORD_BYTES);
 
 /** JSON Pointer of a row in the array it was read from; undefined for rows of other formats. */
 function itemPointer(compiled: DecidedOf, input: number, row: number): string | undefined {

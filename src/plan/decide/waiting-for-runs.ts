@@ -17,19 +17,19 @@ export function createWaiting({ held: { tickets, newEvents, updatedEvents } }: P
   const waitingEvents = new Set<string>();
   return {
     has(candidate) {
-      const { action, facts } = candidate;
-      const { eventId } = facts.data;
+      const { action, data } = candidate;
+      const { eventId } = data;
       if (eventId != null && !registersEvent(action) && (newEvents.has(eventId) || waitingEvents.has(eventId)))
         return true;
       // The deeds of a history keep their order.
       if (actionSpec(action).about === "event")
         return actionSpec(action).effect === "change-event" && updatedEvents.has(String(eventId));
-      const ticket = ticketKey(facts.data);
+      const ticket = ticketKey(data);
       return tickets.has(ticket) || waitingTickets.has(ticket);
     },
-    add({ action, facts }) {
-      if (actionSpec(action).about === "ticket") waitingTickets.add(ticketKey(facts.data));
-      else if (registersEvent(action)) waitingEvents.add(String(facts.data.eventId));
+    add({ action, data }) {
+      if (actionSpec(action).about === "ticket") waitingTickets.add(ticketKey(data));
+      else if (registersEvent(action)) waitingEvents.add(String(data.eventId));
     },
   };
 }

@@ -1,25 +1,15 @@
 /** The chunks that a plan begins with. */
 
 import { createHash } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
-import { RECORD_BYTES } from "./index-file.ts";
 import type { Manifest } from "./manifest.ts";
 import type { planFiles } from "./plan.ts";
+import { readActions, recordAt } from "./read-actions.ts";
 
 export interface ChunkLimits {
   /** Actions in a chunk, at the most. */
   readonly size: number;
   /** Bytes of the request that sends it. */
   readonly bytes: number;
-}
-
-/** Some lines of the plan and their records, one after the other. */
-interface PlanLines {
-  readonly count: number;
-  readonly lines: Buffer;
-  readonly records: Buffer;
-  /** Bytes of a line with its newline, by its number among these. */
-  readonly sizeOf: (number: number) => number;
 }
 
 /** Where the actions of a lane begin in the plan. */
@@ -54,28 +44,15 @@ export class ChunkCuts {
     this.#offset = offset;
   }
 
-  take({ count, lines, records, sizeOf }: PlanLines): void {
+  /** @param line with its newline. */
+  take(line: Buffer, record: Buffer): void {
     const { size, bytes } = this.#limits;
-    /** What was not digested yet: from these on. */
-    let [line, record] = [0, 0];
-    let lineEnd = 0;
-    const digestUntil = (lineTo: number, recordTo: number): void => {
-      this.#digests.lines.update(lines.subarray(line, lineTo));
-      this.#digests.records.update(records.subarray(record, recordTo));
-      [line, record] = [lineTo, recordTo];
-    };
-    for (let number = 0; number < count; number += 1) {
-      const lineBytes = sizeOf(number);
-      // The request body is one byte longer than the chunk: its opening bracket.
-      if (this.#count >= size || (this.#count > 0 && this.#length + lineBytes + 1 > bytes)) {
-        digestUntil(lineEnd, number * RECORD_BYTES);
-        this.#cut();
-      }
-      this.#count += 1;
-      this.#length += lineBytes;
-      lineEnd += lineBytes;
-    }
-    digestUntil(lineEnd, count * RECORD_BYTES);
+    // The request body is one byte longer than the chunk: its opening bracket.
+    if (this.#count >= size || (this.#count > 0 && this.#length + line.length + 1 > bytes)) this.#cut();
+    this.#digests.lines.update(line);
+    this.#digests.records.update(record);
+    this.#count += 1;
+    this.#length += line.length;
   }
 
   /** All of them, when all lines were taken. */
@@ -110,45 +87,8 @@ export async function cutChunks(
   paths: Pick<ReturnType<typeof planFiles>, "actions" | "index">,
   limits: ChunkLimits,
 ): Promise<Manifest["chunks"]> {
-  await using index = await open(paths.index, "r");
-  await using actions = await open(paths.actions, "r");
   const cuts = new ChunkCuts(limits);
-  let bytes = Buffer.allocUnsafe(Math.min(BLOCK, (await actions.stat()).size + 1));
-  let filled = 0;
-  for (;;) {
-    const { bytesRead } = await actions.read(bytes, filled, bytes.length - filled, null);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-    const sizes: number[] = [];
-    let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end !== -1 && end < filled; end = bytes.indexOf(NEWLINE, start)) {
-      sizes.push(end + 1 - start);
-      start = end + 1;
-    }
-    const records = await readNext(index, sizes.length * RECORD_BYTES);
-    cuts.take({
-      count: sizes.length,
-      lines: bytes.subarray(0, start),
-      records,
-      sizeOf: (number) => sizes[number] as number, // as many
-    });
-    bytes.copyWithin(0, start, filled);
-    filled -= start;
-    if (filled === bytes.length) bytes = Buffer.concat([bytes], 2 * bytes.length);
-  }
-  if (filled > 0) throw new Error(`${paths.actions} does not end with a newline`);
+  for await (const { lines, records } of readActions(paths.actions, paths.index))
+    for (const [number, line] of lines.entries()) cuts.take(line, recordAt(records, number));
   return cuts.end();
 }
-
-async function readNext(file: FileHandle, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
-  for (let at = 0; at < length; ) {
-    const { bytesRead } = await file.read(bytes, at, length - at, null);
-    if (bytesRead === 0) throw new Error("the plan's index is shorter than its actions");
-    at += bytesRead;
-  }
-  return bytes;
-}
-
-const BLOCK = 1024 * 1024;
-const NEWLINE = 0x0a;

@@ -67,7 +67,6 @@ export const marksAt = (buffer: Buffer, at: number): number => buffer.readUInt32
 
 export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at);
 export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
-export const rowAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 8);
 
 export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
   const origin = findOrigin(buffer, at);

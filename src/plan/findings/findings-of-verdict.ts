@@ -18,7 +18,7 @@ import { type AcceptedDeed, acceptedAt, acceptedData } from "../../ledger/deeds.
 import type { Ledger } from "../../ledger/ledger.ts";
 import { runIdOf } from "../../ledger/runs.ts";
 import { OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
-import { type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import { lastCounts } from "../identity/history-of-candidate.ts";
 import type { Detail, GivenPlace, InputLine } from "../identity/verdicts.ts";
 import { differingFields } from "./changed-actions.ts";
@@ -26,7 +26,6 @@ import { differingFields } from "./changed-actions.ts";
 /** Where the rows and the accepted actions that a finding names can be looked up. */
 export interface KnownPlaces {
   readonly comparedWith: Ledger | undefined;
-  readonly lines: CandidateLines;
   readonly placeOf: (place: InputLine) => Cause;
   /** Whether a source of the config says what the rows of an input give, which may be more than one action. */
   readonly isOfSource: (input: number) => boolean;
@@ -121,7 +120,7 @@ export function findingOf(candidate: Candidate, detail: Detail, places: KnownPla
         hint: "Make the source's key one that no two rows share, or remove the row that is no longer right.",
       };
     case "sold twice":
-      return soldTwice(dataOfCandidate(places.lines, candidate).ticketId ?? "", places.placeOf(detail.at));
+      return soldTwice(candidate.data.ticketId ?? "", places.placeOf(detail.at));
   }
 }
 
@@ -320,7 +319,7 @@ function toldOtherwise(
   const { action } = candidate;
   const { about } = actionSpec(action);
   const before = dataOf(accepted, places).orderTime;
-  const now = dataOfCandidate(places.lines, candidate).orderTime;
+  const now = candidate.data.orderTime;
   const others = differences(candidate, accepted, places).filter(({ field }) => field !== "orderTime");
   const beside = others.length === 0 ? "the same otherwise" : others.map(({ text }) => text).join(", ");
   return {
@@ -386,9 +385,9 @@ function changed(candidate: Candidate, deed: AcceptedDeed, places: KnownPlaces):
 function differences(
   candidate: Candidate,
   deed: AcceptedDeed,
-  { comparedWith, lines }: KnownPlaces,
+  { comparedWith }: KnownPlaces,
 ): readonly { readonly field: string; readonly text: string }[] {
-  const { before, now } = comparedWith === undefined ? NOTHING : differingFields(comparedWith, deed, candidate, lines);
+  const { before, now } = comparedWith === undefined ? NOTHING : differingFields(comparedWith, deed, candidate);
   const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   return fields.map((field) => ({ field, text: `${field} ${shown(field, before)} → ${shown(field, now)}` }));
 }
@@ -454,7 +453,7 @@ const toldDeed = (deed: AcceptedDeed, places: KnownPlaces): ToldContent => ({
 });
 
 const toldLine = (line: GivenPlace, places: KnownPlaces): ToldContent => ({
-  data: dataOfCandidate(places.lines, line),
+  data: line.data,
   place: ` (${placeText(places.placeOf(line))})`,
 });
 

@@ -5,7 +5,7 @@ import { actionSpec, type Effect } from "../../actions/actions.ts";
 import { acceptedSale } from "../../ledger/deeds.ts";
 import { type SoldTicket, soldTickets } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import type { OrderKey } from "../candidates/facts.ts";
+import type { OrderKey } from "../candidates/order-key.ts";
 import { createScratch } from "../candidates/scratch.ts";
 
 export interface VanishedTicket extends SoldTicket {

@@ -8,8 +8,7 @@ import { digestOf, identityText } from "../../actions/identity.ts";
 import { type TriedDeed, triedDeeds } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds, type KeyedDeed, keyedDeeds, type SourceKey } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import { actionOf, type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
+import { actionOf, type Candidate, readCandidates } from "../candidates/candidates.ts";
 
 /** What the rows of an input are read as, and the key of their source. */
 export interface InputKey {
@@ -40,47 +39,45 @@ export function deedsBeside(ledger: Ledger): DeedsBeside {
 }
 
 /** Candidates of one identity and one source that stand beside what may be the same. */
-export interface NewKeys<T> {
+export interface NewKeys {
   /** Without the key, hexadecimal. */
   readonly identity: string;
-  readonly candidates: T[];
+  readonly candidates: Candidate[];
   readonly tried: readonly FoundDeed[];
   /** Accepted, and told apart from the candidates by values of the very key that their input has. */
   readonly underKey: readonly KeyedDeed[];
 }
 
 /** A candidate that says just what was accepted of its ticket or event under other values of the very key that its source has. */
-export interface SaidUnderSameKey<T> {
-  readonly candidate: T;
+export interface SaidUnderSameKey {
+  readonly candidate: Candidate;
   readonly accepted: readonly KeyedDeed[];
 }
 
-interface UnderOtherKeys<T> {
-  readonly groups: Iterable<NewKeys<T>>;
+interface UnderOtherKeys {
+  readonly groups: Iterable<NewKeys>;
   /** Of what may happen several times. */
-  readonly underSameKey: readonly SaidUnderSameKey<T>[];
+  readonly underSameKey: readonly SaidUnderSameKey[];
 }
 
 /** @param isOpen whether a candidate's own key brought nothing. */
-export async function findUnderOtherKeys<T>(
+export async function findUnderOtherKeys(
   ledger: Ledger,
   directory: string,
   options: {
-    readonly lines: CandidateLines;
     readonly inputs: readonly InputKey[];
     readonly isOpen: (candidate: Candidate) => boolean;
-    readonly take: (candidate: Candidate) => T;
   },
-): Promise<UnderOtherKeys<T>> {
-  const { lines, inputs, isOpen, take } = options;
+): Promise<UnderOtherKeys> {
+  const { inputs, isOpen } = options;
   const isAny = hasKeyedDeeds(ledger);
-  const groups = new Map<string, NewKeys<T>>();
-  const underSameKey: SaidUnderSameKey<T>[] = [];
+  const groups = new Map<string, NewKeys>();
+  const underSameKey: SaidUnderSameKey[] = [];
   const compare = (candidate: Candidate, underKey: readonly KeyedDeed[]): void => {
     if (underKey.length === 0) return;
-    const content = contentAt(candidate.block, candidate.at);
+    const content = candidate.content;
     const accepted = underKey.filter((deed) => deed.content.equals(content));
-    if (accepted.length > 0) underSameKey.push({ candidate: take(candidate), accepted });
+    if (accepted.length > 0) underSameKey.push({ candidate, accepted });
   };
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
@@ -88,18 +85,18 @@ export async function findUnderOtherKeys<T>(
       const { action } = candidate;
       const input = inputs[candidate.input];
       if (input === undefined) throw new Error("a candidate comes from an input that nobody opened");
-      const identity = digestOf(identityText(actionOf(candidate, lines)));
+      const identity = digestOf(identityText(actionOf(candidate)));
       const name = JSON.stringify([identity.toString("hex"), input.readAs, input.key]);
       const known = groups.get(name);
       if (known !== undefined) {
-        known.candidates.push(take(candidate));
+        known.candidates.push(candidate);
         compare(candidate, known.underKey);
         continue;
       }
       const { tried, underKey } = withoutKey(ledger, identity, action, input, isAny);
       compare(candidate, underKey);
       if (tried.some(({ isTaken }) => isTaken))
-        groups.set(name, { identity: identity.toString("hex"), candidates: [take(candidate)], tried, underKey });
+        groups.set(name, { identity: identity.toString("hex"), candidates: [candidate], tried, underKey });
     }
   }
   return { groups: groups.values(), underSameKey };

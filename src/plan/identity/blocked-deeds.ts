@@ -8,7 +8,7 @@ import { digestHex, identityText } from "../../actions/identity.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
 import type { BlockedRow } from "../candidates/candidates.ts";
-import type { OrderKey } from "../candidates/facts.ts";
+import type { OrderKey } from "../candidates/order-key.ts";
 import { timeOf } from "./deed-contents.ts";
 import { hasHistory } from "./history-of-candidate.ts";
 

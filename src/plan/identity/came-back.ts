@@ -8,8 +8,8 @@ import { type ActionData, actionSpec } from "../../actions/actions.ts";
 import { saysTheSame } from "../../actions/identity.ts";
 import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { lastGiven, wasReadAs } from "../../ledger/runs.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import type { DeedGroup } from "./deed-group.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 import { lastCounts } from "./history-of-candidate.ts";
 import { type FoundVerdicts, isUnknownContent } from "./verdicts.ts";
 
@@ -27,7 +27,7 @@ export function noteCameBack(group: DeedGroup, found: FoundVerdicts): void {
   const said = new Set<Said>();
   for (const candidate of candidates.toReversed()) {
     const { seq, row, untimed } = candidate;
-    const own = fieldsOf(group, () => group.dataOfCandidate(candidate)).filter((field) => !said.has(field));
+    const own = fieldsOf(group, () => candidate.data).filter((field) => !said.has(field));
     if (found.of(seq) === "sent" && untimed && !options.isFromRejects(row)) {
       const was = accepted.findLast(({ content }) => content.equals(candidate.content));
       const since = was && sinceThen(group, candidate, was, own);
@@ -39,7 +39,7 @@ export function noteCameBack(group: DeedGroup, found: FoundVerdicts): void {
 }
 
 /** As it was accepted, where that is known. */
-function contentOf({ seq, content }: Doubtful, found: FoundVerdicts): string {
+function contentOf({ seq, content }: Candidate, found: FoundVerdicts): string {
   const detail = found.detailOf(seq);
   return (detail?.kind === "changed" ? detail.from.content : content).toString("hex");
 }
@@ -54,12 +54,12 @@ function fieldsOf({ action }: DeedGroup, readData: () => ActionData | undefined)
 /** The last accepted deed that says something else than this candidate, which was accepted before it. */
 function sinceThen(
   group: DeedGroup,
-  candidate: Doubtful,
+  candidate: Candidate,
   was: AcceptedDeed,
   fields: readonly Said[],
 ): AcceptedDeed | undefined {
   const open = new Set(fields);
-  const data = group.dataOfCandidate(candidate);
+  const data = candidate.data;
   for (const deed of group.accepted.toReversed()) {
     if (deed === was || open.size === 0) return undefined;
     if (deed.isOfAnotherSource || isUnknownContent(deed) || isOfAnotherSource(group, candidate, deed)) continue;
@@ -73,14 +73,14 @@ function sinceThen(
 }
 
 /** Whether it came by another source of the config, of which this one's exports hold nothing. */
-function isOfAnotherSource({ options }: DeedGroup, { input }: Doubtful, { runNo, seq }: AcceptedDeed): boolean {
+function isOfAnotherSource({ options }: DeedGroup, { input }: Candidate, { runNo, seq }: AcceptedDeed): boolean {
   const { ledger, inputs, sources } = options;
   const readAs = ledger && wasReadAs(ledger, runNo, seq);
   return readAs !== undefined && readAs !== inputs[input]?.readAs && sources.has(readAs);
 }
 
 /** Whether its file is as it was before that deed was accepted: what is streamed once more tells nothing new. */
-function isOldInput({ options }: DeedGroup, { input }: Doubtful, since: AcceptedDeed): boolean {
+function isOldInput({ options }: DeedGroup, { input }: Candidate, since: AcceptedDeed): boolean {
   const { ledger, inputs } = options;
   const file = inputs[input];
   const last = ledger && file && lastGiven(ledger, file.name);

@@ -1,6 +1,5 @@
-import { type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
+import { type ActionData, type ActionName, acceptedFields, actionSpec } from "../../actions/actions.ts";
 import { contentText, digestHex, personText } from "../../actions/identity.ts";
-import { parseJson } from "../../actions/json.ts";
 import { CONTENT_BYTES } from "../files/index-file.ts";
 import type { HistoryDeed, Said } from "../histories/history.ts";
 
@@ -50,10 +49,6 @@ function saidBy(action: ActionName, content: string, data: ActionData | undefine
 function contentDigest(action: ActionName, data: ActionData): string {
   return digestHex(contentText({ action, data })).slice(0, CONTENT_BYTES * 2);
 }
-
-/** The time of a candidate's line in the scratch files: the facts of a candidate do not hold it. */
-export const timeInLine = (line: Buffer): bigint | undefined =>
-  timeOf((parseJson(line.toString("utf8")) as Action).data.orderTime); // written by compile
 
 export function timeOf(orderTime: unknown): bigint | undefined {
   if (typeof orderTime === "bigint") return orderTime;

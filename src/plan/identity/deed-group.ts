@@ -7,11 +7,10 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending, PendingDeed } from "../../ledger/pending.ts";
 import type { MendedDeed, RejectedRows, TakenBeside } from "../../ledger/rejected-rows.ts";
 import type { AskedAt, Standings } from "../../ledger/row-places.ts";
-import { type BlockedRow, type Candidate, type CandidateLines, dataOfCandidate } from "../candidates/candidates.ts";
+import type { BlockedRow, Candidate } from "../candidates/candidates.ts";
 import type { LeftOut } from "../candidates/rows-not-sent.ts";
 import type { Try } from "../histories/first-tries.ts";
 import type { DeedsBeside, FoundDeed, InputKey } from "./accepted-under-other-keys.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 
 /** An input, as runs remember it. */
 interface GivenInput extends InputKey {
@@ -31,7 +30,6 @@ export interface MatchOptions {
   /** Rows that are not sent, whose deeds stand in histories. */
   readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
   /** Of the candidates, for the few of which more than their digests is asked. */
-  readonly lines: CandidateLines;
   /** Of all inputs, by number. */
   readonly inputs: readonly GivenInput[];
   /** What the sources of the config read rows as. */
@@ -67,7 +65,7 @@ export interface MatchOptions {
 /** What the service was asked for of an identity, oldest first. */
 export function triedOf(
   identity: string,
-  [first]: readonly Doubtful[],
+  [first]: readonly Pick<Candidate, "action" | "input" | "keyed">[],
   inputs: readonly InputKey[],
   beside: DeedsBeside | undefined,
 ): readonly FoundDeed[] {
@@ -80,14 +78,14 @@ export function triedOf(
 export class DeedGroup {
   readonly options: MatchOptions;
   readonly identity: string;
-  readonly candidates: readonly Doubtful[];
+  readonly candidates: readonly Candidate[];
   /** What the service was asked for, oldest first. */
   readonly tried: readonly FoundDeed[];
   /** What of it the service took. */
   readonly accepted: readonly FoundDeed[];
   readonly action: ActionName;
 
-  constructor(options: MatchOptions, identity: string, candidates: readonly Doubtful[], tried: readonly FoundDeed[]) {
+  constructor(options: MatchOptions, identity: string, candidates: readonly Candidate[], tried: readonly FoundDeed[]) {
     const [first] = candidates;
     if (first === undefined) throw new Error("a group of candidates is empty");
     this.options = options;
@@ -108,10 +106,6 @@ export class DeedGroup {
     return text === undefined ? undefined : (parseJson(text) as ActionData); // written by the sender
   }
 
-  dataOfCandidate(candidate: Doubtful): ActionData {
-    return dataOfCandidate(this.options.lines, candidate);
-  }
-
   runOf({ runNo }: AcceptedDeed): Pick<Try, "run" | "isAgain"> {
     const { ledger } = this.options;
     return { run: runNo, isAgain: () => ledger !== undefined && wasAgain(ledger, runNo) };
@@ -120,7 +114,7 @@ export class DeedGroup {
 
 /** Each file of a source gives the event with whichever of its rows comes first. */
 export function comesWithRows(
-  { action, input }: Pick<Doubtful, "action" | "input">,
+  { action, input }: Pick<Candidate, "action" | "input">,
   { inputs, sources }: Pick<MatchOptions, "sources"> & { readonly inputs: readonly { readonly readAs: string }[] },
 ): boolean {
   return registersEvent(action) && sources.has(inputs[input]?.readAs ?? "");

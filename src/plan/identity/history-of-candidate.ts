@@ -2,7 +2,7 @@
 
 import { type ActionName, actionSpec, type Effect } from "../../actions/actions.ts";
 import { digestOf, identityText } from "../../actions/identity.ts";
-import { actionOf, type Candidate, type CandidateLines, identityOf } from "../candidates/candidates.ts";
+import { actionOf, type Candidate } from "../candidates/candidates.ts";
 
 /** Of these the last one counts, so that an earlier one must not come after it. */
 const REPLACING: ReadonlySet<Effect> = new Set(["change-event", "change-ticket", "resell-ticket"]);
@@ -17,6 +17,6 @@ export const lastCounts = (action: ActionName): boolean =>
 export const hasHistory = (action: ActionName): boolean => actionSpec(action).identity !== "once";
 
 /** What identifies a candidate's history: the digest that would identify the candidate itself if it had no key. */
-export function historyOf(candidate: Candidate, lines: CandidateLines): Buffer {
-  return candidate.keyed ? digestOf(identityText(actionOf(candidate, lines))) : identityOf(candidate);
+export function historyOf(candidate: Candidate): Buffer {
+  return candidate.keyed ? digestOf(identityText(actionOf(candidate))) : candidate.identity;
 }

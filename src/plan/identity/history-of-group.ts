@@ -3,12 +3,12 @@
 import { actionSpec } from "../../actions/actions.ts";
 import { type Standing, type Standings, UNPLACED } from "../../ledger/row-places.ts";
 import { openActionText } from "../../mapping/open-actions.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import type { InputDeed, KnownDeed, KnownInput } from "../histories/history.ts";
 import type { FoundDeed } from "./accepted-under-other-keys.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";
 import { historyDeed, plainlyPriced } from "./deed-contents.ts";
 import type { DeedGroup } from "./deed-group.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 import { replaces } from "./history-of-candidate.ts";
 
 export interface GroupHistory {
@@ -25,7 +25,7 @@ export interface KnownOfHistory {
 }
 
 export interface InputOfHistory {
-  readonly candidate: Doubtful | undefined;
+  readonly candidate: Candidate | undefined;
   readonly blocked: BlockedDeed | undefined;
   readonly deed: InputDeed;
 }
@@ -82,7 +82,7 @@ function inOrder(
   known: readonly KnownOfHistory[],
 ): readonly InputOfHistory[] {
   const given = group.candidates.map((candidate): InputOfHistory => {
-    const deed = deedBy(candidate.action, candidate.content.toString("hex"), () => group.dataOfCandidate(candidate));
+    const deed = deedBy(candidate.action, candidate.content.toString("hex"), () => candidate.data);
     const rejected = group.options.rejected(candidate.row);
     const place = group.options.isFromRejects(candidate.row) ? placeOf(group, candidate, known) : {};
     return {
@@ -119,7 +119,7 @@ function inOrder(
 /** Which known deeds are later than one of a row that was rejected. Timed scans are a set, of which one may come any time. */
 function placeOf(
   group: DeedGroup,
-  candidate: Doubtful,
+  candidate: Candidate,
   known: readonly KnownOfHistory[],
 ): Pick<KnownInput, "after" | "asked" | "behind" | "unplaced" | "became" | "beside"> {
   const isReplaced = replaces(candidate.action);
@@ -145,13 +145,13 @@ function placeOf(
   };
 }
 
-function askedAt(group: DeedGroup, candidate: Doubtful): number | undefined {
+function askedAt(group: DeedGroup, candidate: Candidate): number | undefined {
   const asked = group.options.askedOf(candidate);
   const of = group.tried.findIndex(({ runNo, seq }) => runNo === asked?.runNo && seq === asked.seq);
   return of === -1 ? undefined : of;
 }
 
-function became(group: DeedGroup, { row, action, nth }: Doubtful): KnownInput["became"] {
+function became(group: DeedGroup, { row, action, nth }: Candidate): KnownInput["became"] {
   return group.options.mendedTo(row).flatMap(({ accepted, name }) => {
     const of = group.tried.findIndex(({ runNo, seq }) => runNo === accepted.runNo && seq === accepted.seq);
     return of === -1 || name !== openActionText(action, nth) ? [] : of;
@@ -163,7 +163,7 @@ function became(group: DeedGroup, { row, action, nth }: Doubtful): KnownInput["b
  * the last one counts, only the last: sent once more, it would change nothing. Scans without a time all say the same, so the
  * candidate must be in the place of an accepted one, or the only one.
  */
-function beside(group: DeedGroup, candidate: Doubtful): KnownInput["beside"] {
+function beside(group: DeedGroup, candidate: Candidate): KnownInput["beside"] {
   const { row, action, nth, content } = candidate;
   const asked = group.tried[askedAt(group, candidate) ?? -1];
   if (asked?.content.equals(content) === true || group.pending.length > 0) return [];
@@ -176,6 +176,6 @@ function beside(group: DeedGroup, candidate: Doubtful): KnownInput["beside"] {
 }
 
 /** What accepted deeds of its history are beside a candidate, where its row comes from a rejects file. */
-export function standingsOf(group: DeedGroup, candidate: Doubtful): Standings | undefined {
-  return group.options.standingsOf(candidate, { action: candidate.action, data: group.dataOfCandidate(candidate) });
+export function standingsOf(group: DeedGroup, candidate: Candidate): Standings | undefined {
+  return group.options.standingsOf(candidate, { action: candidate.action, data: candidate.data });
 }

@@ -7,11 +7,11 @@ import type { ActionData } from "../../actions/actions.ts";
 import { recipientsAgree } from "../../actions/identity.ts";
 import { type AcceptedDeed, byPlace } from "../../ledger/deeds.ts";
 import { UNPLACED, whyUnplaced } from "../../ledger/row-places.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import { areOfOneMoment } from "../histories/retold-times.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";
 import { timeOf } from "./deed-contents.ts";
 import type { DeedGroup } from "./deed-group.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 import { standingsOf } from "./history-of-group.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 
@@ -25,11 +25,11 @@ interface AcceptedClaim {
 export function judgeClaims(group: DeedGroup, blockedRows: readonly BlockedDeed[], found: FoundVerdicts): void {
   const accepted = group.accepted.map((deed) => ({ deed, data: group.dataOf(deed) ?? {} }));
   const pending = group.pending.flatMap(({ data }) => data ?? []);
-  const firsts: { readonly candidate: Doubtful; readonly data: ActionData }[] = [];
+  const firsts: { readonly candidate: Candidate; readonly data: ActionData }[] = [];
   const known = new Map<number, AcceptedClaim>();
   for (const candidate of group.candidates) {
     const { seq, row, content } = candidate;
-    const data = group.dataOfCandidate(candidate);
+    const data = candidate.data;
     const claim =
       accepted.find(({ deed }) => deed.content.equals(content)) ??
       accepted.findLast((each) => recipientsAgree(each.data, data)) ??
@@ -67,7 +67,7 @@ class OrderOfClaims {
   }
 
   /** Where times do not tell, places do: in the input, in what was sent, and among what was rejected. */
-  judge(candidate: Doubtful, data: ActionData, found: FoundVerdicts): void {
+  judge(candidate: Candidate, data: ActionData, found: FoundVerdicts): void {
     const { seq } = candidate;
     const time = timeOf(data.orderTime);
     const areTold = (other: bigint | undefined): boolean =>
@@ -81,7 +81,7 @@ class OrderOfClaims {
     if (untold.length > 0) this.#judgeByPlace(candidate, data, untold, found);
   }
 
-  #judgeByPlace(candidate: Doubtful, data: ActionData, untold: readonly AcceptedDeed[], found: FoundVerdicts): void {
+  #judgeByPlace(candidate: Candidate, data: ActionData, untold: readonly AcceptedDeed[], found: FoundVerdicts): void {
     const { seq, row } = candidate;
     const { options } = this.#group;
     const before = this.#acceptedBehind(candidate, untold, found);
@@ -108,7 +108,7 @@ class OrderOfClaims {
   }
 
   /** What was accepted and stands behind a candidate; also as the row that it was mended from. */
-  #acceptedBehind({ seq }: Doubtful, untold: readonly AcceptedDeed[], found: FoundVerdicts) {
+  #acceptedBehind({ seq }: Candidate, untold: readonly AcceptedDeed[], found: FoundVerdicts) {
     const { candidates } = this.#group;
     const behind = candidates.find(
       (each) => each.seq > seq && found.isOld(each.seq) && found.of(each.seq) !== "pending",
@@ -119,7 +119,7 @@ class OrderOfClaims {
   }
 
   /** Whether the place tells, or nobody knows it, where the row was rejected before. */
-  #isFoundByPlaceOfRow(candidate: Doubtful, untold: readonly AcceptedDeed[], found: FoundVerdicts): boolean {
+  #isFoundByPlaceOfRow(candidate: Candidate, untold: readonly AcceptedDeed[], found: FoundVerdicts): boolean {
     const { seq, row } = candidate;
     const { options } = this.#group;
     const standingOf = options.isFromRejects(row) ? standingsOf(this.#group, candidate) : undefined;

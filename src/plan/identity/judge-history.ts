@@ -2,12 +2,12 @@
 
 import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { whyUnplaced } from "../../ledger/row-places.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import { type DeedVerdict, type HistoryDeed, namingOf } from "../histories/history.ts";
 import { matchHistory } from "../histories/match-history.ts";
 import { findRetold, type TimedSaying } from "../histories/retold-times.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";
 import type { DeedGroup } from "./deed-group.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 import { replaces } from "./history-of-candidate.ts";
 import { groupHistory, type InputOfHistory, type KnownOfHistory, standingsOf } from "./history-of-group.ts";
 import { laterAccepted, timesOfKnown } from "./late-by-time.ts";
@@ -150,7 +150,7 @@ export class JudgedHistory {
     if (accepted.length > 0 && open.length > 0) this.#found.chains.push({ open, accepted, seqs });
   }
 
-  #set(candidate: Doubtful, verdict: DeedVerdict): void {
+  #set(candidate: Candidate, verdict: DeedVerdict): void {
     const { seq, row } = candidate;
     const [known, input, held] = [this.#known, this.#input, this.#held];
     const accepted = "of" in verdict ? known[verdict.of]?.accepted : undefined;

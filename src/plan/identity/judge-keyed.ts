@@ -4,6 +4,7 @@ import { type ActionData, type ActionName, actionSpec } from "../../actions/acti
 import { contentText, digestHex, digestOf, identityText } from "../../actions/identity.ts";
 import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import { CONTENT_BYTES } from "../files/index-file.ts";
 import {
   type GivenKeyDeed,
@@ -15,7 +16,6 @@ import {
 import { deedsBeside, type FoundDeed } from "./accepted-under-other-keys.ts";
 import { historyDeed } from "./deed-contents.ts";
 import { type DeedGroup, triedOf } from "./deed-group.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 import type { FoundVerdicts } from "./verdicts.ts";
 
 interface KnownOfKey extends KnownKeyDeed {
@@ -25,7 +25,7 @@ interface KnownOfKey extends KnownKeyDeed {
 
 interface GivenOfKey extends GivenKeyDeed {
   /** Of what is not open: one of its row. */
-  readonly candidate: Doubtful;
+  readonly candidate: Candidate;
 }
 
 function keyDeed(action: ActionName, content: string, read: () => ActionData) {
@@ -103,7 +103,7 @@ export class KeyedDeeds {
     return apart.some((deed) => deed.content.toString("hex") === content);
   }
 
-  #set(candidate: Doubtful, verdict: KeyVerdict<GivenOfKey>): void {
+  #set(candidate: Candidate, verdict: KeyVerdict<GivenOfKey>): void {
     const known = this.#known;
     const { seq, row, content } = candidate;
     switch (verdict.kind) {
@@ -164,7 +164,7 @@ export class KeyedDeeds {
   #rowsWithKey(): readonly (readonly GivenOfKey[])[] {
     const given = this.#group.candidates.map(
       (candidate): GivenOfKey => ({
-        ...keyDeed(candidate.action, candidate.content.toString("hex"), () => this.#group.dataOfCandidate(candidate)),
+        ...keyDeed(candidate.action, candidate.content.toString("hex"), () => candidate.data),
         seq: candidate.seq,
         isOpen: true,
         candidate,
@@ -187,9 +187,9 @@ export class KeyedDeeds {
 
   /** The source of the deed that has the candidate's key, where it is another one that the config still has. */
   #otherSource(
-    candidate: Doubtful,
+    candidate: Candidate,
     deed: AcceptedDeed | undefined,
-    first: Pick<Doubtful, "input"> | undefined,
+    first: Pick<Candidate, "input"> | undefined,
   ): string | undefined {
     const { ledger, inputs, sources } = this.#group.options;
     if (actionSpec(candidate.action).identity === "once") return undefined;

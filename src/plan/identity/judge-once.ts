@@ -1,14 +1,14 @@
 /** Deeds that happen once to their ticket or event. */
 
 import { registers } from "../../actions/actions.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import { comesWithRows, type DeedGroup } from "./deed-group.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 import { type FoundVerdicts, isUnknownContent } from "./verdicts.ts";
 
 /** Accepted: sent, or changed. Else the first one is new. */
 export function judgeOnce(group: DeedGroup, found: FoundVerdicts): void {
   const deeds = group.accepted;
-  let first: Doubtful | undefined;
+  let first: Candidate | undefined;
   for (const candidate of group.candidates) {
     const { seq, action, content } = candidate;
     const deed = deeds.find((each) => each.content.equals(content) || isUnknownContent(each)) ?? deeds.at(-1);

@@ -10,11 +10,10 @@ import { type AcceptedDeed, acceptedData, byPlace, type TriedDeed, triedDeeds } 
 import { hasKeyedDeeds, keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../../ledger/row-places.ts";
-import { type Candidate, type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
+import { type Candidate, readCandidates } from "../candidates/candidates.ts";
 import { areOfOneMoment, shiftBetween } from "../histories/retold-times.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
-import { timeInLine, timeOf } from "./deed-contents.ts";
+import { timeOf } from "./deed-contents.ts";
 import { historyOf, lastCounts } from "./history-of-candidate.ts";
 
 /** A new deed that would come after a later one. */
@@ -34,7 +33,6 @@ export type OutOfOrder =
   | { readonly kind: "beside told otherwise" };
 
 export interface KeyedOrderOptions {
-  readonly lines: CandidateLines;
   readonly blockedRows: BlockedHistories;
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
@@ -69,7 +67,7 @@ export async function findOutOfOrder(
   directory: string,
   options: KeyedOrderOptions,
 ): Promise<readonly (readonly [Candidate, OutOfOrder])[]> {
-  const { lines, blockedRows, isOld } = options;
+  const { blockedRows, isOld } = options;
   const subjects = await findSubjects(ledger, directory, options);
   if (subjects.size === 0) return [];
   const moved = new MovedInputs(ledger, options);
@@ -77,7 +75,7 @@ export async function findOutOfOrder(
     for (const candidate of batch) {
       if (!isOld(candidate.seq)) continue;
       moved.see(candidate);
-      if (lastCounts(candidate.action)) subjects.get(historyOf(candidate, lines).toString("hex"))?.old.push(candidate);
+      if (lastCounts(candidate.action)) subjects.get(historyOf(candidate).toString("hex"))?.old.push(candidate);
     }
   }
   return [...subjects].flatMap(([history, subject]) => {
@@ -133,10 +131,7 @@ class KeyedHistory {
   /** As it was accepted, or as it is told now, whichever is later: all times of a file may have moved. */
   timeOf(deed: TriedDeed): bigint | undefined {
     const told = this.toldWithTime(deed);
-    const [accepted, now] = [
-      acceptedTime(this.ledger, deed),
-      told && timeInLine(this.options.lines.of(told.candidate)),
-    ];
+    const [accepted, now] = [acceptedTime(this.ledger, deed), told && timeOf(told.candidate.data.orderTime)];
     return accepted === undefined || (now !== undefined && now > accepted) ? now : accepted;
   }
 
@@ -162,7 +157,7 @@ class FreshDeed {
     const { ledger, options, fresh } = history;
     this.#history = history;
     this.#candidate = candidate;
-    this.#time = timeInLine(options.lines.of(candidate));
+    this.#time = timeOf(candidate.data.orderTime);
     this.#standingOf = options.standingsOf(candidate) ?? standingsSince(lastTried(ledger, candidate, fresh));
     this.#earlier = history.before(candidate);
   }
@@ -255,7 +250,7 @@ class FreshDeed {
 async function findSubjects(
   ledger: Ledger,
   directory: string,
-  { lines, isNew }: Pick<KeyedOrderOptions, "lines" | "isNew">,
+  { isNew }: Pick<KeyedOrderOptions, "isNew">,
 ): Promise<ReadonlyMap<string, Subject>> {
   const subjects = new Map<string, Subject>();
   const keysAreKnown = hasKeyedDeeds(ledger);
@@ -263,7 +258,7 @@ async function findSubjects(
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
       if (!(keyed || keysAreKnown) || !lastCounts(action) || !isNew(seq)) continue;
-      const identity = historyOf(candidate, lines);
+      const identity = historyOf(candidate);
       const name = identity.toString("hex");
       const known = subjects.get(name);
       if (known !== undefined) {
@@ -299,7 +294,7 @@ class MovedInputs {
     const seen = this.#seen.get(candidate.input) ?? { compared: 0, shift: 0 };
     this.#seen.set(candidate.input, seen);
     if (seen.compared++ >= COMPARED) return;
-    const [was, now] = [acceptedTime(this.#ledger, from), timeInLine(this.#options.lines.of(candidate))];
+    const [was, now] = [acceptedTime(this.#ledger, from), timeOf(candidate.data.orderTime)];
     if (was !== undefined && now !== undefined) seen.shift = Math.max(seen.shift, shiftBetween(was, now));
   }
 
@@ -317,15 +312,15 @@ class MovedInputs {
 export async function findBesideBlocked(
   directory: string,
   blockedRows: BlockedHistories,
-  options: Pick<KeyedOrderOptions, "lines" | "isNew"> & { readonly missed: ReadonlySet<string> },
+  options: Pick<KeyedOrderOptions, "isNew"> & { readonly missed: ReadonlySet<string> },
 ): Promise<readonly (readonly [Candidate, BlockedDeed])[]> {
-  const { lines, isNew, missed } = options;
+  const { isNew, missed } = options;
   const found: (readonly [Candidate, BlockedDeed])[] = [];
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       const { seq, keyed, action } = candidate;
       if (!keyed || !lastCounts(action) || !isNew(seq)) continue;
-      const history = historyOf(candidate, lines).toString("hex");
+      const history = historyOf(candidate).toString("hex");
       const by = blockedRows
         .get(history)
         ?.find(({ before, accepted }) => accepted === undefined && (before <= seq || missed.has(history)));
@@ -337,7 +332,7 @@ export async function findBesideBlocked(
 
 type Age = Pick<TriedDeed, "runNo" | "seq">;
 
-const contentOf = ({ block, at }: Candidate): Buffer => contentAt(block, at);
+const contentOf = ({ content }: Candidate): Buffer => content;
 
 const nameOfDeed = ({ runNo, seq }: Age): string => `${runNo} ${seq}`;
 
@@ -350,7 +345,7 @@ function acceptedTime(ledger: Ledger, deed: AcceptedDeed): bigint | undefined {
 /** Under one key several deeds may have been accepted, which are told apart by what they say. */
 function acceptedOf(ledger: Ledger, candidate: Candidate, bound: Age | undefined): readonly string[] {
   if (bound !== undefined) return [nameOfDeed(bound)];
-  const accepted = triedDeeds(ledger, identityOf(candidate)).filter(({ isTaken }) => isTaken);
+  const accepted = triedDeeds(ledger, candidate.identity).filter(({ isTaken }) => isTaken);
   const equal = accepted.filter(({ content }) => content.equals(contentOf(candidate)));
   return (equal.length > 0 ? equal : accepted).map(nameOfDeed);
 }
@@ -363,12 +358,12 @@ const standingsSince =
 
 /** When the service last rejected the deed. */
 function lastTried(ledger: Ledger, candidate: Candidate, fresh: readonly Candidate[]): Age | undefined {
-  const identity = identityOf(candidate);
+  const identity = candidate.identity;
   const tried = triedDeeds(ledger, identity);
   const rejected = tried.filter(({ isTaken }) => !isTaken);
   const others = [
     ...tried.filter(({ isTaken }) => isTaken).map(({ content }) => content),
-    ...fresh.filter((each) => each !== candidate && identityOf(each).equals(identity)).map(contentOf),
+    ...fresh.filter((each) => each !== candidate && each.identity.equals(identity)).map(contentOf),
   ];
   return (
     rejected.findLast(({ content }) => content.equals(contentOf(candidate))) ??

@@ -5,7 +5,6 @@ import type { AcceptedDeed } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { actionOf, type Candidate } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
 import {
   deedsBeside,
   type FoundDeed,
@@ -16,7 +15,7 @@ import {
 import { type BlockedDeed, type BlockedHistories, readBlockedHistories } from "./blocked-deeds.ts";
 import { noteCameBack } from "./came-back.ts";
 import { DeedGroup, type MatchOptions, triedOf } from "./deed-group.ts";
-import { type Doubtful, gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
+import { gatherDoubtful } from "./doubtful-candidates.ts";
 import { lastCounts } from "./history-of-candidate.ts";
 import { judgeClaims } from "./judge-claims.ts";
 import { judgeByDigests } from "./judge-digests.ts";
@@ -95,10 +94,10 @@ function judgeByRule(group: DeedGroup, blockedRows: readonly BlockedDeed[], foun
 }
 
 /** In an input whose times have seconds, a whole minute is a time like any other: a row of it that stands twice may be a copy. */
-async function judgeOfSameMinute({ directory, lines }: MatchOptions, found: FoundVerdicts): Promise<void> {
+async function judgeOfSameMinute({ directory }: MatchOptions, found: FoundVerdicts): Promise<void> {
   const open = new Set(found.ofSameMinute.map(({ candidate }) => candidate.input));
   if (open.size === 0) return;
-  const withSeconds = await inputsWithSeconds(directory, lines, open);
+  const withSeconds = await inputsWithSeconds(directory, open);
   for (const { candidate, other } of found.ofSameMinute)
     if (withSeconds.has(candidate.input)) found.set(candidate.seq, "unclear", { kind: "in two rows", other });
 }
@@ -107,14 +106,13 @@ async function judgeUnderOtherKeys(
   options: MatchOptions,
   blockedRows: BlockedHistories,
   found: FoundVerdicts,
-): Promise<readonly NewKeys<Doubtful>[]> {
-  const { directory, ledger, lines, inputs } = options;
+): Promise<readonly NewKeys[]> {
+  const { directory, ledger, inputs } = options;
   if (ledger === undefined || !found.hasNewKeys) return [];
   // What repeats a deed of a history says the same, and is as old as it; of others, each copy is compared.
   const isOpen = ({ seq, action }: Candidate): boolean =>
     found.isNew(seq) || (found.of(seq) === "repeated" && actionSpec(action).identity !== "history");
-  const asked = { lines, inputs, isOpen, take: toDoubtful };
-  const { groups, underSameKey } = await findUnderOtherKeys(ledger, directory, asked);
+  const { groups, underSameKey } = await findUnderOtherKeys(ledger, directory, { inputs, isOpen });
   const underOthers = [...groups];
   for (const each of underOthers) {
     const group = new DeedGroup(options, each.identity, each.candidates, each.tried);
@@ -129,7 +127,7 @@ async function judgeUnderOtherKeys(
 async function noteCameBackUnderKeys(
   options: MatchOptions,
   ledger: Ledger,
-  groups: readonly NewKeys<Doubtful>[],
+  groups: readonly NewKeys[],
   blockedRows: BlockedHistories,
   found: FoundVerdicts,
 ): Promise<void> {
@@ -149,13 +147,13 @@ async function noteCameBackUnderKeys(
 }
 
 async function judgeRetoldKeys(
-  { directory, ledger, lines }: MatchOptions,
-  underSameKey: readonly SaidUnderSameKey<Doubtful>[],
+  { directory, ledger }: MatchOptions,
+  underSameKey: readonly SaidUnderSameKey[],
   found: FoundVerdicts,
 ): Promise<void> {
   const open = underSameKey.filter(({ candidate }) => found.isNew(candidate.seq));
   if (ledger === undefined || open.length === 0) return;
-  for (const [{ seq }, accepted] of await findRetoldKeys(ledger, directory, { lines, open }))
+  for (const [{ seq }, accepted] of await findRetoldKeys(ledger, directory, { open }))
     found.set(seq, "unclear", { kind: "under another key", accepted });
 }
 
@@ -164,7 +162,7 @@ async function judgeOrderOfKeyed(
   blockedRows: BlockedHistories,
   found: FoundVerdicts,
 ): Promise<void> {
-  const { directory, ledger, lines, rejected, standingsOf, isCut } = options;
+  const { directory, ledger, rejected, standingsOf, isCut } = options;
   if (ledger === undefined || !(found.hasNewKeys || hasKeyedDeeds(ledger))) return;
   const shiftOf = shiftsOfInputs(found);
   const changedFrom = (seq: number): AcceptedDeed | undefined => {
@@ -172,9 +170,8 @@ async function judgeOrderOfKeyed(
     return detail?.kind === "changed" ? detail.from : undefined;
   };
   const outOfOrder = await findOutOfOrder(ledger, directory, {
-    lines,
     blockedRows,
-    standingsOf: (candidate) => standingsOf(candidate, actionOf(candidate, lines)),
+    standingsOf: (candidate) => standingsOf(candidate, actionOf(candidate)),
     isCut,
     isNew: (seq) => found.isNew(seq),
     isOld: (seq) => found.isOld(seq),
@@ -193,28 +190,28 @@ async function judgeOrderOfKeyed(
   }
 }
 
-async function judgeSeveralKeys({ directory, lines, inputs }: MatchOptions, found: FoundVerdicts): Promise<void> {
+async function judgeSeveralKeys({ directory, inputs }: MatchOptions, found: FoundVerdicts): Promise<void> {
   const isNew = (seq: number): boolean => found.isNew(seq);
-  for (const [{ seq }, first] of await findOnceUnderOtherKeys(directory, { lines, inputs, isNew }))
+  for (const [{ seq }, first] of await findOnceUnderOtherKeys(directory, { inputs, isNew }))
     found.setRepeated(seq, first);
-  for (const [{ seq }, at] of await findToldTwice(directory, { lines, inputs, isNew }))
+  for (const [{ seq }, at] of await findToldTwice(directory, { inputs, isNew }))
     found.set(seq, "unclear", { kind: "in two sources", at });
 }
 
 async function judgeTurned(options: MatchOptions, found: FoundVerdicts): Promise<void> {
-  const { directory, ledger, lines, rejected, rejectedBeside, isByTime, hasRejected } = options;
+  const { directory, ledger, rejected, rejectedBeside, isByTime, hasRejected } = options;
   if (ledger === undefined || !hasRejected) return;
   const isNew = (seq: number): boolean => found.isNew(seq);
-  for (const [{ seq }, order] of await findTurned(directory, { lines, rejected, rejectedBeside, isNew, isByTime }))
+  for (const [{ seq }, order] of await findTurned(directory, { rejected, rejectedBeside, isNew, isByTime }))
     found.set(seq, "unclear", { kind: "turned", ...order });
 }
 
 /** Of what is a set, the order says nothing. */
 async function newestFirstAmong(
-  { directory, lines, inputs, blockedRows }: MatchOptions,
+  { directory, inputs, blockedRows }: MatchOptions,
   { hasOrdered }: FoundVerdicts,
 ): Promise<ReadonlySet<number>> {
-  return hasOrdered ? inputsNewestFirst(directory, lines, inputs.length, blockedRows) : new Set();
+  return hasOrdered ? inputsNewestFirst(directory, inputs.length, blockedRows) : new Set();
 }
 
 async function judgeWithinRun(
@@ -222,7 +219,7 @@ async function judgeWithinRun(
   newestFirst: ReadonlySet<number>,
   found: FoundVerdicts,
 ): Promise<void> {
-  const { directory, lines, inputs, isByTime, rejected, newestFirstIn, again } = options;
+  const { directory, inputs, isByTime, rejected, newestFirstIn, again } = options;
   if (again || !((inputs.length > 1 && found.hasHistories) || found.hasOrdered)) return;
   const isNew = (seq: number): boolean => found.isNew(seq);
   const isLateByPlace = (seq: number): boolean => found.detailOf(seq)?.kind === "late";
@@ -230,14 +227,14 @@ async function judgeWithinRun(
     const since = rejected(row);
     return since && new Set(since.numbers.keys());
   };
-  const asked = { lines, inputs, isNew, isLateByPlace, isByTime, runsOf, newestFirst, newestFirstIn };
+  const asked = { inputs, isNew, isLateByPlace, isByTime, runsOf, newestFirst, newestFirstIn };
   for (const [{ seq }, detail] of await findWithinRun(directory, asked)) found.set(seq, "unclear", detail);
 }
 
 /** Where it is no problem of the input that a ticket is sold twice, it is sold once. */
 async function judgeSoldTwice(
   options: MatchOptions,
-  underOtherKeys: readonly NewKeys<Doubtful>[],
+  underOtherKeys: readonly NewKeys[],
   found: FoundVerdicts,
 ): Promise<void> {
   const sales = underOtherKeys.filter(({ candidates: [first] }) => first !== undefined && sellsTicket(first.action));
@@ -248,27 +245,27 @@ async function judgeSoldTwice(
 
 /** See `Verdicts.missed`. */
 async function missedOf(
-  { directory, ledger, pending, lines }: MatchOptions,
+  { directory, ledger, pending }: MatchOptions,
   blockedRows: BlockedHistories,
   found: FoundVerdicts,
 ): Promise<ReadonlySet<string>> {
   if (ledger === undefined) return new Set();
-  const acceptedAs = ({ seq, block, at }: Candidate): string | undefined => {
+  const acceptedAs = ({ seq, content }: Candidate): string | undefined => {
     if (!found.isOld(seq)) return undefined;
     const detail = found.detailOf(seq);
-    return (detail?.kind === "changed" ? detail.from.content : contentAt(block, at)).toString("hex");
+    return (detail?.kind === "changed" ? detail.from.content : content).toString("hex");
   };
-  return findLeftAccepted(directory, blockedRows, { ledger, pending, lines, acceptedAs, closed: found.closed });
+  return findLeftAccepted(directory, blockedRows, { ledger, pending, acceptedAs, closed: found.closed });
 }
 
 async function holdBesideBlocked(
-  { directory, lines }: MatchOptions,
+  { directory }: MatchOptions,
   blockedRows: BlockedHistories,
   missed: ReadonlySet<string>,
   found: FoundVerdicts,
 ): Promise<void> {
   if (blockedRows.size === 0 || !found.hasNewKeys) return;
   const isNew = (seq: number): boolean => found.isNew(seq);
-  for (const [{ seq }, by] of await findBesideBlocked(directory, blockedRows, { lines, isNew, missed }))
+  for (const [{ seq }, by] of await findBesideBlocked(directory, blockedRows, { isNew, missed }))
     found.set(seq, "held", { kind: "held", by });
 }

@@ -5,14 +5,13 @@ import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
-import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
+import { type Candidate, readCandidates } from "../candidates/candidates.ts";
 import type { BlockedDeed, BlockedHistories } from "./blocked-deeds.ts";
 import { historyOf, lastCounts } from "./history-of-candidate.ts";
 
 export interface LeftOptions {
   readonly ledger: Ledger;
   readonly pending: Pending;
-  readonly lines: CandidateLines;
   /** What was accepted, or is pending, as a candidate (hex); undefined where nothing was. */
   readonly acceptedAs: (candidate: Candidate) => string | undefined;
   /** Bad rows that stand in the place of accepted ones. */
@@ -23,7 +22,7 @@ export interface LeftOptions {
 export async function findLeftAccepted(
   directory: string,
   blockedRows: BlockedHistories,
-  { ledger, pending, lines, acceptedAs, closed }: LeftOptions,
+  { ledger, pending, acceptedAs, closed }: LeftOptions,
 ): Promise<ReadonlySet<string>> {
   const left = new Map<string, (AskedAt & { readonly content: string })[]>();
   for (const [history, held] of blockedRows) {
@@ -44,7 +43,7 @@ export async function findLeftAccepted(
     for (const candidate of batch) {
       const content = lastCounts(candidate.action) ? acceptedAs(candidate) : undefined;
       if (content === undefined) continue;
-      const deeds = left.get(historyOf(candidate, lines).toString("hex")) ?? [];
+      const deeds = left.get(historyOf(candidate).toString("hex")) ?? [];
       const at = deeds.findIndex((deed) => deed.content === content);
       if (at !== -1) deeds.splice(at, 1);
     }

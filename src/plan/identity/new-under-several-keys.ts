@@ -4,14 +4,12 @@
  */
 
 import { actionSpec, registers } from "../../actions/actions.ts";
-import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
+import { type Candidate, readCandidates } from "../candidates/candidates.ts";
 import type { InputKey } from "./accepted-under-other-keys.ts";
 import { historyOf } from "./history-of-candidate.ts";
 import { createProbableSet } from "./probable-set.ts";
 
 interface SeveralKeysOptions {
-  readonly lines: CandidateLines;
   /** Of all inputs, by number. */
   readonly inputs: readonly InputKey[];
   readonly isNew: (seq: number) => boolean;
@@ -20,14 +18,14 @@ interface SeveralKeysOptions {
 /** @returns the new candidates that say the same as one of another source, each with that one. */
 export async function findToldTwice(
   directory: string,
-  { lines, inputs, isNew }: SeveralKeysOptions,
+  { inputs, isNew }: SeveralKeysOptions,
 ): Promise<readonly (readonly [Candidate, Candidate])[]> {
   const sourceOf = ({ input }: Pick<Candidate, "input">): string | undefined => inputs[input]?.readAs;
   if (!haveKeys(inputs) || new Set(inputs.map(({ readAs }) => readAs)).size < 2) return [];
   const groups = await findAlike(
     directory,
     ({ seq, action }) => isNew(seq) && actionSpec(action).identity !== "once",
-    (candidate) => Buffer.concat([historyOf(candidate, lines), contentAt(candidate.block, candidate.at)]),
+    (candidate) => Buffer.concat([historyOf(candidate), candidate.content]),
   );
   return groups.flatMap((alike) =>
     alike.flatMap((one): (readonly [Candidate, Candidate])[] => {
@@ -45,13 +43,13 @@ export async function findToldTwice(
  */
 export async function findOnceUnderOtherKeys(
   directory: string,
-  { lines, inputs, isNew }: SeveralKeysOptions,
+  { inputs, isNew }: SeveralKeysOptions,
 ): Promise<readonly (readonly [Candidate, number])[]> {
   if (!haveKeys(inputs)) return [];
   const groups = await findAlike(
     directory,
     ({ seq, action }) => isNew(seq) && actionSpec(action).identity === "once" && !registers(action),
-    (candidate) => historyOf(candidate, lines),
+    (candidate) => historyOf(candidate),
   );
   return groups.flatMap(([first, ...others]) =>
     first === undefined ? [] : others.map((each) => [each, first.seq] as const),

@@ -5,9 +5,8 @@
  */
 
 import { actionSpec } from "../../actions/actions.ts";
-import { readRecords } from "../candidates/candidates.ts";
-import { FACTS_BYTES, timeBytesAt } from "../candidates/facts.ts";
-import { contentAt, identityAt, RECORD_BYTES, readOrigin } from "../files/index-file.ts";
+import { readCandidates } from "../candidates/candidates.ts";
+import { isTime } from "../candidates/order-key.ts";
 import type { DeedVerdict } from "../histories/history.ts";
 import { createProbableSet } from "./probable-set.ts";
 
@@ -35,18 +34,21 @@ type Overlap =
 export async function findSharedTimes(directory: string): Promise<ReadonlySet<string>> {
   const shared = new Set<string>();
   const seen = createProbableSet();
-  for await (const { count, records, facts } of readRecords(directory)) {
-    for (let number = 0; number < count; number += 1) {
-      const at = number * RECORD_BYTES;
-      const { action, untimed, keyed } = readOrigin(records, at);
+  for await (const batch of readCandidates(directory)) {
+    for (const { action, untimed, keyed, identity, content, data } of batch) {
       if (untimed || keyed || actionSpec(action).identity !== "history") continue;
-      const identity = identityAt(records, at);
       // Where the rule for times is off, a value that is not a time is told by its content.
-      const time = timeBytesAt(facts, number * FACTS_BYTES) ?? contentAt(records, at);
+      const time = isTime(data.orderTime) ? timeBytes(data.orderTime) : content;
       if (seen.addAndTell(Buffer.concat([identity, time]))) shared.add(identity.toString("hex"));
     }
   }
   return shared;
+}
+
+function timeBytes(time: number | bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(time));
+  return bytes;
 }
 
 /**

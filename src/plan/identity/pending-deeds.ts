@@ -7,8 +7,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import { takenUnmerged } from "../../ledger/outcomes.ts";
 import type { Pending, PendingDeed, Standing } from "../../ledger/pending.ts";
 import { openQuestions, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
-import { type Candidate, identityOf } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
+import type { Candidate } from "../candidates/candidates.ts";
 import { type Plan, unreadableDoubt } from "../files/plan.ts";
 
 /** Where plans of runs lie. */
@@ -58,9 +57,9 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
  * @param history its own (hex), which is its identity where it has no key.
  */
 export function pendingAs({ deeds }: Pending, candidate: Candidate, history: string): readonly PendingDeed[] {
-  const names = new Set([history, identityOf(candidate).toString("hex")]);
+  const names = new Set([history, candidate.identity.toString("hex")]);
   const found = [...names].flatMap((each) => deeds.get(each) ?? []);
-  const content = contentAt(candidate.block, candidate.at).toString("hex");
+  const content = candidate.content.toString("hex");
   const same = found.filter((deed) => deed.content === content);
   return same.length > 0 ? same : found;
 }

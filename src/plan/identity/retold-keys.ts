@@ -7,19 +7,17 @@ import { actionSpec } from "../../actions/actions.ts";
 import { type AcceptedDeed, acceptedDeeds } from "../../ledger/deeds.ts";
 import type { KeyedDeed } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import { type CandidateLines, identityOf, readCandidates } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
+import type { Candidate } from "../candidates/candidates.ts";
+import { readCandidates } from "../candidates/candidates.ts";
 import type { SaidUnderSameKey } from "./accepted-under-other-keys.ts";
-import { timeInLine } from "./deed-contents.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
+import { timeOf } from "./deed-contents.ts";
 import { inputsWithSeconds } from "./times-of-inputs.ts";
 
 const MINUTE = 60n;
 
 interface RetoldKeysOptions {
-  readonly lines: CandidateLines;
   /** The new candidates that say what was accepted under other values of their source's key. */
-  readonly open: readonly SaidUnderSameKey<Doubtful>[];
+  readonly open: readonly SaidUnderSameKey[];
 }
 
 /**
@@ -30,14 +28,14 @@ interface RetoldKeysOptions {
 export async function findRetoldKeys(
   ledger: Ledger,
   directory: string,
-  { lines, open }: RetoldKeysOptions,
-): Promise<readonly (readonly [Doubtful, AcceptedDeed])[]> {
+  { open }: RetoldKeysOptions,
+): Promise<readonly (readonly [Candidate, AcceptedDeed])[]> {
   const timed = open.flatMap((each) => {
-    const time = each.candidate.untimed ? undefined : timeInLine(lines.of(each.candidate));
+    const time = each.candidate.untimed ? undefined : timeOf(each.candidate.data.orderTime);
     return time === undefined ? [] : { ...each, time };
   });
   const whole = new Set(timed.flatMap(({ candidate, time }) => (time % MINUTE === 0n ? candidate.input : [])));
-  const withSeconds = whole.size === 0 ? whole : await inputsWithSeconds(directory, lines, whole);
+  const withSeconds = whole.size === 0 ? whole : await inputsWithSeconds(directory, whole);
   const telling = timed.filter(({ candidate, time }) => time % MINUTE !== 0n || withSeconds.has(candidate.input));
   if (telling.length === 0) return [];
   const standing = await acceptedInInput(
@@ -65,9 +63,9 @@ export async function acceptedInInput(
   for await (const batch of readCandidates(directory))
     for (const candidate of batch) {
       if (!candidate.keyed || actionSpec(candidate.action).identity === "once") continue;
-      const content = contentAt(candidate.block, candidate.at);
+      const content = candidate.content;
       if (!contents.has(content.toString("latin1"))) continue;
-      for (const deed of acceptedDeeds(ledger, identityOf(candidate)))
+      for (const deed of acceptedDeeds(ledger, candidate.identity))
         if (deed.content.equals(content)) standing.add(placeOf(deed));
     }
   return standing;

@@ -6,11 +6,11 @@
 import type { FileHandle } from "node:fs/promises";
 import { type ActionName, actionsThat } from "../../actions/actions.ts";
 import { identityText } from "../../actions/identity.ts";
-import { dataOfCandidate, identityOf, readCandidates } from "../candidates/candidates.ts";
+import { type Candidate, readCandidates } from "../candidates/candidates.ts";
 import { identityAt, identityBitsAt, RECORD_BYTES } from "../files/index-file.ts";
 import { deedsBeside, type NewKeys } from "./accepted-under-other-keys.ts";
 import { type MatchOptions, triedOf } from "./deed-group.ts";
-import { type Doubtful, gatherDoubtful, toDoubtful } from "./doubtful-candidates.ts";
+import { gatherDoubtful } from "./doubtful-candidates.ts";
 import { historyOf } from "./history-of-candidate.ts";
 import type { FoundVerdicts, Verdict } from "./verdicts.ts";
 
@@ -74,7 +74,7 @@ export class SeenSales {
   }
 }
 
-interface Sale extends Doubtful {
+interface Sale extends Omit<Candidate, "identity"> {
   /** Hexadecimal; under a key of its source it is the key's. */
   readonly identity: string;
 }
@@ -92,7 +92,7 @@ interface SalesOfTicket {
  */
 export async function findSoldTwice(
   options: MatchOptions,
-  underOtherKeys: readonly NewKeys<Doubtful>[],
+  underOtherKeys: readonly NewKeys[],
   found: FoundVerdicts,
 ): Promise<readonly (readonly [Sale, Sale])[]> {
   const tickets = [...(await withOneIdentity(options, found)), ...(await underSeveralKeys(options, underOtherKeys))];
@@ -101,12 +101,12 @@ export async function findSoldTwice(
 
 /** Several tickets may have one key: for that there is another rule. */
 async function withOneIdentity(
-  { directory, lines }: MatchOptions,
+  { directory }: MatchOptions,
   { repeatedSales }: FoundVerdicts,
 ): Promise<readonly SalesOfTicket[]> {
   if (repeatedSales.size === 0) return [];
-  const ticketOf = (sale: Doubtful): string =>
-    sale.keyed ? identityText({ action: sale.action, data: dataOfCandidate(lines, sale) }) : "";
+  const ticketOf = (sale: Candidate): string =>
+    sale.keyed ? identityText({ action: sale.action, data: sale.data }) : "";
   return [...(await gatherDoubtful(directory, repeatedSales))].flatMap(([identity, sales]) =>
     [...Map.groupBy(sales, ticketOf).values()].map((ofTicket) => ({
       identity,
@@ -117,8 +117,8 @@ async function withOneIdentity(
 
 /** What keys tell apart may be one ticket all the same. */
 async function underSeveralKeys(
-  { directory, lines }: MatchOptions,
-  underOtherKeys: readonly NewKeys<Doubtful>[],
+  { directory }: MatchOptions,
+  underOtherKeys: readonly NewKeys[],
 ): Promise<readonly SalesOfTicket[]> {
   if (underOtherKeys.length === 0) return [];
   const tickets = new Map(underOtherKeys.map(({ identity }) => [identity, [] as Sale[]]));
@@ -128,8 +128,8 @@ async function underSeveralKeys(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!sellsTicket(candidate.action)) continue;
-      const ticket = known.get(candidate.seq) ?? historyOf(candidate, lines).toString("hex");
-      tickets.get(ticket)?.push({ ...toDoubtful(candidate), identity: identityOf(candidate).toString("hex") });
+      const ticket = known.get(candidate.seq) ?? historyOf(candidate).toString("hex");
+      tickets.get(ticket)?.push({ ...candidate, identity: candidate.identity.toString("hex") });
     }
   }
   return [...tickets].map(([identity, sales]) => ({ identity, sales }));

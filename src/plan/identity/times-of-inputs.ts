@@ -1,23 +1,19 @@
 /** What the times of a whole input show. They are read for the few inputs in which it decides something. */
 
-import { type BlockedRow, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
-import type { OrderKey } from "../candidates/facts.ts";
+import { type BlockedRow, readCandidates } from "../candidates/candidates.ts";
+import type { OrderKey } from "../candidates/order-key.ts";
 import { areOfOneMoment } from "../histories/retold-times.ts";
-import { timeInLine, timeOf } from "./deed-contents.ts";
+import { timeOf } from "./deed-contents.ts";
 
 const MINUTE = 60n;
 
 /** Of the inputs, by number, those in which some time has seconds. */
-export async function inputsWithSeconds(
-  directory: string,
-  lines: CandidateLines,
-  inputs: ReadonlySet<number>,
-): Promise<ReadonlySet<number>> {
+export async function inputsWithSeconds(directory: string, inputs: ReadonlySet<number>): Promise<ReadonlySet<number>> {
   const found = new Set<number>();
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!inputs.has(candidate.input) || found.has(candidate.input) || candidate.untimed) continue;
-      const time = timeInLine(lines.of(candidate));
+      const time = timeOf(candidate.data.orderTime);
       if (time !== undefined && time % MINUTE !== 0n) found.add(candidate.input);
     }
     if (found.size === inputs.size) break;
@@ -34,7 +30,6 @@ const LEAST_FALLS = 5;
  */
 export async function inputsNewestFirst(
   directory: string,
-  lines: CandidateLines,
   inputs: number,
   blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>,
 ): Promise<ReadonlySet<number>> {
@@ -44,7 +39,7 @@ export async function inputsNewestFirst(
       const { input, row, untimed } = candidate;
       const course = sent[input];
       if (course === undefined || course.rises || untimed) continue;
-      course.take({ row, time: timeInLine(lines.of(candidate)) });
+      course.take({ row, time: timeOf(candidate.data.orderTime) });
     }
     if (sent.every(({ rises }) => rises)) return new Set();
   }

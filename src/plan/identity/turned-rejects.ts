@@ -5,10 +5,9 @@
 
 import { actionSpec } from "../../actions/actions.ts";
 import type { FirstRejected, OpenSince } from "../../ledger/rejected-rows.ts";
-import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
+import { type Candidate, readCandidates } from "../candidates/candidates.ts";
 import { areOfOneMoment } from "../histories/retold-times.ts";
-import { timeInLine } from "./deed-contents.ts";
+import { timeOf } from "./deed-contents.ts";
 import { historyOf, lastCounts } from "./history-of-candidate.ts";
 
 /** Another candidate of the same history, and whether this one stood before or behind it in their run; unknown where none had both. */
@@ -29,13 +28,11 @@ interface Rejected {
 export async function findTurned(
   directory: string,
   {
-    lines,
     rejected,
     rejectedBeside,
     isNew,
     isByTime,
   }: {
-    readonly lines: CandidateLines;
     readonly rejected: (row: number) => (OpenSince & Pick<FirstRejected, "numbers">) | undefined;
     /** The runs that rejected rows of a history (hex) which are open still, and which the input lacks. */
     readonly rejectedBeside: (history: string) => ReadonlySet<number>;
@@ -53,9 +50,9 @@ export async function findTurned(
       if (!isOrdered(candidate)) continue;
       const since = rejected(candidate.row);
       if (since === undefined) continue;
-      const history = historyOf(candidate, lines).toString("hex");
+      const history = historyOf(candidate).toString("hex");
       const runs = new Set(since.numbers.keys());
-      const time = candidate.untimed ? undefined : timeInLine(lines.of(candidate));
+      const time = candidate.untimed ? undefined : timeOf(candidate.data.orderTime);
       const beside = { candidate, runs, isNew: isNew(candidate.seq), time };
       const ofHistory = rows.get(history);
       if (ofHistory === undefined) rows.set(history, [beside]);
@@ -188,5 +185,4 @@ function isTurned(first: Rejected, second: Rejected): boolean {
   return first.time === undefined || second.time === undefined || first.time >= second.time;
 }
 
-const saysTheSame = (one: Candidate, other: Candidate): boolean =>
-  contentAt(one.block, one.at).equals(contentAt(other.block, other.at));
+const saysTheSame = (one: Candidate, other: Candidate): boolean => one.content.equals(other.content);

@@ -6,7 +6,6 @@ import type { Candidate } from "../candidates/candidates.ts";
 import type { WhyUnclear } from "../histories/history.ts";
 import type { Compared } from "../histories/retold-times.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";
-import type { Doubtful } from "./doubtful-candidates.ts";
 
 const VERDICTS = [
   "new",
@@ -39,7 +38,7 @@ export interface InputLine {
 }
 
 /** A candidate, with where its line and its row stand. */
-export type GivenPlace = InputLine & Pick<Candidate, "start" | "length">;
+export type GivenPlace = InputLine & Pick<Candidate, "data">;
 
 /** The details of a verdict, for its message. */
 export type Detail =
@@ -160,7 +159,7 @@ export class FoundVerdicts {
   hasHistories = false;
   hasOrdered = false;
   /** Candidates that another one of their input says once more, in the same minute and without seconds. */
-  readonly ofSameMinute: { readonly candidate: Doubtful; readonly other: InputLine }[] = [];
+  readonly ofSameMinute: { readonly candidate: Candidate; readonly other: InputLine }[] = [];
 
   /** @param candidates how many there are. */
   constructor(candidates: number) {

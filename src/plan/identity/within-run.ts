@@ -3,10 +3,8 @@
  * their times, and deeds of which another input may tell the same one with another time, or without one.
  */
 
-import { type Action, actionSpec } from "../../actions/actions.ts";
-import { parseJson } from "../../actions/json.ts";
-import { type Candidate, type CandidateLines, readCandidates } from "../candidates/candidates.ts";
-import { contentAt } from "../files/index-file.ts";
+import { actionSpec } from "../../actions/actions.ts";
+import { type Candidate, readCandidates } from "../candidates/candidates.ts";
 import { namingOf, type Said } from "../histories/history.ts";
 import { areOfOneMoment, findRetold, retoldAmong } from "../histories/retold-times.ts";
 import type { InputKey } from "./accepted-under-other-keys.ts";
@@ -26,7 +24,6 @@ export type WithinRun =
   | { readonly kind: "told otherwise in two inputs"; readonly other: Candidate };
 
 interface WithinRunOptions {
-  readonly lines: CandidateLines;
   /** Of all inputs, by number. */
   readonly inputs: readonly InputKey[];
   readonly isNew: (seq: number) => boolean;
@@ -64,7 +61,7 @@ export async function findWithinRun(
 /** Those with a new deed that stand in several inputs, or have several deeds whose last one counts; in the order of the input. */
 async function gatherHistories(
   directory: string,
-  { lines, inputs, isNew, isLateByPlace, newestFirst, newestFirstIn }: WithinRunOptions,
+  { inputs, isNew, isLateByPlace, newestFirst, newestFirstIn }: WithinRunOptions,
 ): Promise<readonly (readonly GivenDeed[])[]> {
   /** The input of the first deed of a history, and whether that one is new. */
   const firsts = createProbableMap();
@@ -77,7 +74,7 @@ async function gatherHistories(
   for await (const batch of readCandidates(directory)) {
     for (const candidate of batch) {
       if (!isAsked(candidate)) continue;
-      const history = historyOf(candidate, lines);
+      const history = historyOf(candidate);
       const isOpen = isNew(candidate.seq) || isLateByPlace(candidate.seq);
       const first = firsts.first(history, 2 * candidate.input + (isOpen ? 1 : 0));
       if (first === undefined) continue;
@@ -88,7 +85,7 @@ async function gatherHistories(
   if (groups.size === 0) return [];
   for await (const batch of readCandidates(directory))
     for (const candidate of batch)
-      if (isAsked(candidate)) groups.get(historyOf(candidate, lines).toString("hex"))?.push(candidate);
+      if (isAsked(candidate)) groups.get(historyOf(candidate).toString("hex"))?.push(candidate);
   return [...groups.values()].flatMap((candidates) => {
     if (!candidates.some(({ seq }) => isNew(seq) || isLateByPlace(seq))) return [];
     return [
@@ -96,17 +93,14 @@ async function gatherHistories(
         candidate,
         isNew: isNew(candidate.seq),
         isLateByPlace: isLateByPlace(candidate.seq),
-        said: saidBy(candidate, lines),
+        said: saidBy(candidate),
       })),
     ];
   });
 }
 
-function saidBy(candidate: Candidate, lines: CandidateLines): Said {
-  const { data } = parseJson(lines.of(candidate).toString("utf8")) as Action; // written by compile
-  const content = contentAt(candidate.block, candidate.at).toString("hex");
-  return historyDeed(candidate.action, content, () => data).said();
-}
+const saidBy = ({ action, content, data }: Candidate): Said =>
+  historyDeed(action, content.toString("hex"), () => data).said();
 
 const openInOrder = (deeds: readonly GivenDeed[], found: ReadonlyMap<Candidate, WithinRun>): readonly GivenDeed[] =>
   deeds.filter(({ candidate, isNew }) => isNew && lastCounts(candidate.action) && !found.has(candidate));

@@ -2,18 +2,18 @@
 
 import { open } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
-import { type KeptRange, readWithLines, removeCandidates } from "../candidates/candidates.ts";
-import { FACTS_BYTES, lineBytesAt } from "../candidates/facts.ts";
+import { candidateFiles, type KeptRange, removeCandidates } from "../candidates/candidates.ts";
 import { writerOf } from "../files/append-file.ts";
 import { ChunkCuts, type ChunkLimits } from "../files/cut-chunks.ts";
 import { RECORD_BYTES } from "../files/index-file.ts";
 import type { Manifest } from "../files/manifest.ts";
 import { planFiles } from "../files/plan.ts";
+import { readActions, recordAt } from "../files/read-actions.ts";
 import { keptIn } from "./group-candidates.ts";
 import type { LaneAssignment, LaneGroups } from "./lane-groups.ts";
 
-/** What a lane collects before it is written; twice 64 of them are in memory at the most. */
-const [LINE_BYTES, RECORDS] = [128 * 1024, 512];
+/** What a lane collects before it is written; 64 of them are in memory at the most. */
+const LINE_BYTES = 128 * 1024;
 
 /**
  * Spreads the groups of all actions over lanes.
@@ -58,78 +58,37 @@ export async function writeByLane(
     return writer;
   });
   const isKept = keptIn(kept);
-  let action = 0;
-  for await (const { first, count, records, facts, lines } of readWithLines(directory)) {
+  const from = candidateFiles(directory);
+  let [candidate, action] = [0, 0];
+  for await (const { lines, records } of readActions(from.lines, from.index)) {
     signal.throwIfAborted();
-    let start = 0;
-    for (let number = 0; number < count; number += 1) {
-      const from = start;
-      start += lineBytesAt(facts, number * FACTS_BYTES);
-      if (!isKept(first + number)) continue;
+    for (const [number, line] of lines.entries()) {
+      candidate += 1;
+      if (!isKept(candidate - 1)) continue;
       const lane = lanes[assignment.of(action)];
       if (lane === undefined) throw new Error(`action ${action} has no lane`);
       action += 1;
-      const taken = lane.put(lines, from, start, records, number * RECORD_BYTES);
-      if (taken !== undefined) await taken;
+      lane.take(line, recordAt(records, number));
+      if (lane.isFull) await lane.write();
     }
   }
-  for (const lane of lanes) await lane.end();
+  for (const lane of lanes) await lane.write();
   await actions.sync();
   await index.sync();
   await removeCandidates(directory);
-  return lanes.flatMap((lane) => lane.chunks());
+  return lanes.flatMap((lane) => lane.chunks);
 }
 
 type Writer = Pick<ReturnType<typeof writerOf>, "write">;
-
-/** Some lines of a lane and their records, until they are written. */
-class LaneBlock {
-  #lines = Buffer.allocUnsafe(LINE_BYTES);
-  readonly #records = Buffer.allocUnsafe(RECORDS * RECORD_BYTES);
-  /** Bytes of each line. */
-  readonly #sizes = new Uint32Array(RECORDS);
-  #lineBytes = 0;
-  count = 0;
-
-  get lines(): Buffer {
-    return this.#lines.subarray(0, this.#lineBytes);
-  }
-
-  get records(): Buffer {
-    return this.#records.subarray(0, this.count * RECORD_BYTES);
-  }
-
-  readonly sizeOf = (number: number): number => this.#sizes[number] as number; // as many
-
-  hasRoomFor(lineBytes: number): boolean {
-    return this.count < RECORDS && this.#lineBytes + lineBytes <= this.#lines.length;
-  }
-
-  /** Takes a line with its newline, and its record. There is room, or nothing else is in it. */
-  put(lines: Buffer, from: number, to: number, records: Buffer, at: number): void {
-    if (to - from > this.#lines.length) this.#lines = Buffer.allocUnsafe(to - from);
-    lines.copy(this.#lines, this.#lineBytes, from, to);
-    records.copy(this.#records, this.count * RECORD_BYTES, at, at + RECORD_BYTES);
-    this.#sizes[this.count] = to - from;
-    this.#lineBytes += to - from;
-    this.count += 1;
-  }
-
-  clear(): void {
-    this.#lineBytes = 0;
-    this.count = 0;
-  }
-}
 
 /** Writes the part of a plan that is a lane's from its beginning to its end, and cuts it into chunks on the way. */
 class LaneWriter {
   readonly #actions: Writer;
   readonly #index: Writer;
   readonly #cuts: ChunkCuts;
-  #block = new LaneBlock();
-  /** The one before it, which is being written. */
-  #before = new LaneBlock();
-  #written: Promise<void> = Promise.resolve();
+  #lines: Buffer[] = [];
+  #records: Buffer[] = [];
+  #bytes = 0;
   /** Where the next are written. */
   #actionsAt: number;
   #indexAt: number;
@@ -147,45 +106,30 @@ class LaneWriter {
     this.#indexAt = (start.first - 1) * RECORD_BYTES;
   }
 
-  /**
-   * Takes a line with its newline, and its record.
-   *
-   * @returns what has to end before `lines` and `records` may change.
-   */
-  put(lines: Buffer, from: number, to: number, records: Buffer, at: number): Promise<void> | undefined {
-    if (!this.#block.hasRoomFor(to - from) && this.#block.count > 0)
-      return this.#flush().then(() => this.#block.put(lines, from, to, records, at));
-    this.#block.put(lines, from, to, records, at);
-    return undefined;
+  /** @param line with its newline. */
+  take(line: Buffer, record: Buffer): void {
+    this.#cuts.take(line, record);
+    this.#lines.push(line);
+    this.#records.push(record);
+    this.#bytes += line.length;
   }
 
-  /** What is written is written while the next is taken. */
-  async #flush(): Promise<void> {
-    const block = this.#block;
-    this.#cuts.take(block);
-    await this.#written;
-    this.#written = this.#write(block);
-    this.#written.catch(() => undefined); // told when it is awaited
-    this.#before.clear();
-    [this.#block, this.#before] = [this.#before, block];
+  get isFull(): boolean {
+    return this.#bytes >= LINE_BYTES;
   }
 
-  async #write({ lines, records }: LaneBlock): Promise<void> {
-    const [actionsAt, indexAt] = [this.#actionsAt, this.#indexAt];
+  /** Writes what was taken. */
+  async write(): Promise<void> {
+    const [lines, records] = [Buffer.concat(this.#lines), Buffer.concat(this.#records)];
+    [this.#lines, this.#records, this.#bytes] = [[], [], 0];
+    await this.#actions.write(lines, this.#actionsAt);
+    await this.#index.write(records, this.#indexAt);
     this.#actionsAt += lines.length;
     this.#indexAt += records.length;
-    await this.#actions.write(lines, actionsAt);
-    await this.#index.write(records, indexAt);
   }
 
-  /** Resolves when all was written. */
-  async end(): Promise<void> {
-    await this.#flush();
-    await this.#written;
-  }
-
-  /** All of them, when everything was written. */
-  chunks(): Manifest["chunks"] {
+  /** All of them, when everything was taken. */
+  get chunks(): Manifest["chunks"] {
     return this.#cuts.end();
   }
 }

@@ -1,6 +1,6 @@
 /** Candidates that are sent, added to the groups that lanes are made of. */
 
-import { actionOf, type KeptRange, openCandidateLines, readCandidates } from "../candidates/candidates.ts";
+import { actionOf, type KeptRange, readCandidates } from "../candidates/candidates.ts";
 import type { LaneGroups } from "./lane-groups.ts";
 
 /** Adds the selected candidates to the groups, as they stand on disk. */
@@ -10,13 +10,12 @@ export async function groupKept(
   groups: LaneGroups,
   signal: AbortSignal,
 ): Promise<void> {
-  using lines = openCandidateLines(directory);
   groups.expect(kept.reduce((sum, { count }) => sum + count, 0));
   const isKept = keptIn(kept);
   for await (const candidates of readCandidates(directory)) {
     signal.throwIfAborted();
     for (const candidate of candidates)
-      if (isKept(candidate.seq)) groups.add(actionOf(candidate, lines).data, candidate.row, candidate.length);
+      if (isKept(candidate.seq)) groups.add(actionOf(candidate).data, candidate.row, candidate.length);
   }
 }
 

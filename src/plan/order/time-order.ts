@@ -21,11 +21,12 @@ import { parseJson, stringifyJson } from "../../actions/json.ts";
 import {
   appendCandidates,
   type BlockedRow,
+  type CandidateBytes,
   createCandidates,
   endCandidates,
   syncCandidates,
 } from "../candidates/candidates.ts";
-import { type CandidateBytes, isTime, type OrderKey } from "../candidates/facts.ts";
+import { isTime, type OrderKey } from "../candidates/order-key.ts";
 import type { BlockedRows } from "../candidates/rows-not-sent.ts";
 import { createScratch, type Scratch } from "../candidates/scratch.ts";
 
@@ -61,8 +62,6 @@ const TABLES = `
     number INTEGER PRIMARY KEY,
     held TEXT,
     record BLOB,
-    facts BLOB,
-    texts BLOB,
     line BLOB
   ) STRICT;
 `;
@@ -85,11 +84,9 @@ const OF_EVENTS = "SELECT event, number, time, rank, anchor FROM actions WHERE e
 type OfEvent = readonly [event: number, number: number, time: string, rank: number, anchor: number];
 
 const BY_PLACE =
-  "SELECT held, record, facts, texts, line FROM actions JOIN contents USING (number)" +
+  "SELECT held, record, line FROM actions JOIN contents USING (number)" +
   " ORDER BY time, rank, anchor, follows, number";
-type Content =
-  | readonly [held: string]
-  | readonly [held: null, record: Uint8Array, facts: Uint8Array, texts: Uint8Array, line: Uint8Array];
+type Content = readonly [held: string] | readonly [held: null, record: Uint8Array, line: Uint8Array];
 
 interface TimePlace {
   /** In digits that compare as times do. */
@@ -138,9 +135,9 @@ class PlacedActions implements TimeOrder {
     this.#scratch = createScratch(directory, "order", TABLES);
   }
 
-  candidate(action: OrderKey, { index, facts, texts, lines }: CandidateBytes): void {
+  candidate(action: OrderKey, { index, lines }: CandidateBytes): void {
     const number = this.#note(action);
-    this.#scratch.run("INSERT INTO contents VALUES (?, NULL, ?, ?, ?, ?)", number, index, facts, texts, lines);
+    this.#scratch.run("INSERT INTO contents VALUES (?, NULL, ?, ?)", number, index, lines);
   }
 
   held(action: OrderKey, row: Omit<BlockedRow, "before" | "attempted">): void {
@@ -292,12 +289,12 @@ async function writeInOrder(
   let before = 0;
   for await (const batch of scratch.batches<Content>(BY_PLACE)) {
     signal.throwIfAborted();
-    for (const [held, index, facts, texts, lines] of batch) {
+    for (const [held, index, lines] of batch) {
       if (held !== null) {
         blockedRows.add({ ...(parseJson(held) as Omit<BlockedRow, "before">), before }); // as `held` wrote it
         continue;
       }
-      await appendCandidates(files, [{ index, facts, texts, lines }]);
+      await appendCandidates(files, [{ index, lines }]);
       before += 1;
     }
     onOrdered(before);

@@ -6,15 +6,8 @@ import { keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt, RowPlace } from "../../ledger/row-places.ts";
-import {
-  type BlockedRow,
-  type Candidate,
-  type CandidateLines,
-  identityOf,
-  readCandidates,
-} from "../candidates/candidates.ts";
+import { type BlockedRow, type Candidate, readCandidates } from "../candidates/candidates.ts";
 import type { PlacedRow } from "../candidates/rows-not-sent.ts";
-import { contentAt } from "../files/index-file.ts";
 import { historiesOf } from "../identity/blocked-deeds.ts";
 import { hasHistory, historyOf, lastCounts } from "../identity/history-of-candidate.ts";
 import { pendingAs } from "../identity/pending-deeds.ts";
@@ -56,14 +49,13 @@ export async function findLastAccepted(options: {
   readonly directory: string;
   readonly ledger: Ledger | undefined;
   readonly pending: Pending;
-  readonly lines: CandidateLines;
   readonly verdicts: Verdicts;
   readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
   readonly histories: ReadonlySet<string>;
   /** Rows behind were left out (`--limit`). */
   readonly isCut: boolean;
 }): Promise<LastAccepted> {
-  const { directory, ledger, lines, verdicts, blockedRows, histories, isCut } = options;
+  const { directory, ledger, verdicts, blockedRows, histories, isCut } = options;
   if (ledger === undefined) return NOTHING_ACCEPTED;
   const ofHistory = new Map<string, Spot & { readonly deed: AskedAt }>();
   const ofKind = new Map<ActionName, Spot>();
@@ -77,17 +69,15 @@ export async function findLastAccepted(options: {
       const isUnclear = verdicts.detailOf(candidate)?.kind === "unclear";
       const isHeld = verdicts.of(candidate) === "held" && untimed && !keyed;
       if (!isUnclear && !isHeld && !KNOWN.has(verdicts.of(candidate))) continue;
-      if (isUnclear) undecided.add(historyOf(candidate, lines).toString("hex"));
+      if (isUnclear) undecided.add(historyOf(candidate).toString("hex"));
       if (lastCounts(action) && !isHeld) ofKind.set(action, { before: seq, row: Number.POSITIVE_INFINITY });
       // Others are a set, or told apart by their keys.
       else if (!hasHistory(action) || keyed || !untimed) continue;
       if (isUnclear) continue;
-      const history = histories.size === 0 ? "" : historyOf(candidate, lines).toString("hex");
+      const history = histories.size === 0 ? "" : historyOf(candidate).toString("hex");
       if (!histories.has(history)) continue;
       if (!isHeld) candidates.set(history, candidate);
-      contents[isHeld ? "held" : "accepted"].add(
-        `${history} ${contentAt(candidate.block, candidate.at).toString("hex")}`,
-      );
+      contents[isHeld ? "held" : "accepted"].add(`${history} ${candidate.content.toString("hex")}`);
     }
   }
   for (const both of contents.held.intersection(contents.accepted)) undecided.add(both.split(" ", 1)[0] ?? "");
@@ -134,8 +124,8 @@ function deedOf(
   const detail = verdicts.detailOf(candidate);
   if (detail?.kind === "changed") return detail.from;
   if (verdicts.of(candidate) === "pending") return pendingAs(pending, candidate, history).at(-1);
-  const content = contentAt(candidate.block, candidate.at);
-  const identity = identityOf(candidate);
+  const content = candidate.content;
+  const identity = candidate.identity;
   const plain = Buffer.from(history, "hex");
   const deeds = [
     ...acceptedDeeds(ledger, plain),

@@ -6,7 +6,7 @@ import { findRenumbered } from "../../mapping/action-rules.ts";
 import type { Mapped } from "../../mapping/mapper.ts";
 import { nthOfName, OPEN_ACTIONS_COLUMN, openActionText } from "../../mapping/open-actions.ts";
 import type { MappingRule } from "../../mapping/rules.ts";
-import type { OrderKey } from "../candidates/facts.ts";
+import type { OrderKey } from "../candidates/order-key.ts";
 import { findingsOf } from "../findings/findings-of-row.ts";
 import type { Given, MarkOfRejects, MendedMark, RejectedMark, RowMarks, StillOpen } from "./mended-rows.ts";
 
