@@ -89,6 +89,8 @@ const LONGEST = [
   "crash/settle",
   "pipeline/nights",
   "e2e/security",
+  "e2e/identity-worlds",
+  "e2e/golden-plans",
   "e2e/rejects",
   "docs",
 ];
