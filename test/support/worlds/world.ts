@@ -28,7 +28,7 @@ export const HISTORIES: readonly Habits[] = [
 
 /** What a night's export shows: all that ever happened, what did within some nights, or what is new. */
 export const FORMS = ["full", "window", "delta"] as const;
-export type Form = (typeof FORMS)[number];
+type Form = (typeof FORMS)[number];
 
 export interface World extends Habits {
   readonly form: Form;
