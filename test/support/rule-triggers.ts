@@ -144,13 +144,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
       expect((await field.stream(["scans.rejects.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
     },
   },
-  "scan-without-time": {
-    files: { "scans.csv": "ticketId\nT-1\n" },
-    before: async (field, names) => {
-      await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
-      await field.stream(["sold.ndjson", ...names]);
-    },
-  },
   changed: {
     files: { "sales.ndjson": `${SOLD.replace('"price":"1"', '"price":"2"')}\n` },
     before: (field) => accept(field, NEW_EVENT, SOLD),
