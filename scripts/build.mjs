@@ -12,11 +12,10 @@ const DIST = join(ROOT, "dist");
 /** What the compiler made of each module, until it is put together. */
 const MODULES = join(ROOT, "dist/.modules");
 
-/** What is run or imported by name: the program, the library, and threads: one does checkpoints, one speaks with PostgreSQL. */
+/** What is run or imported by name: the program, the library, and the thread that speaks with PostgreSQL. */
 const ENTRIES = {
   main: "main.js",
   index: "index.js",
-  "checkpoint-worker": "ledger/checkpoint-worker.js",
   "connection-worker": "ledger/postgres/connection-worker.js",
 };
 
@@ -50,7 +49,6 @@ const inParts = {
  */
 const FILES = {
   start: ["actions/text", "cli/version", "failure"],
-  checkpoints: ["ledger/durable"],
   common: [
     ...["actions/actions", "actions/fields", "actions/formula-guard", "actions/identity", "actions/json"],
     ...["disk/buffers", "plan/files/index-file"],

@@ -9,10 +9,6 @@ export function free(view: ArrayBufferView): void {
   if (view.byteLength > 0 && isOwn(view)) view.buffer.transfer(0);
 }
 
-/** Whether nothing else shares its memory. A small Buffer is a part of one that Node shares out; what zlib fills has a byte more (block.ts). */
+/** Whether nothing else shares its memory. A small Buffer is a part of one that Node shares out. */
 const isOwn = <T extends ArrayBufferView>(view: T): view is T & { readonly buffer: ArrayBuffer } =>
-  view.buffer instanceof ArrayBuffer && view.buffer.byteLength <= view.byteLength + 1;
-
-/** The same memory as a Buffer. */
-export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
+  view.buffer instanceof ArrayBuffer && view.buffer.byteLength === view.byteLength;

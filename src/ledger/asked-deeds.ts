@@ -1,8 +1,11 @@
 /** What the ledger knows of very many deeds that are asked for together. */
 
-import { CONTENT_BYTES, DEED_BYTES, DEED_WORDS, IDENTITY_BYTES } from "./block.ts";
-import { type AcceptedDeed, acceptedDeeds } from "./deeds.ts";
+import { type AcceptedDeed, acceptedDeeds, CONTENT_BYTES, IDENTITY_BYTES } from "./deeds.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
+
+/** Of both digests of a deed, one behind the other. */
+export const DEED_BYTES = IDENTITY_BYTES + CONTENT_BYTES;
+export const DEED_WORDS = DEED_BYTES / 4;
 
 /** Deeds that are asked for together. */
 export interface AskedDeeds {

@@ -30,7 +30,7 @@ export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
     !readOnly &&
     ledger.get("SELECT 1 AS one FROM attempts WHERE class IS NULL OR class <> 'not sent' LIMIT 1") === undefined &&
     // Imported runs have outcomes and no attempts.
-    ledger.get("SELECT 1 AS one FROM blocks LIMIT 1") === undefined
+    ledger.get("SELECT 1 AS one FROM actions LIMIT 1") === undefined
   ) {
     bindTo(ledger, boundTo);
     return;

@@ -6,6 +6,9 @@ import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import { outcomeAt, sentAt } from "./outcomes.ts";
 
+/** Bytes of an identity, and of a content's digest. */
+export const [IDENTITY_BYTES, CONTENT_BYTES] = [16, 8];
+
 /** One accepted deed of the same identity. */
 export interface AcceptedDeed {
   readonly runNo: number;

@@ -3,14 +3,14 @@
 import { actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownState, KnownTicket } from "../checks/cross-action.ts";
-import { fieldsOf } from "./block.ts";
-import { blocksWithin, isTaken, outcomeOf } from "./blocks.ts";
 import { acceptedDeeds, hasDeeds } from "./deeds.ts";
 import { knownIds } from "./known-ids.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
-import { exceptionsOf } from "./outcomes.ts";
+import { outcomeOf, TAKEN } from "./outcomes.ts";
 import type { Pending } from "./pending.ts";
 import type { AskedAt } from "./row-places.ts";
+import { fieldsOf } from "./sent-action.ts";
+import { sqlList } from "./sql-list.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
@@ -128,20 +128,14 @@ export function* soldTickets(
     const isIn = String(state) === "checked-in";
     yield isWanted(eventId, ticketId) ? { eventId, ticketId, state: isIn ? "checked-in" : "sold" } : undefined;
   }
-  for (const { run_no } of ledger.all("SELECT run_no FROM runs ORDER BY run_no")) {
-    for (const block of blocksWithin(ledger, Number(run_no))) {
-      const exceptions = exceptionsOf(ledger, block);
-      for (let at = 0; at < block.count; at += 1) {
-        const outcome = exceptions.get(block.first + at)?.outcome ?? block.outcome;
-        const { action, data } = block.sentAt(at);
-        if (!isTaken(outcome) || !SELLING.includes(action)) continue;
-        const { eventId, ticketId } = fieldsOf(data);
-        const isAsked = eventId !== undefined && ticketId !== undefined && isWanted(eventId, ticketId);
-        yield isAsked && !isListed(ledger, ticketId) ? { eventId, ticketId, state: "sold" } : undefined;
-      }
-    }
+  for (const { data } of ledger.iterate(SALES)) {
+    const { eventId, ticketId } = fieldsOf(String(data));
+    const isAsked = eventId !== undefined && ticketId !== undefined && isWanted(eventId, ticketId);
+    yield isAsked && !isListed(ledger, ticketId) ? { eventId, ticketId, state: "sold" } : undefined;
   }
 }
+
+const SALES = `SELECT data FROM actions WHERE action IN ${sqlList(SELLING)} AND outcome IN ${TAKEN} ORDER BY run_no, seq`;
 
 const isListed = (ledger: Ledger, ticketId: string): boolean =>
   ledger.get("SELECT 1 AS one FROM tickets WHERE ticket = ?", ticketKey({ ticketId })) !== undefined;

@@ -2,47 +2,36 @@
 
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { digestsAt, fieldsOf, type GivenFields } from "./block.ts";
-import { type Block, insertOutcomes, isTaken, type NewOutcome, unmergedBlocks } from "./blocks.ts";
 import { changeChunk } from "./chunks.ts";
 import { type Columns, insertRows, type Value } from "./insert-rows.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
 import { noteId } from "./known-ids.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, upsert } from "./ledger.ts";
-import { exceptionsOf, SENT_ELSEWHERE } from "./outcomes.ts";
+import { insertOutcomes, type NewOutcome } from "./new-outcomes.ts";
+import { chunksToMerge, isTaken, SENT_ELSEWHERE, UNMERGED, type UnmergedAction, unmergedActions } from "./outcomes.ts";
 import { mergeMended } from "./rejected-rows.ts";
 import { nextChunkNumber } from "./runs.ts";
-import { sqlList } from "./sql-list.ts";
-import { DECIDED_STATES, type Outcome } from "./states.ts";
-
-/** Chunks whose outcomes are final and not yet merged. For SQL. */
-const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
+import { fieldsOf, type GivenFields } from "./sent-action.ts";
 
 /**
  * Merges what became of actions since the last merge. Each run is one transaction, so a crash in between loses nothing and
  * repeats nothing.
  */
 export function mergeOutcomes(ledger: Ledger): void {
-  const runs = `SELECT run_no FROM unmerged UNION SELECT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`;
+  const runs = `SELECT DISTINCT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`;
   for (const { run_no } of ledger.all(runs)) ledger.transaction(() => mergeRun(ledger, Number(run_no)));
 }
 
 /** Part of a transaction. */
 function mergeRun(ledger: Ledger, runNo: number): void {
   // First of all: what other machines settle meanwhile is merged by the next.
-  const rows = ledger.all(`SELECT chunk FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo);
-  const chunks = new Set(rows.map(({ chunk }) => Number(chunk)));
+  const chunks = chunksToMerge(ledger, runNo);
   const merging = new Merging(ledger, runNo);
-  for (const { first, block, deeds } of unmergedBlocks(ledger, runNo)) {
-    // Whoever plans takes what is not merged from the plan: a deed is either here or there.
-    if (ledger.kind === "postgres" && block !== undefined && !chunks.has(block.chunk)) continue;
-    ledger.run("DELETE FROM unmerged WHERE run_no = ? AND first = ?", runNo, first);
-    if (block !== undefined) merging.take(block, deeds);
-  }
+  for (const actions of unmergedActions(ledger, runNo, chunks)) merging.take(actions);
   merging.end();
   mergeMended(ledger, runNo);
-  for (const chunk of chunks) changeChunk(ledger, "merge", { runNo, chunk });
+  for (const { chunk } of chunks) changeChunk(ledger, "merge", { runNo, chunk: Number(chunk) });
 }
 
 /**
@@ -62,12 +51,7 @@ export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly N
   );
   mergeRun(ledger, runNo);
   noteUnplacedTickets(ledger, rows);
-  ledger.run(
-    "DELETE FROM exceptions WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
-    runNo,
-    JSON.stringify(seqs),
-  );
-  for (const table of ["blocks", "tallies"])
+  for (const table of ["actions", "tallies"])
     ledger.run(`DELETE FROM ${table} WHERE run_no = ? AND chunk = ?`, runNo, chunk);
   changeChunk(ledger, "forget", { runNo, chunk });
 }
@@ -75,7 +59,7 @@ export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly N
 /** Nothing but the table of tickets holds the texts of their ids. */
 function noteUnplacedTickets(ledger: Ledger, rows: readonly NewOutcome[]): void {
   for (const { action, data, outcome } of rows) {
-    const { eventId, ticketId, userId } = fieldsOf(Buffer.from(data).toString("utf8"));
+    const { eventId, ticketId, userId } = fieldsOf(data);
     if (!isTaken(outcome) || ticketId === undefined || !SELLING.has(action)) continue;
     const sql = "INSERT OR IGNORE INTO tickets (ticket, event_id, holder, state) VALUES (?, ?, ?, 'sold')";
     ledger.run(sql, ticketKey({ ticketId }), eventId ?? null, userId ?? null);
@@ -107,6 +91,8 @@ const DEED_COLUMNS: Columns = {
   ...{ event_id: "TEXT", holder: "TEXT" },
 };
 
+const BUT_THOSE_THERE = "ON CONFLICT DO NOTHING RETURNING seq";
+
 type DeedRow = readonly [identity: Uint8Array, ...Value[]];
 
 /** The merge of one run. */
@@ -126,34 +112,21 @@ class Merging {
     this.#hasTickets = ledger.get("SELECT 1 AS one FROM tickets LIMIT 1") !== undefined;
   }
 
-  /** @param digests identity and content of each action of the block. */
-  take(block: Block, digests: Uint8Array): void {
+  take(actions: readonly UnmergedAction[]): void {
     if (this.#deeds.length >= AT_ONCE) this.end();
-    const exceptions = exceptionsOf(this.#ledger, block);
-    for (let at = 0; at < block.count; at += 1) {
-      const exception = exceptions.get(block.first + at);
-      if (exception?.status === SENT_ELSEWHERE) continue;
-      this.#take(block, at, digestsAt(digests, at), exception?.outcome ?? block.outcome);
-    }
+    for (const action of actions) if (action.status !== SENT_ELSEWHERE) this.#take(action);
   }
 
-  #take(block: Block, at: number, deed: Pick<NewOutcome, "identity" | "content">, outcome: Outcome): void {
-    const [seq, isIt] = [block.first + at, isTaken(outcome)];
-    const { identity, content } = deed;
-    const { action, data } = block.sentAt(at);
+  #take({ seq, source, outcome, sent: { action, data }, identity, content }: UnmergedAction): void {
+    const isIt = isTaken(outcome);
     const given = fieldsOf(data);
     const isSale = isIt && actionSpec(action).effect === "sell-ticket";
     const { eventId, userId: holder } = isSale ? given : { eventId: undefined, userId: undefined };
     this.#deeds.push([identity, this.#runNo, seq, content, isIt ? 1 : 0, eventId ?? null, holder ?? null]);
-    const by = this.#keys.get(block.originAt(at).source);
+    const by = this.#keys.get(source);
     if (by !== undefined) {
-      const said = { action, data: parseJson(data) as object }; // written by the planner
-      noteKeyedDeed(
-        this.#ledger,
-        { runNo: this.#runNo, seq, identity, content, isTaken: isIt, eventId, holder },
-        said,
-        by,
-      );
+      const deed = { runNo: this.#runNo, seq, identity, content, isTaken: isIt, eventId, holder };
+      noteKeyedDeed(this.#ledger, deed, { action, data: parseJson(data) as object }, by); // written by the planner
       if (outcome !== "not sent") noteKeySource(this.#ledger, action, by);
     }
     if (!isIt) return;
@@ -168,10 +141,12 @@ class Merging {
   end(): void {
     // In the order of the table, each of its pages is written once.
     this.#deeds.sort(([one], [other]) => Buffer.compare(one, other));
-    insertRows(this.#ledger, "deeds", DEED_COLUMNS, this.#deeds);
+    const entered = insertRows(this.#ledger, "deeds", DEED_COLUMNS, this.#deeds, BUT_THOSE_THERE);
     this.#deeds = [];
+    // Of a chunk of which a second file has told more, the others were merged before.
+    const isNew = new Set(entered.map(({ seq }) => Number(seq)));
     const tickets = new TicketTable(this.#ledger, this.#runNo);
-    for (const effect of this.#effects) apply(this.#ledger, tickets, effect);
+    for (const effect of this.#effects) if (isNew.has(effect.seq)) apply(this.#ledger, tickets, effect);
     tickets.write();
     this.#effects = [];
   }

@@ -10,7 +10,6 @@ import { makeFolder } from "../disk/folders.ts";
 import { errorCode, Failure, firstThrown } from "../failure.ts";
 import { bind } from "./bound.ts";
 import { damaged } from "./damaged.ts";
-import { DURABLE } from "./durable.ts";
 import { type Ledger, runListPath } from "./ledger.ts";
 import { createTables, refuseOtherForm } from "./schema.ts";
 
@@ -91,11 +90,11 @@ export function openLedger({
 const versionOf = (database: DatabaseSync): number =>
   Number(database.prepare("PRAGMA user_version").get()?.user_version);
 
-/** Pages of the log, 64 MiB, from which on a commit does a checkpoint. While a run is sent, they come before (checkpointer.ts). */
-const MOST_PAGES_IN_LOG = 16_000;
+/** After a commit its change is on disk, and what a checkpoint moves is there before its place in the log is used again. */
+const DURABLE = "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
 
 /** Each connection's own settings. */
-const SETTINGS = `${DURABLE} PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = ${MOST_PAGES_IN_LOG}; PRAGMA cache_size = -8000;`;
+const SETTINGS = `${DURABLE} PRAGMA foreign_keys = ON; PRAGMA cache_size = -8000;`;
 
 /** How long to wait for another writer. */
 const LOCKED_MS = 60_000;

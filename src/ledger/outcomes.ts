@@ -2,21 +2,19 @@
 
 import { isJsonObject } from "../actions/exact-number.ts";
 import { parseJson } from "../actions/json.ts";
-import { BLOCK_ACTIONS, decodePromises, digestsAt, fieldsOf, packedPromises, type SentAction } from "./block.ts";
-import {
-  type Block,
-  blockOf,
-  blocksWithin,
-  decidedAt,
-  isTaken,
-  type OutcomeFacts,
-  outcomeOf,
-  TAKEN,
-  unmergedBlocks,
-} from "./blocks.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
+import type { OutcomeFacts } from "./new-outcomes.ts";
+import { fieldsOf, type SentAction } from "./sent-action.ts";
 import { sqlList } from "./sql-list.ts";
-import { type Outcome, PERHAPS_TAKEN_STATES, SETTLED_STATES } from "./states.ts";
+import { DECIDED_STATES, type Outcome, PERHAPS_TAKEN_STATES, SETTLED_STATES, TAKEN_OUTCOMES } from "./states.ts";
+
+/** Outcomes that mean the service has the action, for SQL. */
+export const TAKEN = sqlList(TAKEN_OUTCOMES);
+
+export const isTaken = (outcome: Outcome): boolean => TAKEN_OUTCOMES.some((taken) => taken === outcome);
+
+/** Chunks whose outcomes are final and not yet among the deeds, for SQL. */
+export const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
 
 /** Status of an action that was closed unsent because a later one of its history was taken. */
 export const SUPERSEDED = "superseded";
@@ -33,77 +31,84 @@ export interface OutcomeRow extends OutcomeFacts {
   readonly userId?: string | undefined;
 }
 
-const EXCEPTION_COLUMNS = "seq, outcome, status, response";
+const COLUMNS = "seq, chunk, source, line, action, data, outcome, status, action_promise, response, at";
 
-/** By the number of the action. */
-type Exceptions = ReadonlyMap<number, Pick<OutcomeRow, "outcome" | "status" | "response">>;
-
-/** Those of a block. */
-export function exceptionsOf(ledger: Ledger, { runNo, first, count }: Block): Exceptions {
-  const sql = `SELECT ${EXCEPTION_COLUMNS} FROM exceptions WHERE run_no = ? AND seq >= ? AND seq < ?`;
-  return new Map(ledger.all(sql, runNo, first, first + count).map((row) => [Number(row.seq), toException(row)]));
+function toOutcome(row: SqlRow): OutcomeRow {
+  const { eventId, ticketId, nftId, userId } = fieldsOf(String(row.data));
+  return {
+    seq: Number(row.seq),
+    chunk: Number(row.chunk),
+    source: String(row.source),
+    line: Number(row.line),
+    action: String(row.action),
+    outcome: String(row.outcome) as Outcome, // the table's CHECK holds it to these
+    status: String(row.status),
+    actionPromise: row.action_promise === null ? undefined : String(row.action_promise),
+    response: row.response === null ? undefined : String(row.response),
+    at: String(row.at),
+    data: String(row.data),
+    ...{ eventId, ticketId, nftId, userId },
+  };
 }
 
-const toException = ({ outcome, status, response }: SqlRow) => ({
-  outcome: String(outcome) as Outcome, // the table's CHECK holds it to these
-  status: String(status),
-  response: response === null ? undefined : String(response),
+const toSent = ({ action, data }: SqlRow): SentAction => ({
+  action: String(action) as SentAction["action"], // written by the planner, or read from a promises file that was checked
+  data: String(data),
 });
 
-const USUAL = {
-  accepted: { outcome: "accepted", status: "success", response: undefined },
-  "settled by hand": { outcome: "settled by hand", status: "settled-by-hand", response: undefined },
-} as const;
-
-function toOutcome(block: Block, seq: number, exceptions: Exceptions): OutcomeRow {
-  const at = seq - block.first;
-  const { action, data } = block.sentAt(at);
-  const { eventId, ticketId, nftId, userId } = fieldsOf(data);
-  const { outcome, status, response } = exceptions.get(seq) ?? USUAL[block.outcome];
-  const actionPromise = block.promiseAt(at);
-  const facts = { seq, chunk: block.chunk, ...block.originAt(at), action, outcome, status, actionPromise, response };
-  return { ...facts, at: block.at, data, eventId, ticketId, nftId, userId };
-}
-
-/** An action that the service has taken and that is not among the deeds yet. */
-interface TakenAction {
+/** An action that is not among the deeds yet. */
+export interface UnmergedAction {
   readonly seq: number;
+  readonly source: string;
+  readonly outcome: Outcome;
+  readonly status: string;
   readonly sent: SentAction;
   readonly identity: Buffer;
   readonly content: Buffer;
 }
 
-/** Those of a run, in order. */
-export function* takenUnmerged(ledger: Ledger, runNo: number): Generator<TakenAction> {
-  for (const { block, deeds } of unmergedBlocks(ledger, runNo)) {
-    if (block === undefined) continue;
-    const exceptions = exceptionsOf(ledger, block);
-    for (let at = 0; at < block.count; at += 1) {
-      const seq = block.first + at;
-      if (!isTaken(exceptions.get(seq)?.outcome ?? block.outcome)) continue;
-      const { identity, content } = digestsAt(deeds, at);
-      yield { seq, sent: block.sentAt(at), identity: Buffer.from(identity), content: Buffer.from(content) };
-    }
+/** Chunks of a run that are to be merged. */
+export const chunksToMerge = (ledger: Ledger, runNo: number): readonly SqlRow[] =>
+  ledger.all(`SELECT chunk, first, first + count AS "end" FROM chunks WHERE run_no = ? AND ${UNMERGED}`, runNo);
+
+/** What they have, in the order of the plan, a page at a time. */
+export function* unmergedActions(
+  ledger: Ledger,
+  runNo: number,
+  chunks = chunksToMerge(ledger, runNo),
+): Generator<readonly UnmergedAction[]> {
+  const numbers = new Set(chunks.map(({ chunk }) => Number(chunk)));
+  const first = chunks.reduce((least, chunk) => Math.min(least, Number(chunk.first)), Number.MAX_SAFE_INTEGER);
+  const end = chunks.reduce((most, chunk) => Math.max(most, Number(chunk.end)), 0);
+  for (let after = first - 1; after < end; ) {
+    const page = ledger.all(UNMERGED_PAGE, runNo, after, end);
+    yield page.filter(({ chunk }) => numbers.has(Number(chunk))).map(toUnmerged);
+    if (page.length < MERGED_AT_ONCE) return;
+    after = Number(page.at(-1)?.seq);
   }
 }
 
-function outcomesOfBlock(ledger: Ledger, block: Block): readonly OutcomeRow[] {
-  const exceptions = exceptionsOf(ledger, block);
-  return Array.from({ length: block.count }, (_, at) => toOutcome(block, block.first + at, exceptions));
-}
+const MERGED_AT_ONCE = 5000;
+const UNMERGED_PAGE = `SELECT seq, chunk, source, action, data, outcome, status, identity, content FROM actions
+  WHERE run_no = ? AND seq > ? AND seq < ? ORDER BY seq LIMIT ${MERGED_AT_ONCE}`;
+
+const toUnmerged = (row: SqlRow): UnmergedAction => ({
+  seq: Number(row.seq),
+  source: String(row.source),
+  outcome: String(row.outcome) as Outcome, // the table's CHECK holds it to these
+  status: String(row.status),
+  sent: toSent(row),
+  identity: Buffer.from(row.identity as Uint8Array), // BLOB NOT NULL columns
+  content: Buffer.from(row.content as Uint8Array),
+});
+
+/** A part of a chunk may be a chunk of its own now. */
+const OUTCOMES_OF_CHUNK = `SELECT ${COLUMNS} FROM chunks JOIN actions USING (run_no, chunk)
+  WHERE run_no = ? AND chunk = ? AND seq >= first AND seq < first + count ORDER BY seq`;
 
 /** The outcomes of one chunk in the order of the plan. */
-export function outcomesOfChunk(ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] {
-  const borders = ledger.get(
-    "SELECT first, first + count AS end FROM chunks WHERE run_no = ? AND chunk = ?",
-    runNo,
-    chunk,
-  );
-  if (borders === undefined) return [];
-  const blocks = [...blocksWithin(ledger, runNo, Number(borders.first), Number(borders.end))];
-  // A part of it may be a chunk of its own now.
-  return blocks.filter((block) => block.chunk === chunk).flatMap((block) => outcomesOfBlock(ledger, block));
-}
+export const outcomesOfChunk = (ledger: Ledger, runNo: number, chunk: number): readonly OutcomeRow[] =>
+  ledger.all(OUTCOMES_OF_CHUNK, runNo, chunk).map(toOutcome);
 
 /** What leaves the row open: the service rejected it, or it was not sent, by any run. */
 const OPEN: readonly Outcome[] = ["rejected", "not sent"];
@@ -137,8 +142,16 @@ const LINES = `SELECT coalesce(sum(actions), 0) AS n FROM tallies WHERE run_no =
 
 /** The outcomes of a run in the order of the plan, a page at a time. */
 export function* outcomesOfRun(ledger: Ledger, runNo: number): Generator<readonly OutcomeRow[]> {
-  for (const block of blocksWithin(ledger, runNo)) yield outcomesOfBlock(ledger, block);
+  for (let after = 0; ; ) {
+    const page = ledger.all(PAGE_OF_RUN, runNo, after);
+    if (page.length > 0) yield page.map(toOutcome);
+    if (page.length < PAGE) return;
+    after = Number(page.at(-1)?.seq);
+  }
 }
+
+const PAGE = 500;
+const PAGE_OF_RUN = `SELECT ${COLUMNS} FROM actions WHERE run_no = ? AND seq > ? ORDER BY seq LIMIT ${PAGE}`;
 
 /** The first outcomes of a run of the given kinds. */
 export function firstOutcomes(
@@ -164,17 +177,17 @@ function chunksWith(ledger: Ledger, runNo: number, outcomes: readonly Outcome[])
 
 /** What became of an action, where that is known. */
 export function outcomeAt(ledger: Ledger, runNo: number, seq: number): OutcomeRow | undefined {
-  const block = blockOf(ledger, runNo, seq);
-  if (block === undefined) return undefined;
-  const other = ledger.get(`SELECT ${EXCEPTION_COLUMNS} FROM exceptions WHERE run_no = ? AND seq = ?`, runNo, seq);
-  return toOutcome(block, seq, new Map(other === undefined ? [] : [[seq, toException(other)]]));
+  const row = ledger.get(OUTCOME_AT, runNo, seq);
+  return row && toOutcome(row);
 }
 
+const OUTCOME_AT = `SELECT ${COLUMNS} FROM actions WHERE run_no = ? AND seq = ?`;
+
 /** An action that has an outcome, as it was sent. */
-export const sentAt = (ledger: Ledger, runNo: number, seq: number): SentAction | undefined => {
-  const block = blockOf(ledger, runNo, seq);
-  return block?.sentAt(seq - block.first);
-};
+export function sentAt(ledger: Ledger, runNo: number, seq: number): SentAction | undefined {
+  const row = ledger.get("SELECT action, data FROM actions WHERE run_no = ? AND seq = ?", runNo, seq);
+  return row && toSent(row);
+}
 
 /** Rows that name actions by `run_no` and `seq`, each with its action; without those that have no outcome. */
 export const withActions = <T extends SqlRow>(ledger: Ledger, rows: readonly T[]): readonly (T & SentAction)[] =>
@@ -185,31 +198,33 @@ export const withActions = <T extends SqlRow>(ledger: Ledger, rows: readonly T[]
 
 /** Whether it is known what became of an action. */
 export const hasOutcome = (ledger: Ledger, runNo: number, seq: number): boolean =>
-  ledger.get(HAS_OUTCOME, runNo, seq) !== undefined;
+  ledger.get("SELECT 1 AS one FROM actions WHERE run_no = ? AND seq = ?", runNo, seq) !== undefined;
 
-const HAS_OUTCOME = `SELECT 1 AS one FROM (SELECT CAST(? AS INTEGER) AS run_no, CAST(? AS INTEGER) AS seq) AS asked
-  WHERE ${outcomeOf("asked.run_no", "asked.seq")} IS NOT NULL`;
+/** SQL: a column of an action; NULL where it has no outcome. */
+const ofAction = (column: string, runNo: string, seq: string): string =>
+  `(SELECT held.${column} FROM actions AS held WHERE held.run_no = ${runNo} AND held.seq = ${seq})`;
+
+/**
+ * SQL: what became of an action; NULL where it has no outcome.
+ *
+ * @param runNo with `seq` its place: columns with the names of their tables, since this looks into a table that has such too.
+ */
+export const outcomeOf = (runNo: string, seq: string): string => ofAction("outcome", runNo, seq);
 
 /** The actions of a run that have outcomes, from a number to before another. */
 export function decidedWithin(ledger: Ledger, runNo: number, first: number, end: number): ReadonlySet<number> {
-  const sql = "SELECT first, first + count AS end FROM blocks WHERE run_no = ? AND first > ? AND first < ?";
-  const decided = new Set<number>();
-  for (const span of ledger.all(sql, runNo, first - BLOCK_ACTIONS, end))
-    for (let seq = Math.max(first, Number(span.first)); seq < Math.min(end, Number(span.end)); seq += 1)
-      decided.add(seq);
-  return decided;
+  const sql = "SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ?";
+  return new Set(ledger.all(sql, runNo, first, end).map(({ seq }) => Number(seq)));
 }
 
 /** Whether something of a run, from an action to before another, was sent: it was answered, or may have been taken. */
-export function wasSentWithin(ledger: Ledger, runNo: number, first: number, end: number): boolean {
-  if (ledger.get(PERHAPS_TAKEN, runNo, first, end) !== undefined) return true;
-  return decidedWithin(ledger, runNo, first, end).size > Number(ledger.get(NOT_SENT, runNo, first, end)?.n);
-}
+export const wasSentWithin = (ledger: Ledger, runNo: number, first: number, end: number): boolean =>
+  [PERHAPS_TAKEN, ANSWERED].some((sql) => ledger.get(sql, runNo, first, end) !== undefined);
 
 const PERHAPS_TAKEN = `SELECT 1 AS one FROM chunks
   WHERE run_no = ? AND first >= ? AND first < ? AND state IN ${sqlList(PERHAPS_TAKEN_STATES)} LIMIT 1`;
-const NOT_SENT =
-  "SELECT count(*) AS n FROM exceptions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome = 'not sent'";
+const ANSWERED =
+  "SELECT 1 AS one FROM actions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome <> 'not sent' LIMIT 1";
 
 /** The actions of a run within these that the service has: at most so many. */
 export function takenWithin(
@@ -217,25 +232,16 @@ export function takenWithin(
   runNo: number,
   { first, end, most }: Readonly<Record<"first" | "end" | "most", number>>,
 ): ReadonlySet<number> {
-  const decided = [...decidedWithin(ledger, runNo, first, end)].sort((one, other) => one - other);
-  const left = notTaken(ledger, runNo, first, end);
-  return new Set(decided.filter((seq) => !left.has(seq)).slice(0, most));
+  return new Set(ledger.all(TAKEN_WITHIN, runNo, first, end, most).map(({ seq }) => Number(seq)));
 }
 
-function notTaken(ledger: Ledger, runNo: number, first: number, end: number): ReadonlySet<number> {
-  const sql = `SELECT seq FROM exceptions WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome NOT IN ${TAKEN}`;
-  return new Set(ledger.all(sql, runNo, first, end).map(({ seq }) => Number(seq)));
-}
+const TAKEN_WITHIN = `SELECT seq FROM actions
+  WHERE run_no = ? AND seq >= ? AND seq < ? AND outcome IN ${TAKEN} ORDER BY seq LIMIT ?`;
 
 /** Number of the run's last action that was taken; 0 for none. */
-export function lastTaken(ledger: Ledger, runNo: number): number {
-  for (const row of ledger.all("SELECT first, count FROM blocks WHERE run_no = ? ORDER BY first DESC", runNo)) {
-    const [first, end] = [Number(row.first), Number(row.first) + Number(row.count)];
-    const left = notTaken(ledger, runNo, first, end);
-    for (let seq = end - 1; seq >= first; seq -= 1) if (!left.has(seq)) return seq;
-  }
-  return 0;
-}
+export const lastTaken = (ledger: Ledger, runNo: number): number => Number(ledger.get(LAST_TAKEN, runNo)?.seq ?? 0);
+
+const LAST_TAKEN = `SELECT seq FROM actions WHERE run_no = ? AND outcome IN ${TAKEN} ORDER BY seq DESC LIMIT 1`;
 
 /** A deed that the service has. */
 export interface TakenDeed {
@@ -260,7 +266,7 @@ export function takenBeside(
   { wasLost, since }: { readonly wasLost: boolean; readonly since: string },
 ): readonly TakenDeed[] {
   const others = wasLost ? "<>" : ">";
-  const sql = `SELECT run_no, run, seq, content, ${decidedAt("deeds.run_no", "deeds.seq")} > ? AS is_since
+  const sql = `SELECT run_no, run, seq, content, ${ofAction("at", "deeds.run_no", "deeds.seq")} > ? AS is_since
     FROM deeds JOIN runs USING (run_no) WHERE identity = ? AND taken = 1 AND run_no ${others} ? ORDER BY run_no, seq`;
   return ledger.all(sql, since, identity, runNo).map((row) => ({
     run: String(row.run),
@@ -270,19 +276,10 @@ export function takenBeside(
   }));
 }
 
-/** The promises that a run was given, those of items in doubt too: as texts, or those of a block as 16 bytes each, zeros for none. */
-export function* promisesGiven(ledger: Ledger, runNo: number): Generator<string | Uint8Array> {
-  // A few blocks at a time, and of them nothing else: what was sent is most of a ledger.
-  const sql = "SELECT first, count, promises FROM blocks WHERE run_no = ? AND first > ? ORDER BY first LIMIT 64";
-  for (let last: number | undefined = 0; last !== undefined; ) {
-    const blocks = ledger.all(sql, runNo, last);
-    for (const { count, promises } of blocks) {
-      const packed = packedPromises(promises, Number(count));
-      if (packed !== undefined) yield packed;
-      else for (const promise of decodePromises(promises, Number(count))) if (promise !== undefined) yield promise;
-    }
-    last = blocks.length === 0 ? undefined : Number(blocks.at(-1)?.first);
-  }
+/** The promises that a run was given, those of items in doubt too. */
+export function* promisesGiven(ledger: Ledger, runNo: number): Generator<string> {
+  const sql = "SELECT action_promise FROM actions WHERE run_no = ? AND action_promise IS NOT NULL";
+  for (const { action_promise } of ledger.iterate(sql, runNo)) yield String(action_promise);
   for (const { response } of ledger.iterate("SELECT response FROM doubted_items WHERE run_no = ?", runNo)) {
     const promise = promiseIn(String(response));
     if (promise !== undefined) yield promise;
@@ -322,8 +319,9 @@ export function* rejectionsOf(
   ledger: Ledger,
   runNo: number,
 ): Generator<Pick<OutcomeRow, "seq" | "status" | "response">> {
-  const sql = `SELECT ${EXCEPTION_COLUMNS} FROM exceptions WHERE run_no = ? AND outcome = 'rejected' ORDER BY seq`;
-  for (const row of ledger.iterate(sql, runNo)) yield { seq: Number(row.seq), ...toException(row) };
+  const sql = "SELECT seq, status, response FROM actions WHERE run_no = ? AND outcome = 'rejected' ORDER BY seq";
+  for (const { seq, status, response } of ledger.iterate(sql, runNo))
+    yield { seq: Number(seq), status: String(status), response: response === null ? undefined : String(response) };
 }
 
 /** As a planner writes it: in a text, no quote stands bare, so that only a key can look like this. */
@@ -335,11 +333,9 @@ export const eventOf = (data: string): string | undefined => PLAIN_EVENT.exec(da
 /** How many actions of a run that have an outcome name which event. */
 export function countByEvent(ledger: Ledger, runNo: number): ReadonlyMap<string | undefined, number> {
   const counts = new Map<string | undefined, number>();
-  for (const block of blocksWithin(ledger, runNo))
-    for (let at = 0; at < block.count; at += 1) {
-      const { data } = block.sentAt(at);
-      const eventId = eventOf(data);
-      counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
-    }
+  for (const { data } of ledger.iterate("SELECT data FROM actions WHERE run_no = ?", runNo)) {
+    const eventId = eventOf(String(data));
+    counts.set(eventId, (counts.get(eventId) ?? 0) + 1);
+  }
   return counts;
 }

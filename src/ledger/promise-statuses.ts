@@ -1,6 +1,5 @@
 /** What the service said about promises when it was asked (`tickets status --remote`). */
 
-import { decodePromises } from "./block.ts";
 import type { Ledger } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
 
@@ -33,8 +32,8 @@ export interface OpenPromise {
   readonly status: string | undefined;
 }
 
-/** Blocks that are read at a time. */
-const PAGE = 16;
+/** Promises that are read at a time. */
+const PAGE = 1000;
 
 /**
  * The promises of a run that are not final, in the order of its plan. Reads page by page, so that answers can be noted in
@@ -42,28 +41,21 @@ const PAGE = 16;
  */
 export function* openPromisesOf(ledger: Ledger, runNo: number): Generator<OpenPromise> {
   if (countPromises(ledger, runNo) === countFinal(ledger, runNo)) return;
-  for (let from = 0; ; ) {
-    const blocks = ledger.all(
-      "SELECT first, count, promises FROM blocks WHERE run_no = ? AND first > ? AND promises IS NOT NULL ORDER BY first LIMIT ?",
-      ...[runNo, from, PAGE],
-    );
-    for (const { first, count, promises } of blocks) {
-      from = Number(first);
-      const known = statusesWithin(ledger, runNo, from, from + Number(count));
-      for (const [at, actionPromise] of decodePromises(promises, Number(count)).entries()) {
-        const status = known.get(from + at);
-        if (actionPromise === undefined || (status !== undefined && isFinal(status))) continue;
-        yield { runNo, seq: from + at, actionPromise, status };
-      }
+  for (let after = 0; ; ) {
+    const page = ledger.all(OPEN_PROMISES, runNo, after);
+    for (const { seq, action_promise, status } of page) {
+      after = Number(seq);
+      const known = status === null ? undefined : String(status);
+      yield { runNo, seq: after, actionPromise: String(action_promise), status: known };
     }
-    if (blocks.length < PAGE) return;
+    if (page.length < PAGE) return;
   }
 }
 
-function statusesWithin(ledger: Ledger, runNo: number, from: number, end: number): ReadonlyMap<number, string> {
-  const sql = "SELECT seq, status FROM promise_statuses WHERE run_no = ? AND seq >= ? AND seq < ?";
-  return new Map(ledger.all(sql, runNo, from, end).map(({ seq, status }) => [Number(seq), String(status)]));
-}
+const OPEN_PROMISES = `SELECT seq, action_promise, known.status AS status
+  FROM actions LEFT JOIN promise_statuses AS known USING (run_no, seq)
+  WHERE run_no = ? AND seq > ? AND action_promise IS NOT NULL AND (known.status IS NULL OR known.status NOT IN ${FINAL})
+  ORDER BY seq LIMIT ${PAGE}`;
 
 /** How many actions of a run the service has promised. */
 export function countPromises(ledger: Ledger, runNo: number): number {

@@ -8,11 +8,10 @@ import { type Action, type ActionData, actionSpec } from "../actions/actions.ts"
 import { contentText, digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { digestOfKey } from "../mapping/row-digest.ts";
-import { CONTENT_BYTES, type SentAction } from "./block.ts";
-import { outcomeOf, TAKEN } from "./blocks.ts";
+import { CONTENT_BYTES } from "./deeds.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { newestFirstInputs } from "./newest-first.ts";
-import { withActions } from "./outcomes.ts";
+import { outcomeOf, TAKEN, withActions } from "./outcomes.ts";
 import {
   type AskedAt,
   historiesThatLack,
@@ -25,6 +24,7 @@ import {
   type Standings,
   standingsOf,
 } from "./row-places.ts";
+import type { SentAction } from "./sent-action.ts";
 
 /** What is known of rows of rejects files, by their keys (`tickets:row`). */
 export interface RejectedRows {
@@ -336,9 +336,9 @@ export function takenSinceRejected(ledger: Ledger, key: string): ReadonlySet<str
   return new Set(taken.map(({ name }) => String(name)));
 }
 
-/** What the service did not take is an exception of its block. */
+/** What the service did not take. */
 const ASKED_OF_ROW = `SELECT row_actions.action AS name, run_no, seq, identity, content
-FROM row_actions JOIN exceptions USING (run_no, seq) WHERE row = ?`;
+FROM row_actions JOIN actions USING (run_no, seq) WHERE row = ? AND outcome NOT IN ${TAKEN}`;
 
 /** As `RejectedRows.rulesOf`. */
 export function rulesWritten(ledger: Ledger, key: string, open: string): readonly (readonly string[])[] {

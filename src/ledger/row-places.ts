@@ -7,10 +7,9 @@ import { z } from "zod";
 import type { Action, ActionName } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
-import type { SentAction } from "./block.ts";
-import { blockOf, outcomeOf, TAKEN } from "./blocks.ts";
 import { type Ledger, upsert } from "./ledger.ts";
-import { sentAt, withActions } from "./outcomes.ts";
+import { outcomeOf, sentAt, TAKEN, withActions } from "./outcomes.ts";
+import type { SentAction } from "./sent-action.ts";
 
 /** Where the ledger has an action. */
 export interface AskedAt {
@@ -220,11 +219,11 @@ function placesOf(ledger: Ledger, row: string): ReadonlyMap<number | undefined, 
 }
 
 function laneOfAction(ledger: Ledger, runNo: number, seq: number): number | undefined {
-  const chunk = blockOf(ledger, runNo, seq)?.chunk;
-  if (chunk === undefined) return undefined;
-  const lane = ledger.get("SELECT lane FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk)?.lane;
+  const lane = ledger.get(LANE_OF_ACTION, runNo, seq)?.lane;
   return lane === undefined ? undefined : Number(lane);
 }
+
+const LANE_OF_ACTION = "SELECT lane FROM actions JOIN chunks USING (run_no, chunk) WHERE run_no = ? AND seq = ?";
 
 function hasKindBehind(ledger: Ledger, row: string, action: ActionName): boolean {
   return ledger.get("SELECT 1 AS one FROM kinds_behind WHERE row = ? AND action = ?", row, action) !== undefined;

@@ -25,10 +25,10 @@ import { z } from "zod";
 import { nameOfTime } from "../disk/aside.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { Failure } from "../failure.ts";
-import { TAKEN } from "./blocks.ts";
 import type { Ledger } from "./ledger.ts";
 import { isHere } from "./machine.ts";
 import { storageFailure } from "./open-ledger.ts";
+import { TAKEN } from "./outcomes.ts";
 import { knownOutput } from "./outputs.ts";
 import {
   type ChunkRecord,

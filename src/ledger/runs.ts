@@ -1,11 +1,10 @@
 /** Runs and their chunks: how they are entered, found and counted, and how chunks get parts. Each step is one transaction or part of the caller's. */
 
 import { EXIT_CODES } from "../failure.ts";
-import { TAKEN } from "./blocks.ts";
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { fromPlaced, toPlaced } from "./machine.ts";
-import { outcomeAt, SUPERSEDED } from "./outcomes.ts";
+import { outcomeAt, SUPERSEDED, TAKEN } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
 import { sqlList } from "./sql-list.ts";
 import {
@@ -549,5 +548,5 @@ const COUNTS = `SELECT 'tally' AS what, outcome AS name, action, sum(actions) AS
   UNION ALL SELECT 'unlisted', NULL, NULL, sum(count), 0 FROM chunks WHERE run_no = ? AND state = 'abandoned'
     AND NOT EXISTS (SELECT 1 FROM tallies WHERE tallies.run_no = chunks.run_no AND tallies.chunk = chunks.chunk)
   ORDER BY action`;
-const SUPERSEDED_ACTIONS = `SELECT count(*) AS n FROM chunks JOIN exceptions USING (run_no)
+const SUPERSEDED_ACTIONS = `SELECT count(*) AS n FROM chunks JOIN actions USING (run_no, chunk)
   WHERE run_no = ? AND state = 'abandoned' AND seq >= first AND seq < first + count AND status = '${SUPERSEDED}'`;

@@ -2,8 +2,6 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { Failure } from "../failure.ts";
-import { BLOCK_ACTIONS } from "./block.ts";
-import { BLOCK_TABLES } from "./blocks.ts";
 import { sqlList } from "./sql-list.ts";
 import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
 
@@ -259,7 +257,28 @@ CREATE TABLE promise_statuses (
   PRIMARY KEY (run_no, seq)
 ) STRICT, WITHOUT ROWID;
 
-${BLOCK_TABLES}
+CREATE TABLE actions (
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  data TEXT NOT NULL,
+  outcome TEXT NOT NULL ${oneOf("outcome", OUTCOMES)},
+  status TEXT NOT NULL,
+  action_promise TEXT,
+  response TEXT,
+  at TEXT NOT NULL,
+  identity BLOB NOT NULL,
+  content BLOB NOT NULL,
+  event_id TEXT GENERATED ALWAYS AS (data ->> 'eventId') VIRTUAL,
+  ticket_id TEXT GENERATED ALWAYS AS (data ->> 'ticketId') VIRTUAL,
+  nft_id TEXT GENERATED ALWAYS AS (data ->> 'nftId') VIRTUAL,
+  user_id TEXT GENERATED ALWAYS AS (data ->> 'userId') VIRTUAL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
+
 -- \`event_id\` and \`holder\` are of accepted sales: the event and the buyer. All that is known of most tickets stands there.
 CREATE TABLE deeds (
   identity BLOB NOT NULL,
@@ -271,17 +290,6 @@ CREATE TABLE deeds (
   holder TEXT,
   PRIMARY KEY (identity, run_no, seq)
 ) STRICT, WITHOUT ROWID;
-
--- For people, in any SQLite client: every promise as text.
-CREATE VIEW promises AS
-WITH RECURSIVE places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place < ${BLOCK_ACTIONS - 1}),
-given AS (
-  SELECT run, chunk, first + place AS seq, at, promises, place, lower(hex(substr(promises, 16 * place + 1, 16))) AS digits
-  FROM blocks JOIN runs USING (run_no) JOIN places ON place < count WHERE promises IS NOT NULL)
-SELECT run, chunk, seq, at, CASE typeof(promises) WHEN 'blob'
-  THEN substr(digits, 1, 8) || '-' || substr(digits, 9, 4) || '-' || substr(digits, 13, 4) || '-' || substr(digits, 17, 4) || '-' || substr(digits, 21)
-  ELSE promises ->> place END AS action_promise
-FROM given WHERE CASE typeof(promises) WHEN 'blob' THEN digits <> '${"0".repeat(32)}' ELSE promises ->> place IS NOT NULL END;
 `;
 
 /** Part of a transaction. */

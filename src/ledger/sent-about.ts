@@ -7,13 +7,11 @@ import { ACTION_NAMES, type ActionData, type ActionName, acceptedFields, actionS
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
 import { normalId } from "../checks/ids.ts";
-import { placesOfPromise } from "./block.ts";
-import { blocksWithin } from "./blocks.ts";
 import { triedDeeds } from "./deeds.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import { idsByNormal } from "./known-ids.ts";
 import type { Ledger } from "./ledger.ts";
-import { type OutcomeRow, outcomeAt, promiseIn } from "./outcomes.ts";
+import { type OutcomeRow, outcomeAt, promiseIn, UNMERGED, unmergedActions } from "./outcomes.ts";
 
 /** The fields by which an action names its event or ticket. */
 export const ID_FIELDS = ["ticketId", "nftId", "eventId"] as const;
@@ -94,14 +92,16 @@ const deedsAt = (ledger: Ledger, identity: Buffer): readonly Pick<SentAction, "r
 
 /** What became of actions since the last merge: those of a run under way, or of one that died. */
 function* unmergedAbout(ledger: Ledger, id: string): Generator<SentAction> {
-  for (const { run_no, first } of ledger.all("SELECT run_no, first FROM unmerged ORDER BY run_no, first"))
-    for (const block of blocksWithin(ledger, Number(run_no), Number(first), Number(first) + 1))
-      for (let at = 0; at < block.count; at += 1) {
-        const { action, data } = block.sentAt(at);
-        const isAbout = fieldNaming({ action, data: parseJson(data) as ActionData }, id) !== undefined; // written by the planner
-        const outcome = isAbout ? outcomeAt(ledger, block.runNo, block.first + at) : undefined;
-        if (outcome !== undefined) yield { runNo: block.runNo, ...outcome };
+  for (const { run_no } of ledger.all(`SELECT DISTINCT run_no FROM chunks WHERE ${UNMERGED} ORDER BY run_no`)) {
+    const runNo = Number(run_no);
+    for (const actions of unmergedActions(ledger, runNo))
+      for (const { seq, sent } of actions) {
+        const data = parseJson(sent.data) as ActionData; // written by the planner
+        const isAbout = fieldNaming({ action: sent.action, data }, id) !== undefined;
+        const outcome = isAbout ? outcomeAt(ledger, runNo, seq) : undefined;
+        if (outcome !== undefined) yield { runNo, ...outcome };
       }
+  }
 }
 
 /** The actions of a run that were given a promise: none, and for each look how many actions it has looked at. */
@@ -110,16 +110,18 @@ export function* withPromise(
   runNo: number,
   promise: string,
 ): Generator<{ readonly looked: number; readonly found: readonly SentAction[] }> {
-  for (const row of ledger.iterate(
-    "SELECT first, count, promises FROM blocks WHERE run_no = ? ORDER BY first",
-    runNo,
-  )) {
-    const [first, count] = [Number(row.first), Number(row.count)];
-    const places = placesOfPromise(row.promises, count, promise);
-    const found = places.flatMap((at) => outcomeAt(ledger, runNo, first + at) ?? []);
-    yield { looked: count, found: found.map((outcome) => ({ runNo, ...outcome })) };
+  const last = Number(ledger.get("SELECT max(seq) AS seq FROM actions WHERE run_no = ?", runNo)?.seq ?? 0);
+  for (let first = 1; first <= last; first += LOOKED_AT_ONCE) {
+    const places = ledger.all(WITH_PROMISE, runNo, first, first + LOOKED_AT_ONCE, promise);
+    const found = places.flatMap(({ seq }) => outcomeAt(ledger, runNo, Number(seq)) ?? []);
+    const looked = Math.min(LOOKED_AT_ONCE, last + 1 - first);
+    yield { looked, found: found.map((outcome) => ({ runNo, ...outcome })) };
   }
 }
+
+const LOOKED_AT_ONCE = 10_000;
+const WITH_PROMISE =
+  "SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ? AND action_promise = ? ORDER BY seq";
 
 /** Places of actions in doubt beside which the service gave the promise. */
 export function doubtsWithPromise(ledger: Ledger, promise: string): readonly Pick<SentAction, "runNo" | "seq">[] {

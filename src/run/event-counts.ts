@@ -1,7 +1,7 @@
 /** Actions by the event that they name. */
 
-import { readActionLine } from "../ledger/block.ts";
 import { eventOf } from "../ledger/outcomes.ts";
+import { readActionLine } from "../ledger/sent-action.ts";
 import type { Manifest } from "../plan/files/manifest.ts";
 import { openPlan } from "../plan/files/plan.ts";
 

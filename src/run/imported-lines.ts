@@ -6,10 +6,10 @@ import { digestOf, identityText, importedIdentityText } from "../actions/identit
 import { stringifyJson } from "../actions/json.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { endAttempt } from "../ledger/attempts.ts";
-import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { forgetUnplaced, IMPORTED, unplacedActions } from "../ledger/known-state.ts";
 import { type Ledger, writeMeta } from "../ledger/ledger.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/new-outcomes.ts";
 import { countByAction, hasOutcome } from "../ledger/outcomes.ts";
 import {
   type ChunkRecord,

@@ -2,9 +2,9 @@
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { doubtedItems, forgetDoubtedItems } from "../ledger/attempts.ts";
-import { insertOutcomes } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes } from "../ledger/new-outcomes.ts";
 import { SUPERSEDED } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord, chunksOf, endRun, type RunRecord } from "../ledger/runs.ts";
 import { noteSettlement } from "../ledger/settlements.ts";

@@ -7,7 +7,7 @@ import { count, number } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { type AttemptEnd, endAnswered, endAttempt, keepDoubtedAnswer, markSending } from "../ledger/attempts.ts";
 import { type ChunkRecord, nextPlannedChunk } from "../ledger/runs.ts";
-import { countTallies, type DecidedChunk, storeDecided } from "./chunk-outcomes.ts";
+import { countDecided, type DecidedChunk, storeDecided } from "./chunk-outcomes.ts";
 import type { Intent, LaneHold } from "./lane-hold.ts";
 import type { PromiseLog } from "./promise-log.ts";
 import type { RecordContext } from "./record-answer.ts";
@@ -61,7 +61,7 @@ export function openChunkLog(
   const storeAnswer = (answer: DecidingAnswer & { readonly attempt: number }): boolean => {
     const { decided, body } = answer;
     if (!counts(decided.chunk, answer.attempt)) {
-      const mayBeTaken = countTallies(decided.tallies).accepted + decided.doubts.length > 0;
+      const mayBeTaken = countDecided(decided).accepted + decided.doubts.length > 0;
       hold?.keepLate(decided.chunk, answer.attempt, { answer: body, said: saidLate(answer), mayBeTaken });
       return false;
     }
@@ -154,7 +154,7 @@ export function openChunkLog(
   };
 }
 
-function saidLate({ decided: { tallies }, status, at }: DecidingAnswer): string {
-  const { accepted, rejected } = countTallies(tallies);
+function saidLate({ decided, status, at }: DecidingAnswer): string {
+  const { accepted, rejected } = countDecided(decided);
   return `its answer came late, at ${at} (HTTP ${status}): ${count(accepted, "action")} accepted, ${number(rejected)} rejected`;
 }

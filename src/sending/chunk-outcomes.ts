@@ -2,18 +2,8 @@
 
 import { cleanText } from "../actions/text.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";
-import { encodePromises } from "../ledger/block.ts";
-import {
-  type Exception,
-  insertBlock,
-  insertTallies,
-  type NewBlock,
-  type NewOutcome,
-  type Tally,
-  talliesOf,
-  toBlocks,
-} from "../ledger/blocks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/new-outcomes.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
@@ -22,7 +12,6 @@ import type { ChunkActions } from "../plan/files/chunk-actions.ts";
 import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders } from "../plan/files/plan.ts";
 import { ITEM_DOUBTS, type ItemOutcome } from "./answer.ts";
-import type { PackedPart } from "./pack-chunk.ts";
 
 /** A chunk's actions, and where they came from. */
 export interface ChunkFacts {
@@ -48,8 +37,7 @@ export interface ItemFacts {
 /** What an answer made of a chunk, ready to be stored. */
 export interface DecidedChunk {
   readonly chunk: ChunkRecord;
-  readonly blocks: readonly NewBlock[];
-  readonly tallies: readonly Tally[];
+  readonly outcomes: readonly NewOutcome[];
   /** Parts that are in doubt, with what the service said of their actions. */
   readonly doubts: readonly Stretch[];
   readonly doubted: readonly { readonly seq: number; readonly response: string }[];
@@ -57,53 +45,24 @@ export interface DecidedChunk {
   readonly lines: (style: LineStyle) => string;
 }
 
-/** @param packed of the same chunk. */
-export function decideChunk(
-  facts: ChunkFacts,
-  items: readonly ItemOutcome[],
-  at: string,
-  packed: readonly PackedPart[],
-): DecidedChunk {
+export function decideChunk(facts: ChunkFacts, items: readonly ItemOutcome[], at: string): DecidedChunk {
   const { chunk } = facts;
-  const known = toOutcomes(facts, (seq) => decided(items[seq - chunk.first]), at);
+  const outcomes = toOutcomes(facts, (seq) => decided(items[seq - chunk.first]), at);
   const doubted = items.flatMap(({ outcome, ...item }, place) =>
     outcome === "in doubt" && "response" in item ? [{ seq: chunk.first + place, response: item.response }] : [],
   );
-  const isWhole = doubted.length === 0;
   return {
     chunk,
-    blocks: isWhole ? packed.map((part) => toBlock(part, facts, items, at)) : [...toBlocks(known)],
-    tallies: talliesOf(known),
-    doubts: isWhole ? [] : doubtfulParts(facts, items),
+    outcomes,
+    doubts: doubtfulParts(facts, items),
     doubted,
-    lines: ({ label, format, safeCsv }) => promiseLines(known, label, format, safeCsv),
+    lines: ({ label, format, safeCsv }) => promiseLines(outcomes, label, format, safeCsv),
   };
 }
 
-/** What was packed while the request flew, with what the answer says. */
-function toBlock(
-  { first, count, ...part }: PackedPart,
-  facts: ChunkFacts,
-  items: readonly ItemOutcome[],
-  at: string,
-): NewBlock {
-  const from = first - facts.chunk.first;
-  const ofPart = items.slice(from, from + count);
-  const exceptions = ofPart.flatMap((item, place): Exception[] => {
-    if (item.outcome === "accepted") return [];
-    const { identity, content } = readRecord(facts.index, (from + place) * RECORD_BYTES);
-    const { outcome, status, response } = item;
-    if (outcome !== "rejected") throw new Error("an action in doubt among outcomes");
-    return [{ seq: first + place, outcome, status, response, identity, content }];
-  });
-  const promises = encodePromises(ofPart.map((item) => ("actionPromise" in item ? item.actionPromise : undefined)));
-  return { first, count, chunk: facts.chunk.chunk, outcome: "accepted", at, promises, ...part, exceptions };
-}
-
 /** Part of a transaction. */
-export function storeDecided(ledger: Ledger, { chunk, blocks, tallies, doubts, doubted }: DecidedChunk): void {
-  for (const block of blocks) insertBlock(ledger, chunk.runNo, block);
-  insertTallies(ledger, chunk.runNo, tallies);
+export function storeDecided(ledger: Ledger, { chunk, outcomes, doubts, doubted }: DecidedChunk): void {
+  insertOutcomes(ledger, chunk.runNo, outcomes);
   addChunks(ledger, chunk, doubts, "in doubt");
   keepDoubtedItems(ledger, chunk.runNo, doubted);
 }
@@ -209,8 +168,7 @@ export function stretchesOf(
   return stretches;
 }
 
-export function countTallies(tallies: readonly Tally[]): { readonly accepted: number; readonly rejected: number } {
-  const sumOf = (wanted: Tally["outcome"]): number =>
-    tallies.reduce((sum, { outcome, actions }) => sum + (outcome === wanted ? actions : 0), 0);
-  return { accepted: sumOf("accepted"), rejected: sumOf("rejected") };
+export function countDecided({ outcomes }: DecidedChunk): { readonly accepted: number; readonly rejected: number } {
+  const count = (wanted: Outcome): number => outcomes.filter(({ outcome }) => outcome === wanted).length;
+  return { accepted: count("accepted"), rejected: count("rejected") };
 }

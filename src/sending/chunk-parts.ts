@@ -1,9 +1,9 @@
 /** A chunk becomes several: not all of its actions share one fate, or the service calls it too large. */
 
 import { endAttempt } from "../ledger/attempts.ts";
-import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { type ChunkEventName, changeChunk } from "../ledger/chunks.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/new-outcomes.ts";
 import { addChunks, type ChunkRecord, isUnchanged, nextChunkNumber, shortestSplit } from "../ledger/runs.ts";
 import type { ChunkState } from "../ledger/states.ts";
 import type { ChunkBorders, Plan } from "../plan/files/plan.ts";

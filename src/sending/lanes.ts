@@ -1,8 +1,6 @@
 /** Sending a run: all its lanes at once, each in its own order, until all are done or one of them has to stop. */
 
 import { Failure } from "../failure.ts";
-import { openBlockCompressor } from "../ledger/block-compressor.ts";
-import { openCheckpointer } from "../ledger/checkpointer.ts";
 import { chunksOf } from "../ledger/runs.ts";
 import type { ServiceClient } from "./client.ts";
 import type { LaneHold } from "./lane-hold.ts";
@@ -56,19 +54,16 @@ export async function sendLanes(
   connect: () => ServiceClient,
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
-  using compressor = openBlockCompressor();
-  await using checkpointer = openCheckpointer(context.ledger);
   using promises = promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned);
   const common: Common = {
     rejected: 0,
     answers: 0,
     promises,
-    compressor,
     toldWithoutStatus: false,
     notBefore: 0,
     halt: halt.signal,
     lanes: source.atOnce,
-    promiseLog: openPromiseLog(context, checkpointer),
+    promiseLog: openPromiseLog(context),
   };
   const wake = AbortSignal.any([context.stop, halt.signal]);
   const run = async (): Promise<LaneEnd> => {

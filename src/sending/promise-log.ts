@@ -2,8 +2,6 @@
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { turn } from "../disk/turns.ts";
-import type { NewBlock } from "../ledger/blocks.ts";
-import type { Checkpointer } from "../ledger/checkpointer.ts";
 import type { DecidedChunk } from "./chunk-outcomes.ts";
 import { appendLines, type RecordContext } from "./record-answer.ts";
 
@@ -25,8 +23,7 @@ export interface PromiseLog {
   note(): void;
 }
 
-/** @param checkpointer is told of what was stored, once its lines are on disk too. */
-export function openPromiseLog(context: Omit<RecordContext, "plan">, checkpointer: Checkpointer): PromiseLog {
+export function openPromiseLog(context: Omit<RecordContext, "plan">): PromiseLog {
   const { ledger, promises } = context;
   let last: Promise<unknown> = Promise.resolve();
   /** Part of a transaction. Never of more than one append: a torn file is told by the lines of one. */
@@ -57,18 +54,10 @@ export function openPromiseLog(context: Omit<RecordContext, "plan">, checkpointe
     write: (decided) =>
       inTurn(async () => {
         await turn();
-        if (promises !== undefined) {
+        if (promises !== undefined)
           unnoted = await appendLines(context, decided.chunk.chunk, decided.lines(promises.style));
-        }
-        checkpointer.grew(bytesOf(decided.blocks));
       }),
     commit,
     note,
   };
 }
-
-/** What a commit of them writes at least. */
-const bytesOf = (blocks: readonly NewBlock[]): number =>
-  blocks.reduce((sum, { promises, origins, actions, deeds }) => {
-    return sum + (promises?.length ?? 0) + origins.length + actions.length + deeds.length;
-  }, 0);

@@ -1,9 +1,8 @@
 /** The actionPromises that a run was given, so that none counts for two actions. */
 
 import { randomInt } from "node:crypto";
-import { hash128, hash128Bytes } from "../actions/hash128.ts";
+import { hash128 } from "../actions/hash128.ts";
 import { free } from "../disk/buffers.ts";
-import { packUuid, UUID_BYTES } from "../ledger/block.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
 
@@ -11,8 +10,6 @@ import { promisesGiven } from "../ledger/outcomes.ts";
 export interface RunPromises extends Disposable {
   has(promise: string): boolean;
   add(promise: string): void;
-  /** @param packed 16 bytes each, of which zeros are none. */
-  addPacked(packed: Uint8Array): void;
 }
 
 /**
@@ -26,16 +23,10 @@ export function createRunPromises(expected = 0): RunPromises {
   // A random seed, so that nobody can make up two that look alike.
   const seed = randomInt(2 ** 32);
   const hash = new Uint32Array(4);
-  const uuid = new Uint8Array(UUID_BYTES);
   const table = new Hashes(expected);
-  const digestPacked = (packed: Uint8Array, at: number): void => {
-    hash128Bytes(packed, at, at + UUID_BYTES, ~seed, hash);
-    hash[0] ||= 1;
-  };
   /** Leaves the promise's hash in `hash`; its first word is never 0, which marks a free slot. */
   const digest = (promise: string): void => {
-    if (packUuid(promise, uuid, 0)) digestPacked(uuid, 0);
-    else hash128(promise, seed, hash);
+    hash128(promise, seed, hash);
     hash[0] ||= 1;
   };
   return {
@@ -48,23 +39,10 @@ export function createRunPromises(expected = 0): RunPromises {
       digest(promise);
       table.put(hash[0] ?? 0, hash[1] ?? 0);
     },
-    addPacked(packed) {
-      table.makeRoom(packed.length / UUID_BYTES);
-      for (let at = 0; at < packed.length; at += UUID_BYTES) {
-        if (isNone(packed, at)) continue;
-        digestPacked(packed, at);
-        table.put(hash[0] ?? 0, hash[1] ?? 0);
-      }
-    },
     [Symbol.dispose]() {
       table[Symbol.dispose]();
     },
   };
-}
-
-function isNone(packed: Uint8Array, from: number): boolean {
-  for (let at = from; at < from + UUID_BYTES; at += 1) if (packed[at] !== 0) return false;
-  return true;
 }
 
 /** Slots for the smallest run. */
@@ -128,8 +106,6 @@ class Hashes implements Disposable {
 /** What the run has been given so far, by an earlier process. */
 export function promisesOfRun(ledger: Ledger, runNo: number, expected: number): RunPromises {
   const promises = createRunPromises(expected);
-  for (const given of promisesGiven(ledger, runNo))
-    if (typeof given === "string") promises.add(given);
-    else promises.addPacked(given);
+  for (const given of promisesGiven(ledger, runNo)) promises.add(given);
   return promises;
 }

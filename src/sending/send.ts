@@ -5,16 +5,14 @@ import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { turn } from "../disk/turns.ts";
 import type { StopSignal } from "../failure.ts";
-import type { BlockCompressor } from "../ledger/block-compressor.ts";
 import { type ChunkRecord, chunksOf, rejectedIn } from "../ledger/runs.ts";
 import { sentActions } from "../plan/files/chunk-actions.ts";
 import { type Exchange, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
-import { type ChunkFacts, countTallies, decideChunk } from "./chunk-outcomes.ts";
+import { type ChunkFacts, countDecided, decideChunk } from "./chunk-outcomes.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./chunk-parts.ts";
 import type { ServiceClient } from "./client.ts";
 import type { Intent, LaneHold } from "./lane-hold.ts";
-import { type PackedPart, packChunk } from "./pack-chunk.ts";
 import { pause } from "./pause.ts";
 import type { PromiseLog } from "./promise-log.ts";
 import { isProxyAsking } from "./proxy.ts";
@@ -95,7 +93,6 @@ export interface Common {
   looked?: { readonly at: number; readonly inRun: number; readonly before: number };
   /** The promises of all lanes, and of earlier processes of this run. */
   readonly promises: RunPromises;
-  readonly compressor: BlockCompressor;
   /** An answer without a status of its own has been reported. */
   toldWithoutStatus: boolean;
   /** How many answers decided a chunk. As long as it grows, the service is there and takes something. */
@@ -153,7 +150,7 @@ interface Sender {
 export async function sendLane(context: SendContext, lane: Lane): Promise<LaneEnd> {
   const { common } = lane;
   const log = openChunkLog(context, lane, common.promiseLog, {
-    onRecorded: ({ chunk, tallies }) => context.progress.decided(chunk, countTallies(tallies)),
+    onRecorded: (decided) => context.progress.decided(decided.chunk, countDecided(decided)),
     onLate: context.progress.late,
   });
   const wake = AbortSignal.any([context.stop, common.halt]);
@@ -243,8 +240,6 @@ interface Landed {
   readonly reading: Reading;
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
-  /** The chunk as the ledger keeps it. */
-  readonly packed: readonly PackedPart[];
   readonly recording: Recording;
 }
 
@@ -277,15 +272,13 @@ async function fly(
   // What follows keeps this thread busy, and would hold up a request that has not left.
   await Promise.race([leaving, flying]);
   await turn();
-  const packing = packChunk(facts, common.compressor);
-  packing.catch(() => undefined); // it is heard of once the request has ended
   if (following !== undefined) plan.expect(following);
   const recording = record(log);
   const exchange = await flying;
   crashPoint("answered");
   const at = new Date().toISOString();
   const reading = readExchange(exchange, sentActions(actions), environment.retryStatuses, common.promises);
-  return { facts, exchange, reading, at, packed: await packing, recording };
+  return { facts, exchange, reading, at, recording };
 }
 
 function record(log: ChunkLog): Recording {
@@ -332,7 +325,7 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 /** The answer says what became of each action. It is recorded while the next chunk flies, or at once where it holds doubts. */
 async function takeAnswer(
   { context: { ledger, runNo, progress }, lane: { number, common, hold }, log }: Sender,
-  { facts, exchange, at, packed, recording }: Landed,
+  { facts, exchange, at, recording }: Landed,
   reading: Decided,
 ): Promise<LaneEnd | undefined> {
   if (exchange.kind !== "answer") throw new Error("an answer decided that never came");
@@ -343,8 +336,8 @@ async function takeAnswer(
     common.toldWithoutStatus = true;
     progress.withoutStatus();
   }
-  const decided = decideChunk(facts, reading.items, at, packed);
-  common.rejected += countTallies(decided.tallies).rejected;
+  const decided = decideChunk(facts, reading.items, at);
+  common.rejected += countDecided(decided).rejected;
   log.conclude(chunk, { event: "answer", decided, status, at, body: exchange.body });
   // Where others may give the chunk up, the answer may have to be kept as it came.
   if (hold === undefined) free(exchange.body);

@@ -1,6 +1,5 @@
 /** The tables of a ledger in PostgreSQL: those that a ledger in SQLite has, column by column. docs/ledger.md describes them. */
 
-import { BLOCK_ACTIONS } from "../block.ts";
 import { LEDGER_VERSION } from "../schema.ts";
 import { sqlList } from "../sql-list.ts";
 import { CHUNK_STATES, OPEN_STATES, OUTCOMES, QUESTION_STATES, RUN_STATES } from "../states.ts";
@@ -206,29 +205,23 @@ CREATE TABLE keyed_deeds (
   PRIMARY KEY (identity, run_no, seq)
 );
 CREATE TABLE key_sources (action ${TEXT} NOT NULL, source ${TEXT} NOT NULL, PRIMARY KEY (action, source));
-CREATE TABLE blocks (
-  run_no bigint NOT NULL,
-  first bigint NOT NULL,
-  count bigint NOT NULL,
-  chunk bigint NOT NULL,
-  outcome ${TEXT} NOT NULL ${oneOf("outcome", ["accepted", "settled by hand"])},
-  at ${TEXT} NOT NULL,
-  promises bytea,
-  origins ${TEXT} NOT NULL,
-  actions bytea NOT NULL,
-  PRIMARY KEY (run_no, first)
-);
-CREATE TABLE exceptions (
+CREATE TABLE actions (
   run_no bigint NOT NULL,
   seq bigint NOT NULL,
+  chunk bigint NOT NULL,
+  source ${TEXT} NOT NULL,
+  line bigint NOT NULL,
+  action ${TEXT} NOT NULL,
+  data ${TEXT} NOT NULL,
   outcome ${TEXT} NOT NULL ${oneOf("outcome", OUTCOMES)},
   status ${TEXT} NOT NULL,
+  action_promise ${TEXT},
   response ${TEXT},
+  at ${TEXT} NOT NULL,
   identity bytea NOT NULL,
   content bytea NOT NULL,
   PRIMARY KEY (run_no, seq)
 );
-CREATE TABLE unmerged (run_no bigint NOT NULL, first bigint NOT NULL, deeds bytea NOT NULL, PRIMARY KEY (run_no, first));
 CREATE TABLE deeds (
   identity bytea NOT NULL,
   run_no bigint NOT NULL,
@@ -293,21 +286,7 @@ const INDEXES = "CREATE INDEX chunks_unmerged ON chunks (run_no) WHERE merged = 
 
 /** What is compressed already is not tried again. */
 const STORAGE = `
-ALTER TABLE blocks ALTER COLUMN actions SET STORAGE EXTERNAL, ALTER COLUMN promises SET STORAGE EXTERNAL;
-ALTER TABLE unmerged ALTER COLUMN deeds SET STORAGE EXTERNAL;
 ALTER TABLE plan_files ALTER COLUMN bytes SET STORAGE EXTERNAL;
-`;
-
-/** For people: every promise as text. */
-const PROMISES = `
-CREATE VIEW promises AS
-SELECT run, chunk, seq, at, action_promise FROM (
-  SELECT run, chunk, first + place AS seq, at, CASE WHEN length(promises) <> 16 * count
-    THEN as_jsonb(convert_from(promises, 'UTF8')) ->> place
-    ELSE nullif(encode(substr(promises, 16 * place + 1, 16), 'hex'), '${"0".repeat(32)}')::uuid::text END AS action_promise
-  FROM blocks JOIN runs USING (run_no) JOIN generate_series(0, ${BLOCK_ACTIONS - 1}) AS place ON place < count
-  WHERE promises IS NOT NULL) AS given
-WHERE action_promise IS NOT NULL;
 `;
 
 /** Who holds what no other may have at the same time, or was the last to. A session's lock says whether they still do (lock.ts). */
@@ -333,4 +312,4 @@ CREATE TABLE ledger_version (version bigint NOT NULL);
 INSERT INTO ledger_version (version) VALUES (${LEDGER_VERSION});
 `;
 
-export const SCHEMA = `${FUNCTIONS}${TABLES}${COMMITS}${LOCKS}${CLAIMS}${SHARED_TABLES}${INDEXES}${STORAGE}${PROMISES}${VERSION}`;
+export const SCHEMA = `${FUNCTIONS}${TABLES}${COMMITS}${LOCKS}${CLAIMS}${SHARED_TABLES}${INDEXES}${STORAGE}${VERSION}`;

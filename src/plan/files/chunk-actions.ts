@@ -9,8 +9,6 @@ export interface ChunkActions {
   readonly count: number;
   /** Reads an action by its place, from 0. */
   read(at: number): ReadAction;
-  /** The lines of actions from a place to before another, each with a newline, as they stand in the plan. */
-  lines(from: number, to: number): Buffer;
 }
 
 /** What an answer must echo of an action. */
@@ -44,13 +42,6 @@ export function toChunkActions(text: string, count: number): ChunkActions {
       if (action === undefined) throw new Error(`the chunk has no action ${at}`);
       return action;
     },
-    lines: (from, to) =>
-      Buffer.from(
-        lines
-          .slice(from, to)
-          .map((line) => `${line}\n`)
-          .join(""),
-      ),
   };
 }
 

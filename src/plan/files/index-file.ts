@@ -65,9 +65,6 @@ export function recordOf(origin: RecordOrigin, identity: string, content: string
 /** The action of a record and all that is marked of it, as a number: the same for two that differ in none of it. */
 export const marksAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 12);
 
-export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at);
-export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
-
 export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
   const origin = findOrigin(buffer, at);
   if (origin === undefined) throw new Error("the plan's index is damaged");

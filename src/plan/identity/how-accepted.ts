@@ -3,8 +3,13 @@
 import type { FileHandle } from "node:fs/promises";
 import { endianness } from "node:os";
 import { actionSpec } from "../../actions/actions.ts";
-import { type AskedDeeds, tellAccepted, tellAcceptedBesideOthers } from "../../ledger/asked-deeds.ts";
-import { DEED_BYTES, DEED_WORDS } from "../../ledger/block.ts";
+import {
+  type AskedDeeds,
+  DEED_BYTES,
+  DEED_WORDS,
+  tellAccepted,
+  tellAcceptedBesideOthers,
+} from "../../ledger/asked-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { marksAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import { lastCounts } from "./history-of-candidate.ts";

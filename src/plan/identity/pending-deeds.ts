@@ -4,7 +4,7 @@ import { Failure } from "../../failure.ts";
 import { byPlace } from "../../ledger/deeds.ts";
 import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import { takenUnmerged } from "../../ledger/outcomes.ts";
+import { isTaken, unmergedActions } from "../../ledger/outcomes.ts";
 import type { Pending, PendingDeed, Standing } from "../../ledger/pending.ts";
 import { openQuestions, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
 import type { Candidate } from "../candidates/candidates.ts";
@@ -88,8 +88,10 @@ async function* unmergedOf(ledger: Ledger, run: RunRecord, plans: Plans): AsyncG
   // Before what was taken: what a run under way settles meanwhile is among both, and not in neither.
   const chunks = unmergedChunks(ledger, run.runNo);
   if (ledger.kind === "sqlite") {
-    for (const { seq, sent, identity, content } of takenUnmerged(ledger, run.runNo))
-      yield { action: { action: sent.action, data: dataOf(sent.data) }, seq, identity, content, isTaken: true };
+    for (const actions of unmergedActions(ledger, run.runNo))
+      for (const { seq, sent, outcome, identity, content } of actions)
+        if (isTaken(outcome))
+          yield { action: { action: sent.action, data: dataOf(sent.data) }, seq, identity, content, isTaken: true };
   }
   if (chunks.length === 0) return;
   try {

@@ -311,14 +311,11 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
     );
     fc.assert(
       fc.property(text, fc.uint8Array(), fc.maxSafeInteger(), (words, bytes, number) => {
-        ledger.run("DELETE FROM exceptions");
-        const sql =
-          "INSERT INTO exceptions (run_no, seq, outcome, status, response, identity, content) VALUES (1, ?, 'rejected', ?, NULL, ?, ?)";
+        ledger.run("DELETE FROM actions");
+        const sql = `INSERT INTO actions (run_no, seq, chunk, source, line, action, data, outcome, status, at, identity, content)
+          VALUES (1, ?, 1, '', 1, '', '{}', 'rejected', ?, '', ?, ?)`;
         ledger.run(sql, number, words, bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-        const row = ledger.get(
-          "SELECT seq, status, response, identity, content FROM exceptions WHERE status = ?",
-          words,
-        );
+        const row = ledger.get("SELECT seq, status, response, identity, content FROM actions WHERE status = ?", words);
         expect(row).toEqual({ seq: number, status: words, response: null, identity: bytes, content: bytes });
       }),
     );
