@@ -12,14 +12,7 @@ import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
 import { type KnownIds, NearIds } from "./ids.ts";
 import { priceDecimals } from "./price-decimals.ts";
-import {
-  type CrossActionFinding,
-  type IsOnlyCounted,
-  placeText,
-  quoted,
-  RowFindings,
-  soldTwice,
-} from "./row-findings.ts";
+import { type CrossActionFinding, placeText, quoted, RowFindings, soldTwice } from "./row-findings.ts";
 import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
@@ -90,7 +83,6 @@ interface NamedTicket {
 }
 
 const NONE: readonly CrossActionFinding[] = Object.freeze([]);
-const NEVER: IsOnlyCounted = () => false;
 
 /** Disposed of once no more is asked. */
 export class CrossActionChecks implements Disposable {
@@ -121,15 +113,9 @@ export class CrossActionChecks implements Disposable {
    *
    * When one finding is an error the whole row is held back, and with it every later action on its tickets, and on the
    * event that it would have registered: these get `depends-on-invalid`, naming the first row. Otherwise the actions take effect.
-   *
-   * @param isOnlyCounted of which findings the texts may be left out.
    */
-  row(
-    actions: readonly Action[],
-    at: SourceLine,
-    isOnlyCounted: IsOnlyCounted = NEVER,
-  ): readonly (readonly CrossActionFinding[])[] {
-    this.#begin(isOnlyCounted);
+  row(actions: readonly Action[], at: SourceLine): readonly (readonly CrossActionFinding[])[] {
+    this.#begin();
     let lists: (readonly CrossActionFinding[])[] | undefined;
     for (const [index, action] of actions.entries()) {
       this.#check(action, at);
@@ -169,12 +155,12 @@ export class CrossActionChecks implements Disposable {
 
   /** Actions of the input that are left out although memory lacks them, such as those another run still sends: they take effect, unchecked. */
   assume(actions: readonly Action[], at: SourceLine): void {
-    this.#begin(NEVER);
+    this.#begin();
     for (const action of actions) this.#check(action, at);
   }
 
-  #begin(isOnlyCounted: IsOnlyCounted): void {
-    this.#row.begin(isOnlyCounted);
+  #begin(): void {
+    this.#row.begin();
     this.#events.keep();
   }
 

@@ -4,7 +4,6 @@ import { type Action, actionSpec, withArticle } from "../../actions/actions.ts";
 import { stringifyJson } from "../../actions/json.ts";
 import type { Finding, Problem, Severity, SourceLine } from "../../actions/problem.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
-import type { IsOnlyCounted } from "../../checks/row-findings.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import type { AskedAt } from "../../ledger/row-places.ts";
@@ -94,11 +93,6 @@ export class OnePass {
   /** By mended row, what was accepted before and is of it. */
   readonly #knownOfMends = new Map<number, AskedAt[]>();
   #mustRepeat = false;
-  /** Of an error, what it says is a reason in the rejects file, too. */
-  readonly #isOnlyCounted: IsOnlyCounted = (...problem) =>
-    (problem[1] === "warn" || !this.#options.invalid.isKept) &&
-    this.#log.onlyCounts(...problem) &&
-    this.#found.problems.onlyCounts(...problem);
 
   /**
    * @param found takes rows that turn out to be invalid.
@@ -248,7 +242,7 @@ export class OnePass {
 
   #checkAcross({ head, open, actions, at }: RowFates, problems: Problem[]): void {
     const inFile = itemPointer(this.#options.compiled, head.input, head.row);
-    for (const [index, findings] of this.#crossChecks.row(actions, at, this.#isOnlyCounted).entries())
+    for (const [index, findings] of this.#crossChecks.row(actions, at).entries())
       for (const each of findings) problems.push({ ...at, ...placed(this.#named(each, open[index] ?? head), inFile) });
   }
 

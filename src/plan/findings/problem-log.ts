@@ -21,8 +21,6 @@ export interface ProblemLog {
   readonly kept: readonly Problem[];
   /** One entry per rule and severity, in order of first appearance. */
   readonly tallies: readonly RuleTally[];
-  /** Whether nothing of such a problem is kept any more but its number, so that nobody reads what it says. */
-  onlyCounts(rule: string, severity: Problem["severity"], hasCause: boolean): boolean;
   /** What is still kept; so much a fork needs to keep. */
   readonly capacity: LogCapacity;
   /** An empty log with the same cap, whose problems may be absorbed later or dropped. */
@@ -94,11 +92,6 @@ export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all
     kept,
     get tallies() {
       return [...inOrder];
-    },
-    onlyCounts(rule, severity, hasCause) {
-      const left = this.capacity.keeps;
-      const isKept = left === "all" || (left === "errors" && severity === "error" && !hasCause);
-      return !isKept && tallies[severity].has(rule);
     },
     get capacity(): LogCapacity {
       return { cap, keeps: kept.length < cap ? keeps : keptMinor > 0 ? "errors" : "none" };
