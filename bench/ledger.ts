@@ -6,11 +6,11 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { contentText, digestOf, identityText } from "../src/actions/identity.ts";
-import { insertOutcomes, type NewOutcome } from "../src/ledger/blocks.ts";
 import { bindTo } from "../src/ledger/bound.ts";
 import { changeChunk } from "../src/ledger/chunks.ts";
 import type { Ledger } from "../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../src/ledger/merge.ts";
+import { insertOutcomes, type NewOutcome } from "../src/ledger/new-outcomes.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { chunksOf, endRun, enterRun, listRuns, type PlannedChunk } from "../src/ledger/runs.ts";
 import { CONTENT_BYTES } from "../src/plan/files/index-file.ts";

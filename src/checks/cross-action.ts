@@ -10,23 +10,13 @@ import {
 } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
-import type { OtherSpelling } from "./known-spelling.ts";
-import { LostZeros } from "./lost-zeros.ts";
-import { type KnownForms, OtherForms } from "./other-forms.ts";
+import { type KnownIds, NearIds } from "./ids.ts";
 import { priceDecimals } from "./price-decimals.ts";
-import {
-  type CrossActionFinding,
-  type IsOnlyCounted,
-  placeText,
-  quoted,
-  RowFindings,
-  soldTwice,
-} from "./row-findings.ts";
-import { SwappedIds } from "./swapped-ids.ts";
+import { type CrossActionFinding, placeText, quoted, RowFindings, soldTwice } from "./row-findings.ts";
 import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
-export interface KnownState extends KnownForms {
+export interface KnownState extends KnownIds {
   /** Undefined when the event is not known to be registered. */
   event(eventId: string): { readonly currency?: string } | undefined;
   /** Whether something of the event was accepted, and no newEvent. */
@@ -37,8 +27,6 @@ export interface KnownState extends KnownForms {
   hasTickets(): boolean;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
   hasHoldersByNftId(): boolean;
-  /** The same number with other zeros in front. */
-  readonly otherSpelling: OtherSpelling;
 }
 
 export interface KnownTicket {
@@ -56,9 +44,8 @@ export const NOTHING_KNOWN: KnownState = {
   ticket: () => undefined,
   hasTickets: () => false,
   hasHoldersByNftId: () => false,
-  otherSpelling: () => undefined,
-  otherForm: () => undefined,
   isKnownId: () => false,
+  nearId: () => undefined,
 };
 
 export interface CrossActionOptions {
@@ -96,7 +83,6 @@ interface NamedTicket {
 }
 
 const NONE: readonly CrossActionFinding[] = Object.freeze([]);
-const NEVER: IsOnlyCounted = () => false;
 
 /** Disposed of once no more is asked. */
 export class CrossActionChecks implements Disposable {
@@ -105,9 +91,7 @@ export class CrossActionChecks implements Disposable {
   readonly #events: EventStates;
   /** What the row in hand has found; rows come one after the other. */
   readonly #row: RowFindings;
-  readonly #zeros: LostZeros;
-  readonly #forms: OtherForms;
-  readonly #swapped: SwappedIds;
+  readonly #nearIds: NearIds;
   /** Kinds of id by which tickets were resold here that may be known by the other kind, too. */
   readonly #resoldBy = new Set<TicketKind>();
   #holdersByNftId: boolean | undefined;
@@ -117,9 +101,7 @@ export class CrossActionChecks implements Disposable {
     this.#options = options;
     this.#events = new EventStates((eventId) => knownState.event(eventId));
     this.#row = new RowFindings(severityOf);
-    this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
-    this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
-    this.#swapped = new SwappedIds(knownState, this.#row);
+    this.#nearIds = new NearIds(this.#events, this.#tickets, this.#row, knownState);
   }
 
   [Symbol.dispose](): void {
@@ -131,15 +113,9 @@ export class CrossActionChecks implements Disposable {
    *
    * When one finding is an error the whole row is held back, and with it every later action on its tickets, and on the
    * event that it would have registered: these get `depends-on-invalid`, naming the first row. Otherwise the actions take effect.
-   *
-   * @param isOnlyCounted of which findings the texts may be left out.
    */
-  row(
-    actions: readonly Action[],
-    at: SourceLine,
-    isOnlyCounted: IsOnlyCounted = NEVER,
-  ): readonly (readonly CrossActionFinding[])[] {
-    this.#begin(isOnlyCounted);
+  row(actions: readonly Action[], at: SourceLine): readonly (readonly CrossActionFinding[])[] {
+    this.#begin();
     let lists: (readonly CrossActionFinding[])[] | undefined;
     for (const [index, action] of actions.entries()) {
       this.#check(action, at);
@@ -160,7 +136,7 @@ export class CrossActionChecks implements Disposable {
     for (const action of actions) {
       const references = idsToHoldBack(action);
       const { eventId, ticketId, nftId } = references;
-      this.#forms.note(references, at);
+      this.#nearIds.note(references, at);
       // An event that is registered all the same does not depend on this row.
       if (eventId !== undefined) {
         const event = this.#events.of(eventId);
@@ -179,18 +155,17 @@ export class CrossActionChecks implements Disposable {
 
   /** Actions of the input that are left out although memory lacks them, such as those another run still sends: they take effect, unchecked. */
   assume(actions: readonly Action[], at: SourceLine): void {
-    this.#begin(NEVER);
+    this.#begin();
     for (const action of actions) this.#check(action, at);
   }
 
-  #begin(isOnlyCounted: IsOnlyCounted): void {
-    this.#row.begin(isOnlyCounted);
+  #begin(): void {
+    this.#row.begin();
     this.#events.keep();
   }
 
   #check(action: Action, at: SourceLine): void {
-    this.#zeros.check(action, at);
-    this.#forms.check(action, at);
+    this.#nearIds.check(action, at);
     const { effect } = actionSpec(action.action);
     switch (effect) {
       case "register-event":
@@ -267,7 +242,6 @@ export class CrossActionChecks implements Disposable {
       }));
     }
     this.#checkPrice(price, event);
-    if (userId != null) this.#swapped.check(ticketId, userId);
     const status = this.#tickets.status(ticket);
     if (status === "new" || status === "unsold") this.#tickets.setStatus(ticket, "sold");
     this.#tickets.setSoldHere(ticket);

@@ -10,12 +10,6 @@ export interface CrossActionFinding extends Finding {
   readonly severity: Exclude<Severity, "off">;
 }
 
-/** Whether of a finding only its number is told, and not what it says. */
-export type IsOnlyCounted = (rule: string, severity: Exclude<Severity, "off">, hasCause: boolean) => boolean;
-
-/** What stands in a finding that is only counted. */
-const UNTOLD = { message: "", hint: "" } as const;
-
 /** One object for all rows; `begin` makes it that of the next. */
 export class RowFindings {
   /** Whether one of the findings is an error. */
@@ -24,14 +18,12 @@ export class RowFindings {
   cause: SourceLine | undefined;
   readonly #severityOf: (rule: string) => Severity;
   #found: CrossActionFinding[] | undefined;
-  #isOnlyCounted: IsOnlyCounted = () => false;
 
   constructor(severityOf: (rule: string) => Severity) {
     this.#severityOf = severityOf;
   }
 
-  begin(isOnlyCounted: IsOnlyCounted): void {
-    this.#isOnlyCounted = isOnlyCounted;
+  begin(): void {
     this.isInvalid = false;
     this.cause = undefined;
     this.#found = undefined;
@@ -47,7 +39,7 @@ export class RowFindings {
   /**
    * Returns the severity that it has here.
    *
-   * @param finding asked for where it is told; its text may take longer than the check.
+   * @param finding asked for where the rule is not off.
    */
   report(rule: CrossActionRule, finding: () => Omit<Finding, "rule">, gravest: Severity = "error"): Severity {
     return this.#report(rule, finding, gravest, undefined);
@@ -64,8 +56,7 @@ export class RowFindings {
     if (severity === "off") return severity;
     if (severity === "error") this.isInvalid = true;
     this.#found ??= [];
-    const told = this.#isOnlyCounted(rule, severity, cause !== undefined) ? UNTOLD : finding();
-    this.#found.push({ rule, severity, ...told, ...(cause && { cause }) });
+    this.#found.push({ rule, severity, ...finding(), ...(cause && { cause }) });
     return severity;
   }
 

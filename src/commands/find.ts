@@ -137,9 +137,8 @@ function tellFound(
     (name) =>
       rows.some((row) => row[name] !== "") && (name !== "as" || kinds.length > 1) && (name !== "data" || verbose),
   );
-  const cells = rows.map((row) => names.map((name) => ({ text: row[name], isNumber: false })));
-  const { head, lines } = layOut(names, cells, columnsOf(stdout));
-  reporter.out(`${head}${lines(cells)}`);
+  const cells = rows.map((row) => names.map((name) => row[name]));
+  reporter.out(layOut(names, cells, columnsOf(stdout)));
   if (kinds.includes("eventId")) reporter.info("Its sales are not among these: find each by its ticketId.");
 }
 

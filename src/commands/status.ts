@@ -185,17 +185,15 @@ function describeQuestion({ run, counts, summary: { actions } }: RunStatus): str
 
 function tellWorkers(title: string, workers: readonly Worker[], team: Team, { now, columns, reporter }: Surface): void {
   if (workers.length === 0) return;
-  const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) =>
-    [
-      `${cleanText(host, 60)} ${pid}`,
-      `${describeAge(now - Date.parse(since))} ago`,
-      `${describeAge(seenAgoMs)} ago`,
-      lanesOf(team, worker)
-        .map(({ lane }) => lane)
-        .join(" ") || "-",
-      cleanText(command, 60),
-    ].map((text) => ({ text, isNumber: false })),
-  );
+  const rows = workers.map(({ worker, host, pid, command, since, seenAgoMs }) => [
+    `${cleanText(host, 60)} ${pid}`,
+    `${describeAge(now - Date.parse(since))} ago`,
+    `${describeAge(seenAgoMs)} ago`,
+    lanesOf(team, worker)
+      .map(({ lane }) => lane)
+      .join(" ") || "-",
+    cleanText(command, 60),
+  ]);
   reporter.out(`\n${title}:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
 }
 
@@ -303,7 +301,7 @@ function rowOf({ run, counts, summary }: RunStatus, { began, describe }: RowWord
     run.endedAt === undefined ? "-" : describeAge(summary.durationMs),
     files.length === 0 ? "-" : describe(files),
     describeActions(summary.actions, counts.inFlight),
-  ].map((text) => ({ text, isNumber: false }));
+  ];
 }
 
 const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);

@@ -9,16 +9,6 @@ export function free(view: ArrayBufferView): void {
   if (view.byteLength > 0 && isOwn(view)) view.buffer.transfer(0);
 }
 
-/** Whether nothing else shares its memory. A small Buffer is a part of one that Node shares out; what zlib fills has a byte more (block.ts). */
+/** Whether nothing else shares its memory. A small Buffer is a part of one that Node shares out. */
 const isOwn = <T extends ArrayBufferView>(view: T): view is T & { readonly buffer: ArrayBuffer } =>
-  view.buffer instanceof ArrayBuffer && view.buffer.byteLength <= view.byteLength + 1;
-
-/** The same memory as a Buffer. */
-export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
-
-/** Whether a piece stands at a place. */
-export function isAt(bytes: Uint8Array, from: number, piece: Uint8Array): boolean {
-  for (let at = 0; at < piece.length; at += 1) if (bytes[from + at] !== piece[at]) return false;
-  return true;
-}
+  view.buffer instanceof ArrayBuffer && view.buffer.byteLength === view.byteLength;

@@ -1,10 +1,9 @@
 /** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
 
-import { type ActionName, acceptedFields, isActionName } from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Guard, GuardNote } from "../ledger/ledger.ts";
-import { changeOfWays, type IdWay, idRulesOf } from "../mapping/id-rules.ts";
 import type { SourceConfig } from "../mapping/source.ts";
 import type { Recognised } from "./judge.ts";
 
@@ -16,14 +15,20 @@ export interface Made {
 
 /** What the config says of a source. */
 export function madeBy(config: SourceConfig): readonly Made[] {
-  const key = stable(config.key ?? null);
-  return idRulesOf(config).map(({ action, ways }) => {
-    const rules = (config.actions ?? []).flatMap((entry) => Object.entries(entry)).filter(([name]) => name === action);
-    const times = rules.map(([, rule]) => rule?.fields?.orderTime ?? config.fields?.orderTime ?? null);
-    const isTimed = isActionName(action) && acceptedFields(action).includes("orderTime");
+  const { key, zone, columns, each, fields } = config;
+  const rules = (config.actions ?? []).flatMap((entry) => Object.entries(entry));
+  return ACTION_NAMES.filter((kind) => rules.some(([name]) => name === kind)).map((kind) => {
+    const given = rules.filter(([name]) => name === kind).map(([, rule]) => ({ ...fields, ...rule?.fields }));
+    const ids = given.map(({ eventId, ticketId, nftId }) => ({ eventId, ticketId, nftId }));
+    const times = given.map(({ orderTime }) => orderTime ?? null);
+    const isTimed = acceptedFields(kind).includes("orderTime");
     return {
-      kind: action,
-      made: { ids: JSON.stringify(ways), times: isTimed ? stable([times, config.zone ?? null]) : "", key },
+      kind,
+      made: {
+        ids: stable({ ids, columns, each }),
+        times: isTimed ? stable({ times, zone }) : "",
+        key: stable(key ?? null),
+      },
     };
   });
 }
@@ -68,23 +73,17 @@ interface Change {
 }
 
 function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): readonly Change[] {
-  const changes: Change[] = [];
-  const ways = changeOfWays(waysOf(then.ids), waysOf(now.ids));
-  if (ways !== undefined)
-    changes.push({ what: "ids", before: ways.gone.join(" and "), after: ways.added.join(" and ") });
-  for (const what of ["times", "key"] as const)
-    if (then[what] !== undefined && then[what] !== now[what])
-      changes.push({ what, before: then[what], after: now[what] });
-  return changes;
+  return (["ids", "times", "key"] as const).flatMap((what) => {
+    const before = then[what];
+    return before === undefined || before === now[what] ? [] : [{ what, before, after: now[what] }];
+  });
 }
-
-const waysOf = (text = "[]"): readonly IdWay[] => JSON.parse(text); // as `madeBy` wrote it
 
 const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 
 const changeFinding = (source: string, { what, before, after }: Change): Finding => ({
   rule: "mapping-changed",
-  field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
+  field: FIELD_OF[what],
   message: `The ${cleanText(source, 100)} makes the ${what === "key" ? "key" : what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
   hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
 });

@@ -275,20 +275,3 @@ test.each([{ decision: "not-sent" }, { decision: undefined, chunk: 1 }] as const
     expect(existsSync(join(stateOf(field), "ledger.db"))).toBe(false);
   },
 );
-
-test("an empty chunk that an earlier version planned is not sent, and the run ends", async () => {
-  const field = await begin();
-  field.setFaults({ fault: "drop", when: "before" });
-  await night(field);
-  field.setFaults();
-  {
-    using ledger = new DatabaseSync(join(stateOf(field), "ledger.db"));
-    ledger.exec(`UPDATE chunks SET state = 'planned';
-      INSERT INTO chunks (run_no, chunk, lane, first, count, offset, length, state, parent)
-        SELECT run_no, 2, lane, first, 0, offset, 0, 'planned', 1 FROM chunks;`);
-  }
-  expect(await person(field, "resume")).toMatchObject({ exitCode: 0 });
-  expect(processedBy(field.sandbox)).toBe(ALL);
-  expect(field.withLedger((ledger) => ledger.all("SELECT 1 FROM chunks WHERE state = 'planned'"))).toEqual([]);
-  expect(Array.from(field.sandbox.engine.processed(), ({ request }) => request)).toEqual(Array(8).fill(1));
-});

@@ -1,165 +1,204 @@
-/** What counts as already sent, as the design's reference has it: written from it line by line, and from nothing of the product. */
+/**
+ * What counts as already sent, the whole of it: the reference by which the worlds judge. `judge` gives every row of one
+ * input its verdict; the ledger is all that it may look at.
+ */
 
-export type RefVerdict = "new" | "known" | "changed" | "late" | "unclear" | "held" | "bad";
-export type RefPosition = readonly [run: number, seq: number];
-/** Its first part is the kind of the mark. */
-export type RefMark = readonly [kind: "once" | "key" | "time" | "to" | "user" | "content", value?: string | number];
+import type { ActionName } from "../../../src/actions/actions.ts";
 
-export interface RefRow {
-  readonly kind: string;
-  readonly subject: string;
-  readonly content: string;
-  readonly time: number | undefined;
-  readonly key: string | undefined;
-  /** False of a bad row. */
-  readonly ok: boolean;
-  /** Of a row from rejects: where it was first read. */
-  readonly position: RefPosition | undefined;
-  /** Of a row that is bad or corrects a bad one. */
-  readonly digest: string | undefined;
-  /** Which of the season's actions it is; negative for others. */
-  readonly g: number;
-}
+/**
+ * - `new`: it is sent.
+ * - `known`: it was accepted.
+ * - `changed`: that action was accepted with other content.
+ * - `late`: something later of its kind was accepted.
+ * - `unclear`: it may be an accepted one that is written otherwise; neither time nor key says.
+ * - `held`: it waits for a bad row of its ticket or event.
+ * - `bad`: the row is invalid.
+ */
+export type Verdict = "new" | "known" | "changed" | "late" | "unclear" | "held" | "bad";
 
-export interface RefItem {
-  readonly row: RefRow;
-  readonly mark: RefMark | undefined;
-  verdict: RefVerdict;
-  position: RefPosition;
-}
-
-interface RefAction {
-  readonly mark: RefMark;
-  readonly content: string;
-  readonly position: RefPosition;
-  readonly time: number | undefined;
-}
-
-const ONCE = new Set(["newEvent", "soldTicket", "checkedInTicket", "invalidatedTicket"]);
-export const OVERWRITES: ReadonlySet<string> = new Set([
+/** They happen once to their ticket or event. */
+const ONCE: ReadonlySet<ActionName> = new Set(["newEvent", "soldTicket", "checkedInTicket", "invalidatedTicket"]);
+/** The last one decides how things stand; a scan undoes nothing. */
+export const OVERWRITES: ReadonlySet<ActionName> = new Set([
   "updateEvent",
   "updateTicket",
   "resoldTicket",
   "claimedTicket",
 ]);
 
-const textOf = (mark: RefMark): string => JSON.stringify(mark);
-const isLess = (one: RefPosition, other: RefPosition): boolean =>
-  one[0] === other[0] ? one[1] < other[1] : one[0] < other[0];
-const max = (one: RefPosition, other: RefPosition): RefPosition => (isLess(one, other) ? other : one);
-const min = (one: RefPosition, other: RefPosition): RefPosition => (isLess(other, one) ? other : one);
+export interface Row {
+  /** Of what happened at the source, for the judge of a world; no rule looks at it. */
+  readonly id: number;
+  readonly kind: ActionName;
+  /** Ticket or event. */
+  readonly subject: string;
+  readonly content: string;
+  /** Of a claim: who claims. */
+  readonly recipient?: string | undefined;
+  readonly time?: number | undefined;
+  readonly key?: string | undefined;
+  readonly isValid: boolean;
+  /** Where it stood, of a row from a rejects file. */
+  readonly position?: Position | undefined;
+  /** Of the bad text, of a bad row and of its corrected version. */
+  readonly digest?: string | undefined;
+}
 
-export class RefLedger {
-  /** By subject and kind, then by mark. */
-  readonly actions = new Map<string, Map<string, RefAction>>();
-  readonly corrected = new Map<string, RefMark>();
+/** Place of a row among all runs; a later one is larger. */
+type Position = number;
+export const positionOf = (run: number, place: number): Position => run * 1_000_000 + place;
+
+/** What tells two actions of one kind of one ticket or event apart; its first word says what sort of mark it is. */
+type Mark = `${"once" | "key" | "time" | "to" | "content"} ${string}`;
+const sortOf = (mark: Mark): string => mark.slice(0, mark.indexOf(" "));
+
+interface Action {
+  readonly content: string;
+  readonly position: Position;
+  readonly time: number | undefined;
+}
+
+export interface Judged {
+  readonly row: Row;
+  /** None of a bad row. */
+  readonly mark: Mark | undefined;
+  verdict: Verdict;
+  position: Position;
+}
+
+export class Ledger {
+  /** Accepted actions by subject and kind, then by mark. */
+  readonly #actions = new Map<string, Map<Mark, Action>>();
+  /** Bad rows whose corrected version was accepted. */
+  readonly #corrected = new Map<string, Mark>();
   run = 0;
 
-  accept(row: RefRow, mark: RefMark, position: RefPosition): void {
-    const of = `${row.subject} ${row.kind}`;
-    const actions = this.actions.get(of) ?? new Map<string, RefAction>();
-    this.actions.set(of, actions.set(textOf(mark), { mark, content: row.content, position, time: row.time }));
-    if (row.digest !== undefined) this.corrected.set(row.digest, mark);
+  accepted(row: Row): ReadonlyMap<Mark, Action> {
+    return this.#actions.get(groupOf(row)) ?? new Map();
+  }
+
+  correctedMark({ isValid, digest = "" }: Row): Mark | undefined {
+    return isValid ? undefined : this.#corrected.get(digest);
+  }
+
+  accept({ row, mark }: Judged, position: Position): void {
+    if (mark === undefined) throw new Error(`row ${row.id} is bad`);
+    const actions = this.#actions.get(groupOf(row)) ?? new Map<Mark, Action>();
+    this.#actions.set(groupOf(row), actions);
+    actions.set(mark, { content: row.content, position, time: row.time });
+    if (row.digest !== undefined) this.#corrected.set(row.digest, mark);
   }
 }
 
-function markOf(row: RefRow): RefMark {
-  if (ONCE.has(row.kind)) return ["once"];
-  if (row.key !== undefined) return ["key", row.key];
-  if (row.time !== undefined) return ["time", row.time];
-  if (row.kind === "claimedTicket") return ["user", row.content];
-  return OVERWRITES.has(row.kind) ? ["content", row.content] : ["once"];
+const groupOf = ({ subject, kind }: Row): string => `${kind} ${subject}`;
+
+function markOf({ kind, content, recipient, time, key }: Row): Mark {
+  if (ONCE.has(kind)) return "once ";
+  if (key !== undefined) return `key ${key}`;
+  if (time !== undefined) return `time ${time}`;
+  if (kind === "claimedTicket") return `to ${recipient}`;
+  return OVERWRITES.has(kind) ? `content ${content}` : "once ";
 }
 
-/** @param shows the source usually shows again what was accepted. */
-export function refJudge(rows: readonly RefRow[], ledger: RefLedger, shows = true): readonly RefItem[] {
-  const out: RefItem[] = [];
-  const groups = new Map<string, RefItem[]>();
-  const bad = new Set<string>();
-  const span = new Map<string, readonly [number, number]>();
-  for (const { ok, time, kind } of rows) {
-    if (!ok || time === undefined) continue;
-    const [lo, hi] = span.get(kind) ?? [time, time];
-    span.set(kind, [Math.min(lo, time), Math.max(hi, time)]);
+/** @param isShownAgain this source usually shows again what was accepted, as the ledger knows from earlier nights. */
+export function judge(rows: readonly Row[], ledger: Ledger, isShownAgain = true): readonly Judged[] {
+  const judged = rows.map((row, place): Judged => {
+    const corrected = ledger.correctedMark(row);
+    return {
+      row,
+      mark: corrected ?? (row.isValid ? markOf(row) : undefined),
+      verdict: corrected !== undefined ? "known" : row.isValid ? "new" : "bad",
+      position: row.position ?? positionOf(ledger.run, place),
+    };
+  });
+  const bad = new Set(judged.flatMap(({ row, verdict }) => (verdict === "bad" ? [row.subject] : [])));
+  const spans = spansOf(rows);
+  for (const group of Map.groupBy(judged, ({ row }) => groupOf(row)).values()) {
+    const [{ row }] = group as [Judged]; // no group is empty
+    const actions = ledger.accepted(row);
+    findKnown(group, actions);
+    if (isShownAgain && isOneMissing(group, actions, spans.get(row.kind))) doubtTimes(group, () => true);
+    if (OVERWRITES.has(row.kind)) {
+      doubtTimes(group, (time, latest) => time < latest);
+      if (actions.size > 0) findLate(group, actions);
+    }
+    if (bad.has(row.subject)) for (const each of group) if (each.verdict === "new") each.verdict = "held";
   }
-  for (const [at, row] of rows.entries()) {
-    const corrected = row.ok ? undefined : ledger.corrected.get(row.digest ?? "");
-    const verdict = corrected !== undefined ? "known" : row.ok ? "new" : "bad";
-    const mark = corrected ?? (row.ok ? markOf(row) : undefined);
-    const item: RefItem = { row, mark, verdict, position: row.position ?? [ledger.run, at] };
-    if (verdict === "bad") bad.add(row.subject);
-    out.push(item);
-    const of = `${row.subject} ${row.kind}`;
-    groups.set(of, [...(groups.get(of) ?? []), item]);
-  }
-  for (const [of, items] of groups) {
-    const [subject = "", kind = ""] = of.split(" ");
-    judgeGroup(items, kind, ledger.actions.get(of) ?? new Map(), span.get(kind) ?? [1, 0], shows);
-    for (const item of items) if (item.verdict === "new" && bad.has(subject)) item.verdict = "held";
-  }
-  return out;
+  return judged;
 }
 
-function judgeGroup(
-  items: readonly RefItem[],
-  kind: string,
-  actions: ReadonlyMap<string, RefAction>,
-  [lo, hi]: readonly [number, number],
-  shows: boolean,
-): void {
-  const here = new Map<string, RefItem>();
-  for (const [n, item] of items.entries()) {
-    const { row, mark } = item;
-    if (!row.ok || mark === undefined) continue;
-    const text = textOf(mark);
-    const first = here.get(text);
-    const known = actions.get(text);
-    if (first !== undefined) {
-      const before = items.at(n - 1)?.mark;
-      const isNext = before !== undefined && textOf(before) === text;
-      item.verdict =
-        first.row.content !== row.content ? "changed" : mark[0] === "content" && !isNext ? "unclear" : "known";
-    } else if (known !== undefined) item.verdict = known.content === row.content ? "known" : "changed";
-    else if ([...actions.values()].some((each) => each.mark[0] !== mark[0])) item.verdict = "unclear";
-    if (first === undefined) here.set(text, item);
+function findKnown(group: readonly Judged[], actions: ReadonlyMap<Mark, Action>): void {
+  const here = new Map<Mark, Row>();
+  for (const [at, each] of group.entries()) {
+    const { row, mark } = each;
+    if (!row.isValid || mark === undefined) continue;
+    const [earlier, accepted] = [here.get(mark), actions.get(mark)];
+    if (earlier !== undefined) {
+      const cameBack = sortOf(mark) === "content" && group[at - 1]?.mark !== mark;
+      each.verdict = earlier.content !== row.content ? "changed" : cameBack ? "unclear" : "known";
+    } else if (accepted !== undefined) each.verdict = accepted.content === row.content ? "known" : "changed";
+    // Accepted without its time, or without its key.
+    else if ([...actions.keys()].some((other) => sortOf(other) !== sortOf(mark))) each.verdict = "unclear";
+    if (earlier === undefined) here.set(mark, row);
   }
-  const marks = new Set(items.flatMap(({ mark }) => (mark === undefined ? [] : [textOf(mark)])));
-  const hidden =
-    shows &&
-    [...actions].some(
-      ([m, { time }]) => time !== undefined && lo <= time && time <= hi && !here.has(m) && !marks.has(m),
-    );
-  let seen: number | undefined;
-  for (const item of items) {
-    const { ok, time } = item.row;
-    if (!ok || time === undefined) continue;
-    const falls = OVERWRITES.has(kind) && seen !== undefined && time < seen;
-    if (item.verdict === "new" && (hidden || falls)) item.verdict = "unclear";
-    seen = Math.max(seen ?? time, time);
-  }
-  if (OVERWRITES.has(kind) && actions.size > 0) inOrder(items, actions);
 }
 
-function inOrder(items: readonly RefItem[], actions: ReadonlyMap<string, RefAction>): void {
-  const [[last, { position: newest }] = ["", { position: [0, 0] as RefPosition }]] = [...actions].sort(
-    ([, one], [, other]) => (isLess(one.position, other.position) ? 1 : -1),
+type Span = readonly [from: number, to: number];
+
+/** From the first to the last time of each kind. */
+function spansOf(rows: readonly Row[]): ReadonlyMap<ActionName, Span> {
+  const spans = new Map<ActionName, Span>();
+  for (const { kind, time, isValid } of rows) {
+    if (!isValid || time === undefined) continue;
+    const [from, to] = spans.get(kind) ?? [time, time];
+    spans.set(kind, [Math.min(from, time), Math.max(to, time)]);
+  }
+  return spans;
+}
+
+/** Whether an accepted action that this input should show is not there: its time may have been corrected. */
+function isOneMissing(
+  group: readonly Judged[],
+  actions: ReadonlyMap<Mark, Action>,
+  [from, to]: Span = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+): boolean {
+  const here = new Set(group.map(({ mark }) => mark));
+  return [...actions].some(([mark, { time }]) => time !== undefined && from <= time && time <= to && !here.has(mark));
+}
+
+/** New rows of doubtful times; `latest` is the largest time of the rows before. */
+function doubtTimes(group: readonly Judged[], isDoubtful: (time: number, latest: number) => boolean): void {
+  let latest = Number.NEGATIVE_INFINITY;
+  for (const each of group) {
+    const { time, isValid } = each.row;
+    if (!isValid || time === undefined) continue;
+    if (each.verdict === "new" && isDoubtful(time, latest)) each.verdict = "unclear";
+    latest = Math.max(latest, time);
+  }
+}
+
+/** Among actions of which the last decides, nothing is sent behind a later one. */
+function findLate(group: readonly Judged[], actions: ReadonlyMap<Mark, Action>): void {
+  const [lastMark, { position: newest }] = [...actions].reduce((one, other) =>
+    other[1].position > one[1].position ? other : one,
   );
-  const times = [...actions.values()].flatMap(({ time }) => (time === undefined ? [] : [time]));
-  const lastTime = times.length === 0 ? undefined : Math.max(...times);
-  const here = new Set(items.flatMap(({ mark }) => (mark === undefined ? [] : [textOf(mark)])));
-  let behind: RefPosition | undefined;
-  for (const item of items.toReversed()) {
-    const { row, mark, verdict } = item;
-    const known = mark === undefined ? undefined : actions.get(textOf(mark));
-    if (known !== undefined) behind = max(behind ?? known.position, known.position);
-    else if (behind !== undefined) item.position = min(item.position, behind);
-    if (verdict === "bad" && !here.has(last)) behind = newest;
+  const lastTime = Math.max(...[...actions.values()].map(({ time }) => time ?? Number.NEGATIVE_INFINITY));
+  const showsLast = group.some(({ mark }) => mark === lastMark);
+  // The position of the latest accepted action that stands behind a row here.
+  let behind: Position | undefined;
+  for (const each of group.toReversed()) {
+    const { row, mark, verdict } = each;
+    const accepted = mark && actions.get(mark);
+    if (accepted !== undefined) behind = Math.max(behind ?? accepted.position, accepted.position);
+    // So a bad row knows in its rejects where it stood.
+    else if (behind !== undefined) each.position = Math.min(each.position, behind);
+    if (verdict === "bad" && !showsLast) behind = newest; // it may be that one
     if (verdict !== "new") continue;
-    if (row.time !== undefined && lastTime !== undefined) item.verdict = row.time < lastTime ? "late" : "new";
-    else item.verdict = isLess(newest, item.position) ? "new" : "late";
+    const isLate =
+      row.time !== undefined && lastTime !== Number.NEGATIVE_INFINITY ? row.time < lastTime : each.position <= newest;
+    if (isLate) each.verdict = "late";
   }
-  const end = items.at(-1);
-  const mark = end?.mark;
-  if (end === undefined || mark?.[0] !== "content" || !actions.has(textOf(mark))) return;
-  if (textOf(mark) !== last && end.row.position === undefined && !here.has(last)) end.verdict = "unclear";
+  const last = group.at(-1);
+  if (last?.mark === undefined || showsLast || last.row.position !== undefined) return;
+  if (sortOf(last.mark) === "content" && actions.has(last.mark)) last.verdict = "unclear";
 }

@@ -1,18 +1,22 @@
-/** Random seasons of one ticket: exports night by night, with rows rejected, bad tonight, corrected in rejects, inserted late, times corrected at the source. */
+/**
+ * Random seasons of tickets: what happens to them at the source, night by night, and the exports that say so. Rows are bad
+ * tonight, corrected in rejects, inserted late; contents come back; times are corrected at the source.
+ */
 
-import { OVERWRITES, type RefItem, RefLedger, type RefRow, refJudge } from "./rules.ts";
+import type { ActionName } from "../../../src/actions/actions.ts";
+import { OVERWRITES, type Row } from "./rules.ts";
 
-export interface WorldKind {
-  readonly kind: "updateTicket" | "resoldTicket" | "scannedTicket";
+export type Random = () => number;
+
+export interface Habits {
+  readonly kind: ActionName;
   readonly isTimed: boolean;
   /** Contents come back. */
   readonly repeats: boolean;
-  readonly form: "full" | "window" | "delta";
-  /** Times are corrected at the source in some seasons. */
-  readonly retells: boolean;
 }
 
-export const HISTORIES: readonly Pick<WorldKind, "kind" | "isTimed" | "repeats">[] = [
+/** The seven kinds of histories. */
+export const HISTORIES: readonly Habits[] = [
   { kind: "updateTicket", isTimed: false, repeats: false },
   { kind: "updateTicket", isTimed: false, repeats: true },
   { kind: "resoldTicket", isTimed: true, repeats: false },
@@ -21,180 +25,249 @@ export const HISTORIES: readonly Pick<WorldKind, "kind" | "isTimed" | "repeats">
   { kind: "scannedTicket", isTimed: true, repeats: true },
   { kind: "scannedTicket", isTimed: false, repeats: true },
 ];
+
+/** What a night's export shows: all that ever happened, what did within some nights, or what is new. */
 export const FORMS = ["full", "window", "delta"] as const;
+type Form = (typeof FORMS)[number];
 
-/** Numbers from 0 up to 1. */
-export type Random = () => number;
-
-/** Tells what became of the rows of one night, in their order. What is not new is not sent. */
-export type Judge = (rows: readonly RefRow[], shows: boolean) => Promise<readonly RefItem[]> | readonly RefItem[];
-/** What the service made of the new ones. */
-export type OnNight = (items: readonly RefItem[], accepted: ReadonlySet<RefItem>) => Promise<void> | void;
-
-export interface Season {
-  readonly isDoubled: boolean;
-  readonly isOutOfOrder: boolean;
-  readonly isWrongUntold: boolean;
+export interface World extends Habits {
+  readonly form: Form;
+  readonly tickets: number;
+  /** Whether times of some tickets are corrected at the source. */
+  readonly correctsTimes: boolean;
 }
 
+export const inWords = ({ kind, isTimed, repeats, form, correctsTimes }: World): string =>
+  [
+    kind,
+    ...(isTimed ? [correctsTimes ? "times corrected" : "with times"] : ["without times"]),
+    ...(kind === "scannedTicket" ? [] : [repeats ? "contents come back" : "all different"]),
+    `${form} exports`,
+  ].join(", ");
+
+export interface Night {
+  readonly rows: readonly Row[];
+  /** The last one is honest: no row is bad, and the service takes all. */
+  readonly is: "export" | "corrected" | "last";
+}
+
+/** What came of a night. */
+export interface Outcome {
+  /** Ids of the rows that the service took, in its order. */
+  readonly accepted: readonly number[];
+  /** What was said of rows that were not accepted. */
+  readonly told: ReadonlyMap<number, string>;
+  /** Rows that a person may correct, and where they stood. */
+  readonly rejects: readonly Pick<Row, "id" | "position">[];
+}
+
+/** How many tickets went wrong, and in which way. */
+export const WRONGS = ["doubled", "outOfOrder", "lostUntold", "wrongStateUntold"] as const;
+export type Wrong = (typeof WRONGS)[number];
+export type Findings = Readonly<Record<Wrong, number>> & { readonly accepted: number; readonly happened: number };
+
 interface Happened {
-  readonly g: number;
+  readonly id: number;
   readonly content: string;
   time: number;
 }
 
-/** @param judge by the reference alone, unless another one is given, which must say the same. */
-export async function playSeason(random: Random, world: WorldKind, judge?: Judge, onNight?: OnNight): Promise<Season> {
-  return await new Playing(random, world, judge, onNight).play();
-}
+/** Every history begins after this moment; a step of time is an hour and a bit, so that it can be halved again and again. */
+const FIRST_TIME = 1_700_000_000;
+const STEP_SECONDS = 4096;
+const timeOf = (step: number): number => FIRST_TIME + step * STEP_SECONDS;
 
-class Playing {
-  readonly #ledger = new RefLedger();
-  readonly #history: Happened[] = [];
-  readonly #accepted: number[] = [];
-  readonly #told = new Set<number>();
-  readonly #random: Random;
-  readonly #world: WorldKind;
-  readonly #judge: Judge | undefined;
-  readonly #onNight: OnNight | undefined;
-  #g = 0;
-  #time = 1000;
+/** A night begins at the same time for all tickets, and what happens in it fits into it. */
+const stepOf = (night: number): number => 1000 + night * 150;
 
-  constructor(random: Random, world: WorldKind, judge: Judge | undefined, onNight: OnNight | undefined) {
-    this.#random = random;
-    this.#world = world;
-    this.#judge = judge;
-    this.#onNight = onNight;
-  }
+/** Another ticket, whose two rows span all times of a full export. */
+const OTHER: readonly Happened[] = [1, 4000].map((step) => ({ id: -step, content: "Z", time: timeOf(step) }));
+export const OTHER_TICKET = "B";
+export const ticketOf = (number: number): string => `T${number}`;
 
-  async play(): Promise<Season> {
-    const { form, isTimed, kind, retells } = this.#world;
-    const isRetold = retells && this.#random() < 0.3;
-    let seen = 0;
-    for (let nights = this.#range(3, 9); nights > 0; nights -= 1) {
-      for (let more = this.#range(0, 3); more > 0; more -= 1) this.#happen();
-      if (this.#history.length > 0 && this.#random() < 0.1) this.#happen(this.#range(0, this.#history.length));
-      if (this.#history.length === 0) continue;
-      const from = form === "full" ? 0 : form === "window" ? Math.max(0, this.#history.length - 4) : seen;
-      const exported = this.#history.slice(from);
-      seen = this.#history.length;
-      if (isTimed && isRetold && form !== "delta" && this.#random() < 0.15) this.#correctTime();
-      const rows = exported.map((each) => {
-        const isBad = this.#random() < 0.06;
-        return this.#row(each, { ok: !isBad, digest: isBad ? `d${each.g}` : undefined });
-      });
-      if (isTimed && form === "full") rows.push(...this.#others());
-      if (rows.length > 0) await this.#night(rows);
-    }
-    if (this.#history.length === 0) return { isDoubled: false, isOutOfOrder: false, isWrongUntold: false };
-    const all = this.#history.map((each) => this.#row(each, {}));
-    await this.#judged(isTimed && form === "full" ? [...all, ...this.#others()] : all, 0);
-    const order = this.#history.map(({ g }) => g);
-    const places = this.#accepted.map((g) => order.indexOf(g));
-    const last = this.#history.at(-1);
-    const lastContent = this.#history.find(({ g }) => g === this.#accepted.at(-1))?.content;
-    return {
-      isDoubled: new Set(this.#accepted).size !== this.#accepted.length,
-      isOutOfOrder: OVERWRITES.has(kind) && places.some((place, at) => at > 0 && place < (places[at - 1] ?? 0)),
-      isWrongUntold:
-        OVERWRITES.has(kind) &&
-        lastContent !== undefined &&
-        last !== undefined &&
-        lastContent !== last.content &&
-        !this.#told.has(last.g),
-    };
-  }
+const midway = (from: number, to: number): number => Math.round((from + to) / 2);
 
-  async #night(rows: readonly RefRow[]): Promise<void> {
-    const rejected = (await this.#judged(rows, 0.06)).filter(({ row }) => row.g > 0);
-    if (rejected.length === 0 || this.#random() >= 0.6) return;
+/** Plays a world with whoever carries out its nights. */
+export function* playWorld(world: World, random: Random): Generator<Night, Findings, Outcome> {
+  const { form, isTimed } = world;
+  const histories = Array.from({ length: world.tickets }, (_, at) => new History(world, ticketOf(at), at, random));
+  const others = isTimed && form === "full" ? OTHER.map((each) => rowOf(world, OTHER_TICKET, each)) : [];
+  const take = ({ accepted, told }: Outcome): void => {
+    for (const history of histories) history.take(accepted, told);
+  };
+
+  const nights = 3 + Math.floor(random() * 6);
+  for (let night = 0; night < nights; night += 1) {
+    const shown = histories.flatMap((history) => history.night(night));
+    if (shown.length === 0) continue;
+    const outcome: Outcome = yield { rows: [...shown, ...others], is: "export" };
+    take(outcome);
+    if (random() >= 0.6) continue;
     // All or some of the rejects, corrected, in their order.
-    const taken = rejected.filter(() => this.#random() < 0.8);
-    const byG = new Map(this.#history.map((each) => [each.g, each]));
-    const corrected = taken.flatMap(({ row: { g, digest }, position }) => {
-      const each = byG.get(g);
-      return each === undefined ? [] : [this.#row(each, { position, digest })];
-    });
-    await this.#judged(corrected, 0.03);
+    const corrected = outcome.rejects
+      .filter(({ id }) => id > 0 && random() < 0.8)
+      .flatMap((reject) => histories.flatMap((history) => history.corrected(reject, shown)));
+    if (corrected.length > 0) take(yield { rows: corrected, is: "corrected" });
   }
+  const all = histories.flatMap((history) => history.all());
+  take(yield { rows: [...all, ...others], is: "last" });
 
-  /** One run; gives what is in its rejects: what was bad or not accepted. */
-  async #judged(rows: readonly RefRow[], reject: number): Promise<readonly RefItem[]> {
-    this.#ledger.run += 1;
-    const shows = this.#world.form !== "delta";
-    const items = refJudge(rows, this.#ledger, shows);
-    const others = await this.#judge?.(rows, shows);
-    if (others !== undefined) compare(items, others);
-    const rejected: RefItem[] = [];
-    const accepted = new Set<RefItem>();
-    for (const [at, item] of items.entries()) {
-      const { row, mark, verdict } = item;
-      if (verdict === "new" && mark !== undefined) {
-        if (this.#random() < reject) {
-          rejected.push(item);
-          this.#told.add(row.g);
-        } else {
-          this.#ledger.accept(row, mark, [this.#ledger.run, at]);
-          accepted.add(item);
-          this.#told.delete(row.g);
-          if (row.g > 0) this.#accepted.push(row.g);
-        }
-      } else if (verdict !== "known") {
-        this.#told.add(row.g);
-        if (verdict === "bad") rejected.push(item);
-      }
-    }
-    await this.#onNight?.(items, accepted);
-    return rejected;
-  }
-
-  #happen(at?: number): void {
-    this.#g += 1;
-    this.#time += this.#range(1, 50);
-    const last = this.#history.at(-1)?.content;
-    const choices = ["A", "B", "C"].filter((each) => each !== last);
-    const content = this.#world.repeats ? (choices[this.#range(0, choices.length)] ?? "A") : `${this.#g}`;
-    const happened: Happened = { g: this.#g, content, time: this.#time };
-    if (at === undefined) this.#history.push(happened);
-    else {
-      happened.time = ((this.#history[at]?.time ?? 0) * 2 - 1) / 2;
-      this.#history.splice(at, 0, happened);
-    }
-  }
-
-  #correctTime(): void {
-    const at = this.#range(0, this.#history.length);
-    const one = this.#history[at];
-    if (one === undefined) return;
-    const before = this.#history[at - 1]?.time ?? one.time - 9;
-    const after = this.#history[at + 1]?.time ?? one.time + 9;
-    one.time = ((this.#random() < 0.5 ? before : after) + one.time) / 2;
-  }
-
-  #row({ g, content, time }: Happened, more: Partial<RefRow>): RefRow {
-    const { kind, isTimed } = this.#world;
-    const sound = { ok: true, position: undefined, digest: undefined, key: undefined };
-    return { ...sound, kind, subject: "T", content, time: isTimed ? time : undefined, g, ...more };
-  }
-
-  /** Another ticket, so that the file spans all times. */
-  #others(): readonly RefRow[] {
-    return [1, 1_000_000].map((time) => ({ ...this.#row({ g: -time, content: "z", time }, {}), subject: "B" }));
-  }
-
-  #range(from: number, to: number): number {
-    return from + Math.floor(this.#random() * (to - from));
-  }
+  const sum = (figureOf: (history: History) => number): number =>
+    histories.reduce((total, history) => total + figureOf(history), 0);
+  return {
+    accepted: sum((history) => history.accepted.length),
+    happened: sum((history) => history.all().length),
+    doubled: sum((history) => Number(history.isDoubled())),
+    outOfOrder: sum((history) => Number(history.isOutOfOrder())),
+    lostUntold: sum((history) => Number(history.isLost())),
+    wrongStateUntold: sum((history) => Number(history.isWrongAtLast())),
+  };
 }
 
-/** Verdict by verdict, and the positions that rejects carry. */
-function compare(expected: readonly RefItem[], actual: readonly RefItem[]): void {
-  const told = (items: readonly RefItem[]): string =>
-    items
-      .map(({ row: { g, content, time, ok, position: from }, verdict, position }) =>
-        JSON.stringify([g, content, time, ok, from, verdict, verdict === "known" ? null : position]),
-      )
-      .join("\n");
-  const [one, other] = [told(expected), told(actual)];
-  if (one !== other) throw new Error(`the verdicts differ from the reference's:\n${one}\n--- instead of\n${other}`);
+function countBy(names: readonly string[]): ReadonlyMap<string, number> {
+  return new Map([...Map.groupBy(names, (name) => name)].map(([name, of]) => [name, of.length]));
+}
+
+function rowOf({ kind, isTimed }: Habits, subject: string, { id, content, time }: Happened, isBad = false): Row {
+  const row = { id, kind, subject, content, isValid: !isBad, ...(isTimed && { time }) };
+  return isBad ? { ...row, digest: `bad ${id}` } : row;
+}
+
+/** Of one ticket. */
+class History {
+  /** Ids, in the order of the service. */
+  readonly accepted: number[] = [];
+  readonly #told = new Map<number, string>();
+  readonly #happened: Happened[] = [];
+  readonly #world: World;
+  readonly #ticket: string;
+  readonly #random: Random;
+  /** Ids of different tickets are different. */
+  readonly #firstId: number;
+  readonly #isRetold: boolean;
+  #step = 0;
+  #ids = 0;
+  /** How many of them deltas have shown. */
+  #seen = 0;
+
+  constructor(world: World, ticket: string, number: number, random: Random) {
+    this.#world = world;
+    this.#ticket = ticket;
+    this.#random = random;
+    this.#firstId = number * 1000 + 1;
+    this.#isRetold = world.correctsTimes && random() < 0.3;
+  }
+
+  /** What happens until the next export, and the rows of that. */
+  night(night: number): readonly Row[] {
+    this.#step = Math.max(this.#step, stepOf(night));
+    for (let news = this.#below(3); news > 0; news -= 1) this.#happen(this.#happened.length);
+    if (this.#happened.length > 0 && this.#random() < 0.1) this.#happen(this.#below(this.#happened.length));
+    const shown = this.#shown(night);
+    this.#seen = this.#happened.length;
+    if (this.#happened.length > 0 && this.#isRetold && this.#world.form !== "delta" && this.#random() < 0.15)
+      this.#correctTime();
+    return shown.map((each) => rowOf(this.#world, this.#ticket, each, this.#random() < 0.06));
+  }
+
+  all(): readonly Row[] {
+    return this.#happened.map((each) => rowOf(this.#world, this.#ticket, each));
+  }
+
+  /** A row of the rejects as it should be; none of another ticket. */
+  corrected({ id, position }: Pick<Row, "id" | "position">, shown: readonly Row[]): readonly Row[] {
+    const happened = this.#happened.find((each) => each.id === id);
+    const digest = shown.find((row) => row.id === id)?.digest;
+    return happened === undefined ? [] : [{ ...rowOf(this.#world, this.#ticket, happened), position, digest }];
+  }
+
+  take(accepted: readonly number[], told: ReadonlyMap<number, string>): void {
+    const isOwn = (id: number): boolean => id >= this.#firstId && id < this.#firstId + 1000;
+    for (const [id, verdict] of told) if (isOwn(id)) this.#told.set(id, verdict);
+    for (const id of accepted.filter(isOwn)) {
+      this.accepted.push(id);
+      this.#told.delete(id);
+    }
+  }
+
+  isDoubled(): boolean {
+    const happened = countBy(this.#happened.map(this.#name));
+    return [...countBy(this.#acceptedNames())].some(([name, count]) => count > (happened.get(name) ?? 0));
+  }
+
+  /** What the service has is no part of what happened, in its order. */
+  isOutOfOrder(): boolean {
+    if (!OVERWRITES.has(this.#world.kind) || this.isDoubled()) return false;
+    const names = this.#acceptedNames();
+    let next = 0;
+    for (const happened of this.#happened) if (this.#name(happened) === names[next]) next += 1;
+    return next < names.length;
+  }
+
+  isLost(): boolean {
+    const told = this.#happened.filter(({ id }) => this.#told.has(id)).map(this.#name);
+    const accountedFor = countBy([...this.#acceptedNames(), ...told]);
+    return [...countBy(this.#happened.map(this.#name))].some(([name, count]) => count > (accountedFor.get(name) ?? 0));
+  }
+
+  /** The service shows another state than the source. */
+  isWrongAtLast(): boolean {
+    const [lastAccepted, last] = [this.accepted.at(-1), this.#happened.at(-1)];
+    if (!OVERWRITES.has(this.#world.kind) || lastAccepted === undefined || last === undefined) return false;
+    const content = this.#happened.find(({ id }) => id === lastAccepted)?.content;
+    return content !== last.content && !this.#told.has(last.id);
+  }
+
+  /** By which an onlooker tells what happened apart: without a time nothing but the content is to be seen. */
+  readonly #name = ({ id, content }: Happened): string => (this.#world.isTimed ? String(id) : content);
+
+  #acceptedNames(): readonly string[] {
+    return this.accepted.flatMap((id) => this.#happened.filter((each) => each.id === id).map(this.#name));
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random() * limit);
+  }
+
+  #happen(at: number): void {
+    this.#step += 1 + this.#below(49);
+    const [before, next] = [this.#happened[at - 1], this.#happened[at]];
+    const id = this.#firstId + this.#ids;
+    this.#ids += 1;
+    const time = next === undefined ? timeOf(this.#step) : midway(before?.time ?? next.time - STEP_SECONDS, next.time);
+    this.#happened.splice(at, 0, { id, content: this.#content(id), time });
+  }
+
+  #content(id: number): string {
+    const { kind, repeats } = this.#world;
+    if (kind === "scannedTicket") return ""; // it has none beside its time
+    if (!repeats) return String(id);
+    const last = this.#happened.at(-1)?.content;
+    const others = ["A", "B", "C"].filter((content) => content !== last);
+    return others[this.#below(others.length)] ?? "";
+  }
+
+  #shown(night: number): readonly Happened[] {
+    switch (this.#world.form) {
+      case "full":
+        return this.#happened;
+      case "window":
+        return this.#happened.filter(({ time }) => time >= timeOf(stepOf(night - 2)));
+      case "delta":
+        return this.#happened.slice(this.#seen);
+    }
+  }
+
+  /** One time moves, but not past its neighbours. */
+  #correctTime(): void {
+    const at = this.#below(this.#happened.length);
+    const one = this.#happened[at];
+    if (one === undefined) return;
+    const margin = 9 * STEP_SECONDS;
+    const neighbour =
+      this.#random() < 0.5
+        ? (this.#happened[at - 1]?.time ?? one.time - margin)
+        : (this.#happened[at + 1]?.time ?? one.time + margin);
+    one.time = midway(neighbour, one.time);
+  }
 }

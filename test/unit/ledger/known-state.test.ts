@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
-import { insertOutcomes } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
 import { acceptedDeeds } from "../../../src/ledger/deeds.ts";
 import { noteKeyedDeed } from "../../../src/ledger/keyed-deeds.ts";
 import { ledgerKnownState } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../../../src/ledger/merge.ts";
+import { insertOutcomes } from "../../../src/ledger/new-outcomes.ts";
 import { NOTHING_PENDING } from "../../../src/ledger/pending.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import { describeBothLedgers } from "../../support/both-ledgers.ts";
@@ -129,7 +129,6 @@ describeBothLedgers("known state", ({ kind, newPlace }) => {
         expect(ledger.all("SELECT * FROM events ORDER BY event_id").map((row) => ({ ...row }))).toEqual(events);
         expect(knownTickets(ledger)).toEqual(tickets);
         expect(ledger.get("SELECT count(*) AS rows FROM deeds")?.rows).toBe(runs.flat(2).length);
-        expect(ledger.get("SELECT count(*) AS rows FROM unmerged")?.rows).toBe(0);
       }),
       { numRuns: kind === "sqlite" ? 40 : 10 },
     );

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { insertTallies } from "../../../src/ledger/blocks.ts";
 import { leftToOthers } from "../../../src/ledger/left-to-others.ts";
+import { insertTallies } from "../../../src/ledger/new-outcomes.ts";
 import { enterRun } from "../../../src/ledger/runs.ts";
 import { lastSettlement, noteSettlement } from "../../../src/ledger/settlements.ts";
 import type { ChunkState, Outcome } from "../../../src/ledger/states.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { insertTallies } from "../../../src/ledger/blocks.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
+import { insertTallies } from "../../../src/ledger/new-outcomes.ts";
 import { countRun, enterRun } from "../../../src/ledger/runs.ts";
 import { describeBothLedgers, newLedger } from "../../support/both-ledgers.ts";
 

@@ -21,15 +21,6 @@ export function tableOf(text: string, delimiter = ","): { header: string[]; rows
   return { header, rows };
 }
 
-/** What each row of a CSV file gives under one of the sources of a config file. */
-export function mapFile(configPath: string, source: string, csvPath: string, delimiter = ","): readonly Mapped[] {
-  const config = sourcesOf(readFileSync(configPath, "utf8"))[source];
-  if (config === undefined) throw new Error(`${configPath} has no source ${source}`);
-  const { header, rows } = tableOf(readFileSync(csvPath, "utf8"), delimiter);
-  const mapper = createMapper({ fileName: csvPath.replace(/^.*\//, ""), header, source: { name: source, config } });
-  return rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
-}
-
 /** The actions of an NDJSON file. */
 export function actionsIn(path: string): unknown[] {
   return readFileSync(path, "utf8")

@@ -4,8 +4,8 @@ import { baseOf, kindOfMark, markOf, resentMark, timesOf } from "../../../src/ac
 import type { KnownAction } from "../../../src/ledger/ledger.ts";
 import { type Item, judge, THIS_RUN, type Verdict } from "../../../src/plan/verdicts.ts";
 import { randomOf } from "../../support/random.ts";
-import type { RefItem, RefRow, RefVerdict } from "../../support/worlds/rules.ts";
-import { FORMS, HISTORIES, type Judge, type OnNight, playSeason } from "../../support/worlds/world.ts";
+import type { RefItem, RefRow, RefVerdict } from "../../support/seasons/rules.ts";
+import { FORMS, HISTORIES, type Judge, type OnNight, playSeason } from "../../support/seasons/world.ts";
 
 /** Seasons of each of the 21 kinds of world; `VERDICT_SEASONS` for a long hunt. */
 const SEASONS = Number(process.env.VERDICT_SEASONS ?? 1000);

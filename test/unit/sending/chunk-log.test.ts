@@ -1,6 +1,4 @@
-import { afterAll, expect, it, onTestFinished } from "vitest";
-import { openBlockCompressor } from "../../../src/ledger/block-compressor.ts";
-import { openCheckpointer } from "../../../src/ledger/checkpointer.ts";
+import { expect, it, onTestFinished } from "vitest";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import type { PromiseSink } from "../../../src/outputs/promise-sink.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
@@ -9,12 +7,8 @@ import type { Plan } from "../../../src/plan/files/plan.ts";
 import { openChunkLog } from "../../../src/sending/chunk-log.ts";
 import { decideChunk } from "../../../src/sending/chunk-outcomes.ts";
 import { rejectTooLarge } from "../../../src/sending/chunk-parts.ts";
-import { packChunk } from "../../../src/sending/pack-chunk.ts";
 import { openPromiseLog } from "../../../src/sending/promise-log.ts";
 import { describeBothLedgers, type LedgerKind } from "../../support/both-ledgers.ts";
-
-const compressor = openBlockCompressor();
-afterAll(() => compressor[Symbol.dispose]());
 
 const AT = "2026-11-21T03:00:00.000Z";
 const LINE = Buffer.from('{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
@@ -56,14 +50,14 @@ async function beginIn({ newPlace }: LedgerKind) {
     [Symbol.asyncDispose]: async () => undefined,
   };
   const facts = () => ({
-    actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
+    actions: toChunkActions(LINE.toString(), 1),
     index: Buffer.alloc(RECORD_BYTES, 1),
   });
   // All that is asked of a plan.
   const plan = { manifest: { inputs: [{ name: "events.csv" }] }, chunk: async () => facts() } as unknown as Plan;
   const told: number[] = [];
   const context = { ledger, plan, runNo, promises };
-  const log = openChunkLog(context, { number: 0 }, openPromiseLog(context, openCheckpointer(ledger)), {
+  const log = openChunkLog(context, { number: 0 }, openPromiseLog(context), {
     onRecorded: ({ chunk }) => {
       told.push(chunk.chunk);
     },
@@ -76,7 +70,7 @@ async function beginIn({ newPlace }: LedgerKind) {
     expect(log.intend(chunk)).toEqual({ kind: "begun", attempt: 1 });
     const ofChunk = { chunk, ...facts(), inputs: [] };
     const items = [{ outcome: "accepted", status: "success", actionPromise: `p-${chunk.chunk}` }] as const;
-    const decided = decideChunk(ofChunk, items, AT, await packChunk(ofChunk, compressor));
+    const decided = decideChunk(ofChunk, items, AT);
     log.conclude(chunk, { event: "answer", decided, status: 200, at: AT, body: Buffer.alloc(0) });
   };
   const fill = (): void => {

@@ -1,12 +1,11 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
 import { endAnswered, markSending } from "../../../src/ledger/attempts.ts";
-import { openBlockCompressor } from "../../../src/ledger/block-compressor.ts";
-import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
 import { ledgerKnownState } from "../../../src/ledger/known-state.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../../../src/ledger/merge.ts";
+import { insertOutcomes, type NewOutcome } from "../../../src/ledger/new-outcomes.ts";
 import { outcomesOfChunk } from "../../../src/ledger/outcomes.ts";
 import { NOTHING_PENDING } from "../../../src/ledger/pending.ts";
 import { addChunks, chunksOf, countRun, enterRun } from "../../../src/ledger/runs.ts";
@@ -15,11 +14,7 @@ import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
 import type { ItemOutcome } from "../../../src/sending/answer.ts";
 import { type ChunkFacts, decideChunk, storeDecided } from "../../../src/sending/chunk-outcomes.ts";
-import { packChunk } from "../../../src/sending/pack-chunk.ts";
 import { describeBothLedgers, type LedgerKind, newLedger } from "../../support/both-ledgers.ts";
-
-const compressor = openBlockCompressor();
-afterAll(() => compressor[Symbol.dispose]());
 
 const AT = "2026-11-21T03:00:00.000Z";
 const STYLE: LineStyle = { label: { environment: "x", run: "7f3a0c11" }, format: "ndjson", safeCsv: false };
@@ -42,8 +37,8 @@ function answer(ledger: Ledger): void {
 }
 
 /** What the answer says becomes outcomes in one transaction. Returns the lines of the promises. */
-async function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): Promise<string> {
-  const decided = decideChunk(facts, items, AT, await packChunk(facts, compressor));
+function recordOutcomes(ledger: Ledger, facts: ChunkFacts, items: readonly ItemOutcome[]): string {
+  const decided = decideChunk(facts, items, AT);
   ledger.transaction(() => storeDecided(ledger, decided));
   return decided.lines(STYLE);
 }
@@ -80,13 +75,13 @@ describeBothLedgers("a chunk with an answer of every kind", (of) => {
       index.writeUInt32LE(at + 2, at * RECORD_BYTES + 4);
       index.writeUInt32BE(0xffff - at, at * RECORD_BYTES + 16);
     }
-    const actions = toChunkActions(Buffer.concat([Buffer.alloc(1), bytes]), COUNT);
+    const actions = toChunkActions(bytes.toString(), COUNT);
     return { chunk, actions, index, inputs: ["sales.csv"] };
   };
 
   it("is recorded action by action, with its doubts in chunks of their own", async () => {
     const ledger = await answered(of, COUNT, bytes.length);
-    const lines = (await recordOutcomes(ledger, factsOf(ledger), items)).trimEnd().split("\n");
+    const lines = recordOutcomes(ledger, factsOf(ledger), items).trimEnd().split("\n");
     expect(lines).toHaveLength(COUNT - 3);
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       outcomesOfChunk(ledger, 1, 1).map(({ seq, chunk, source, line, action, eventId, ticketId, ...row }) => ({
@@ -118,10 +113,10 @@ describeBothLedgers("a chunk with an answer of every kind", (of) => {
     const ledger = await answered(of, COUNT, bytes.length);
     const [fail, work] = of.kind === "sqlite" ? FAILING : FAILING_IN_POSTGRES;
     ledger.run(fail);
-    await expect(recordOutcomes(ledger, factsOf(ledger), items)).rejects.toThrow("no_room");
+    expect(() => recordOutcomes(ledger, factsOf(ledger), items)).toThrow("no_room");
     ledger.run(work);
-    expect(ledger.get("SELECT count(*) AS n FROM blocks")).toEqual({ n: 0 });
-    await recordOutcomes(ledger, factsOf(ledger), items);
+    expect(ledger.get("SELECT count(*) AS n FROM actions")).toEqual({ n: 0 });
+    recordOutcomes(ledger, factsOf(ledger), items);
     expect(countRun(ledger, 1).accepted).toBe(COUNT - 4);
   });
 });

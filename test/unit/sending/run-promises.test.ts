@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { encodePromises } from "../../../src/ledger/block.ts";
 import { createRunPromises } from "../../../src/sending/run-promises.ts";
 
 test.each([0, 50_000])(
@@ -26,15 +25,6 @@ test("promises that differ in one character, in case or in a blank are different
   ])
     expect(promises.has(other)).toBe(false);
   expect(promises.has("9d2c6e10-5b1f-4f0e-8a77-6b1e2f3a0001")).toBe(true);
-});
-
-test("those of a block are added as the ledger packs them, and zeros are none", () => {
-  const promises = createRunPromises();
-  const [one, two] = [randomUUID(), randomUUID()];
-  const block = encodePromises([undefined, one, undefined, two]);
-  promises.addPacked(block as Buffer); // UUIDs
-  expect([promises.has(one), promises.has(two)]).toEqual([true, true]);
-  expect(promises.has("00000000-0000-0000-0000-000000000000")).toBe(false);
 });
 
 test("the memory of promises is given back with them", () => {

@@ -6,18 +6,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import type { Action } from "../../../../src/actions/actions.ts";
+import { digestHex, identityText } from "../../../../src/actions/identity.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
 import { plan } from "../../../../src/commands/plan.ts";
 import { validate } from "../../../../src/commands/validate.ts";
-import { CandidateWriter } from "../../../../src/plan/candidates/candidate-writer.ts";
-import {
-  actionOf,
-  openCandidateLines,
-  readCandidates,
-  readWithLines,
-  removeCandidates,
-  toWhole,
-} from "../../../../src/plan/candidates/candidates.ts";
+import { candidateBytes } from "../../../../src/plan/candidates/candidate-bytes.ts";
+import { readCandidates, removeCandidates } from "../../../../src/plan/candidates/candidates.ts";
 import { createBlockedRows } from "../../../../src/plan/candidates/rows-not-sent.ts";
 import type { Order } from "../../../../src/plan/files/manifest.ts";
 import { createTimeOrder } from "../../../../src/plan/order/time-order.ts";
@@ -107,26 +101,18 @@ describe("a shuffled file", () => {
       fc.asyncProperty(shuffled, async ([history, shuffle]) => {
         await removeCandidates(folder);
         using order = createTimeOrder(folder);
-        const writer = new CandidateWriter();
-        for (const [at, action] of shuffle.entries())
-          writer.add(action, { input: 0, line: at + 1, row: at + 1, nth: 0 }, undefined);
-        for (const [at, candidate] of toWhole(writer.take()).entries())
-          order.candidate(shuffle[at] ?? { data: {} }, candidate);
+        for (const [at, action] of shuffle.entries()) {
+          const origin = { input: 0, line: at + 1, row: at + 1, nth: 0, keyed: false, further: false };
+          order.candidate(action, candidateBytes(action, origin, digestHex(identityText(action))));
+        }
         using blockedRows = createBlockedRows(folder);
         await order.arrange({ blockedRows, onOrdered: () => {}, signal: new AbortController().signal });
         const found: Action[] = [];
-        for await (const { lines: all } of readWithLines(folder))
-          for (const line of all.toString().trimEnd().split("\n")) found.push(parseJson(line) as Action); // compared below
-        using looked = openCandidateLines(folder);
         for await (const batch of readCandidates(folder)) {
           for (const candidate of batch) {
-            const { eventId, ticketId, nftId } = actionOf(candidate, looked).data;
-            expect(parseJson(looked.of(candidate).toString())).toEqual(shuffle[candidate.line - 1]);
-            expect({ eventId, ticketId, nftId }).toEqual({
-              eventId: found[candidate.seq]?.data.eventId ?? null,
-              ticketId: found[candidate.seq]?.data.ticketId ?? null,
-              nftId: found[candidate.seq]?.data.nftId ?? null,
-            });
+            const action = { action: candidate.action, data: candidate.data };
+            expect(action).toEqual(shuffle[candidate.line - 1]);
+            found.push(action);
           }
         }
         expect(found).toEqual(history);

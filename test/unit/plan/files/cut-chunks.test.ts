@@ -33,21 +33,15 @@ const limitsOf = ({ chunkSize, maxBytes = Number.POSITIVE_INFINITY }: Asked) => 
 const cut = async (asked: Asked) =>
   asked.perLane === undefined ? cutChunks(write(asked), limitsOf(asked)) : cutLanes(asked, asked.perLane);
 
-/** Lane by lane, a few lines at a time. */
+/** Lane by lane. */
 function cutLanes({ lines, ...asked }: Asked, perLane: readonly number[]) {
   let [first, offset] = [1, 0];
   return perLane.flatMap((count, lane) => {
     const cuts = new ChunkCuts(limitsOf({ lines, ...asked }), { lane, first, offset });
-    for (let from = first - 1; from < first - 1 + count; from += 3) {
-      const to = Math.min(from + 3, first - 1 + count);
-      const some = lines.slice(from, to).map((line) => Buffer.from(`${line}\n`));
-      cuts.take({
-        count: some.length,
-        lines: Buffer.concat(some),
-        records: recordsOf(from, to),
-        sizeOf: (number) => some[number]?.length ?? 0,
-      });
-      offset += Buffer.concat(some).length;
+    for (let at = first - 1; at < first - 1 + count; at += 1) {
+      const line = Buffer.from(`${lines[at]}\n`);
+      cuts.take(line, recordsOf(at, at + 1));
+      offset += line.length;
     }
     first += count;
     return cuts.end();

@@ -5,17 +5,16 @@ import type { Detail } from "../../../../src/plan/identity/verdicts.ts";
 
 type Unclear = Extract<Detail, { kind: "unclear" }>;
 
-const LINE = JSON.stringify({ action: "updateTicket", data: { ticketId: "t", imageUrl: "https://example.com/a" } });
+const DATA = { ticketId: "t", imageUrl: "https://example.com/a" };
 const places: KnownPlaces = {
   comparedWith: undefined,
-  lines: { of: () => Buffer.from(LINE), [Symbol.dispose]: () => undefined },
   placeOf: ({ line }) => ({ source: "updates.csv", line }),
   isOfSource: () => false,
 };
 
 /** What is said of a row that can't be told, without the common end. */
 function said(why: Unclear["why"], isCut: boolean, accepted: Unclear["accepted"] = [ACCEPTED]): readonly string[] {
-  const given = [{ input: 0, line: 2, start: 0, length: LINE.length + 1 }];
+  const given = [{ input: 0, line: 2, data: DATA }];
   const candidate = { action: "updateTicket" } as Candidate; // nothing else of it is read
   const finding = findingOf(candidate, { kind: "unclear", why, isCut, accepted, given }, places);
   return [finding?.message ?? "", finding?.hint ?? ""];

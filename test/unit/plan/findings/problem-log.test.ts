@@ -8,25 +8,11 @@ const problem = (rule: string, more: Partial<Problem> = {}): Problem => ({
 });
 const cause = { source: "in.csv", line: 1 };
 
-it("only counts a problem once its rule was told and as many are kept as there may be", () => {
-  const log = createProblemLog(2);
-  log.add(problem("a"));
-  expect(log.onlyCounts("a", "error", false)).toBe(false);
-  log.add(problem("a"));
-  expect(log.onlyCounts("a", "error", false)).toBe(true);
-  expect(log.onlyCounts("b", "error", false)).toBe(false);
-  expect(log.onlyCounts("a", "warn", false)).toBe(false);
-});
-
-it("keeps errors in place of warnings and of rows that wait, which it only counts then", () => {
+it("keeps errors in place of warnings and of rows that wait", () => {
   const log = createProblemLog(2);
   for (const each of [problem("a", { cause }), problem("a"), problem("w", { severity: "warn" })]) log.add(each);
-  expect(log.onlyCounts("a", "error", true)).toBe(true);
-  expect(log.onlyCounts("w", "warn", false)).toBe(true);
-  expect(log.onlyCounts("a", "error", false)).toBe(false);
   log.add(problem("a", { line: 9 }));
   expect(log.kept.map(({ line }) => line)).toEqual([2, 9]);
-  expect(log.onlyCounts("a", "error", false)).toBe(true);
 });
 
 it("gives its forks no more room than it has", () => {
@@ -35,7 +21,6 @@ it("gives its forks no more room than it has", () => {
   const fork = log.fork();
   expect(fork.capacity.keeps).toBe("none");
   fork.add(problem("a", { line: 3 }));
-  expect(fork.onlyCounts("a", "error", false)).toBe(true);
   log.absorb(fork);
   expect(log).toMatchObject({ errors: 2, kept: [{ line: 2 }], tallies: [{ rule: "a", count: 2, first: { line: 2 } }] });
 });

@@ -1,0 +1,85 @@
+/**
+ * Random seasons of tickets, by the rules of what counts as already sent and by the program: nothing twice, nothing out of order,
+ * nothing lost and no wrong last state without a word. support/worlds/DIFFERENCES.md says where the two differ.
+ */
+
+import { writeFileSync } from "node:fs";
+import { afterAll, expect, test } from "vitest";
+import { randomOf } from "../support/random.ts";
+import { forWalks } from "../support/walks.ts";
+import { playByProduct } from "../support/worlds/by-product.ts";
+import { playByRules } from "../support/worlds/by-rules.ts";
+import { type Findings, FORMS, HISTORIES, inWords, type World, WRONGS, type Wrong } from "../support/worlds/world.ts";
+
+/** How many of each kind, and from which seed on: `vitest.config.ts`. `FIRST_IDENTITY_WORLD=47 IDENTITY_WORLDS=1` plays one again. */
+const WORLDS = Number(process.env.IDENTITY_WORLDS);
+const FIRST = Number(process.env.FIRST_IDENTITY_WORLD);
+/** The rules alone are quick. */
+const WORLDS_BY_RULES = 100 * WORLDS;
+/** Names a file that gets what became of all rows, as tables. */
+const { IDENTITY_DIFFERENCES } = process.env;
+
+const TICKETS = 10;
+const KINDS = HISTORIES.flatMap((habits) =>
+  FORMS.flatMap((form) =>
+    (habits.isTimed ? [false, true] : [false]).map((correctsTimes) => {
+      const world: World = { ...habits, form, correctsTimes, tickets: TICKETS };
+      return [inWords(world), world] as const;
+    }),
+  ),
+);
+
+/** What the rules let happen; today's program loses nothing untold there either. */
+function isLeftOpen({ isTimed, repeats, correctsTimes }: World, wrong: Wrong): boolean {
+  // Where a time is corrected beside the edge of an export, it is another action.
+  if (correctsTimes) return wrong === "doubled" || wrong === "outOfOrder";
+  // What says the same as an accepted one counts as that.
+  return !isTimed && repeats && wrong === "lostUntold";
+}
+
+/** How many of the tickets may be doubled where times are corrected. */
+const MOST_DOUBLED = { full: 0.02, window: 0.07, delta: 0 } as const;
+
+function addUp(all: readonly Findings[]): Findings {
+  const sum = { accepted: 0, happened: 0, doubled: 0, outOfOrder: 0, lostUntold: 0, wrongStateUntold: 0 };
+  for (const each of all) for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += each[key]; // its own keys
+  return sum;
+}
+
+test.each(KINDS)("by the rules: %s", { tags: ["both"], timeout: 60_000 * (1 + WORLDS) }, (_name, world) => {
+  const seeds = Array.from({ length: WORLDS_BY_RULES }, (_, at) => FIRST * WORLDS_BY_RULES + at);
+  const sum = addUp(seeds.map((seed) => playByRules(world, randomOf(seed))));
+  expect(sum.accepted).toBeGreaterThan(0);
+  for (const wrong of WRONGS) if (!isLeftOpen(world, wrong)) expect(sum[wrong], wrong).toBe(0);
+  const tickets = WORLDS_BY_RULES * TICKETS;
+  expect(sum.doubled / tickets).toBeLessThanOrEqual(MOST_DOUBLED[world.form]);
+  expect(sum.outOfOrder / tickets).toBeLessThanOrEqual(0.002);
+});
+
+const differences = new Map<string, number>();
+
+function note(world: World, verdict: string, product: string, count: number): void {
+  const name = `${inWords(world)} | ${verdict} | ${product}`;
+  differences.set(name, (differences.get(name) ?? 0) + count);
+}
+
+async function playAll(world: World): Promise<void> {
+  for (let seed = FIRST; seed < FIRST + WORLDS; seed += 1) {
+    const { compared, story, ...found } = await playByProduct(world, randomOf(seed));
+    const told = `FIRST_IDENTITY_WORLD=${seed} IDENTITY_WORLDS=1 plays it again\n${story}`;
+    for (const wrong of WRONGS) if (!isLeftOpen(world, wrong)) expect(found[wrong], `${wrong}: ${told}`).toBe(0);
+    for (const { verdict, product } of compared) note(world, verdict, product, 1);
+    for (const wrong of WRONGS) if (found[wrong] > 0) note(world, "", `${wrong} (tickets)`, found[wrong]);
+  }
+}
+
+const { short, long } = forWalks(KINDS, 4);
+const timeout = 60_000 * (1 + WORLDS);
+test.each(short)("by the program: %s", { tags: ["both"], timeout }, (_name, world) => playAll(world));
+test.each(long)("by the program: %s", { tags: ["long"], timeout }, (_name, world) => playAll(world));
+
+afterAll(() => {
+  if (IDENTITY_DIFFERENCES === undefined) return;
+  const rows = [...differences].map(([name, count]) => `| ${name} | ${count} |\n`);
+  writeFileSync(IDENTITY_DIFFERENCES, `| world | rules | program | rows |\n|---|---|---|---:|\n${rows.join("")}`);
+});
