@@ -125,6 +125,30 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
     expect(await said(other)).toEqual(["one"]);
   });
 
+  test.each([/pg_try_advisory_lock/, /^INSERT INTO locks/, /^COMMIT$/])(
+    "takes its lock wholly or not at all, wherever it is cut in %s",
+    async (statement) => {
+      const options = { name: "env", command: "one", waitMs: 0, signal: new AbortController().signal };
+      for (const moment of MOMENTS) {
+        const { ledger, proxy, server, schema } = await throughProxy();
+        proxy.cut({ statement, moment });
+        const isTaken = await ledger.lock(options).then(
+          () => true,
+          () => false,
+        );
+        proxy.deliver();
+        const other = await seatOn(server, undefined, {}, schema).open();
+        if (isTaken) {
+          await say(ledger, "held again, where its session was lost since");
+          await expect(other.lock(options)).rejects.toMatchObject({ code: "busy" });
+        } else {
+          await ledger[Symbol.asyncDispose]();
+          await other.lock({ ...options, waitMs: 5000 });
+        }
+      }
+    },
+  );
+
   test("is said to be away after some seconds, and a stop is heard", async () => {
     const stop = new AbortController();
     const onAway = vi.fn();
