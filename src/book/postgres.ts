@@ -136,34 +136,38 @@ class Postgres implements Database, Server {
 
   /** @returns whether it has made the tables; undefined where there are none, and none are to be made. */
   async prepare(): Promise<boolean | undefined> {
-    return await this.#inOrder(async () => {
-      await this.#ready();
-      const isThere = await this.#hasTables();
-      if (isThere && !this.#isToRead) await this.#enrol();
-      if (isThere) return false;
-      if (this.#isToRead) return undefined;
-      const { schema } = this.#options;
-      await this.#ask("BEGIN");
-      await this.#ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
-      // Another process may have made them just now.
-      const isMade = await this.#hasTables();
-      if (!isMade) {
-        // Even of a schema that there is, CREATE asks for a right on the whole database.
-        const { rows } = await this.#ask("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
-        if (rows.length === 0) await this.#ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
-        await this.#ask(tables(TYPES));
-        await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
-      }
-      await this.#ask("COMMIT");
-      await this.#enrol();
-      return !isMade;
-    });
+    return await this.#inOrder(() => this.#again(() => this.#prepare()));
+  }
+
+  /** Where the session is lost meanwhile, it is done again: what is there by then stays. */
+  async #prepare(): Promise<boolean | undefined> {
+    const isThere = await this.#hasTables();
+    if (isThere && !this.#isToRead) await this.#enrol();
+    if (isThere) return false;
+    if (this.#isToRead) return undefined;
+    const { schema } = this.#options;
+    await this.#ask("BEGIN");
+    await this.#ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
+    // Another process may have made them just now.
+    const isMade = await this.#hasTables();
+    if (!isMade) {
+      // Even of a schema that there is, CREATE asks for a right on the whole database.
+      const { rows } = await this.#ask("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
+      if (rows.length === 0) await this.#ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+      await this.#ask(tables(TYPES));
+      await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
+    }
+    await this.#ask("COMMIT");
+    await this.#enrol();
+    return !isMade;
   }
 
   /** From now on `commits` has a row of this program. */
   async #enrol(): Promise<void> {
     await this.#ask(FORGET_COMMITS);
-    await this.#ask(`INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW})`, [this.#id]);
+    await this.#ask(`INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW}) ON CONFLICT DO NOTHING`, [
+      this.#id,
+    ]);
   }
 
   async #hasTables(): Promise<boolean> {
@@ -442,8 +446,6 @@ class Postgres implements Database, Server {
   }
 
   async tryFenced(name: string): Promise<boolean> {
-    // Taken twice, it would have to be given back twice.
-    if (this.#locks.has(name)) return true;
     const isTaken = await this.#inOrder(() => this.#again(() => this.#tryLock(name)));
     if (isTaken) this.#locks.set(name, undefined);
     return isTaken;
@@ -561,12 +563,14 @@ const castOfValue = (value: Value): string =>
   typeof value === "number" || typeof value === "bigint" ? "::bigint" : "";
 
 const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
-const TRY_LOCK = `SELECT pg_try_advisory_lock(${KEY}) AS held, current_setting('tickets.session', true) AS session`;
 
 /** Sessions with the lock; the server shows its number in two halves (PostgreSQL, pg_locks). */
 const HELD = `pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND ((classid::bigint << 32) | objid::bigint) = ${KEY}`;
+/** Taken twice by one session, it would have to be given back twice. */
+const TRY_LOCK = `SELECT current_setting('tickets.session', true) AS session,
+  CASE WHEN EXISTS (SELECT 1 FROM ${HELD} AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock(${KEY}) END AS held`;
 const HOLDER = `SELECT host, locks.pid, since, command FROM locks WHERE name = $1 AND EXISTS (SELECT 1 FROM ${HELD})`;
 /** One that waits for its next statement, or for someone to read what it has answered. */
 const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid IN (SELECT pid FROM ${HELD}) AND pid <> pg_backend_pid()

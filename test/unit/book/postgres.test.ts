@@ -98,6 +98,17 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
     expect((await ledger.run(run.run)) !== undefined).toBe(entered);
   });
 
+  test.each(MOMENTS)("makes its tables once when the commit of that is cut %s", async (moment) => {
+    const server = await startPostgres();
+    const proxy = startProxy(server.port);
+    proxy.cut({ statement: /^COMMIT$/, moment });
+    const seat = seatOn(server, [proxy.port]);
+    const ledger = await seat.open();
+    proxy.deliver();
+    await say(ledger, "one");
+    expect(await said(await seat.open())).toEqual(["one"]);
+  });
+
   test("reads again what was lost", async () => {
     const { ledger, proxy } = await throughProxy();
     await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
