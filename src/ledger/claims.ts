@@ -2,9 +2,10 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { passes } from "./chunk-life.ts";
+import { QUESTION_STATES } from "./chunks.ts";
 import { type Database, type Dialect, first, type Session } from "./database.ts";
 import type { Intent, Stepped } from "./ledger.ts";
-import { type Sql, sql } from "./sql.ts";
+import { type Sql, sql, words } from "./sql.ts";
 import type { Claim, Pace } from "./workers.ts";
 
 /**
@@ -16,7 +17,7 @@ export const mayBeSent = (
 ): Sql => sql`SELECT 1 FROM runs WHERE number = ${run} AND state = 'open' AND paused IS NULL
   AND coalesce(exit_code, 0) <> ${EXIT_CODES.refused}
   AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.number < runs.number AND earlier.state = 'open')
-  AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run = runs.number AND state IN ('in doubt', 'refused'))`;
+  AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run = runs.number AND state IN ${words(QUESTION_STATES)})`;
 
 /** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
 export async function obstacleTo(
@@ -77,7 +78,7 @@ export async function keepLate(
   await session.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} ${dialect.forUpdate}`);
   // The chunk may have become several.
   const parts = await session.all<{ chunk: number; state: string; detail: string | null }>(
-    sql`SELECT chunk, state, detail FROM chunks WHERE run = ${run} AND state IN ('planned', 'in doubt')
+    sql`SELECT chunk, state, detail FROM chunks WHERE run = ${run} AND (state = 'planned' OR state = 'in doubt')
       AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) ${dialect.forUpdate}`,
   );
   for (const { chunk: part, state, detail } of parts) {

@@ -3,10 +3,11 @@
  * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (claims.ts).
  */
 
+import { OPEN_STATES } from "./chunks.ts";
 import { mayBeSent } from "./claims.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Server } from "./postgres.ts";
-import { type Sql, sql } from "./sql.ts";
+import { type Sql, sql, words } from "./sql.ts";
 import { doubtVanished } from "./steps.ts";
 import type { OpenLane, ServerFacts, Team, Worker, Workers } from "./workers.ts";
 
@@ -106,7 +107,7 @@ async function selectLanes(
       FROM chunks JOIN runs ON runs.number = chunks.run
         LEFT JOIN lanes ON lanes.run = chunks.run AND lanes.lane = chunks.lane
         LEFT JOIN attempts ON attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND attempts.ended_at IS NULL AND chunks.state = 'sending'
-      WHERE chunks.state IN ('planned', 'sending') AND ${where}
+      WHERE chunks.state IN ${words(OPEN_STATES)} AND ${where}
       GROUP BY runs.number, runs.id, chunks.lane ORDER BY runs.number, count(*) DESC, chunks.lane`,
   );
   return rows.map((row) => ({ ...row, worker: row.worker ?? undefined }));

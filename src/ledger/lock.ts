@@ -11,9 +11,9 @@ import { isDamaged, isLocked, storageFailure } from "./sqlite-failures.ts";
 const HOLDER = z.object({ pid: z.number(), since: z.string(), command: z.string() });
 
 /** How often a lock is tried that another process holds. */
-export const POLL_MS = 200;
+const POLL_MS = 200;
 
-export function lockedFailure(what: string, holder: LockHolder | undefined): Failure {
+function lockedFailure(what: string, holder: LockHolder | undefined): Failure {
   const host = holder?.host === undefined ? "" : ` on ${holder.host}`;
   const who = holder === undefined ? "" : ` (process ${holder.pid}${host}, since ${holder.since}: ${holder.command})`;
   return new Failure("busy", `Another run holds ${what}${who}. Nothing was sent.`, {

@@ -93,7 +93,7 @@ const uuid = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 
 /** Of all promises, in the order of the actions that were accepted. */
-export function promisesOf({ promises, promises_json: json }: StoredOutcomes): readonly string[] {
+function promisesOf({ promises, promises_json: json }: StoredOutcomes): readonly string[] {
   if (json !== null) return JSON.parse(json) as string[]; // by toStored
   const hex = Buffer.from(promises ?? []).toString("hex");
   return Array.from({ length: hex.length / 32 }, (_, at) => uuid(hex.slice(32 * at, 32 * at + 32)));

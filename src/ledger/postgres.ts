@@ -136,34 +136,38 @@ class Postgres implements Database, Server {
 
   /** @returns whether it has made the tables; undefined where there are none, and none are to be made. */
   async prepare(): Promise<boolean | undefined> {
-    return await this.#inOrder(async () => {
-      await this.#ready();
-      const isThere = await this.#hasTables();
-      if (isThere && !this.#isToRead) await this.#enrol();
-      if (isThere) return false;
-      if (this.#isToRead) return undefined;
-      const { schema } = this.#options;
-      await this.#ask("BEGIN");
-      await this.#ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
-      // Another process may have made them just now.
-      const isMade = await this.#hasTables();
-      if (!isMade) {
-        // Even of a schema that there is, CREATE asks for a right on the whole database.
-        const { rows } = await this.#ask("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
-        if (rows.length === 0) await this.#ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
-        await this.#ask(tables(TYPES));
-        await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
-      }
-      await this.#ask("COMMIT");
-      await this.#enrol();
-      return !isMade;
-    });
+    return await this.#inOrder(() => this.#again(() => this.#prepare()));
+  }
+
+  /** Where the session is lost meanwhile, it is done again: what is there by then stays. */
+  async #prepare(): Promise<boolean | undefined> {
+    const isThere = await this.#hasTables();
+    if (isThere && !this.#isToRead) await this.#enrol();
+    if (isThere) return false;
+    if (this.#isToRead) return undefined;
+    const { schema } = this.#options;
+    await this.#ask("BEGIN");
+    await this.#ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
+    // Another process may have made them just now.
+    const isMade = await this.#hasTables();
+    if (!isMade) {
+      // Even of a schema that there is, CREATE asks for a right on the whole database.
+      const { rows } = await this.#ask("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
+      if (rows.length === 0) await this.#ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+      await this.#ask(tables(TYPES));
+      await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
+    }
+    await this.#ask("COMMIT");
+    await this.#enrol();
+    return !isMade;
   }
 
   /** From now on `commits` has a row of this program. */
   async #enrol(): Promise<void> {
     await this.#ask(FORGET_COMMITS);
-    await this.#ask(`INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW})`, [this.#id]);
+    await this.#ask(`INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW}) ON CONFLICT DO NOTHING`, [
+      this.#id,
+    ]);
   }
 
   async #hasTables(): Promise<boolean> {
@@ -408,22 +412,21 @@ class Postgres implements Database, Server {
 
   async lock(options: LockOptions): Promise<AsyncDisposable> {
     const { name, command } = options;
-    const queued = <T>(work: () => Promise<T>): Promise<T> => this.#inOrder(() => this.#again(work));
-    await untilTaken(
-      () => queued(() => this.#tryLock(name)),
-      () => this.holder(name),
-      options,
-    );
-    const unlock = { [Symbol.asyncDispose]: () => this.unlock(name) };
-    const fence = await this.write(async (session) => {
-      const [row] = await session.all<{ fence: number }>(sql`INSERT INTO locks (name, fence, host, pid, since, command)
-        VALUES (${name}, 1, ${hostname()}, ${process.pid}, ${new Date().toISOString()}, ${command})
-        ON CONFLICT (name) DO UPDATE SET fence = locks.fence + 1, host = excluded.host, pid = excluded.pid, since = excluded.since,
-          command = excluded.command RETURNING fence`);
-      return Number(row?.fence);
-    });
-    this.#locks.set(name, fence);
-    return unlock;
+    const take = sql`INSERT INTO locks (name, fence, host, pid, since, command)
+      VALUES (${name}, 1, ${hostname()}, ${process.pid}, ${new Date().toISOString()}, ${command})
+      ON CONFLICT (name) DO UPDATE SET fence = locks.fence + 1, host = excluded.host, pid = excluded.pid, since = excluded.since,
+        command = excluded.command RETURNING fence`;
+    // In one transaction: whoever has lost its session meanwhile may have lost the lock.
+    const tryIt = (): Promise<boolean> =>
+      this.write(async (session) => {
+        this.#locks.delete(name);
+        if (!(await this.#tryLock(name))) return false;
+        const [row] = await session.all<{ fence: number }>(take);
+        this.#locks.set(name, Number(row?.fence));
+        return true;
+      });
+    await untilTaken(tryIt, () => this.holder(name), options);
+    return { [Symbol.asyncDispose]: () => this.unlock(name) };
   }
 
   async holder(name: string): Promise<LockHolder | undefined> {
@@ -443,8 +446,6 @@ class Postgres implements Database, Server {
   }
 
   async tryFenced(name: string): Promise<boolean> {
-    // Taken twice, it would have to be given back twice.
-    if (this.#locks.has(name)) return true;
     const isTaken = await this.#inOrder(() => this.#again(() => this.#tryLock(name)));
     if (isTaken) this.#locks.set(name, undefined);
     return isTaken;
@@ -562,12 +563,14 @@ const castOfValue = (value: Value): string =>
   typeof value === "number" || typeof value === "bigint" ? "::bigint" : "";
 
 const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
-const TRY_LOCK = `SELECT pg_try_advisory_lock(${KEY}) AS held, current_setting('tickets.session', true) AS session`;
 
 /** Sessions with the lock; the server shows its number in two halves (PostgreSQL, pg_locks). */
 const HELD = `pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND ((classid::bigint << 32) | objid::bigint) = ${KEY}`;
+/** Taken twice by one session, it would have to be given back twice. */
+const TRY_LOCK = `SELECT current_setting('tickets.session', true) AS session,
+  CASE WHEN EXISTS (SELECT 1 FROM ${HELD} AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock(${KEY}) END AS held`;
 const HOLDER = `SELECT host, locks.pid, since, command FROM locks WHERE name = $1 AND EXISTS (SELECT 1 FROM ${HELD})`;
 /** One that waits for its next statement, or for someone to read what it has answered. */
 const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid IN (SELECT pid FROM ${HELD}) AND pid <> pg_backend_pid()
@@ -597,6 +600,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   default_transaction_deferrable: "off",
   // A statement of the ledger takes less time than compiling it does, whatever the server expects.
   jit: "off",
+  // Everything is looked up by its key; a server that does not know yet how much was entered would rather read all of it.
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
   // A session that holds locks may wait long for its next statement, but not while it keeps others from rows.
   idle_session_timeout: "0",
   idle_in_transaction_session_timeout: "60s",

@@ -27,7 +27,7 @@ export const taken = (cause: unknown): Failure =>
   });
 
 /** Whether an error of SQLite or the file system says that there is no room. */
-export const isDiskFull = (cause: unknown): boolean =>
+const isDiskFull = (cause: unknown): boolean =>
   kindOf(cause) === "full" || ["ENOSPC", "EDQUOT", "EFBIG"].includes(errorCode(cause) ?? "");
 
 /** Of which the ballast may help: SQLite does not say why a write failed, and a quota that is used up is such, too. */

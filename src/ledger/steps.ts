@@ -16,7 +16,7 @@ import {
   storeAnswers,
   storeSettled,
 } from "./chunk-life.ts";
-import type { ChunkState } from "./chunks.ts";
+import { type ChunkState, OPEN_STATES, UNCLOSED_STATES } from "./chunks.ts";
 import { type Attempted, keepLate, obstacleTo } from "./claims.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Answered, Attempt, By, Chunk, Given, Intent, Item, Ledger, Outcomes, Stepped } from "./ledger.ts";
@@ -123,10 +123,10 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
           sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`,
         );
         if (isFirst === 1) await noteSettlement(session, run, undefined, "abandon", by);
-        const left = await selectChunks(session, sql`run = ${run} AND state IN ('planned', 'refused', 'sending')`);
+        const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(UNCLOSED_STATES)}`);
         for (const { chunk, state } of left) if (state !== "sending") await forget(session, run, chunk, "abandon");
         await wake(session);
-        return (await selectChunks(session, sql`run = ${run} AND state IN ('planned', 'sending')`)).length;
+        return (await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`)).length;
       }),
     attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
     outcomes: (run, chunk) => database.read((session) => selectOutcomes(session, run, chunk)),

@@ -36,7 +36,7 @@ export function toPlace(place: LedgerPlace): Place {
 
 export const inSqlite = async (): Promise<Place> => toPlace({ kind: "sqlite", path: join(newFolder(), "ledger.db") });
 
-export async function inPostgres(more: Partial<Extract<LedgerPlace, { kind: "postgres" }>> = {}): Promise<Place> {
+async function inPostgres(more: Partial<Extract<LedgerPlace, { kind: "postgres" }>> = {}): Promise<Place> {
   const server = await startPostgres();
   const schema = server.newSchema();
   const shown = `postgres://127.0.0.1/ledgers (schema ${schema})`;
