@@ -56,6 +56,7 @@ const TOLD: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
 
 /** Subjects that are looked up at once. */
 const SUBJECTS_AT_ONCE = 2000;
+const SENT_AT_ONCE = 20_000;
 
 export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judged> {
   const judged = new SubjectJudge(store, read, options);
@@ -81,7 +82,7 @@ export async function judgeActions(store: Store, read: RowsRead, options: JudgeO
   }
   if (group.length > 0) groups.push(group);
   await judged.groups(groups);
-  judged.tellUnknownEvents();
+  judged.end();
   return judged;
 }
 
@@ -89,17 +90,25 @@ function itemOf(stored: Stored): Checked {
   const [seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, run, at, verdict, why] =
     stored;
   return {
-    ...{ seq, row, input, kind, subject, place, verdict },
+    seq,
+    row,
+    input,
+    kind,
+    subject,
     mark: mark ?? undefined,
     content: content ?? "",
     time: time ?? undefined,
     event: event ?? undefined,
     owner: owner ?? undefined,
     decimals: decimals ?? undefined,
+    place,
+    verdict,
     isCorrected: why === "corrected",
     isFromRejects: run !== null,
     position: { run: run ?? THIS_RUN, seq: at ?? place },
-    ...{ why: undefined, other: undefined, heldBy: undefined },
+    why: undefined,
+    other: undefined,
+    heldBy: undefined,
   };
 }
 
@@ -114,6 +123,8 @@ class SubjectJudge implements Judged {
   readonly #judging: Judging;
   readonly #update: ReturnType<Store["prepare"]>;
   readonly #lookups: Lookups;
+  /** Actions that were sent, to be written down together: most nights these are almost all. */
+  readonly #sent: number[] = [];
   /** Of the present subject, by seq: what rejects say of an action that is not sent. */
   readonly #reasons = new Map<number, string>();
   /** Number of the first row of each input, from 0. */
@@ -170,6 +181,13 @@ class SubjectJudge implements Judged {
       holdForBad(items);
       this.#write(items);
     }
+    if (this.#sent.length >= SENT_AT_ONCE) this.#writeSent();
+  }
+
+  #writeSent(): void {
+    const sent = JSON.stringify(this.#sent.splice(0).sort((one, other) => one - other));
+    // OR FAIL: else SQLite would copy each page first, to undo the statement.
+    this.#store.run("UPDATE OR FAIL action SET verdict = 'sent' WHERE seq IN (SELECT value FROM json_each(?))", sent);
   }
 
   async #known(subjects: readonly string[]): Promise<ReadonlyMap<string, readonly KnownAction[]>> {
@@ -212,8 +230,6 @@ class SubjectJudge implements Judged {
     const forms = [...new Set(subjects.filter((subject) => !known.has(subject)).map(formOf))].sort(byCodePoints);
     if (forms.length === 0) return near;
     for (const { normal, subject } of await ledger.near(forms)) near.set(normal, subject);
-    const odd = this.#read.hasOdd ? forms.filter((form) => !near.has(form)) : [];
-    for (const subject of (await this.#known(odd)).keys()) near.set(subject, subject);
     return near;
   }
 
@@ -301,6 +317,10 @@ class SubjectJudge implements Judged {
       }
       if (verdict === "bad" || verdict === "held") this.isAnyHeld = true;
       if (verdict === "new" ? mark?.includes("#") !== true : isCorrected && verdict === "sent") continue;
+      if (verdict === "sent") {
+        this.#sent.push(seq);
+        continue;
+      }
       const { run, seq: at } = item.position;
       const reason = this.#reasons.get(seq) ?? null;
       const cause = heldBy === undefined ? null : String(heldBy);
@@ -311,8 +331,9 @@ class SubjectJudge implements Judged {
     this.#reasons.clear();
   }
 
-  /** One warning for each event that may have been registered elsewhere. */
-  tellUnknownEvents(): void {
+  /** All was judged. One warning for each event that may have been registered elsewhere. */
+  end(): void {
+    this.#writeSent();
     const severity = this.#options.severityOf("event-not-registered");
     if (severity === "off") return;
     for (const { id, told } of this.events.told()) {
