@@ -1,6 +1,6 @@
 /** Random seasons of one ticket: exports night by night, with rows rejected, bad tonight, corrected in rejects, inserted late, times corrected at the source. */
 
-import { OVERWRITES, type RefItem, RefLedger, type RefRow, refJudge } from "./rules.ts";
+import { OVERWRITES, type RefItem, RefLedger, type RefPosition, type RefRow, refJudge } from "./rules.ts";
 
 export interface WorldKind {
   readonly kind: "updateTicket" | "resoldTicket" | "scannedTicket";
@@ -27,7 +27,10 @@ export const FORMS = ["full", "window", "delta"] as const;
 export type Random = () => number;
 
 /** Tells what became of the rows of one night, in their order. What is not new is not sent. */
-export type Judge = (rows: readonly RefRow[], shows: boolean) => Promise<readonly RefItem[]> | readonly RefItem[];
+export type Judge = (rows: readonly RefRow[], shows: boolean) => Promise<readonly Judged[]> | readonly Judged[];
+
+/** Without a position, where that can't be seen. */
+export type Judged = Pick<RefItem, "row" | "verdict"> & { readonly position: RefPosition | undefined };
 /** What the service made of the new ones. */
 export type OnNight = (items: readonly RefItem[], accepted: ReadonlySet<RefItem>) => Promise<void> | void;
 
@@ -188,12 +191,13 @@ class Playing {
 }
 
 /** Verdict by verdict, and the positions that rejects carry. */
-function compare(expected: readonly RefItem[], actual: readonly RefItem[]): void {
-  const told = (items: readonly RefItem[]): string =>
+function compare(expected: readonly RefItem[], actual: readonly Judged[]): void {
+  const told = (items: readonly Judged[]): string =>
     items
-      .map(({ row: { g, content, time, ok, position: from }, verdict, position }) =>
-        JSON.stringify([g, content, time, ok, from, verdict, verdict === "known" ? null : position]),
-      )
+      .map(({ row: { g, content, time, ok, position: from }, verdict, position }, at) => {
+        const isCompared = verdict !== "known" && actual[at]?.position !== undefined;
+        return JSON.stringify([g, content, time, ok, from, verdict, isCompared ? position : null]);
+      })
       .join("\n");
   const [one, other] = [told(expected), told(actual)];
   if (one !== other) throw new Error(`the verdicts differ from the reference's:\n${one}\n--- instead of\n${other}`);
