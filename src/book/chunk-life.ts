@@ -48,24 +48,23 @@ export async function readChunk(session: Pick<Session, "all">, run: number, chun
   return row;
 }
 
-/** @returns false where the chunk is in no state in which that may happen. */
-export async function passes(
-  session: Session,
-  run: number,
-  chunk: number,
-  event: ChunkEvent,
-  also: Sql = sql``,
-): Promise<boolean> {
+/** @returns whether the chunk corrects rows; undefined where it is in no state in which that may happen. */
+async function passed(session: Session, run: number, chunk: number, event: ChunkEvent, also: Sql = sql``) {
   const { from, to } = TRANSITIONS[event];
-  const changes = await session.run(
-    sql`UPDATE chunks SET state = ${to}${also} WHERE run = ${run} AND chunk = ${chunk} AND state IN ${words(from)}`,
+  return await first<{ corrects: number }>(
+    session,
+    sql`UPDATE chunks SET state = ${to}${also} WHERE run = ${run} AND chunk = ${chunk} AND state IN ${words(from)} RETURNING corrects`,
   );
-  return changes === 1;
 }
 
+/** @returns false where the chunk is in no state in which that may happen. */
+export const passes = async (...step: Parameters<typeof passed>): Promise<boolean> =>
+  (await passed(...step)) !== undefined;
+
 /** @throws Error where the chunk is in no state in which that may happen: a fault of the caller. */
-export async function pass(session: Session, run: number, chunk: number, event: ChunkEvent, also?: Sql): Promise<void> {
-  if (await passes(session, run, chunk, event, also)) return;
+export async function pass(session: Session, run: number, chunk: number, event: ChunkEvent, also?: Sql) {
+  const done = await passed(session, run, chunk, event, also);
+  if (done !== undefined) return done;
   const { state } = await readChunk(session, run, chunk);
   throw new Error(`chunk ${chunk} of run ${run} is ${state}, so it can't ${event}`);
 }
@@ -92,11 +91,11 @@ export async function insertChunk(
     packOrigins(origins),
     rows === undefined ? null : packJson(rows),
   ]);
-  const digests = origins.flatMap(({ digest }, index) => (digest === undefined ? [] : [[index, digest] as const]));
-  await session.run(sql`INSERT INTO chunks (run, chunk, lane, stage, whole, first, count, state)
-    VALUES (${run}, ${chunk}, ${lane}, ${stage}, ${whole}, ${at}, ${origins.length}, ${state})`);
-  await session.run(sql`INSERT INTO bodies (run, chunk, sha256, digests, body, origins) VALUES (${run}, ${chunk},
-    ${body === undefined ? null : sha256(body)}, ${digests.length === 0 ? null : JSON.stringify(digests)}, ${packed}, ${packedOrigins})`);
+  const corrects = origins.some(({ digest }) => digest !== undefined) ? 1 : 0;
+  await session.run(sql`INSERT INTO chunks (run, chunk, lane, stage, whole, first, count, state, corrects)
+    VALUES (${run}, ${chunk}, ${lane}, ${stage}, ${whole}, ${at}, ${origins.length}, ${state}, ${corrects})`);
+  await session.run(sql`INSERT INTO bodies (run, chunk, sha256, body, origins)
+    VALUES (${run}, ${chunk}, ${body === undefined ? null : sha256(body)}, ${packed}, ${packedOrigins})`);
   if (texts !== null)
     await session.run(sql`INSERT INTO row_texts (run, chunk, texts) VALUES (${run}, ${chunk}, ${texts})`);
 }
@@ -176,7 +175,7 @@ export async function storeAnswers(
   const doubts = placesOf(answers, "in doubt");
   const accepted = answers.length - rejected.length - doubts.length;
   const counts = sql`, accepted = ${accepted}, rejected = ${rejected.length}, count = ${answers.length - doubts.length}`;
-  await pass(
+  const { corrects } = await pass(
     session,
     run,
     chunk,
@@ -184,9 +183,8 @@ export async function storeAnswers(
     sql`, http_status = ${httpStatus}, answered_at = ${at}, detail = NULL${counts}`,
   );
   await storeOutcomes(session, run, chunk, toStored(answers.map(toKept)));
-  const digests = await digestsOf(session, run, chunk);
   if (rejected.length + doubts.length === 0) await dropRows(session, run, chunk);
-  if (rejected.length + doubts.length + digests.length === 0) return undefined;
+  if (rejected.length + doubts.length + corrects === 0) return undefined;
   const origins = await readOrigins(session, run, chunk);
   await deleteActions(
     session,
@@ -214,14 +212,6 @@ const storeOutcomes = (session: Session, run: number, chunk: number, stored: Sto
 
 const placesOf = (answers: readonly Answer[], outcome: Answer["outcome"]): readonly number[] =>
   answers.flatMap((answer, place) => (answer.outcome === outcome ? [place] : []));
-
-async function digestsOf(session: Session, run: number, chunk: number): Promise<readonly unknown[]> {
-  const row = await first<{ digests: string | null }>(
-    session,
-    sql`SELECT digests FROM bodies WHERE run = ${run} AND chunk = ${chunk}`,
-  );
-  return row?.digests == null ? [] : JSON.parse(row.digests);
-}
 
 /** A bad row counts as corrected once every action of its corrected version that has an outcome here was accepted. */
 async function noteAccepted(

@@ -41,5 +41,15 @@ export const TRANSITIONS = {
 } as const satisfies Record<string, { readonly from: readonly ChunkState[]; readonly to: ChunkState }>;
 export type ChunkEvent = keyof typeof TRANSITIONS;
 
+const listed = <const S extends readonly ChunkState[]>(...states: S): S => states;
+
 /** Its actions are pending: no other run sends them, nor what depends on them. */
-export const PENDING_STATES = ["planned", "sending", "refused", "in doubt"] as const satisfies readonly ChunkState[];
+export const PENDING_STATES = listed("planned", "sending", "refused", "in doubt");
+/** Something is left to send, or is being sent. */
+export const OPEN_STATES = listed("planned", "sending");
+/** What a run that is closed has none of. */
+export const UNCLOSED_STATES = listed("planned", "sending", "refused");
+/** A person has to decide. */
+export const QUESTION_STATES = listed("in doubt", "refused");
+/** Every outcome is known. */
+export const DECIDED_STATES = listed("answered", "settled");

@@ -2,42 +2,36 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { passes } from "./chunk-life.ts";
-import { type Database, first, type Session } from "./database.ts";
+import { QUESTION_STATES } from "./chunks.ts";
+import { type Database, type Dialect, first, type Session } from "./database.ts";
 import type { Intent, Stepped } from "./ledger.ts";
-import { sql } from "./sql.ts";
+import { type Sql, sql, words } from "./sql.ts";
 import type { Claim, Pace } from "./workers.ts";
 
-/** Nobody has claimed the lane since, and nobody does before the transaction ends. */
-async function isHeld(session: Session, { dialect }: Database, { run, lane, fence }: Claim): Promise<boolean> {
-  const held = sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${dialect.forUpdate}`;
-  return (await first(session, held)) !== undefined;
-}
-
 /**
- * Whether more of the run may be sent. It waits whole for a person: one who has to decide about a chunk or look at rejections,
- * or who paused it or is closing it. And it waits for the runs before it: what is planned behind them counts on that.
+ * A run of which more may be sent. It waits whole for a person: one who has to decide about a chunk or look at rejections, or who
+ * paused it or is closing it. And it waits for the runs before it: what is planned behind them counts on that.
  */
-export async function maySend(session: Pick<Session, "all">, run: number): Promise<boolean> {
-  const row = await first(
-    session,
-    sql`SELECT 1 AS one FROM runs WHERE number = ${run} AND state = 'open' AND paused IS NULL
-      AND coalesce(exit_code, 0) <> ${EXIT_CODES.refused}
-      AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.number < runs.number AND earlier.state = 'open')
-      AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run = runs.number AND state IN ('in doubt', 'refused'))`,
-  );
-  return row !== undefined;
-}
+export const mayBeSent = (
+  run: number,
+): Sql => sql`SELECT 1 FROM runs WHERE number = ${run} AND state = 'open' AND paused IS NULL
+  AND coalesce(exit_code, 0) <> ${EXIT_CODES.refused}
+  AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.number < runs.number AND earlier.state = 'open')
+  AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run = runs.number AND state IN ${words(QUESTION_STATES)})`;
 
-/** What is in the way of a chunk of so many actions. */
+/** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
 export async function obstacleTo(
   session: Session,
-  database: Database,
-  { claim, pace }: NonNullable<Intent["claim"]>,
-  actions: number,
+  { dialect }: Database,
+  { claim: { run, lane, fence }, pace }: NonNullable<Intent["claim"]>,
 ): Promise<Stepped["obstacle"]> {
-  if (!(await isHeld(session, database, claim))) return "taken";
-  if (!(await maySend(session, claim.run))) return "waits";
-  const waitMs = pace === undefined ? 0 : await takeTurn(session, database, pace, actions);
+  const held = await first<{ may: number | boolean }>(
+    session,
+    sql`SELECT EXISTS (${mayBeSent(run)}) AS may FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${dialect.forUpdate}`,
+  );
+  if (held === undefined) return "taken";
+  if (!held.may) return "waits";
+  const waitMs = pace === undefined ? 0 : await takeTurn(session, dialect, pace);
   return waitMs > 0 ? waitMs : undefined;
 }
 
@@ -48,44 +42,21 @@ const MOST_ACTIONS = 5000;
  * Milliseconds before which nobody sends; 0 where so many actions may leave now, which puts off the next by their share. What is
  * put off for longer than anybody may ask comes of a clock that was set back, as when another server takes the place of the first.
  */
-async function takeTurn(
-  session: Session,
-  { dialect }: Database,
-  { rate, longestMs }: Pace,
-  actions: number,
-): Promise<number> {
-  const mostMs = Math.max(longestMs, rate === undefined ? 0 : (MOST_ACTIONS / rate) * 1000);
-  const row = await first<{ ms: number }>(
-    session,
-    sql`SELECT not_before_ms - ${dialect.now} AS ms FROM pace ${rate === undefined ? sql`` : dialect.forUpdate}`,
-  );
+async function takeTurn(session: Session, { now }: Dialect, { actions, rate, longestMs }: Pace): Promise<number> {
+  const share = rate === undefined ? 0 : Math.ceil((actions / rate) * 1000);
+  const taken = sql`UPDATE pace SET not_before_ms = ${now} + ${share} WHERE not_before_ms <= ${now}`;
+  if (rate !== undefined && (await session.run(taken)) === 1) return 0;
+  const mostMs = Math.ceil(Math.max(longestMs, rate === undefined ? 0 : (MOST_ACTIONS / rate) * 1000));
+  const row = await first<{ ms: number }>(session, sql`SELECT not_before_ms - ${now} AS ms FROM pace`);
   const waitMs = Number(row?.ms);
-  if (waitMs > mostMs) await session.run(sql`UPDATE pace SET not_before_ms = ${dialect.now} + ${Math.ceil(mostMs)}`);
-  if (waitMs > 0) return Math.min(waitMs, mostMs);
-  if (rate !== undefined)
-    await session.run(sql`UPDATE pace SET not_before_ms = ${dialect.now} + ${Math.ceil((actions / rate) * 1000)}`);
-  return 0;
+  if (waitMs > mostMs) await session.run(sql`UPDATE pace SET not_before_ms = ${now} + ${mostMs}`);
+  // With a rate, another one took its turn just now.
+  return Math.max(rate === undefined ? 0 : 1, Math.min(waitMs, mostMs));
 }
 
 export interface Attempted {
   readonly claim: Claim;
   readonly attempt: number;
-}
-
-/** The attempt goes on, and nobody else says what became of it before the transaction ends. */
-export async function isUnderWay(
-  session: Session,
-  { dialect }: Database,
-  chunk: number,
-  { claim, attempt }: Attempted,
-): Promise<boolean> {
-  const { run, fence } = claim;
-  const lock = sql`SELECT 1 AS one FROM chunks WHERE run = ${run} AND chunk = ${chunk} AND state = 'sending' ${dialect.forUpdate}`;
-  if ((await first(session, lock)) === undefined) return false;
-  // Only now: what another one changed while this one waited is seen by the next statement.
-  const attempted = sql`SELECT 1 AS one FROM attempts WHERE run = ${run} AND chunk = ${chunk} AND attempt = ${attempt}
-    AND fence = ${fence} AND ended_at IS NULL`;
-  return (await first(session, attempted)) !== undefined;
 }
 
 /**
@@ -107,7 +78,7 @@ export async function keepLate(
   await session.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} ${dialect.forUpdate}`);
   // The chunk may have become several.
   const parts = await session.all<{ chunk: number; state: string; detail: string | null }>(
-    sql`SELECT chunk, state, detail FROM chunks WHERE run = ${run} AND state IN ('planned', 'in doubt')
+    sql`SELECT chunk, state, detail FROM chunks WHERE run = ${run} AND (state = 'planned' OR state = 'in doubt')
       AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) ${dialect.forUpdate}`,
   );
   for (const { chunk: part, state, detail } of parts) {

@@ -1,11 +1,11 @@
 /** What promises files tell, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
 
 import { insertSpellings, toRow } from "./actions.ts";
-import { insertChunk, readOrigins, selectChunks, storeAnswers } from "./chunk-life.ts";
+import { insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Answer, Imported, ImportedLine, Ledger, Origin, Position, Run, RunInput } from "./ledger.ts";
-import { toStored } from "./outcomes.ts";
+import { itemsOf, toStored } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS } from "./schema.ts";
 import { rowsOf, sql } from "./sql.ts";
@@ -96,7 +96,11 @@ async function enter(
   wanted: number | undefined,
 ): Promise<Counts> {
   const known = await knownAmong(session, lines);
-  const isKnown = (line: ImportedLine): boolean => line.outcome !== "rejected" && known.has(keyOf(line));
+  const rejected = lines.some(({ outcome }) => outcome === "rejected")
+    ? await rejectedOf(session, run.number)
+    : new Set();
+  const isKnown = (line: ImportedLine): boolean =>
+    line.outcome === "rejected" ? rejected.has(line.seq) : known.has(keyOf(line));
   const fresh = lines.filter((line) => !isKnown(line));
   const counts: Counts = { entered: fresh.length, known: lines.length - fresh.length, undecided: 0 };
   if (fresh.length === 0) return counts;
@@ -145,6 +149,16 @@ async function noteAnswers(
     VALUES (${run}, ${chunk}, ${letters}, ${promises}, ${promises_json}, ${responses})`);
   await session.run(sql`UPDATE chunks SET accepted = ${count("accepted")}, rejected = ${count("rejected")}, answered_at = ${lines[0]?.at},
     is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
+}
+
+/** By their places in the input. */
+async function rejectedOf(session: Session, run: number): Promise<ReadonlySet<number>> {
+  const seqs = new Set<number>();
+  for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
+    const items = itemsOf(await readOrigins(session, run, chunk), await readOutcomes(session, run, chunk), "not sent");
+    for (const { outcome, origin } of items) if (outcome === "rejected") seqs.add(origin.seq);
+  }
+  return seqs;
 }
 
 const keyOf = ({ subject, kind, mark }: Pick<ImportedLine, "subject" | "kind" | "mark">): string =>

@@ -3,10 +3,11 @@
  * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (claims.ts).
  */
 
-import { maySend } from "./claims.ts";
+import { OPEN_STATES } from "./chunks.ts";
+import { mayBeSent } from "./claims.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Server } from "./postgres.ts";
-import { type Sql, sql } from "./sql.ts";
+import { type Sql, sql, words } from "./sql.ts";
 import { doubtVanished } from "./steps.ts";
 import type { OpenLane, Team, Worker, Workers } from "./workers.ts";
 
@@ -66,7 +67,7 @@ export function workersOf(database: Database, server: Server): Workers {
       );
       await server.unlock(lockOf(run, lane));
     },
-    maySend: (run) => maySend(database.plain, run),
+    maySend: async (run) => (await first(database.plain, mayBeSent(run))) !== undefined,
     async putOff(ms) {
       await database.write((session) =>
         session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${Math.ceil(ms)})`),
@@ -89,7 +90,7 @@ async function selectLanes(
       FROM chunks JOIN runs ON runs.number = chunks.run
         LEFT JOIN lanes ON lanes.run = chunks.run AND lanes.lane = chunks.lane
         LEFT JOIN attempts ON attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND attempts.ended_at IS NULL AND chunks.state = 'sending'
-      WHERE chunks.state IN ('planned', 'sending') AND ${where}
+      WHERE chunks.state IN ${words(OPEN_STATES)} AND ${where}
       GROUP BY runs.number, runs.id, chunks.lane ORDER BY runs.number, count(*) DESC, chunks.lane`,
   );
   return rows.map((row) => ({ ...row, worker: row.worker ?? undefined }));

@@ -71,7 +71,13 @@ async function openDatabase(place: LedgerPlace, isToRead: boolean): Promise<Open
       // Only where it is wanted: the driver takes a tenth of a second to load.
       const [{ openPostgres }, { workersOf }] = await Promise.all([import("./postgres.ts"), import("./lanes.ts")]);
       const opened = await openPostgres(place, isToRead);
-      return opened && { ...opened, workers: workersOf(opened.database, opened.server), wake: opened.server.notify };
+      return (
+        opened && {
+          ...opened,
+          workers: workersOf(opened.database, opened.server),
+          wake: (session) => opened.server.notify(session),
+        }
+      );
     }
   }
 }

@@ -101,7 +101,7 @@ class Postgres implements Database, Server {
   readonly place: string;
   readonly exhausted = undefined;
   readonly dialect = {
-    now: raw("CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
+    now: raw(NOW),
     indexOf: (column: string, bytes: Uint8Array): Sql => sql`position(${bytes}::bytea IN ${raw(column)})`,
     forUpdate: raw("FOR UPDATE"),
   };
@@ -113,7 +113,7 @@ class Postgres implements Database, Server {
   #connection: Connection | undefined;
   /** Sessions that were lost, which the server may not know yet. */
   #lost: Connection[] = [];
-  /** Number of the transaction that was committed last; 0 while there is no row. */
+  /** Number of the transaction that was committed last, from 1. */
   #committed = 0;
   #number = 0;
   #timeline: Timeline | undefined;
@@ -126,7 +126,7 @@ class Postgres implements Database, Server {
   #wakers = new Set<() => void>();
   /** Why there is no going on: what was decided so far counts no more. */
   #over: Failure | undefined;
-  #lookedAt = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ServerOptions, isToRead: boolean) {
     this.#options = options;
@@ -138,7 +138,9 @@ class Postgres implements Database, Server {
   async prepare(): Promise<boolean | undefined> {
     return await this.#inOrder(async () => {
       await this.#ready();
-      if (await this.#hasTables()) return false;
+      const isThere = await this.#hasTables();
+      if (isThere && !this.#isToRead) await this.#enrol();
+      if (isThere) return false;
       if (this.#isToRead) return undefined;
       const { schema } = this.#options;
       await this.#ask("BEGIN");
@@ -153,8 +155,15 @@ class Postgres implements Database, Server {
         await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
       }
       await this.#ask("COMMIT");
+      await this.#enrol();
       return !isMade;
     });
+  }
+
+  /** From now on `commits` has a row of this program. */
+  async #enrol(): Promise<void> {
+    await this.#ask(FORGET_COMMITS);
+    await this.#ask(`INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW})`, [this.#id]);
   }
 
   async #hasTables(): Promise<boolean> {
@@ -267,7 +276,10 @@ class Postgres implements Database, Server {
 
   async #ready(): Promise<void> {
     if (this.#over !== undefined) throw this.#over;
-    if (this.#connection?.isLost !== false) await this.#begin();
+    if (this.#connection?.isLost !== false)
+      await this.#begin().catch((cause: unknown) => {
+        throw serverFailure(this.place, cause);
+      });
     if (performance.now() - this.#lookedAt < LOOK_MS) return;
     await refuseServer(this.place, this.#options.isUnsafe === true, async (text) => (await this.#ask(text)).rows);
     this.#lookedAt = performance.now();
@@ -311,11 +323,12 @@ class Postgres implements Database, Server {
   async #connect(): Promise<void> {
     this.#drop();
     this.#connection = await connectToPrimary(this.#options);
+    if (this.#isToRead) await this.#ask("SET default_transaction_read_only = on");
     this.#connection.client.on("notification", () => {
       this.#notifications += 1;
       for (const waker of this.#wakers) waker();
     });
-    this.#lookedAt = 0;
+    this.#lookedAt = Number.NEGATIVE_INFINITY;
     // What they were still to do can't come any more, and their locks are free.
     for (const { pid, startedAt } of this.#lost) await this.#ask(END_SESSION, [pid, startedAt]);
     this.#lost = [];
@@ -334,11 +347,6 @@ class Postgres implements Database, Server {
     if (this.#committed > 0) {
       const { rows } = await this.#ask("SELECT number FROM commits WHERE session = $1", [this.#id]);
       if (rows[0] === undefined || Number(rows[0].number) < this.#committed) this.#over = forgotten(this.place);
-    } else if ((await this.#ask("SELECT to_regclass('commits') AS it")).rows[0]?.it != null) {
-      await this.#ask(FORGET_COMMITS);
-      await this.#ask("INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING", [
-        this.#id,
-      ]);
     }
     if (before !== undefined && before.id !== this.#timeline.id && !before.isWaitedFor)
       this.#over = unwaited(this.place);
@@ -567,11 +575,11 @@ const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE
 const END_SESSION =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
 
-const NOTE = `UPDATE commits SET number = $2, at_ms = CAST(extract(epoch FROM now()) * 1000 AS BIGINT) WHERE session = $1
+const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+const NOTE = `UPDATE commits SET number = $2, at_ms = ${NOW} WHERE session = $1
   RETURNING current_setting('tickets.session', true) AS session`;
 /** Of programs that had the ledger open long ago. */
-const FORGET_COMMITS =
-  "DELETE FROM commits WHERE at_ms BETWEEN 1 AND extract(epoch FROM now() - interval '90 days') * 1000";
+const FORGET_COMMITS = `DELETE FROM commits WHERE at_ms < ${NOW} - 90 * 24 * 3600000::bigint`;
 /** A server that is made the primary begins a timeline. */
 const TIMELINE = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS id,
   current_setting('synchronous_standby_names') AS standbys`;

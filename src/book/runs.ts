@@ -1,9 +1,9 @@
 /** The runs: plans that are being sent, or were. */
 
 import { crashPoint } from "../disk/crash-points.ts";
-import { insertActions } from "./actions.ts";
+import { adoptActions, insertActions } from "./actions.ts";
 import { insertChunk } from "./chunk-life.ts";
-import type { ChunkState } from "./chunks.ts";
+import { type ChunkState, DECIDED_STATES, UNCLOSED_STATES } from "./chunks.ts";
 import { type Database, first, type Session } from "./database.ts";
 import { noteGuards } from "./guard.ts";
 import type { By, Ledger, NewRun, Run, RunCounts, RunFacts, RunFilter, RunState } from "./ledger.ts";
@@ -54,12 +54,12 @@ export async function insertRun(session: Session, run: NewRun, kind: Run["kind"]
 }
 
 const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${raw(PENDING)})`;
-const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ('planned', 'sending', 'refused'))`;
-export const HAS_UNWRITTEN = sql`state IN ('answered', 'settled') AND is_written = 0`;
+const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(UNCLOSED_STATES)})`;
+export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
 
 export type RunMethods = Pick<
   Ledger,
-  "enterRun" | "run" | "runs" | "counts" | "noteStop" | "endRun" | "settlements" | "prune"
+  "enterRun" | "adopt" | "run" | "runs" | "counts" | "noteStop" | "endRun" | "settlements" | "prune"
 >;
 
 /** @param wake workers, after something that they may wait for. */
@@ -79,6 +79,14 @@ export function runMethods(database: Database, wake: (session: Session) => Promi
       crashPoint("entered");
       return entered;
     },
+    adopt: (run, actions, by) =>
+      database.write(async (session) => {
+        const number = await insertRun(session, run, "adopted");
+        await session.run(sql`UPDATE runs SET ended_at = ${by.at}, exit_code = 0 WHERE number = ${number}`);
+        await noteSettlement(session, number, undefined, "sent", by);
+        for await (const some of actions) await adoptActions(session, number, some);
+        return number;
+      }, "once"),
     run: (id) => database.read(async (session) => (await selectRuns(session, sql`WHERE id = ${id}`))[0]),
     runs: (filter = {}) => database.read((session) => selectFiltered(session, filter)),
     counts: (run) => database.read((session) => countRun(session, run)),
@@ -156,7 +164,7 @@ async function countRun(session: Session, run: number): Promise<RunCounts> {
     settled: by(["settled"], "actions"),
     total: by(all, "actions"),
     chunks: by(all, "n"),
-    decidedChunks: by(["answered", "settled"], "n"),
+    decidedChunks: by(DECIDED_STATES, "n"),
   };
 }
 

@@ -38,16 +38,16 @@ CREATE TABLE runs (number ${int} PRIMARY KEY, id ${key} NOT NULL UNIQUE, kind ${
   facts ${text} NOT NULL)${table};
 
 -- whole: the chunk that was entered with the run and holds these actions, first: the place there of the first of them.
--- A chunk of which all was accepted has no row texts; one that was split holds nothing any more.
+-- corrects: 1 where rows of it correct bad ones. is_written: the promises file has its lines.
 CREATE TABLE chunks (run ${int} NOT NULL REFERENCES runs, chunk ${int} NOT NULL, lane ${int} NOT NULL, stage ${int} NOT NULL,
   whole ${int} NOT NULL, first ${int} NOT NULL, count ${int} NOT NULL, state ${text} NOT NULL,
   accepted ${int} NOT NULL DEFAULT 0, rejected ${int} NOT NULL DEFAULT 0, http_status ${int}, detail ${text}, answered_at ${text},
-  is_written ${int} NOT NULL DEFAULT 0, PRIMARY KEY (run, chunk))${keyed};
+  corrects ${int} NOT NULL, is_written ${int} NOT NULL DEFAULT 0, PRIMARY KEY (run, chunk))${keyed};
 CREATE INDEX chunks_pending ON chunks (run, chunk) WHERE state IN ${PENDING};
 CREATE INDEX chunks_unwritten ON chunks (run, chunk) WHERE is_written = 0;
 
 -- body: the request, zstd, without what others hold since; sha256: of the body. origins: JSON, zstd, see outcomes.ts.
-CREATE TABLE bodies (run ${int} NOT NULL, chunk ${int} NOT NULL, sha256 ${text}, digests ${text}, body ${bytes}, origins ${bytes} NOT NULL,
+CREATE TABLE bodies (run ${int} NOT NULL, chunk ${int} NOT NULL, sha256 ${text}, body ${bytes}, origins ${bytes} NOT NULL,
   PRIMARY KEY (run, chunk))${table};
 CREATE TABLE row_texts (run ${int} NOT NULL, chunk ${int} NOT NULL, texts ${bytes} NOT NULL, PRIMARY KEY (run, chunk))${table};
 

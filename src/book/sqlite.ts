@@ -31,7 +31,7 @@ const LOCKED_MS = 60_000;
 
 /** Each commit is on disk when it returns. */
 const SETTINGS =
-  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000;";
+  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
 
 /** Rows of a statement that inserts: more of them gain nothing. */
 const ROWS_AT_ONCE = 100;

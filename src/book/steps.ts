@@ -16,8 +16,8 @@ import {
   storeAnswers,
   storeSettled,
 } from "./chunk-life.ts";
-import type { ChunkState } from "./chunks.ts";
-import { isUnderWay, keepLate, obstacleTo } from "./claims.ts";
+import { type ChunkState, OPEN_STATES, UNCLOSED_STATES } from "./chunks.ts";
+import { type Attempted, keepLate, obstacleTo } from "./claims.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Answered, Attempt, By, Chunk, Given, Intent, Item, Ledger, Outcomes, Stepped } from "./ledger.ts";
 import { itemsOf } from "./outcomes.ts";
@@ -74,12 +74,11 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
     change: (run, chunk, event, given) =>
       database.write(async (session) => {
         const { claim, raw } = given;
-        if (claim !== undefined && !(await isUnderWay(session, database, chunk, claim))) {
+        if (!(await endAttempt(session, run, chunk, given, claim)) && claim !== undefined) {
           const said = `a late answer says: ${given.class}`;
           await keepLate(session, database, chunk, claim, { answer: raw, said, mayBeTaken: raw !== undefined });
           return false;
         }
-        await endAttempt(session, run, chunk, given);
         await pass(session, run, chunk, event, sql`, http_status = ${given.httpStatus}, detail = ${given.detail}`);
         return true;
       }),
@@ -124,10 +123,10 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
           sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`,
         );
         if (isFirst === 1) await noteSettlement(session, run, undefined, "abandon", by);
-        const left = await selectChunks(session, sql`run = ${run} AND state IN ('planned', 'refused', 'sending')`);
+        const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(UNCLOSED_STATES)}`);
         for (const { chunk, state } of left) if (state !== "sending") await forget(session, run, chunk, "abandon");
         await wake(session);
-        return (await selectChunks(session, sql`run = ${run} AND state IN ('planned', 'sending')`)).length;
+        return (await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`)).length;
       }),
     attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
     outcomes: (run, chunk) => database.read((session) => selectOutcomes(session, run, chunk)),
@@ -147,23 +146,19 @@ async function store(
   answered: Answered,
 ): Promise<Pick<Stepped, "isStored" | "doubt">> {
   const { chunk, attempt, claim, answers, httpStatus, at, raw } = answered;
-  if (claim !== undefined && !(await isUnderWay(session, database, chunk, { claim, attempt }))) {
+  const given = { at, class: "answered", httpStatus, raw: answers.some(isInDoubt) ? raw : undefined };
+  const attempted = claim && { claim, attempt };
+  if (!(await endAttempt(session, run, chunk, given, attempted)) && attempted !== undefined) {
     const accepted = answers.filter(({ outcome }) => outcome === "accepted").length;
-    const doubts = answers.filter(({ outcome }) => outcome === "in doubt").length;
+    const doubts = answers.filter(isInDoubt).length;
     const said = `its answer came late, at ${at} (HTTP ${httpStatus}): ${accepted} of ${answers.length} accepted`;
-    await keepLate(
-      session,
-      database,
-      chunk,
-      { claim, attempt },
-      { answer: raw, said, mayBeTaken: accepted + doubts > 0 },
-    );
+    await keepLate(session, database, chunk, attempted, { answer: raw, said, mayBeTaken: accepted + doubts > 0 });
     return { isStored: false, doubt: undefined };
   }
-  const doubts = answers.some(({ outcome }) => outcome === "in doubt");
-  await endAttempt(session, run, chunk, { at, class: "answered", httpStatus, raw: doubts ? raw : undefined });
   return { isStored: true, doubt: await storeAnswers(session, run, answered, "answer", database.place) };
 }
+
+const isInDoubt = ({ outcome }: Answered["answers"][number]): boolean => outcome === "in doubt";
 
 /** The chunk is about to be sent, unless something is in its way. */
 async function begin(
@@ -173,8 +168,7 @@ async function begin(
   { chunk, at, claim }: Intent,
 ): Promise<Pick<Stepped, "attempt" | "obstacle">> {
   if (claim !== undefined) {
-    const { count } = await readChunk(session, run, chunk);
-    const obstacle = await obstacleTo(session, database, claim, count);
+    const obstacle = await obstacleTo(session, database, claim);
     if (obstacle !== undefined) return { attempt: undefined, obstacle };
   }
   const anew = sql`, http_status = NULL, detail = NULL`;
@@ -192,10 +186,24 @@ async function begin(
   return { attempt: Number(row?.attempt), obstacle: undefined };
 }
 
-/** Of the attempt under way. */
-async function endAttempt(session: Session, run: number, chunk: number, given: Given): Promise<void> {
-  await session.run(sql`UPDATE attempts SET ended_at = ${given.at}, class = ${given.class}, http_status = ${given.httpStatus},
-    detail = ${given.detail}, answer = ${given.raw} WHERE run = ${run} AND chunk = ${chunk} AND ended_at IS NULL`);
+/**
+ * Of the attempt under way; where it is given, of this one alone.
+ *
+ * @returns false where there is none: somebody has given it up. Else nobody does before the transaction ends.
+ */
+async function endAttempt(
+  session: Session,
+  run: number,
+  chunk: number,
+  given: Given,
+  attempted?: Attempted,
+): Promise<boolean> {
+  const which =
+    attempted === undefined ? sql`` : sql` AND attempt = ${attempted.attempt} AND fence = ${attempted.claim.fence}`;
+  const changes = await session.run(sql`UPDATE attempts SET ended_at = ${given.at}, class = ${given.class},
+    http_status = ${given.httpStatus}, detail = ${given.detail}, answer = ${given.raw}
+    WHERE run = ${run} AND chunk = ${chunk} AND ended_at IS NULL${which}`);
+  return changes === 1;
 }
 
 const VANISHED = "its sender vanished, and its time is over";
@@ -214,8 +222,8 @@ export async function doubtVanished(
   const doubted: Chunk[] = [];
   for (const each of chunks) {
     // Its answer may be stored just now.
-    if (!(await passes(session, run, each.chunk, "doubt", sql`, detail = ${VANISHED}`))) continue;
-    await endAttempt(session, run, each.chunk, { at, class: "in doubt", detail: VANISHED });
+    if (!(await endAttempt(session, run, each.chunk, { at, class: "in doubt", detail: VANISHED }))) continue;
+    await pass(session, run, each.chunk, "doubt", sql`, detail = ${VANISHED}`);
     doubted.push(await readChunk(session, run, each.chunk));
   }
   return doubted;

@@ -1,7 +1,8 @@
 /** Who sends what, where several machines share a ledger. All times are the database's clock. */
 
-/** Actions a second for all workers, and for how long at most somebody may have put the next request off. */
+/** How many actions are to leave, how many a second may for all workers, and for how long at most somebody may have put them off. */
 export interface Pace {
+  readonly actions: number;
   readonly rate: number | undefined;
   readonly longestMs: number;
 }
