@@ -80,7 +80,6 @@ const LONGEST = [
   "crash/every-call",
   "crash/power-cut",
   "crash/boundaries",
-  "plan/compile/parallel",
   "crash/settle",
   "pipeline/nights",
   "e2e/security",

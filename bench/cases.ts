@@ -1,7 +1,6 @@
 /** The cases: what is run against what. Each gives every round's figures; the goals are judged elsewhere. */
 
-import { spawnSync } from "node:child_process";
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterPlan } from "./after-plan.ts";
 import {
@@ -22,21 +21,11 @@ import {
   sending,
   tool,
 } from "./bench.ts";
-import {
-  actionCount,
-  chunkCount,
-  chunkFiles,
-  eventsCsv,
-  type Span,
-  saleAction,
-  salesCsv,
-  salesNdjson,
-} from "./generate.ts";
+import { actionCount, chunkCount, chunkFiles, eventsCsv, type Span, salesCsv, salesNdjson } from "./generate.ts";
 import { fillLedger, nightsOf, removeLedger } from "./ledger.ts";
 import { measure } from "./measure.ts";
-import { migration } from "./migration.ts";
 import { measureOrder } from "./order.ts";
-import { declaredConfig, declaredCsv, invalidCsv, unusualCsv } from "./plans.ts";
+import { declaredConfig, declaredCsv } from "./plans.ts";
 import { nightlyPostgres, workers } from "./shared.ts";
 
 export interface CaseOutcome {
@@ -57,8 +46,6 @@ export interface Case {
 }
 
 const MILLION = 1_000_000;
-/** The merge of the last million is that into fifty. */
-export const DEEDS = 51 * MILLION;
 const LATENCY_MS = 200;
 const LANES = [1, 4, 16] as const;
 
@@ -98,18 +85,6 @@ export const CASES = {
         flags: ["--config", declaredConfig(bench.folder)],
         delimiter: ";",
       }),
-  },
-  unusual: {
-    title: "Planning unusual rows",
-    what: "The sales with 5 % of rows that are unusual and valid: blanks, letters beyond ASCII in ids, a time as text, checksums of wallets.",
-    rows: MILLION,
-    run: (bench, rows) => planning(bench, unusualCsv(bench.folder, spanOf(bench, rows))),
-  },
-  invalid: {
-    title: "Planning invalid rows",
-    what: "The sales with 1 % of rows that are invalid: all are checked and told, and no plan comes of them.",
-    rows: MILLION,
-    run: (bench, rows) => planning(bench, invalidCsv(bench.folder, spanOf(bench, rows)), { endsWith: [3] }),
   },
   json: {
     title: "Planning NDJSON",
@@ -184,7 +159,7 @@ export const CASES = {
   },
   memory: {
     title: "Memory of ten times the rows",
-    what: "Ten million rows sent, and a tenth of them; once, since only the peak of memory is asked for. Beside it, what the table of ticket states alone holds at these sizes.",
+    what: "Ten million rows sent, and a tenth of them; once, since only the peak of memory is asked for.",
     rows: 10 * MILLION,
     rounds: 1,
     async run(bench, rows) {
@@ -197,27 +172,7 @@ export const CASES = {
         }),
         1,
       );
-      const [small, large] = sizes.map((size) => fillStates(size));
-      if (small === undefined || large === undefined) throw new Error("there are two sizes");
-      const figures = {
-        "state of the smaller, MiB": small.bytes / 2 ** 20,
-        "state of the larger, MiB": large.bytes / 2 ** 20,
-      };
-      return { contenders, figures, notes: [] };
-    },
-  },
-  state: {
-    title: "State per ticket",
-    what: "Bytes that the table of ticket states holds for each of ten million tickets, as it says itself and as the process grows.",
-    rows: 10 * MILLION,
-    rounds: 1,
-    async run(_bench, rows) {
-      const { tickets, bytes, grown } = fillStates(rows);
-      const figures = {
-        "bytes per ticket": bytes / tickets,
-        "bytes per ticket that the process grew": grown / tickets,
-      };
-      return { contenders: {}, figures, notes: [] };
+      return { contenders, notes: [] };
     },
   },
   nightly: {
@@ -225,22 +180,6 @@ export const CASES = {
     what: "An export of a million rows of which 10,000 are new, streamed with a million tickets in the ledger, and with ten million, against planning the same file with an empty one. Each round is another night: its new rows are in the ledger afterwards.",
     rows: 10 * MILLION,
     run: nightly,
-  },
-  deeds: {
-    title: "A ledger that grows",
-    what: "A million new deeds merged into none, into ten million and into fifty million, without fsync; what the ledger then takes for each action, whose promises are UUIDs; `tickets find` of one ticket among all, and five nights as above.",
-    rows: DEEDS,
-    rounds: 1,
-    run: deeds,
-  },
-  migration: {
-    title: "A ledger of version 2",
-    what: "Ten million actions sent by version 2, in its tables, brought up to date by the first stream. What the ledger says of its runs, chunks, actions, deeds, tickets and events is compared with what it said before.",
-    rows: 10 * MILLION,
-    rounds: 1,
-    async run(bench, rows) {
-      return { ...(await migration(bench, rows)), notes: [] };
-    },
   },
   startup: {
     title: "Start-up",
@@ -294,33 +233,16 @@ export type CaseName = keyof typeof CASES;
 async function planning(
   bench: Bench,
   table: string,
-  { flags = [], delimiter = ",", endsWith }: PlanningOptions = {},
+  { flags = [], delimiter = "," }: { readonly flags?: readonly string[]; readonly delimiter?: string } = {},
 ): Promise<CaseOutcome> {
   const contenders = await race(bench, [
     {
       name: "tickets plan",
-      command: (work) => ({
-        ...tool(bench, work, ["plan", table, "-o", "actions.ndjson", "-q", ...flags]),
-        ...(endsWith !== undefined && { endsWith }),
-      }),
+      command: (work) => tool(bench, work, ["plan", table, "-o", "actions.ndjson", "-q", ...flags]),
     },
     { name: "csv-parse, objects", command: (work) => ({ ...script("read.mjs", [table, delimiter]), cwd: work }) },
   ]);
   return { contenders, notes: [] };
-}
-
-interface PlanningOptions {
-  readonly flags?: readonly string[];
-  readonly delimiter?: string;
-  readonly endsWith?: readonly number[];
-}
-
-/** What `state.ts` says, in a process of its own. */
-function fillStates(tickets: number): { readonly tickets: number; readonly bytes: number; readonly grown: number } {
-  const { program, args } = script("state.ts", [String(tickets)]);
-  const { status, stdout, stderr } = spawnSync(program, ["--expose-gc", ...args], { encoding: "utf8" });
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout) as ReturnType<typeof fillStates>; // as it prints it
 }
 
 /** Ledgers of a million and of all tickets, each with nights of its own. */
@@ -385,38 +307,6 @@ async function night(
     rmSync(sales);
   }
 }
-
-async function deeds(bench: Bench, rows: number): Promise<CaseOutcome> {
-  const { seed } = bench;
-  const state = join(bench.folder, `deeds-${seed}-${rows}`);
-  const path = ledgerPath(state);
-  removeLedger(path);
-  const merged = fillLedger(path, { seed, first: 0, rows }, bench.service.baseUrl);
-  const { ticketId } = saleAction(seed, Math.floor(rows / 2)).data;
-  const finding: Contender = {
-    name: "find",
-    command: (work) => tool(bench, work, ["find", ticketId, "-e", "bench"], { state }),
-  };
-  try {
-    const contenders: Record<string, Figures> = { ...(await race(bench, [finding], NIGHTS)) };
-    const figures: Record<string, number> = { "bytes an action": statSync(path).size / actionCount(rows) };
-    for (const [known, ms] of merged.entries())
-      if (KNOWN_MILLIONS.has(known)) figures[microsecondsName(known)] = (ms * 1000) / MILLION;
-    for (let round = 1; round <= NIGHTS; round += 1)
-      await night(bench, { state, known: rows, fresh: Math.ceil(rows / 5100), round }, contenders);
-    return { contenders, figures, notes: [] };
-  } finally {
-    removeLedger(path);
-  }
-}
-
-/** Often enough for a median. */
-const NIGHTS = 5;
-
-/** How many millions of deeds are known where the merge of another is judged. */
-const KNOWN_MILLIONS: ReadonlySet<number> = new Set([0, 10, 50]);
-
-export const microsecondsName = (knownMillions: number): string => `µs a deed, ${knownMillions} M known`;
 
 async function resume(bench: Bench, rows: number): Promise<CaseOutcome> {
   const span = spanOf(bench, rows);

@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { contentText, digestOf, identityText } from "../src/actions/identity.ts";
 import { insertOutcomes, type NewOutcome } from "../src/ledger/blocks.ts";
-import { rebind } from "../src/ledger/bound.ts";
+import { bindTo } from "../src/ledger/bound.ts";
 import { changeChunk } from "../src/ledger/chunks.ts";
 import type { Ledger } from "../src/ledger/ledger.ts";
 import { mergeOutcomes } from "../src/ledger/merge.ts";
@@ -27,15 +27,22 @@ const LOADED = /^loaded-/;
  * @returns how long each million that was added took to be merged with those before it, in milliseconds.
  */
 export function fillLedger(path: string, span: Span, baseUrl: string): readonly number[] {
+  using ledger = openLedger({ path, boundTo: undefined });
+  // Nothing here is worth an fsync: a ledger that is not filled to the end is filled from the last run on.
+  ledger.run("PRAGMA synchronous = OFF");
+  const merged = fill(ledger, span);
+  bindTo(ledger, baseUrl);
+  return merged;
+}
+
+/** The same for a ledger that is open and bound to the service. */
+export function fill(ledger: Ledger, span: Span): readonly number[] {
   const merged: number[] = [];
   const runs = Math.ceil(span.rows / RUN);
-  using ledger = openLedger({ path, boundTo: undefined });
   const loaded = listRuns(ledger).filter(({ run }) => LOADED.test(run));
   if (loaded.length < runs) {
-    // Nothing here is worth an fsync: a ledger that is not filled to the end is filled from the last run on.
-    ledger.run("PRAGMA synchronous = OFF");
     for (const unfinished of loaded.filter(({ state }) => state !== "finished")) {
-      throw new Error(`${unfinished.run} was interrupted; remove ${dirname(path)}`);
+      throw new Error(`${unfinished.run} was interrupted; remove ${ledger.path}`);
     }
     for (let run = loaded.length; run < runs; run += 1) {
       const first = span.first + run * RUN;
@@ -43,7 +50,6 @@ export function fillLedger(path: string, span: Span, baseUrl: string): readonly 
       console.error(`  ledger: ${Math.min(span.rows, (run + 1) * RUN).toLocaleString("en")} tickets`);
     }
   }
-  rebind(ledger, baseUrl);
   return merged;
 }
 

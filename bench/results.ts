@@ -4,16 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AFTER_PLAN } from "./after-plan.ts";
 import type { AllFigures } from "./bench.ts";
-import {
-  CASES,
-  type Case,
-  type CaseName,
-  type CaseOutcome,
-  DEEDS,
-  lanesName,
-  microsecondsName,
-  nightName,
-} from "./cases.ts";
+import { CASES, type Case, type CaseName, type CaseOutcome, lanesName, nightName } from "./cases.ts";
 import { median } from "./measure.ts";
 
 /** Fewer rounds than this say nothing about a goal. */
@@ -42,15 +33,14 @@ export function keepResult(folder: string, name: CaseName, result: CaseResult): 
   const results = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Results) : {}; // written here
   results[name] = result;
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
-  const missed = join(folder, "missed.md");
-  writeFileSync(join(folder, "RESULTS.md"), page(results, existsSync(missed) ? readFileSync(missed, "utf8") : ""));
+  writeFileSync(join(folder, "RESULTS.md"), page(results));
 }
 
 interface Goal {
   readonly case: CaseName;
   readonly what: string;
   readonly most: number;
-  readonly unit?: "MiB" | "bytes" | "ms" | "µs";
+  readonly unit?: "MiB" | "ms" | "µs";
   readonly measured: (result: CaseResult) => number;
 }
 
@@ -64,21 +54,12 @@ const figure =
 const above = (one: string, other: string) => (result: CaseResult) =>
   (seconds(result, one) - seconds(result, other)) * 1000;
 
-/** The larger run's peak against the smaller's, each without its table of ticket states. */
-function growth(result: CaseResult): number {
-  const [small = "", large = ""] = Object.keys(result.contenders);
-  const without = (name: string, state: string): number => peak(result, name) - (result.figures?.[state] ?? Number.NaN);
-  return without(large, "state of the larger, MiB") / without(small, "state of the smaller, MiB");
-}
-
 const GOALS: readonly Goal[] = [
   { case: "send", what: "against naive Node", most: 0.48, measured: ratio("tickets", "naive Node") },
   { case: "send", what: "against naive Python", most: 0.48, measured: ratio("tickets", "naive Python") },
   { case: "send", what: "against curl", most: 5, measured: ratio("tickets", "curl") },
   { case: "plan", what: "against csv-parse", most: 0.3, measured: ratio("tickets plan", "csv-parse, objects") },
   { case: "declared", what: "against csv-parse", most: 0.7, measured: ratio("tickets plan", "csv-parse, objects") },
-  { case: "unusual", what: "against csv-parse", most: 0.45, measured: ratio("tickets plan", "csv-parse, objects") },
-  { case: "invalid", what: "against csv-parse", most: 0.45, measured: ratio("tickets plan", "csv-parse, objects") },
   { case: "json", what: "against JSON.parse of every line", most: 0.8, measured: ratio("tickets plan", "JSON.parse") },
   { case: "latency", what: "one lane against curl", most: 1.1, measured: ratio(lanesName(1), "curl") },
   { case: "latency", what: "4 lanes against curl in one", most: 0.32, measured: ratio(lanesName(4), "curl") },
@@ -86,38 +67,12 @@ const GOALS: readonly Goal[] = [
   { case: "after", what: "the sending thread", most: 3, unit: "µs", measured: figure(AFTER_PLAN.thread) },
   { case: "after", what: "all threads", most: 6, unit: "µs", measured: figure(AFTER_PLAN.process) },
   { case: "send", what: "peak of memory", most: 256, unit: "MiB", measured: (result) => peak(result, "tickets") },
-  { case: "memory", what: "10 M rows against 1 M, without the state table", most: 1.1, measured: growth },
-  {
-    case: "state",
-    what: "per ticket at 10 M",
-    most: 48,
-    unit: "bytes",
-    measured: figure("bytes per ticket"),
-  },
   ...([1e6, 1e7] as const).map((known) => ({
     case: "nightly" as const,
     what: `${known.toLocaleString("en")} known, against planning with an empty ledger`,
     most: 2,
     measured: ratio(nightName(known), "plan, empty ledger"),
   })),
-  {
-    case: "deeds",
-    what: "a night with 51 M known, against planning with an empty ledger",
-    most: 2.5,
-    measured: ratio(nightName(DEEDS), "plan, empty ledger"),
-  },
-  { case: "deeds", what: "merged, none known", most: 2, unit: "µs", measured: figure(microsecondsName(0)) },
-  { case: "deeds", what: "merged, 10 M known", most: 4, unit: "µs", measured: figure(microsecondsName(10)) },
-  { case: "deeds", what: "merged, 50 M known", most: 14, unit: "µs", measured: figure(microsecondsName(50)) },
-  { case: "deeds", what: "a ledger's bytes an action", most: 125, unit: "bytes", measured: figure("bytes an action") },
-  {
-    case: "migration",
-    what: "a ledger's bytes an action, once it is migrated",
-    most: 125,
-    unit: "bytes",
-    measured: figure("bytes an action, migrated"),
-  },
-  { case: "deeds", what: "find", most: 1000, unit: "ms", measured: (result) => seconds(result, "find") * 1000 },
   {
     case: "startup",
     what: "the version above an empty script",
@@ -136,7 +91,7 @@ const GOALS: readonly Goal[] = [
 ];
 
 const shown = (value: number, unit?: Goal["unit"]): string =>
-  unit === undefined ? value.toFixed(2) : `${value.toFixed(unit === "bytes" || unit === "µs" ? 1 : 0)} ${unit}`;
+  unit === undefined ? value.toFixed(2) : `${value.toFixed(unit === "µs" ? 1 : 0)} ${unit}`;
 
 function goalRow(goal: Goal, results: Results): string {
   const { case: name, what, most, unit } = goal;
@@ -199,13 +154,12 @@ export function caseText(name: CaseName, result: CaseResult): string {
     .join("\n\n");
 }
 
-function page(results: Results, missed: string): string {
+function page(results: Results): string {
   const names = (Object.keys(CASES) as CaseName[]).filter((name) => results[name] !== undefined);
   return `${[
     "# Results",
     "Written by `npm run bench` from `results.json`. Medians of rounds in which the contenders took turns; what each case is: [README](README.md).",
     ["| goal | most | measured | |", "|---|---:|---:|---|", ...GOALS.map((goal) => goalRow(goal, results))].join("\n"),
-    missed.trim(),
     ...names.map((name) => caseText(name, results[name] as CaseResult)), // filtered
   ]
     .filter((part) => part !== "")

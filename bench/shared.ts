@@ -3,14 +3,10 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
-import { copyLedger } from "../src/ledger/copy.ts";
-import type { Ledger } from "../src/ledger/ledger.ts";
-import { reopen } from "../src/ledger/moved.ts";
-import { openLedger } from "../src/ledger/open-ledger.ts";
 import { openPostgres } from "../src/ledger/postgres/open-postgres.ts";
 import { type AllFigures, addTo, type Bench, type Figures, inNewFolder, ledgerPath, runOne, tool } from "./bench.ts";
 import { actionCount, eventsCsv, salesCsv } from "./generate.ts";
-import { fillLedger } from "./ledger.ts";
+import { fill, fillLedger } from "./ledger.ts";
 import { type Command, type Measured, measure } from "./measure.ts";
 import { type Database, startDatabase } from "./postgres.ts";
 
@@ -95,7 +91,7 @@ function together(all: readonly Measured[]): Measured {
 }
 
 /**
- * A full export with new tickets in it, streamed with the ledger in PostgreSQL and with the same ledger in a file.
+ * A full export with new tickets in it, streamed with the ledger in PostgreSQL and with a ledger of the same content in a file.
  *
  * @param rows tickets that the ledger knows; an export has a tenth of them.
  */
@@ -105,11 +101,16 @@ export async function nightlyPostgres(bench: Bench, rows: number): Promise<Outco
   const { seed, folder, rounds } = bench;
   // Of its own: the nights of other cases put what is new here into theirs.
   const filled = join(folder, `ledger-postgres-${seed}-${rows}`);
-  fillLedger(ledgerPath(filled), { seed, first: 0, rows }, bench.service.baseUrl);
+  const known = { seed, first: 0, rows };
+  fillLedger(ledgerPath(filled), known, bench.service.baseUrl);
   const state = join(folder, "nightly-postgres");
   rmSync(state, { recursive: true, force: true });
   cpSync(dirname(ledgerPath(filled)), dirname(ledgerPath(state)), { recursive: true });
-  const notes = [await copied(ledgerPath(state), database)];
+  {
+    const address = { url: database.url, schema: SCHEMA, application: "bench", connectTimeoutMs: 10_000 };
+    using ledger = openPostgres({ address, boundTo: bench.service.baseUrl });
+    fill(ledger, known);
+  }
   const contenders: Record<string, Figures> = {};
   const fresh = Math.ceil(rows / 1000);
   try {
@@ -131,35 +132,7 @@ export async function nightlyPostgres(bench: Bench, rows: number): Promise<Outco
   } finally {
     rmSync(state, { recursive: true, force: true });
   }
-  return { contenders, notes };
+  return { contenders, notes: [] };
 }
 
 const SCHEMA = "nightly";
-
-/**
- * Copies the ledger into the database, and back into another file; all three have to be equal. Two are used afterwards, against
- * the same service, which forgets.
- */
-async function copied(path: string, { url }: Database): Promise<string> {
-  const back = join(dirname(dirname(path)), "back", "ledger.db");
-  using file = openLedger({ path, boundTo: undefined });
-  using another = openLedger({ path: back, boundTo: undefined });
-  const address = { url, schema: SCHEMA, application: "bench", connectTimeoutMs: 10_000 };
-  using ledger = openPostgres({ address, boundTo: undefined });
-  const copy = async (from: Ledger, to: Ledger) => {
-    const start = performance.now();
-    const signal = new AbortController().signal;
-    const { tables } = await copyLedger(from, to, {
-      signal,
-      at: new Date().toISOString(),
-      onProgress: () => undefined,
-    });
-    reopen(from, { who: "bench", reason: "both are measured" });
-    return { tables, seconds: (performance.now() - start) / 1000 };
-  };
-  const [there, home] = [await copy(file, ledger), await copy(ledger, another)];
-  if (JSON.stringify(there.tables) !== JSON.stringify(home.tables))
-    throw new Error("the ledger that came back is another");
-  const rows = there.tables.reduce((sum, table) => sum + table.rows, 0);
-  return `Copied into PostgreSQL and compared: ${rows.toLocaleString("en")} rows in ${there.seconds.toFixed(0)} s; and back, equal, in ${home.seconds.toFixed(0)} s.`;
-}

@@ -760,9 +760,9 @@ export const BAD_FILES: readonly BadFile[] = [
     content: lines('{"ticketId":1499,"orderTime":1781280000}', '{"ticketId":1.5e3,"orderTime":1781280060}'),
   },
   {
-    file: "sales-id-in-two-forms.csv",
+    file: "sales-id-near-another.csv",
     exit: 3,
-    rule: "id-in-two-forms",
+    rule: "id-near-another",
     line: 3,
     field: "ticketId",
     why: "an ö that is one character in the first row, and an o with two dots in the second",

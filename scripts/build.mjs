@@ -12,13 +12,11 @@ const DIST = join(ROOT, "dist");
 /** What the compiler made of each module, until it is put together. */
 const MODULES = join(ROOT, "dist/.modules");
 
-/** What is run or imported by name: the program, the library, and threads: one compiles a part of a plan, one does checkpoints, one makes the lines of promises, one speaks with PostgreSQL. */
+/** What is run or imported by name: the program, the library, and threads: one does checkpoints, one speaks with PostgreSQL. */
 const ENTRIES = {
   main: "main.js",
   index: "index.js",
-  worker: "plan/compile/worker.js",
   "checkpoint-worker": "ledger/checkpoint-worker.js",
-  "line-worker": "outputs/line-worker.js",
   "connection-worker": "ledger/postgres/connection-worker.js",
 };
 
@@ -57,8 +55,6 @@ const FILES = {
     ...["actions/actions", "actions/fields", "actions/formula-guard", "actions/identity", "actions/json"],
     ...["disk/buffers", "plan/files/index-file"],
   ],
-  lines: ["outputs/plain-promise-lines"],
-  rows: ["plan/compile/compile-ranges", "readers/spare-memory"],
   program: ["cli/program"],
   command: ["cli/run-command", "commands/status"],
   runs: ["commands/plan", "commands/resume", "commands/stream", "commands/validate"],

@@ -228,7 +228,7 @@ function eventsSection(): string {
     cell(meaning),
   ]);
   return `The names of events and fields are stable, and later versions may add some. A field that does not apply is left out. Every line has \`time\`, \`event\`, \`level\` and \`message\`,
-and \`environment\` and \`run\` once they are known. The events stand in the order of a run. \`command.ended\` is the last line of a command, unless stdout could not take its data. \`tickets schema log\` prints the [JSON Schema](schema/log.schema.json) of a line. ${GENERATED}
+and \`environment\` and \`run\` once they are known. The events stand in the order of a run. \`command.ended\` is the last line of a command, unless stdout could not take its data. [schema/log.schema.json](schema/log.schema.json) describes a line. ${GENERATED}
 
 ${table(["event", "when", "fields beside those"], rows)}
 

@@ -13,7 +13,7 @@ const VITEST = join(ROOT, "node_modules", "vitest", "vitest.mjs");
 /**
  * The lowest supported Node, where all is walked that stands on what a Node brings along (SQLite, streams, compression, sockets,
  * the disk), and the LTS between it and the carried one, where only how the built bin dies and goes on is: both ends agree on the
- * rest. What is planned comes of plain computing, and is held to the reference by the built bin's tests; so are sessions with
+ * rest. What is planned comes of plain computing, and is held to its expectations by the built bin's tests; so are sessions with
  * PostgreSQL.
  */
 const OTHERS = [

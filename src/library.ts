@@ -99,7 +99,7 @@ export async function plan(options: CheckOptions): Promise<PlanAside> {
 export async function stream(options: StreamOptions): Promise<StreamResult> {
   const startedAt = performance.now();
   const context = contextOf(options);
-  const settings = await loadSettings(context, choiceOf(options), options.dryRun === true ? "one" : "to send");
+  const settings = await loadSettings(context, choiceOf(options));
   const { again = false, force = false, safeCsv = false, waitLock = 0 } = options;
   const output = options.output ?? settings.environment.output;
   const carryOut = options.dryRun === true ? dryRun : streamInput;
@@ -110,7 +110,7 @@ export async function stream(options: StreamOptions): Promise<StreamResult> {
 export async function resume(options: ResumeOptions = {}): Promise<RunEnd | undefined> {
   const startedAt = performance.now();
   const context = contextOf(options);
-  const settings = await loadSettings(context, choiceOf(options), "to send");
+  const settings = await loadSettings(context, choiceOf(options));
   return resumeRun(context, { ...options, settings, waitLock: options.waitLock ?? 0, startedAt });
 }
 

@@ -89,10 +89,6 @@ async function run(args: readonly string[]): Promise<number> {
     onFirstSignal: (listener) => {
       onFirstSignal = listener;
     },
-    letSignalsEnd: () => {
-      for (const signal of SIGNALS) process.removeAllListeners(signal);
-      return hearSignals;
-    },
     explain,
   });
 }

@@ -6,11 +6,11 @@
 -- The schema is called `tickets` here, as in config.yaml; each environment has one of its own. Passwords are yours to set
 -- (\password tickets_worker), or other ways to log in.
 
--- Creates the tables and brings them up to date: publish, stream, collect, settle, prune, ledger copy.
+-- Creates the tables and brings them up to date: publish, stream, collect, settle, prune.
 CREATE ROLE tickets_publisher LOGIN;
 -- Reads and writes rows: work.
 CREATE ROLE tickets_worker LOGIN;
--- Reads: status, find, query, results.
+-- Reads: status, find, results.
 CREATE ROLE tickets_reader LOGIN;
 
 -- A process that sends ends the session of a worker that is frozen.

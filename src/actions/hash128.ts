@@ -19,17 +19,6 @@ export function hash128(text: string, seed: number, out: Uint32Array): void {
   hashWords(length, seed, out);
 }
 
-/** The same of a text of ASCII that stands in bytes. */
-export function hash128Ascii(bytes: Uint8Array, from: number, to: number, seed: number, out: Uint32Array): void {
-  const length = to - from;
-  makeRoom(length);
-  const even = length & ~1;
-  for (let at = 0; at < even; at += 2)
-    words[at >> 1] = (bytes[from + at] as number) | ((bytes[from + at + 1] as number) << 16); // within its length
-  if (even < length) words[even >> 1] = bytes[to - 1] as number; // likewise
-  hashWords(length, seed, out);
-}
-
 /** The same of bytes, two of them a unit; there must be an even number. */
 export function hash128Bytes(bytes: Uint8Array, from: number, to: number, seed: number, out: Uint32Array): void {
   const length = (to - from) >> 1;

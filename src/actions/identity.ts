@@ -1,9 +1,9 @@
 /** Which actions are the same deed, so that none is sent twice. */
 
 import { hash } from "node:crypto";
-import { type Action, type ActionData, type ActionName, actionSpec } from "./actions.ts";
+import { type Action, type ActionData, actionSpec } from "./actions.ts";
 import { fieldSpec, isFieldName } from "./fields.ts";
-import { parseJson, quoteJson, stringifyJson } from "./json.ts";
+import { parseJson, stringifyJson } from "./json.ts";
 
 /**
  * The kind of action and its event or ticket, as text: equal for two actions that may be the same deed, or are deeds of one
@@ -18,7 +18,7 @@ export function identityText({ action, data }: Pick<Action, "action" | "data">):
       : data.eventId == null
         ? ""
         : `=${data.eventId}`;
-  return `["${action}",${quoteJson(subject)}]`;
+  return stringifyJson([action, subject]);
 }
 
 /**
@@ -38,17 +38,6 @@ export function importedIdentityText({ action, data }: Pick<Action, "action" | "
   return stringifyJson(["imported", action, data.eventId ?? null, data.ticketId ?? null, data.nftId ?? null]);
 }
 
-/**
- * The identity by which ledgers before version 3 knew the deed of an action, where it was another one: a scan was one deed
- * with its time, a claim with its recipient.
- */
-export function formerIdentityText({ action, data }: Pick<Action, "action" | "data">): string | undefined {
-  const fields = { scannedTicket: ["orderTime"], claimedTicket: ["to", "userId"] } as const;
-  if (action !== "scannedTicket" && action !== "claimedTicket") return undefined;
-  const more = fields[action].map((field) => quoteJson(data[field] == null ? "" : `=${canonical(field, data[field])}`));
-  return `${identityText({ action, data }).slice(0, -1)},${more.join(",")}]`;
-}
-
 /** What a claim says of who claims, where two claims can be compared by it. */
 const RECIPIENT = ["to", "userId"] as const;
 
@@ -64,97 +53,18 @@ export function recipientsAgree(one: ActionData, other: ActionData): boolean {
 export const personText = (value: unknown): string | undefined =>
   value == null ? undefined : String(value).normalize();
 
-/** An action as text. */
-export interface ActionTexts {
-  /** `{action, data}` as it is sent. `action` comes first, so that the data can be cut out again. */
-  readonly json: string;
-  /**
-   * Everything the action says, in a canonical form: equal for two actions exactly when sending one instead of the other
-   * would make no difference. The order of fields, `null` in updates, defaults that are sent or left out elsewhere, the
-   * case of a 0x address and the spelling of metadataAttributes as text do not matter.
-   */
-  readonly content: string;
-}
-
-/** Both texts at once, since what is costly is to write the values. */
-export function textsOf({ action, data }: Action): ActionTexts {
-  const { fields, places } = shapeOf(action, Object.keys(data));
-  const written: string[] = new Array(fields.length);
-  let json = `{"action":"${action}","data":{`;
-  let isFirst = true;
-  for (let at = 0; at < fields.length; at += 1) {
-    const { name, key } = fields[at] as FieldShape; // within its length
-    const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
-    if (value === undefined) continue;
-    const text = typeof value === "string" ? quoteJson(value) : stringifyJson(value);
-    written[at] = text;
-    json += isFirst ? `${key}:${text}` : `,${key}:${text}`;
-    isFirst = false;
-  }
-  let content = `["${action}"`;
-  for (let place = 0; place < places.length; place += 1) {
-    const at = places[place] as number; // within its length
-    const { name, key, omitted, isCanonical } = fields[at] as FieldShape;
-    const value = (data as Readonly<Record<string, unknown>>)[name]; // an own key
-    if (value == null || value === omitted) continue;
-    content += `,${key},${isCanonical ? stringifyJson(canonical(name, value)) : written[at]}`;
-  }
-  return { json: `${json}}}`, content: `${content}]` };
-}
-
-/** The canonical form alone. */
-export const contentText = (action: Action): string => textsOf(action).content;
-
-/** What the texts need to know of the fields of an action beside their values. */
-interface Shape {
-  readonly action: ActionName;
-  readonly fields: readonly FieldShape[];
-  /** The places of the fields in the order of their names. */
-  readonly places: readonly number[];
-}
-
-interface FieldShape {
-  readonly name: string;
-  /** The name as JSON. */
-  readonly key: string;
-  /** The value that says the same as none. */
-  readonly omitted: unknown;
-  readonly isCanonical: boolean;
-}
-
-/** The rows of a file have few shapes, so the last ones are kept. */
-const SHAPES_KEPT = 16;
-const shapes: Shape[] = [];
-let oldest = 0;
-
-function shapeOf(action: ActionName, names: readonly string[]): Shape {
-  for (let at = 0; at < shapes.length; at += 1) {
-    const shape = shapes[at] as Shape; // within its length
-    if (shape.action === action && isOf(shape.fields, names)) return shape;
-  }
+/**
+ * Everything the action says, in a canonical form: equal for two actions exactly when sending one instead of the other
+ * would make no difference. The order of fields, `null` in updates, defaults that are sent or left out elsewhere, the
+ * case of a 0x address and the spelling of metadataAttributes as text do not matter.
+ */
+export function contentText({ action, data }: Action): string {
   const { updates } = actionSpec(action);
-  const shape: Shape = {
-    action,
-    fields: names.map((name) => ({
-      name,
-      key: quoteJson(name),
-      omitted: !updates && isFieldName(name) ? fieldSpec(name).default : undefined,
-      isCanonical: name === "to" || name === "metadataAttributes",
-    })),
-    places: names
-      .map((name, at) => ({ name, at }))
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .map(({ at }) => at),
-  };
-  shapes[oldest] = shape;
-  oldest = (oldest + 1) % SHAPES_KEPT;
-  return shape;
-}
-
-function isOf(fields: readonly FieldShape[], names: readonly string[]): boolean {
-  if (fields.length !== names.length) return false;
-  for (let at = 0; at < names.length; at += 1) if (fields[at]?.name !== names[at]) return false;
-  return true;
+  const omitted = (name: string): unknown => (!updates && isFieldName(name) ? fieldSpec(name).default : undefined);
+  const said = Object.entries(data)
+    .filter(([name, value]) => value != null && value !== omitted(name))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return stringifyJson([action, ...said.flatMap(([name, value]) => [name, canonical(name, value)])]);
 }
 
 function canonical(name: string, value: unknown): unknown {

@@ -45,13 +45,6 @@ export function stringifyJson(value: unknown, indent?: number): string {
   }
 }
 
-/** What JSON text of a string writes in another way than it stands there. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
-
-/** The same as `stringifyJson` for a string, and faster for a short plain one. */
-export const quoteJson = (text: string): string => (ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`);
-
 /**
  * The first key that occurs twice in one object of valid JSON `text`, as a JSON pointer, or undefined.
  * `JSON.parse` would keep the last value without a word. `parsed` is what the text was parsed to.

@@ -28,7 +28,7 @@ const MONTH = oneOf(
 );
 /** What a spreadsheet makes of `3-11` or `11/2003`: `03. Nov`, `3-Nov`, `Nov 03`, `Nov-03`. A code may begin with `set-`. */
 const DATE = new RegExp(`^(?:(?:0?[1-9]|[12]\\d|3[01])(?:\\. ?|-)${MONTH}\\.?|(?![Ss]et)${MONTH}\\.?[ -]\\d\\d)$`);
-export const LONGEST_DATE = "31. sept.".length;
+const LONGEST_DATE = "31. sept.".length;
 
 function oneOf(words: string): string {
   const either = words.split(" ").map((word) => `[${word.charAt(0).toUpperCase()}${word.charAt(0)}]${word.slice(1)}`);

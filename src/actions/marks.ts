@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { type Action, type ActionName, actionSpec } from "./actions.ts";
 import { fieldSpec, isFieldName } from "./fields.ts";
-import { parseJson, quoteJson, stringifyJson } from "./json.ts";
+import { parseJson, stringifyJson } from "./json.ts";
 
 type Named = Pick<Action, "action" | "data">;
 
@@ -89,7 +89,7 @@ export function textsOf({ action, data }: Named): ActionTexts {
     const { name, key } = fields[at] as FieldShape; // within its length
     const value = values[name];
     if (value === undefined) continue;
-    const text = typeof value === "string" ? quoteJson(value) : stringifyJson(value);
+    const text = typeof value === "string" ? JSON.stringify(value) : stringifyJson(value);
     written[at] = text;
     json += json === "" ? `${key}:${text}` : `,${key}:${text}`;
   }
@@ -140,7 +140,7 @@ function shapeOf(action: ActionName, names: readonly string[]): Shape {
     action,
     fields: names.map((name) => ({
       name,
-      key: quoteJson(name),
+      key: JSON.stringify(name),
       omitted: !updates && isFieldName(name) ? fieldSpec(name).default : undefined,
       canonical: CANONICAL[name],
     })),
@@ -163,7 +163,7 @@ function isOf(fields: readonly FieldShape[], names: readonly string[]): boolean 
 
 const CANONICAL: Readonly<Record<string, (value: unknown) => string>> = {
   price: (value) => samePrice(String(value)),
-  to: (value) => quoteJson(sameWallet(String(value))),
+  to: (value) => JSON.stringify(sameWallet(String(value))),
   metadataAttributes: (value) => stringifyJson(sameAttributes(value)),
 };
 
@@ -172,7 +172,7 @@ const DECIMAL = /^0*(\d+?)(?:\.(\d*?)0*)?$/;
 /** `18` of `18.00` and `018`. */
 function samePrice(text: string): string {
   const [, whole, fraction = ""] = DECIMAL.exec(text) ?? [];
-  if (whole === undefined) return quoteJson(text);
+  if (whole === undefined) return JSON.stringify(text);
   return fraction === "" ? whole : `${whole}.${fraction}`;
 }
 
@@ -217,6 +217,6 @@ export function formOf(subject: string): string {
     .normalize("NFKC")
     .trim()
     .replace(/\s+/g, " ")
-    .replace(/[\p{Pd}\u2212\u00ad]/gu, "-");
+    .replace(/[\p{Pd}\u2212]/gu, "-");
   return `${subject.slice(0, 2)}${folded.replace(DECIMALS, "$1").replace(/^0+(?=\d+$)/, "")}`;
 }

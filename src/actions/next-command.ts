@@ -58,17 +58,8 @@ export const streamCommand = (files: readonly string[], environment: Named): str
 export const importCommand = (environment: Named, file?: string): string =>
   resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));
 
-export const queryCommand = (environment: Named, sql: string): string =>
-  commandOf("query", [inShell(sql)], environment);
-
 export const forgetLostCommand = (environment: Named): string =>
   `${commandOf("env", ["--forget-lost"], environment)} ${REASON}`;
-
-/** Where a ledger can be. */
-export type LedgerPlace = "sqlite" | "postgres";
-
-export const copyLedgerCommand = (from: LedgerPlace, to: LedgerPlace, environment: Named): string =>
-  commandOf("ledger", ["copy", "--from", from, "--to", to], environment);
 
 /** The command for the doubts of other runs that one waits for, the oldest first. */
 export function commandForDoubts(runs: readonly Run[], environment: Named): string {

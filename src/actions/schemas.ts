@@ -57,7 +57,7 @@ function isGiven(name: FieldName, updates: boolean): JsonSchema {
 }
 
 /** What is wrong with the fields of which one is enough. A null that has a finding of its own is not missing as well. */
-export function choiceFindings(action: ActionName, data: Readonly<Record<string, unknown>>): readonly ActionFinding[] {
+function choiceFindings(action: ActionName, data: Readonly<Record<string, unknown>>): readonly ActionFinding[] {
   const { exclusive, anyOf, updates } = actionSpec(action);
   const findings: ActionFinding[] = [];
   const isGivenIn = (name: FieldName): boolean => data[name] != null;

@@ -8,7 +8,7 @@ import { faultOfIssue, issuesOf, typeName } from "./formats.ts";
 import { escapePointer, stringifyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionFinding } from "./rules.ts";
-import { choiceFindings, FIELD_SCHEMAS, itemSchema } from "./schemas.ts";
+import { FIELD_SCHEMAS, itemSchema } from "./schemas.ts";
 
 /** Shared by all sound items. */
 export const NONE: readonly ActionFinding[] = Object.freeze([]);
@@ -39,25 +39,6 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
       const isOfItem = issue.path.length === 1;
       return ownFinding(issue) ?? (isOfItem ? itemFinding(issue, item) : dataFinding(issue, action, data));
     });
-}
-
-/**
- * The same of an action that takes all of the fields it has, none of which is null, and whose values are known to be sound but for
- * those of `fields`.
- */
-export function validateFields(
-  action: ActionName,
-  fields: readonly FieldName[],
-  data: Members,
-): readonly ActionFinding[] {
-  const { required } = actionSpec(action);
-  const wrong = fields.flatMap((field) =>
-    issuesOf(FIELD_SCHEMAS[field], data[field]).map((issue) =>
-      dataFinding({ ...issue, path: ["data", field, ...issue.path] }, action, data),
-    ),
-  );
-  const missing = acceptedFields(action).filter((name) => required.includes(name) && data[name] === undefined);
-  return [...wrong, ...missing.map((name) => missingField(action, name)), ...choiceFindings(action, data)];
 }
 
 const ITEM_HINT = 'Write {"action": ..., "data": {...}}.';

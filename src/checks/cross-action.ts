@@ -10,10 +10,7 @@ import {
 } from "../actions/actions.ts";
 import { about, type Severity, type SourceLine } from "../actions/problem.ts";
 import { type EventState, EventStates } from "./event-states.ts";
-import { type PlainSale, PlainSales, type PlainVerdict } from "./fast/plain-sales.ts";
-import type { OtherSpelling } from "./known-spelling.ts";
-import { LostZeros } from "./lost-zeros.ts";
-import { type KnownForms, OtherForms } from "./other-forms.ts";
+import { type KnownIds, NearIds } from "./ids.ts";
 import { priceDecimals } from "./price-decimals.ts";
 import {
   type CrossActionFinding,
@@ -23,25 +20,20 @@ import {
   RowFindings,
   soldTwice,
 } from "./row-findings.ts";
-import { SwappedIds } from "./swapped-ids.ts";
 import { type TicketKind, TicketStates } from "./ticket-states.ts";
 
 /** What an environment is known to hold. Lookups are synchronous; a ledger or nothing stands behind them. */
-export interface KnownState extends KnownForms {
+export interface KnownState extends KnownIds {
   /** Undefined when the event is not known to be registered. */
   event(eventId: string): { readonly currency?: string } | undefined;
   /** Whether something of the event was accepted, and no newEvent. */
   isOnlyChanged(eventId: string): boolean;
   /** Undefined when no accepted action named the ticket. */
   ticket(ref: { readonly ticketId: string } | { readonly nftId: string }): KnownTicket | undefined;
-  /** The same of a ticket of which no sale was accepted under the identity that its id gives: as much as that leaves to be known. */
-  unsoldTicket(ref: { readonly ticketId: string }): KnownTicket | undefined;
   /** Whether it knows any ticket at all. */
   hasTickets(): boolean;
   /** Whether it knows buyers of tickets by nftId alone, any of which may be a ticket that it knows by ticketId too. */
   hasHoldersByNftId(): boolean;
-  /** The same number with other zeros in front. */
-  readonly otherSpelling: OtherSpelling;
 }
 
 export interface KnownTicket {
@@ -57,12 +49,10 @@ export const NOTHING_KNOWN: KnownState = {
   event: () => undefined,
   isOnlyChanged: () => false,
   ticket: () => undefined,
-  unsoldTicket: () => undefined,
   hasTickets: () => false,
   hasHoldersByNftId: () => false,
-  otherSpelling: () => undefined,
-  otherForm: () => undefined,
   isKnownId: () => false,
+  nearId: () => undefined,
 };
 
 export interface CrossActionOptions {
@@ -109,10 +99,7 @@ export class CrossActionChecks implements Disposable {
   readonly #events: EventStates;
   /** What the row in hand has found; rows come one after the other. */
   readonly #row: RowFindings;
-  readonly #zeros: LostZeros;
-  readonly #forms: OtherForms;
-  readonly #swapped: SwappedIds;
-  readonly #plainSales: PlainSales;
+  readonly #nearIds: NearIds;
   /** Kinds of id by which tickets were resold here that may be known by the other kind, too. */
   readonly #resoldBy = new Set<TicketKind>();
   #holdersByNftId: boolean | undefined;
@@ -122,13 +109,7 @@ export class CrossActionChecks implements Disposable {
     this.#options = options;
     this.#events = new EventStates((eventId) => knownState.event(eventId));
     this.#row = new RowFindings(severityOf);
-    this.#forms = new OtherForms(this.#events, this.#tickets, this.#row, knownState);
-    this.#zeros = new LostZeros(this.#events, this.#tickets, this.#row, (...id) => knownState.otherSpelling(...id));
-    this.#swapped = new SwappedIds(knownState, this.#row);
-    this.#plainSales = new PlainSales(
-      ...([knownState, this.#events, this.#tickets, this.#zeros, this.#swapped] as const),
-      (event) => this.#isRefused(event) && severityOf("event-not-registered") === "error",
-    );
+    this.#nearIds = new NearIds(this.#events, this.#tickets, this.#row, knownState);
   }
 
   [Symbol.dispose](): void {
@@ -164,22 +145,12 @@ export class CrossActionChecks implements Disposable {
     return lists ?? emptyLists(actions.length);
   }
 
-  /**
-   * The same for a row that is one sale, if there is nothing to say of it, or nothing that is more than counted; else undefined,
-   * and nothing has happened.
-   *
-   * @param isUnsold whether it is known that no sale of its identity was accepted.
-   */
-  plainSale(sale: PlainSale, isOnlyCounted: IsOnlyCounted, isUnsold: boolean): PlainVerdict | undefined {
-    return this.#plainSales.take(sale, isOnlyCounted, isUnsold);
-  }
-
   /** A row that was invalid before it came here; its actions may be partial. What depends on it is held back. */
   holdBack(actions: readonly unknown[], at: SourceLine): void {
     for (const action of actions) {
       const references = idsToHoldBack(action);
       const { eventId, ticketId, nftId } = references;
-      this.#forms.note(references, at);
+      this.#nearIds.note(references, at);
       // An event that is registered all the same does not depend on this row.
       if (eventId !== undefined) {
         const event = this.#events.of(eventId);
@@ -208,8 +179,7 @@ export class CrossActionChecks implements Disposable {
   }
 
   #check(action: Action, at: SourceLine): void {
-    this.#zeros.check(action, at);
-    this.#forms.check(action, at);
+    this.#nearIds.check(action, at);
     const { effect } = actionSpec(action.action);
     switch (effect) {
       case "register-event":
@@ -286,7 +256,6 @@ export class CrossActionChecks implements Disposable {
       }));
     }
     this.#checkPrice(price, event);
-    if (userId != null) this.#swapped.check(ticketId, userId);
     const status = this.#tickets.status(ticket);
     if (status === "new" || status === "unsold") this.#tickets.setStatus(ticket, "sold");
     this.#tickets.setSoldHere(ticket);

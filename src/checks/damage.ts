@@ -25,12 +25,9 @@ const LETTER_AND_MARK = /(?:(?<=\p{Lu})[Â-Þ]|ß)[‘’“”•–—™›�
 
 const SEQUENCE = new RegExp(`[Â-ô][${FOLLOWING}]+`, "u");
 
-/** Whether a closer look is needed. */
-export const mayBeDamaged = (text: string): boolean => SUSPECT.test(text);
-
 /** The first characters that show the damage (U+FFFD where one was lost); undefined in a sound text. */
 export function damageIn(text: string): string | undefined {
-  if (!mayBeDamaged(text)) return undefined;
+  if (!SUSPECT.test(text)) return undefined;
   const fragment = FRAGMENT.exec(text)?.[0];
   if (fragment !== undefined) return fragment;
   const rest = text.replace(LETTER_AND_MARK, "");

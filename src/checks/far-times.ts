@@ -7,10 +7,10 @@ const DAY = 86_400;
 const YEAR = 31_556_952;
 
 /** 2009-01-01: there was no blockchain before, and no ticket on it. */
-export const EARLIEST_ORDER = 1_230_768_000;
+const EARLIEST_ORDER = 1_230_768_000;
 /** As much as clocks and zones can be apart, generously. */
-export const LATEST_ORDER_AHEAD = 2 * DAY;
-export const FARTHEST_EVENT = 10 * YEAR;
+const LATEST_ORDER_AHEAD = 2 * DAY;
+const FARTHEST_EVENT = 10 * YEAR;
 
 /**
  * The finding about a time that is too far from `now` (Unix seconds). A zero says that the start or end of an event is

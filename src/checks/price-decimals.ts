@@ -6,7 +6,10 @@ import { count } from "../actions/text.ts";
 import type { EventState } from "./event-states.ts";
 
 /** @returns what is wrong with the decimals of a price in its event's currency. */
-export function priceDecimals(price: string, event: Pick<EventState, "currency" | "digits"> | undefined): Omit<Finding, "rule"> | undefined {
+export function priceDecimals(
+  price: string,
+  event: Pick<EventState, "currency" | "digits"> | undefined,
+): Omit<Finding, "rule"> | undefined {
   const written = decimals(price);
   const digits = event?.digits;
   if (areFewDecimals(written, digits)) return undefined;

@@ -1,57 +1,26 @@
 /** What is wrong, or probably wrong, with one action by itself. */
 
 import * as z from "zod";
-import {
-  ACTION_NAMES,
-  type Action,
-  type ActionName,
-  acceptedFields,
-  actionSpec,
-  isActionName,
-} from "../actions/actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
-import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { issuesOf, telling } from "../actions/formats.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
 import { about, type Finding } from "../actions/problem.ts";
-import { FIELD_SCHEMAS, recordOf } from "../actions/schemas.ts";
+import { recordOf } from "../actions/schemas.ts";
 import { cleanText, utcText } from "../actions/text.ts";
-import { NONE, validateFields, validateItem } from "../actions/validate.ts";
+import { NONE, validateItem } from "../actions/validate.ts";
 import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
-import { oddFieldsOf } from "./fast/plain.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
 /**
  * Everything that is wrong with an item of a request body, and what is likely a mistake in it. Their severity is that
- * of their rules. What the fast path calls plain has none of it; all else is judged by schemas.
+ * of their rules.
  *
  * @param now - in Unix seconds; without it no time is compared with today.
  */
 export function checkAction(item: unknown, now?: number): readonly Finding[] {
-  const odd = IS_FAST_PATH_ON ? oddFieldsOf(item, now) : undefined;
-  if (odd === "none") return NONE;
-  return odd === undefined ? judgeItem(item, now) : judgeFields(item as Action, odd, now); // as the fast path knows it
-}
-
-/** The reference for an action in which nothing can be wrong but the values of some fields, and which fields it has. */
-function judgeFields(
-  { action, data }: Action,
-  fields: readonly FieldName[],
-  now: number | undefined,
-): readonly Finding[] {
-  const members: Data = data;
-  const wrong = validateFields(action, fields, members);
-  const likely = LOOKED_INTO[action]
-    .filter((field) => fields.includes(field))
-    .flatMap((field) => LIKELY[fieldSpec(field).kind]?.(field, members[field], now) ?? NONE);
-  const all = [...wrong, ...inOrder([...likely, ...mistakesOfWhole(action, members)])];
-  return all.length === 0 ? NONE : all;
-}
-
-/** The reference: every finding is one of these. */
-export function judgeItem(item: unknown, now?: number): readonly Finding[] {
   const wrong = validateItem(item);
   if (!isJsonObject(item) || !isJsonObject(item.data)) return wrong;
   const { action, data } = item;
@@ -64,12 +33,6 @@ export function judgeItem(item: unknown, now?: number): readonly Finding[] {
 
 const inOrder = (likely: readonly Finding[]): readonly Finding[] =>
   likely.toSorted((one, other) => placeOf(one) - placeOf(other));
-
-/** Whether the reference finds nothing in a value of the field, whichever action has it. */
-export function isSoundValue(field: FieldName, value: unknown, now: number): boolean {
-  if (issuesOf(FIELD_SCHEMAS[field], value).length > 0) return false;
-  return (LIKELY[fieldSpec(field).kind]?.(field, value, now) ?? NONE).length === 0;
-}
 
 /** Kinds of fields that name somebody or something, so that every character counts. */
 const NAMES: readonly FieldKind[] = ["id", "nftId", "wallet"];

@@ -10,7 +10,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { hash128, hash128Ascii } from "../actions/hash128.ts";
+import { hash128 } from "../actions/hash128.ts";
 import type { SourceLine } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
 
@@ -32,7 +32,6 @@ const STATUS_MASK = 0b111;
 const HELD = 0b1000;
 const SOLD_HERE = 0b10000;
 const SOURCE_SHIFT = 5;
-const SOLD = TICKET_STATUSES.indexOf("sold");
 
 /** Records stand in pages, so that growing never copies them and at most one page is not yet used. */
 const PAGE_BITS = 15;
@@ -45,15 +44,6 @@ const FIRST_SLOTS = 1 << 10;
 const MAX_LOAD = 0.8;
 
 const SEEDS = { ticketId: 0x51ed270b, nftId: 0x2545f491, holder: 0x9e3779b9 } as const;
-
-/** A sale, and where its texts stand in bytes, all of them ASCII; a beginning is -1 where it has none. */
-export interface SaleBytes extends SourceLine {
-  readonly bytes: Uint8Array;
-  readonly ticketFrom: number;
-  readonly ticketTo: number;
-  readonly userFrom: number;
-  readonly userTo: number;
-}
 
 /** Tickets are numbers here, as `locate` gives them. Disposed of, it knows none. */
 export class TicketStates implements Disposable {
@@ -71,24 +61,6 @@ export class TicketStates implements Disposable {
   locate(kind: TicketKind, id: string): number {
     const found = this.#seek(kind, id);
     return found >= 0 ? found : this.#addAt(-found - 1);
-  }
-
-  /** Takes up the ticket of a sale of this input, or of one that is held back, with what the sale says of it. False where it was there; then nothing has changed. */
-  addSale(sale: SaleBytes, event: number, isHeld = false): boolean {
-    hash128Ascii(sale.bytes, sale.ticketFrom, sale.ticketTo, SEEDS.ticketId ^ this.#seed, this.#hash);
-    const found = this.#seekHash();
-    if (found >= 0) return false;
-    const ticket = this.#addAt(-found - 1);
-    const page = this.#page(ticket);
-    const at = (ticket & PAGE_MASK) * WORDS;
-    page[at + EVENT] = event + 1;
-    page[at + LINE] = sale.line;
-    page[at + FLAGS] = SOLD | SOLD_HERE | (isHeld ? HELD : 0) | (this.#numberOf(sale.source) << SOURCE_SHIFT);
-    if (sale.userFrom !== -1) {
-      hash128Ascii(sale.bytes, sale.userFrom, sale.userTo, SEEDS.holder ^ this.#seed, this.#hash);
-      this.#writeHolder(ticket);
-    }
-    return true;
   }
 
   /** The same, where it is there. */

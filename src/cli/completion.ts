@@ -1,194 +1,77 @@
-/**
- * What a shell offers for the word under the cursor, made of the same program that reads the command line. The scripts of
- * `tickets completion` ask for it with `tickets __complete SHELL WORDS...`.
- */
+/** The scripts of `tickets completion`: commands, flags and choices as the program has them, and files elsewhere. */
 
-import type { Argument, Command, Option } from "commander";
-import { cleanText } from "../actions/text.ts";
-import { type Candidate, type CompletionContext, type ValueKind, valuesOf } from "../commands/completion-values.ts";
+import type { Command } from "commander";
 
-/** What a script is told to offer beside the candidates. */
-type Places = "files" | "directories";
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof SHELLS)[number];
 
-interface Offer {
-  readonly candidates: readonly Candidate[];
-  readonly places?: Places;
+export const completionScript = (shell: Shell, program: Command): string => SCRIPTS[shell](program.commands);
+
+const SCRIPTS = { bash, zsh, fish } satisfies Record<Shell, (commands: readonly Command[]) => string>;
+
+const inQuotes = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+const choicesOf = (command: Command): readonly string[] =>
+  command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
+
+function bash(commands: readonly Command[]): string {
+  const names = commands.map((command) => command.name());
+  const words = (command: Command) => [...choicesOf(command), ...command.options.map(({ long }) => long), "--help"];
+  return `# Completion of tickets for bash. In ~/.bashrc: source <(tickets completion bash)
+_tickets() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" words="${names.join(" ")} --help --version"
+  if [ "$COMP_CWORD" -gt 1 ]; then
+    case "\${COMP_WORDS[1]}" in
+${commands.map((command) => `      ${command.name()}) words="${words(command).join(" ")}" ;;`).join("\n")}
+      *) words="" ;;
+    esac
+  fi
+  COMPREPLY=()
+  [ "$COMP_CWORD" -gt 1 ] && [ -z "$cur" ] || COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _tickets tickets
+`;
 }
 
-const NOTHING: Offer = { candidates: [] };
-
-/** Options of which the help does not list the choices, by their names. */
-const KIND_OF_OPTION: Readonly<Record<string, ValueKind>> = {
-  env: "environment",
-  action: "action",
-  source: "source",
-  inputFormat: "input format",
-};
-
-/** Arguments likewise, by command and name; `*` is any other command. */
-const KIND_OF_ARGUMENT: Readonly<Record<string, Readonly<Record<string, ValueKind>>>> = {
-  "*": { run: "run" },
-  resume: { run: "open run" },
-  settle: { run: "doubtful run" },
-  env: { name: "environment" },
-};
-
-/** A word as a shell gave it. */
-interface Word {
-  readonly text: string;
-  /** What the shell has parted from it and completes by itself: the `--env=` of bash. */
-  readonly before: string;
+function zsh(commands: readonly Command[]): string {
+  const described = (word: string, about: string) => inQuotes(`${word}:${about}`);
+  const flags = (command: Command) =>
+    command.options.map(({ long, description }) => described(long ?? "", description)).join(" ");
+  const words = (command: Command) => choicesOf(command).join(" ");
+  return `#compdef tickets
+# Completion of tickets for zsh. In ~/.zshrc, behind compinit: source <(tickets completion zsh)
+_tickets() {
+  local -a commands flags choices
+  commands=(${commands.map((command) => described(command.name(), command.description())).join(" ")})
+  if (( CURRENT == 2 )); then _describe command commands; return; fi
+  case "$words[2]" in
+${commands.map((command) => `    ${command.name()}) flags=(${flags(command)}); choices=(${words(command)}) ;;`).join("\n")}
+  esac
+  if [[ "$words[CURRENT]" = -* ]]; then _describe flag flags
+  elif (( $#choices )); then compadd -a choices
+  else _files; fi
+}
+if [[ "$funcstack[1]" = _tickets ]]; then _tickets "$@"; else compdef _tickets tickets; fi
+`;
 }
 
-/**
- * The lines that a script reads: a candidate each, with a tab and what it is, and `:files` or `:directories` where the shell
- * offers its own. Empty on any failure: nobody wants a message in the middle of a command.
- *
- * @param args the shell, then the words behind `tickets`, the last one being typed.
- */
-export async function complete(
-  program: Command,
-  args: readonly string[],
-  context: Pick<CompletionContext, "cwd" | "env">,
-): Promise<string> {
-  const [shell = "", ...typed] = args;
-  try {
-    const words = shell === "bash" ? joined(typed) : typed.map((text) => ({ text, before: "" }));
-    const { candidates, places } = await offerFor(program, words, context);
-    const parted = words.at(-1)?.before ?? "";
-    const lines = candidates
-      .filter(({ value }) => value.startsWith(words.at(-1)?.text ?? ""))
-      .map(({ value, about = "" }) => `${value.slice(parted.length)}\t${cleanText(about, 100)}\n`);
-    return `${lines.join("")}${places === undefined ? "" : `:${places}\n`}`;
-  } catch {
-    return "";
-  }
-}
-
-/** Bash takes `--env=play` for three words. */
-function joined(typed: readonly string[]): readonly Word[] {
-  const words: Word[] = [];
-  for (const [at, text] of typed.entries()) {
-    const last = words.at(-1);
-    if (text === "=" && last?.text.startsWith("--")) {
-      words[words.length - 1] = { text: `${last.text}=`, before: `${last.text}=` };
-    } else if (last !== undefined && typed[at - 1] === "=" && last.before !== "" && last.text === last.before) {
-      words[words.length - 1] = { text: `${last.text}${text}`, before: last.before };
-    } else words.push({ text, before: "" });
-  }
-  return words;
-}
-
-async function offerFor(
-  program: Command,
-  words: readonly Word[],
-  context: Pick<CompletionContext, "cwd" | "env">,
-): Promise<Offer> {
-  const [verb, ...rest] = words.map(({ text }) => text);
-  if (verb === undefined || rest.length === 0) {
-    const commands = program.commands.map((each) => ({ value: each.name(), about: each.description() }));
-    return { candidates: [...commands, HELP_COMMAND, ...(verb?.startsWith("-") ? optionsOf(program) : [])] };
-  }
-  if (verb === HELP_COMMAND.value && rest.length === 1)
-    return { candidates: program.commands.map((each) => ({ value: each.name(), about: each.description() })) };
-  const command = program.commands.find((each) => each.name() === verb);
-  return command === undefined ? NOTHING : offerOf(command, rest, context);
-}
-
-/** Commander makes this one by itself. */
-const HELP_COMMAND: Candidate & { readonly value: string } = { value: "help", about: "help for a command" };
-
-/** @param typed the words behind the command; the last one is being typed. */
-async function offerOf(
-  command: Command,
-  typed: readonly string[],
-  context: Pick<CompletionContext, "cwd" | "env">,
-): Promise<Offer> {
-  const { options, places, open, onlyArguments } = readTyped(command, typed.slice(0, -1));
-  const current = typed.at(-1) ?? "";
-  const whole: CompletionContext = {
-    ...context,
-    envFlag: options.get("env"),
-    configFlag: options.get("config"),
-    stateDir: options.get("stateDir"),
-  };
-  if (open !== undefined) return valuesOfOption(open, whole);
-  if (!onlyArguments) {
-    const [, flag, value] = /^(--[a-z][a-z-]*)(=.*)$/.exec(current) ?? [];
-    const option = command.options.find(({ long }) => long === flag);
-    if (value !== undefined)
-      return option === undefined ? NOTHING : withFlag(await valuesOfOption(option, whole), flag);
-    if (current.startsWith("-") && current !== "-") return { candidates: optionsOf(command) };
-  }
-  const arguments_ = command.registeredArguments;
-  const last = arguments_.at(-1);
-  const argument = arguments_[places] ?? (last?.variadic === true ? last : undefined);
-  // A shell that has nothing else to offer may as well show the flags.
-  return argument === undefined ? { candidates: optionsOf(command) } : valuesOfArgument(command, argument, whole);
-}
-
-/** What is known of a command line before the word that is being typed. */
-interface Typed {
-  /** Values of the options that were given, by name. */
-  readonly options: ReadonlyMap<string, string>;
-  /** How many arguments stand there. */
-  readonly places: number;
-  /** The option whose value comes next. */
-  readonly open: Option | undefined;
-  /** A `--` stands before it. */
-  readonly onlyArguments: boolean;
-}
-
-function readTyped(command: Command, words: readonly string[]): Typed {
-  const options = new Map<string, string>();
-  let places = 0;
-  let open: Option | undefined;
-  let onlyArguments = false;
-  for (const word of words) {
-    if (open !== undefined) {
-      options.set(open.attributeName(), word);
-      open = undefined;
-    } else if (onlyArguments || word === "-" || !word.startsWith("-")) places += 1;
-    else if (word === "--") onlyArguments = true;
-    else {
-      const [flag, value] = word.startsWith("--")
-        ? splitOnce(word, "=")
-        : [word.slice(0, 2), word.slice(2) || undefined];
-      const option = command.options.find(({ long, short }) => long === flag || short === flag);
-      if (option?.required !== true) continue;
-      if (value === undefined) open = option;
-      else options.set(option.attributeName(), value);
-    }
-  }
-  return { options, places, open, onlyArguments };
-}
-
-function splitOnce(text: string, by: string): readonly [string, string | undefined] {
-  const at = text.indexOf(by);
-  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
-}
-
-const optionsOf = (command: Command): readonly Candidate[] => [
-  ...command.options.map(({ long, short, description }) => ({ value: long ?? short ?? "", about: description })),
-  { value: "--help", about: "help for this command" },
-];
-
-const withFlag = (offer: Offer, flag = ""): Offer => ({
-  ...offer,
-  candidates: offer.candidates.map(({ value, ...rest }) => ({ ...rest, value: `${flag}=${value}` })),
-});
-
-async function valuesOfOption(option: Option, context: CompletionContext): Promise<Offer> {
-  if (option.argChoices !== undefined) return { candidates: option.argChoices.map((value) => ({ value })) };
-  const kind = KIND_OF_OPTION[option.attributeName()];
-  if (kind !== undefined) return { candidates: await valuesOf(kind, context) };
-  if (option.flags.endsWith("<file>")) return { candidates: [], places: "files" };
-  return option.flags.endsWith("<dir>") ? { candidates: [], places: "directories" } : NOTHING;
-}
-
-async function valuesOfArgument(command: Command, argument: Argument, context: CompletionContext): Promise<Offer> {
-  if (argument.argChoices !== undefined) return { candidates: argument.argChoices.map((value) => ({ value })) };
-  const kind = KIND_OF_ARGUMENT[command.name()]?.[argument.name()] ?? KIND_OF_ARGUMENT["*"]?.[argument.name()];
-  if (kind !== undefined) return { candidates: await valuesOf(kind, context) };
-  return argument.name() === "files" ? { candidates: [], places: "files" } : NOTHING;
+function fish(commands: readonly Command[]): string {
+  const lines = commands.flatMap((command) => {
+    const within = `complete -c tickets -n '__fish_seen_subcommand_from ${command.name()}'`;
+    return [
+      `complete -c tickets -n __fish_use_subcommand -f -a ${command.name()} -d ${inQuotes(command.description())}`,
+      ...choicesOf(command).map((choice) => `${within} -f -a ${choice}`),
+      ...command.options.map(({ long, short, required, argChoices = [], description }) =>
+        [
+          within,
+          ...(short === undefined ? [] : [`-s ${short.slice(1)}`]),
+          `-l ${long?.slice(2)}`,
+          ...(required ? ["-r"] : []),
+          ...(argChoices.length > 0 ? [`-f -a ${inQuotes(argChoices.join(" "))}`] : []),
+          `-d ${inQuotes(description)}`,
+        ].join(" "),
+      ),
+    ];
+  });
+  return `# Completion of tickets for fish: tickets completion fish > ~/.config/fish/completions/tickets.fish\n${lines.join("\n")}\n`;
 }

@@ -27,7 +27,6 @@ const HELP: Readonly<Record<string, HelpText>> = {
     ],
     note: "It asks nothing and sends nothing; every guess is marked as one.",
   },
-  schema: { examples: ["tickets schema config > tickets.schema.json"] },
   status: {
     examples: [
       "tickets status --env playground",
@@ -78,21 +77,7 @@ const HELP: Readonly<Record<string, HelpText>> = {
     examples: ["tickets find PDLLYA-1 --env production", "tickets find PDLLYA-1 --env production --json"],
     note: "Exit code 4: nothing was found.",
   },
-  query: {
-    examples: [
-      'tickets query "SELECT run, state, exit_code FROM runs" --env production',
-      'tickets query "SELECT * FROM actions LIMIT 10" --env playground -o ten.csv',
-    ],
-    note: "Tables and columns: docs/ledger.md in the package's folder.",
-  },
-  env: { examples: ["tickets env", "tickets env production --check", "tickets env production --rebind"] },
-  ledger: {
-    examples: [
-      "tickets ledger copy --from sqlite --to postgres --env production",
-      "tickets ledger copy --from postgres --to sqlite --env production",
-    ],
-    note: "The config names the database, and no flag does. After a copy only the new ledger is used.",
-  },
+  env: { examples: ["tickets env", "tickets env production --check"] },
   prune: {
     examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],
     note: "Never removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",

@@ -3,13 +3,12 @@
 import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, isActionName } from "../actions/actions.ts";
 import { PERSONAL_FIELDS } from "../actions/fields.ts";
-import type { LedgerPlace } from "../actions/next-command.ts";
 import { cleanLines } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { EXIT_CODES, type FailureCode } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
-import { COMPLETE, completionScript, SHELLS, type Shell } from "./completion-scripts.ts";
+import { completionScript, SHELLS, type Shell } from "./completion.ts";
 import { helpEnd, helpExamples, WELCOME } from "./help.ts";
 import { LOG_FORMATS, logFormatAsked, logLine } from "./log-line.ts";
 import type { Flags, Options, Process } from "./run-command.ts";
@@ -25,11 +24,6 @@ export async function runProgram(args: readonly string[], process_: Process): Pr
   const said: string[] = [];
   const isJson = logFormatAsked(args, process.env) === "json";
   const program = buildProgram(process_, done, args, isJson ? (text) => said.push(text) : undefined);
-  if (args[0] === COMPLETE) {
-    const { complete } = await import("./completion.ts");
-    process.stdout.write(await complete(program, args.slice(1), { cwd: process.cwd(), env: process.env }));
-    return exitCode;
-  }
   if (args.length === 0 && !isJson) {
     process.stderr.write(welcome(process.stderr));
     return EXIT_CODES.usage;
@@ -66,7 +60,6 @@ const MEANS: Readonly<Record<string, readonly string[]>> = {
   settle: ["abandon", "cancel", "close", "decide", "resolve"],
   results: ["export", "output", "promises", "download"],
   find: ["search", "lookup", "look", "locate", "grep", "where"],
-  query: ["sql", "select", "ask", "sqlite", "ledger"],
   env: ["environment", "environments", "whoami", "doctor"],
   sandbox: ["serve", "server", "mock", "start"],
 };
@@ -86,8 +79,7 @@ const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly stri
   results: { waitLock: ["import"], report: ["run"] },
   collect: { output: ["run"], force: ["output"] },
   settle: { first: ["chunk"] },
-  query: { force: ["output"], safeCsv: ["output"] },
-  env: { reason: ["forgetLost"], waitLock: ["rebind", "forgetLost"] },
+  env: { reason: ["forgetLost"], waitLock: ["forgetLost"] },
 };
 
 /** Refuses flags that would have no effect: whoever typed them counts on one. */
@@ -240,13 +232,6 @@ export function buildProgram(
       ),
     );
 
-  speaking(program.command("schema"))
-    .addArgument(new Argument("[what]", "which").choices(["payload", "config", "promises", "log"]).default("payload"))
-    .description("JSON Schema: payload, config, promises, log")
-    .action((what: "payload" | "config" | "promises" | "log", flags: Flags) =>
-      run(flags, async (_, context) => (await import("../commands/schema.ts")).schema(what, context)),
-    );
-
   answering(environment(program.command("status")))
     .argument("[run]", "run")
     .description("last success and failure, runs; one run; one chunk of it")
@@ -387,31 +372,21 @@ export function buildProgram(
     .description("what would be used, and why")
     .addOption(
       new Option("--check", "try whether the address can be reached and, with statusPath, the key is let in").conflicts(
-        ["trust", "rebind", "forgetLost"],
+        ["trust", "forgetLost"],
       ),
     )
-    .addOption(
-      new Option("--trust", "trust the config of the working directory as it is now").conflicts([
-        "rebind",
-        "forgetLost",
-      ]),
-    )
-    .option("--rebind", "the ledger's service has moved to the base URL now configured")
-    .addOption(
-      new Option("--forget-lost", "accept that the ledger lacks runs that were sent from here").conflicts("rebind"),
-    )
+    .addOption(new Option("--trust", "trust the config of the working directory as it is now").conflicts("forgetLost"))
+    .option("--forget-lost", "accept that the ledger lacks runs that were sent from here")
     .option("--reason <text>", "with --forget-lost: why; kept in the list of runs")
-    .option("--wait-lock <time>", "with --rebind and --forget-lost: wait for a run to end, such as 10m")
+    .option("--wait-lock <time>", "with --forget-lost: wait for a run to end, such as 10m")
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) => {
         if (options.check)
           return (await import("../commands/check-environment.ts")).checkEnvironment({ ...options, name }, context);
-        const { forgetLostRuns, rebindLedger, showEnvironment, trustConfig } = await import("../commands/env.ts");
+        const { forgetLostRuns, showEnvironment, trustConfig } = await import("../commands/env.ts");
         if (options.forgetLost) return forgetLostRuns({ ...options, name }, context);
         if (options.trust) return trustConfig(options, context);
-        return options.rebind
-          ? rebindLedger({ ...options, name }, context)
-          : showEnvironment({ ...options, name }, context);
+        return showEnvironment({ ...options, name }, context);
       }),
     );
 
@@ -420,32 +395,6 @@ export function buildProgram(
     .description("all that was ever sent about a ticket, event, nftId or promise")
     .action((id: string, flags: Flags) =>
       run(flags, async (options, context) => (await import("../commands/find.ts")).find({ ...options, id }, context)),
-    );
-
-  answering(environment(program.command("query")))
-    .argument("<sql>", "one statement that only reads, in quotes")
-    .description("look into the ledger with SQL, read-only")
-    .addOption(
-      new Option("-o, --output <file>", ".ndjson or .csv by extension, - for NDJSON on stdout").conflicts("json"),
-    )
-    .option("--force", "replace the file")
-    .option("--safe-csv", "guard CSV output against spreadsheet formulas")
-    .action((sql: string, flags: Flags) =>
-      run(flags, async (options, context) =>
-        (await import("../commands/query.ts")).query({ ...options, sql }, context),
-      ),
-    );
-
-  const places = ["sqlite", "postgres"] as const satisfies readonly LedgerPlace[];
-  answering(environment(program.command("ledger")))
-    .addArgument(new Argument("<what>", "copy it, or use one again that was copied").choices(["copy", "reopen"]))
-    .description("move the ledger into the database that the config names, or back")
-    .addOption(new Option("--from <place>", "copy: where it is now").choices(places))
-    .addOption(new Option("--to <place>", "copy: where it is to be").choices(places))
-    .option("--reason <text>", "reopen: why; kept in the ledger")
-    .option("--wait-lock <time>", "wait for a run to end, such as 10m")
-    .action((what: "copy" | "reopen", flags: Flags) =>
-      run(flags, async (options, context) => (await import("../commands/ledger.ts"))[what](options, context)),
     );
 
   answering(environment(program.command("prune")))
@@ -469,10 +418,10 @@ export function buildProgram(
 
   speaking(program.command("completion"))
     .addArgument(new Argument("<shell>", "shell").choices(SHELLS))
-    .description("a script with which a shell completes commands, flags and values")
+    .description("a script with which a shell completes commands, flags and files")
     .action((shell: Shell, flags: Flags) =>
       run(flags, async (_, { reporter }) => {
-        reporter.out(completionScript(shell));
+        reporter.out(completionScript(shell, program));
         return EXIT_CODES.ok;
       }),
     );

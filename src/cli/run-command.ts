@@ -1,7 +1,6 @@
 /** One command, from its flags to its exit code: the terminal opened, the command called, what it leaves behind noted. */
 
 import type { ActionName } from "../actions/actions.ts";
-import type { LedgerPlace } from "../actions/next-command.ts";
 import { cleanText, quoted } from "../actions/text.ts";
 import type { Context } from "../commands/context.ts";
 import { keepTrace, newTrace, type Trace } from "../commands/trace.ts";
@@ -9,7 +8,6 @@ import { parseAge, parseDuration } from "../config/duration.ts";
 import { EXIT_CODES, exitCodeOfError, Failure, type FailureCode, firstThrown, isStop } from "../failure.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import type { Allowance } from "../plan/make-plan.ts";
-import { keepHeapSmall } from "./heap.ts";
 import type { LogFile } from "./log-file.ts";
 import { LOG_FORMATS, type LogFormat } from "./log-line.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -20,12 +18,6 @@ export interface Process {
   readonly stop: AbortSignal;
   readonly abort: AbortSignal;
   readonly onFirstSignal: (listener: (signal: NodeJS.Signals) => void) => void;
-  /**
-   * Has a signal end the process at once, for work that can't look whether one came, and leaves nothing half done.
-   *
-   * @returns what has them heard again.
-   */
-  readonly letSignalsEnd: () => () => void;
   /** What there is to say of an error; undefined where only the reader of the output is gone. Resolves once all output is written. */
   readonly explain: (error: unknown) => Promise<Explained | undefined>;
 }
@@ -53,19 +45,7 @@ const SWITCHES = [
     "yes",
     "untilIdle",
   ] as const),
-  ...([
-    "sent",
-    "notSent",
-    "abandon",
-    "follow",
-    "trust",
-    "rebind",
-    "forgetLost",
-    "reset",
-    "remote",
-    "watch",
-    "check",
-  ] as const),
+  ...(["sent", "notSent", "abandon", "follow", "trust", "forgetLost", "reset", "remote", "watch", "check"] as const),
 ] as const;
 
 type TextFlag =
@@ -87,8 +67,6 @@ export interface Flags
   readonly action?: ActionName;
   readonly maxInvalid?: Allowance;
   readonly preview?: number | true;
-  readonly from?: LedgerPlace;
-  readonly to?: LedgerPlace;
 }
 
 /** What a command is given: its flags, with a switch that is not given false, and durations in milliseconds. */
@@ -101,11 +79,10 @@ export type Options = ReturnType<typeof toOptions>;
  */
 export async function runCommand(
   { verb, flags, args }: { readonly verb: string; readonly flags: Flags; readonly args: readonly string[] },
-  { stop, abort, onFirstSignal, letSignalsEnd, explain }: Process,
+  { stop, abort, onFirstSignal, explain }: Process,
   command: (options: Options, context: Context) => Promise<number>,
 ): Promise<number> {
   const [startedAt, started] = [new Date(), performance.now()];
-  keepHeapSmall();
   const { stdin, stdout, stderr, env } = process;
   const { quiet = false, verbose = false, json = false, color } = flags;
   const trace = newTrace();
@@ -125,20 +102,17 @@ export async function runCommand(
         `${signal}: stopping; a request in flight is finished first. A second Ctrl-C or SIGTERM gives it up and leaves it in doubt.`,
       );
   });
-  const hearSignals = ENDED_BY_SIGNALS.has(verb) ? letSignalsEnd() : () => undefined;
   let failure: unknown;
   let explained: Explained | undefined;
   let exitCode: number = EXIT_CODES.internal;
   try {
     if (problem !== undefined) throw problem;
-    if (PLANNING.has(verb)) (await import("../plan/compile/thread-pool.ts")).startEarly(args, env);
     if (flags.metricsFile !== undefined)
       (await import("../commands/metrics-file.ts")).checkMetricsFile(flags.metricsFile, cwd);
     // Logs are read by others than the person who asked for more.
     const showsPersons = verbose && logFormat === "pretty" && logFile === undefined;
-    const surroundings = { cwd, env, stdin, stdout, isStdoutTaken: json, verbose: showsPersons };
-    const signals = { stop, abort, hearSignals };
-    exitCode = await command(toOptions(flags), { ...surroundings, ...signals, reporter: terminal, trace, version });
+    const surroundings = { cwd, env, stdin, stdout, stop, abort, isStdoutTaken: json, verbose: showsPersons };
+    exitCode = await command(toOptions(flags), { ...surroundings, reporter: terminal, trace, version });
   } catch (thrown) {
     failure = firstThrown(thrown);
     explained = await explain(failure);
@@ -229,11 +203,6 @@ function tellEnd(
 
 /** Commands that let the request in flight end when a signal comes. */
 const SENDING: ReadonlySet<string> = new Set(["stream", "resume"]);
-/** Those that check whole exports: large ones are worth threads, which start while the rest is loaded. */
-const PLANNING: ReadonlySet<string> = new Set(["stream", "publish", "validate", "plan"]);
-
-/** While SQLite looks for the next row of a query, no signal is heard. */
-const ENDED_BY_SIGNALS: ReadonlySet<string> = new Set(["query"]);
 
 /** Commands of which standard output is for people. */
 const LISTING: ReadonlySet<string> = new Set(["status", "env", "find"]);
@@ -270,7 +239,7 @@ function whyFailed(failure: unknown, stop: AbortSignal): string | undefined {
 /** Commands that send, check or change something; those that only look leave nothing, so that a monitor may call them often. */
 function leavesTrace(verb: string, flags: Flags): boolean {
   if (verb === "results") return flags.import !== undefined;
-  if (verb === "env") return flags.rebind === true || flags.forgetLost === true;
+  if (verb === "env") return flags.forgetLost === true;
   if (verb === "prune") return flags.dryRun !== true;
   return ["stream", "validate", "plan", "resume", "publish", "collect", "settle"].includes(verb);
 }

@@ -7,8 +7,6 @@ import type { Trace } from "./trace.ts";
 /** What every command gets from the process. */
 export interface Context extends Pick<RunContext, "cwd" | "env" | "stdin" | "now" | "stop" | "abort"> {
   readonly stdout: Writable;
-  /** Where a signal would end the process at once: from now on it is heard by `stop`. */
-  readonly hearSignals: () => void;
   readonly reporter: Reporter;
   /** Standard output is for one JSON document, and nothing else goes there. */
   readonly isStdoutTaken: boolean;

@@ -11,7 +11,6 @@ import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
 import type { DiskUse } from "../run/disk-use.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
 import { type ForgetSettings, type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
-import { rebind } from "../run/rebind.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { trustConfig as trust } from "../run/trust.ts";
 import type { Context } from "./context.ts";
@@ -163,24 +162,16 @@ export async function forgetLostRuns(options: ForgetOptions, context: Context): 
   const core = runContextOf(context);
   const settings = await loadSettings(core, { ...options, env: options.name ?? options.env }, "any");
   const { environment } = settings;
-  const { path, apart, lost } = await forget(core, { ...options, settings });
-  if (apart.length === 0 && lost === undefined) {
+  const { path, lost } = await forget(core, { ...options, settings });
+  if (lost === undefined) {
     reporter.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
     return EXIT_CODES.ok;
   }
-  if (apart.length > 0) {
-    const names = apart.map((name) => cleanText(name, 64)).join(" and ");
+  reporter.warn(describeForgotten(lost, environment.name));
+  for (const promises of lost.unread)
     reporter.warn(
-      `${environment.name} keeps its own ledger beside that of ${names}. If they are one account after all, what ${names} has sent will be sent again when it is in the input.`,
+      `${displayPath(promises, cwd)} holds promises that the ledger does not know; no run appends to that file until they are imported: ${importCommand(environment, displayPath(promises, cwd))}`,
     );
-  }
-  if (lost !== undefined) {
-    reporter.warn(describeForgotten(lost, environment.name));
-    for (const promises of lost.unread)
-      reporter.warn(
-        `${displayPath(promises, cwd)} holds promises that the ledger does not know; no run appends to that file until they are imported: ${importCommand(environment, displayPath(promises, cwd))}`,
-      );
-  }
   reporter.detail(`Kept in ${displayPath(path, cwd)}.`);
   return EXIT_CODES.ok;
 }
@@ -204,18 +195,5 @@ export async function trustConfig(options: EnvironmentOptions, { cwd, env, stop,
     reporter.info(
       `  line ${line}, ${path.map((step) => cleanText(String(step), 60)).join(".")}: ${message.replace(/; [^;]*$/, "")}`,
     );
-  return EXIT_CODES.ok;
-}
-
-/** `tickets env --rebind` */
-export async function rebindLedger(
-  options: EnvOptions & { readonly waitLock: number },
-  context: Context,
-): Promise<number> {
-  const core = runContextOf(context);
-  const settings = await loadSettings(core, { ...options, env: options.name ?? options.env }, "any");
-  const { name, baseUrl } = settings.environment;
-  const before = await rebind(core, { settings, waitLock: options.waitLock });
-  context.reporter.info(`The ledger of ${name} belonged to ${before} and now belongs to ${baseUrl}.`);
   return EXIT_CODES.ok;
 }

@@ -2,12 +2,10 @@
 
 import { isPersonal } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
-import { queryCommand } from "../actions/next-command.ts";
 import { cleanText, count, masked, quoted } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { salesOfEvent } from "../ledger/sent-about.ts";
 import { type Found, find as lookFor } from "../run/find.ts";
 import type { FoundAction, FoundAs } from "../run/found-action.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
@@ -108,13 +106,9 @@ function tellFound(
     (name) =>
       rows.some((row) => row[name] !== "") && (name !== "as" || kinds.length > 1) && (name !== "data" || verbose),
   );
-  const cells = rows.map((row) => names.map((name) => ({ text: row[name], isNumber: false })));
-  const { head, lines } = layOut(names, cells, columnsOf(stdout));
-  reporter.out(`${head}${lines(cells)}`);
-  if (kinds.includes("eventId")) {
-    const command = queryCommand(environment, salesOfEvent(id));
-    reporter.info(`Its sales are not among these; all that names the event: ${command}`);
-  }
+  const cells = rows.map((row) => names.map((name) => row[name]));
+  reporter.out(layOut(names, cells, columnsOf(stdout)));
+  if (kinds.includes("eventId")) reporter.info("Its sales are not among these: find each by its ticketId.");
 }
 
 const COLUMNS = [

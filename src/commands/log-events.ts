@@ -99,7 +99,7 @@ export const LOG_EVENTS = {
   "command.ended": { when: "last of all", fields: ["command", "counts", "next", "exitCode", "durationMs"] },
 } as const satisfies Record<string, LogEventSpec>;
 
-export type LogEventName = keyof typeof LOG_EVENTS;
+type LogEventName = keyof typeof LOG_EVENTS;
 
 interface TypeOf {
   readonly string: string;

@@ -8,12 +8,12 @@ import type { Context } from "./context.ts";
 import { describeChunks, tellNothingSent } from "./input-words.ts";
 import { runContextOf } from "./run-context.ts";
 import { tellRunsWithDoubts } from "./run-end.ts";
-import { confirmBy } from "./stream.ts";
+import { confirmBy, newLedgerBy } from "./stream.ts";
 import { traceSummary } from "./trace.ts";
 
 export interface PublishOptions
   extends EnvironmentOptions,
-    Omit<PublishSettings, "settings" | "startedAt" | "confirm"> {
+    Omit<PublishSettings, "settings" | "startedAt" | "confirm" | "newLedger"> {
   readonly json: boolean;
   /** Don't ask before anything is published. */
   readonly yes: boolean;
@@ -24,7 +24,7 @@ export async function publish(options: PublishOptions, context: Context): Promis
   const { reporter, trace } = context;
   trace.files = options.files;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "to publish");
+  const settings = await loadSettings(core, options);
   const output = options.output ?? settings.environment.output;
   const result = await publishInput(core, {
     ...options,
@@ -32,6 +32,7 @@ export async function publish(options: PublishOptions, context: Context): Promis
     settings,
     startedAt,
     confirm: confirmBy(options, context, "Publish"),
+    newLedger: newLedgerBy(options, context),
   });
   tellEnding(result, context);
   const { summary } = result;

@@ -1,16 +1,9 @@
 /** `tickets status --remote`: asks the service what has become of its promises. It takes no lock. */
 
-import { queryCommand } from "../actions/next-command.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import { describeKeySource, describeOwnCertificate, type Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
-import {
-  FAILED_STATUSES,
-  FINAL_STATUSES,
-  NOT_FOUND,
-  OPEN_STATUSES,
-  SELECT_FAILED,
-} from "../ledger/promise-statuses.ts";
+import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../ledger/promise-statuses.ts";
 import { noLedger } from "../run/ledger-to-read.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
@@ -109,7 +102,7 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
     );
   if (failed > failures.length) {
     reporter.error(
-      `${number(failed - failures.length)} more did not. All of them: ${queryCommand(environment, SELECT_FAILED)}`,
+      `${number(failed - failures.length)} more did not. All of them are in the ledger's table promise_statuses (docs/ledger.md).`,
     );
   }
   if (notFound > 0)

@@ -23,7 +23,7 @@ async function resumeAndTell(options: ResumeOptions, context: Context): Promise<
   const startedAt = performance.now();
   const { reporter, trace } = context;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "to send");
+  const settings = await loadSettings(core, options);
   const end = await resumeRun(core, { ...options, settings, startedAt });
   if (end === undefined) {
     reporter.info("No run is unfinished.");

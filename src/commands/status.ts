@@ -155,17 +155,15 @@ function tellWorkers(
   { now, columns, reporter }: Surface,
 ): void {
   if (workers.length === 0) return;
-  const rows = workers.map(({ worker, host, process, command, since, seenAgoMs }) =>
-    [
-      `${cleanText(host, 60)} ${process}`,
-      `${describeAge(now - Date.parse(since))} ago`,
-      `${describeAge(seenAgoMs)} ago`,
-      lanesOf(team, worker)
-        .map(({ lane }) => lane)
-        .join(" ") || "-",
-      cleanText(command, 60),
-    ].map((text) => ({ text, isNumber: false })),
-  );
+  const rows = workers.map(({ worker, host, process, command, since, seenAgoMs }) => [
+    `${cleanText(host, 60)} ${process}`,
+    `${describeAge(now - Date.parse(since))} ago`,
+    `${describeAge(seenAgoMs)} ago`,
+    lanesOf(team, worker)
+      .map(({ lane }) => lane)
+      .join(" ") || "-",
+    cleanText(command, 60),
+  ]);
   reporter.out(`\n${title}:\n${layOutSentences(["worker", "began", "last seen", "lanes", "command"], rows, columns)}`);
 }
 
@@ -272,7 +270,7 @@ function rowOf(status: RunStatus, { began, describe }: RowWords): TableRow {
     run.endedAt === undefined ? "-" : describeAge(summary.durationMs),
     files.length === 0 ? "-" : describe(files),
     describeActions(summary.actions, partsOf(status)),
-  ].map((text) => ({ text, isNumber: false }));
+  ];
 }
 
 const partsOf = ({ counts, waiting, manifest }: RunStatus): NonNullable<Parameters<typeof describeActions>[1]> => ({

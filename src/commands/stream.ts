@@ -10,7 +10,9 @@ import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
 import { traceSummary } from "./trace.ts";
 
-export interface StreamOptions extends EnvironmentOptions, Omit<StreamSettings, "settings" | "startedAt" | "confirm"> {
+export interface StreamOptions
+  extends EnvironmentOptions,
+    Omit<StreamSettings, "settings" | "startedAt" | "confirm" | "newLedger"> {
   readonly dryRun: boolean;
   readonly json: boolean;
   /** Don't ask before anything is sent. */
@@ -36,7 +38,7 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
   trace.files = options.files;
   trace.isKept = !options.dryRun;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, options.dryRun ? "one" : "to send");
+  const settings = await loadSettings(core, options);
   const output = options.output ?? settings.environment.output;
   if (options.json && output === "-")
     throw new Failure("usage", "--json and --output - would both write to standard output. Nothing was sent.", {
@@ -49,6 +51,7 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
     settings,
     startedAt,
     confirm: confirmBy(options, context),
+    newLedger: newLedgerBy(options, context),
   });
   tellEnding(result, options.files, context);
   const { summary } = result;
@@ -69,6 +72,14 @@ export function confirmBy(
   if (yes || ask === undefined) return undefined;
   return ({ actions, environment, host }) =>
     ask(`${verb} ${count(actions, "action")} to ${environment} (${host})?`, stop);
+}
+
+export function newLedgerBy(
+  { yes }: Pick<StreamOptions, "yes">,
+  { reporter: { ask }, stop }: Context,
+): StreamSettings["newLedger"] {
+  if (yes) return true;
+  return ask && ((question) => ask(question, stop));
 }
 
 /** What there is to say of a stream beside what was said of its input and of each run. */

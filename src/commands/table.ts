@@ -2,59 +2,23 @@
 
 import { textWidth } from "../actions/text.ts";
 
-/** What a row has in a column; texts are clean already. */
-interface TableCell {
-  readonly text: string;
-  /** A number, which stands on the right. */
-  readonly isNumber?: boolean;
-}
-
-export type TableRow = readonly TableCell[];
-
-export interface Layout {
-  /** What stands above all rows. */
-  readonly head: string;
-  /** The lines of rows; more rows may follow. */
-  readonly lines: (rows: readonly TableRow[]) => string;
-}
+/** What a row has in each column; texts are clean already. */
+export type TableRow = readonly string[];
 
 /** What parts the columns. */
 const GAP = "  ";
 
-/**
- * @param first rows by which it is laid out.
- * @param columns of the terminal; infinite elsewhere.
- */
-export function layOut(names: readonly string[], first: readonly TableRow[], columns: number): Layout {
-  const widths = names.map((name) => textWidth(name));
-  widen(widths, first);
+/** @param columns of the terminal; infinite elsewhere. */
+export function layOut(names: readonly string[], rows: readonly TableRow[], columns: number): string {
+  const widths = names.map((name, at) => Math.max(...[name, ...rows.map((row) => row[at] ?? "")].map(textWidth)));
   const width = widths.reduce((sum, each) => sum + each, (names.length - 1) * GAP.length);
-  return width <= columns ? table(names, widths, first) : blocks(names);
-}
-
-function widen(widths: number[], rows: readonly TableRow[]): void {
-  for (const row of rows)
-    for (const [at, { text }] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, textWidth(text));
-}
-
-function table(names: readonly string[], widths: number[], first: readonly TableRow[]): Layout {
-  const onRight = names.map((_, at) => first.length > 0 && first.every((row) => row[at]?.isNumber !== false));
+  if (width > columns) return blocks(names, rows);
   const line = (cells: TableRow): string =>
-    cells
-      .map(({ text }, at) => {
-        const room = " ".repeat(Math.max(0, (widths[at] ?? 0) - textWidth(text)));
-        return onRight[at] ? `${room}${text}` : `${text}${room}`;
-      })
+    `${cells
+      .map((text, at) => `${text}${" ".repeat((widths[at] ?? 0) - textWidth(text))}`)
       .join(GAP)
-      .trimEnd();
-  const rule = widths.map((width) => "─".repeat(width)).join(GAP);
-  return {
-    head: `${line(names.map((text) => ({ text })))}\n${rule}\n`,
-    lines: (rows) => {
-      widen(widths, rows);
-      return rows.map((row) => `${line(row)}\n`).join("");
-    },
-  };
+      .trimEnd()}\n`;
+  return [names, widths.map((each) => "─".repeat(each)), ...rows].map(line).join("");
 }
 
 /** How much room the last column needs at least to be wrapped. */
@@ -68,22 +32,17 @@ export function layOutSentences(names: readonly string[], rows: readonly TableRo
   const before = names
     .slice(0, -1)
     .reduce(
-      (sum, name, at) =>
-        sum + GAP.length + Math.max(...[name, ...rows.map((row) => row[at]?.text ?? "")].map(textWidth)),
+      (sum, name, at) => sum + GAP.length + Math.max(...[name, ...rows.map((row) => row[at] ?? "")].map(textWidth)),
       0,
     );
   const room = columns - before;
-  if (room < LEAST_LAST) return blocks(names, columns).lines(rows);
+  if (room < LEAST_LAST) return blocks(names, rows, columns);
   const folded = rows.flatMap((row) => {
-    const [first = "", ...rest] = foldWords(row.at(-1)?.text ?? "", room);
-    const empty = row.slice(0, -1).map(() => ({ text: "", isNumber: false }));
-    return [
-      [...row.slice(0, -1), { text: first, isNumber: false }],
-      ...rest.map((text) => [...empty, { text, isNumber: false }]),
-    ];
+    const [first = "", ...rest] = foldWords(row.at(-1) ?? "", room);
+    const empty = row.slice(0, -1).map(() => "");
+    return [[...row.slice(0, -1), first], ...rest.map((text) => [...empty, text])];
   });
-  const { head, lines } = layOut(names, folded, columns);
-  return head + lines(folded);
+  return layOut(names, folded, columns);
 }
 
 /** Lines no wider than `room` unless a word is. */
@@ -98,27 +57,19 @@ function foldWords(text: string, room: number): readonly string[] {
 }
 
 /** @param columns in which a value goes on below itself; without it, it stands in one line whatever its length. */
-function blocks(names: readonly string[], columns = Number.POSITIVE_INFINITY): Layout {
+function blocks(names: readonly string[], rows: readonly TableRow[], columns = Number.POSITIVE_INFINITY): string {
   const width = Math.max(...names.map(textWidth));
   const room = columns - width - GAP.length;
   const below = `\n${" ".repeat(width)}${GAP}`;
-  let isFirst = true;
-  return {
-    head: "",
-    lines: (rows) =>
-      rows
-        .map((row) => {
-          const said = row.flatMap(({ text }, at) => {
-            const name = names[at] ?? "";
-            const value = Number.isFinite(room) ? foldWords(text, room).join(below) : text;
-            return text === "" ? [] : [`${name}${" ".repeat(width - textWidth(name))}${GAP}${value}\n`];
-          });
-          const lines = `${isFirst ? "" : "\n"}${said.join("")}`;
-          isFirst = false;
-          return lines;
-        })
-        .join(""),
-  };
+  const block = (row: TableRow): string =>
+    row
+      .map((text, at) => {
+        const name = names[at] ?? "";
+        const value = Number.isFinite(room) ? foldWords(text, room).join(below) : text;
+        return text === "" ? "" : `${name}${" ".repeat(width - textWidth(name))}${GAP}${value}\n`;
+      })
+      .join("");
+  return rows.map(block).join("\n");
 }
 
 /** How wide the terminal is that a stream writes to; infinite for a file or a pipe. */

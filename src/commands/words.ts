@@ -35,10 +35,6 @@ const WORDS: Words = {
       `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${holder.since})`} …`,
       { event: "lock.waiting" },
     ),
-  "ledger brought up to date": ({ actions }, { reporter }) =>
-    reporter.info(
-      `The ledger of an earlier version is brought up to date: ${count(actions, "action")}. This is done once, and a large one takes minutes …`,
-    ),
   "list of runs made again": ({ path, runs }, { reporter }) =>
     reporter.warn(`The list of runs ${path} was missing. It was rebuilt from the ledger, with ${count(runs, "run")}.`),
   "list of runs set aside": ({ aside }, { reporter, cwd }) =>
@@ -215,10 +211,7 @@ export const describeRejectsElsewhere = (
   `The rejects of run ${run} are made of its inputs, which are ${host === undefined ? "in the folder where it was planned" : `on ${cleanText(host, 100)}`}. There: ${collectCommand(environment, run)}`;
 
 /** What is used, and whether its memory is new. */
-function describeOpened(
-  { environment, neighbours, runs }: OpenedLedger,
-  { cwd, env }: Pick<Context, "cwd" | "env">,
-): string {
+function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<Context, "cwd" | "env">): string {
   const { name, ledgerOwner } = environment;
   const where = environment.kind === "sandbox" ? "built in" : environment.baseUrl;
   const known = runs === 0 ? "NEW" : `with ${count(runs, "earlier run")}`;
@@ -230,11 +223,6 @@ function describeOpened(
     ...(known === "NEW" && environment.kind === "service"
       ? [`address from ${displayOrigin(environment.origins.baseUrl, cwd)}`]
       : []),
-    ...neighbours.map(({ name: other, key }) =>
-      key === "different"
-        ? `a different account from ${other} at the same address`
-        : `the same address as ${other}, whose key is not known here`,
-    ),
   ].join(" · ");
 }
 

@@ -13,7 +13,7 @@ export interface WorkOptions extends EnvironmentOptions, Omit<WorkSettings, "set
 export async function work(options: WorkOptions, context: Context): Promise<number> {
   const startedAt = performance.now();
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "to send");
+  const settings = await loadSettings(core, options);
   const result = await workOnRuns(core, { ...options, settings, startedAt });
   tell(result, context);
   if (options.json) {

@@ -1,7 +1,6 @@
 /** Reads the key of an environment, when something is about to be sent and not before. */
 
 import { execFile } from "node:child_process";
-import { createHmac } from "node:crypto";
 import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
 import { cleanText } from "../actions/text.ts";
@@ -26,11 +25,6 @@ export class Key {
   /** The text itself, for the X-Api-Key header and nothing else. */
   reveal(): string {
     return this.#text;
-  }
-
-  /** 64 bits by which a ledger recognises the key, without revealing it. */
-  digest(salt: string): string {
-    return createHmac("sha256", salt).update(this.#text).digest("hex").slice(0, 16);
   }
 
   toString(): string {

@@ -267,7 +267,7 @@ export const configSchema = z.strictObject(
 export type ParsedConfig = z.output<typeof configSchema>;
 export type ParsedEnvironment = z.output<typeof environmentSchema>;
 
-/** The JSON Schema of a config, for editors and `tickets schema config`. */
+/** The JSON Schema of a config, for editors: docs/schema/config.schema.json. */
 export function configJsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(configSchema, {
     io: "input",

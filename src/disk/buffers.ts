@@ -10,23 +10,9 @@ export function free(view: ArrayBufferView): void {
 }
 
 /** Whether nothing else shares its memory. A small Buffer is a part of one that Node shares out; what zlib fills has a byte more (block.ts). */
-export const isOwn = <T extends ArrayBufferView>(view: T): view is T & { readonly buffer: ArrayBuffer } =>
+const isOwn = <T extends ArrayBufferView>(view: T): view is T & { readonly buffer: ArrayBuffer } =>
   view.buffer instanceof ArrayBuffer && view.buffer.byteLength <= view.byteLength + 1;
 
 /** The same memory as a Buffer. */
 export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
-
-/** As words of four bytes, in the order of this machine: the same memory, or a copy where they don't begin at a border. */
-export function wordsOf(bytes: Uint8Array): Uint32Array {
-  const { buffer, byteOffset, byteLength } = bytes.byteOffset % WORD === 0 ? bytes : Uint8Array.from(bytes);
-  return new Uint32Array(buffer, byteOffset, byteLength / WORD);
-}
-
-const WORD = 4;
-
-/** Whether a piece stands at a place. */
-export function isAt(bytes: Uint8Array, from: number, piece: Uint8Array): boolean {
-  for (let at = 0; at < piece.length; at += 1) if (bytes[from + at] !== piece[at]) return false;
-  return true;
-}

@@ -18,8 +18,8 @@ export const CRASH_POINTS = [
   "ended",
 ] as const;
 
-/** Those that a run passes only where a person closes it, where it leaves rejects, where others may send it, and where parts of deeds become one. */
-const RARE_CRASH_POINTS = ["closing", "replacing", "rejects placed", "plan shared", "folding"] as const;
+/** Those that a run passes only where a person closes it, where it leaves rejects, and where others may send it. */
+const RARE_CRASH_POINTS = ["closing", "replacing", "rejects placed", "plan shared"] as const;
 export type CrashPoint = (typeof CRASH_POINTS | typeof RARE_CRASH_POINTS)[number];
 
 const [point, time = "1"] = (process.env.TICKETS_TEST_CRASH_AT ?? "").split(":");

@@ -12,23 +12,6 @@ export function turn(): Promise<void> {
   });
 }
 
-/** Goes through steps of which each takes about a millisecond, with a turn of its own for each but the first. */
-export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    await turn();
-  }
-}
-
-/** Goes through steps without a pause. */
-export function atOnce<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 function next(): void {
   const goOn = waiting.shift();
   if (waiting.length > 0) setImmediate(next);

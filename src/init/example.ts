@@ -1,4 +1,4 @@
-/** With which an editor checks the config as it is typed; `tickets schema config` writes the file. */
+/** With which an editor checks the config as it is typed: docs/schema/config.schema.json, copied there. */
 export const SCHEMA_LINE = "# yaml-language-server: $schema=tickets.schema.json";
 
 /** What `tickets init` writes without an export to look at. */

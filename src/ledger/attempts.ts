@@ -49,27 +49,11 @@ export function endAnswered(
   changeChunk(ledger, "answer", chunk, { http_status: status, answered_at: at });
 }
 
-/** The answer of a chunk that an earlier version stored before it became outcomes. */
-export function storedAnswer(
-  ledger: Ledger,
-  { runNo, chunk }: ChunkRecord,
-): { readonly body: Buffer; readonly at: string } {
-  const row = ledger.get("SELECT answer, answered_at FROM chunks WHERE run_no = ? AND chunk = ?", runNo, chunk);
-  if (!(row?.answer instanceof Uint8Array)) throw new Error(`chunk ${chunk} is answered, but its answer is not stored`);
-  return { body: Buffer.from(row.answer), at: String(row.answered_at) };
-}
-
 /** Part of a transaction: keeps the last attempt's answer as it came, since it may hold promises that are given only once. */
 export function keepDoubtedAnswer(ledger: Ledger, { runNo, chunk }: ChunkRecord, answer: Uint8Array): void {
   const sql = `INSERT INTO doubted_answers (run_no, chunk, attempt, answer)
     SELECT run_no, chunk, max(attempt), CAST(? AS BLOB) FROM attempts WHERE run_no = ? AND chunk = ? GROUP BY run_no, chunk`;
   ledger.run(sql, answer, runNo, chunk);
-}
-
-/** Part of a transaction: the answer that was stored for a chunk does not say what became of each action after all. */
-export function doubtStored(ledger: Ledger, chunk: ChunkRecord, detail: string, answer: Uint8Array): void {
-  keepDoubtedAnswer(ledger, chunk, answer);
-  changeChunk(ledger, "doubtAnswer", chunk, { detail });
 }
 
 /** Part of a transaction: keeps what the service said about actions that stay in doubt. */

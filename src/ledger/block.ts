@@ -138,13 +138,6 @@ export function promisesAsBytes(promises: Buffer | string | null, count: number)
   return bytes.length === count * UUID_BYTES ? Buffer.from(`${promises} `) : bytes;
 }
 
-/** As SQLite has them, where `promisesAsBytes` may have made bytes of a text. */
-export function promisesAsStored(promises: Uint8Array | string | null, count: number): Uint8Array | string | null {
-  if (promises === null) return null;
-  const text = textOfPromises(promises, count);
-  return text === undefined ? promises : text.replace(/ $/, "");
-}
-
 /** @param count of the block's actions. */
 function textOfPromises(promises: unknown, count: number): string | undefined {
   if (typeof promises === "string") return promises;
@@ -166,7 +159,7 @@ const NIBBLES = Uint16Array.from({ length: 256 }, (_, code) => {
   return digit === -1 ? NO_DIGIT : digit;
 });
 const HYPHEN = 0x2d;
-export const UUID_LENGTH = 36;
+const UUID_LENGTH = 36;
 /** Before which of its bytes a UUID has a hyphen. */
 const BEHIND_HYPHEN = Uint8Array.from({ length: UUID_BYTES }, (_, byte) => ([4, 6, 8, 10].includes(byte) ? 1 : 0));
 
@@ -180,7 +173,7 @@ export function packUuid(promise: string, packed: Uint8Array, to: number): boole
 }
 
 /** Packs a UUID that stands in bytes, if it is one in lower case, and not the one of zeros, which would read as none. */
-export function packUuidAt(bytes: Uint8Array, from: number, packed: Uint8Array, to: number): boolean {
+function packUuidAt(bytes: Uint8Array, from: number, packed: Uint8Array, to: number): boolean {
   let at = from;
   let any = 0;
   for (let byte = 0; byte < UUID_BYTES; byte += 1, at += 2) {

@@ -1,29 +1,25 @@
 /** What a ledger belongs to: the environment's base URL, or the sandbox's instance id. */
 
-import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
 import { type Ledger, readMeta, writeMeta } from "./ledger.ts";
-import { refuseCopied } from "./moved.ts";
 
 /** Binds the ledger to another base URL: the same service under a new address. */
-export function rebind(ledger: Ledger, boundTo: string): void {
+export function bindTo(ledger: Ledger, boundTo: string): void {
   ledger.transaction(() => writeMeta(ledger, "bound_to", boundTo));
 }
 
 /**
  * Binds a new ledger.
  *
- * @throws Failure `usage` where it belongs to something else, was moved to another place, or is an unfinished copy.
+ * @throws Failure `usage` where it belongs to something else.
  */
 export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
   if (readOnly && isUnmade(ledger)) return;
-  refuseCopied(ledger);
   const bound = readMeta(ledger, "bound_to");
   if (bound === undefined) {
     if (readOnly) return;
     ledger.transaction(() => {
       writeMeta(ledger, "bound_to", boundTo);
-      writeMeta(ledger, "ledger_id", randomUUID());
       writeMeta(ledger, "created_at", new Date().toISOString());
     });
     return;
@@ -36,7 +32,7 @@ export function bind(ledger: Ledger, boundTo: string, readOnly: boolean): void {
     // Imported runs have outcomes and no attempts.
     ledger.get("SELECT 1 AS one FROM blocks LIMIT 1") === undefined
   ) {
-    rebind(ledger, boundTo);
+    bindTo(ledger, boundTo);
     return;
   }
   refuseOtherService(ledger, boundTo);
@@ -52,7 +48,7 @@ function refuseOtherService(ledger: Ledger, boundTo: string): void {
     {
       hint: boundTo.startsWith("sandbox:")
         ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
-        : "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind, with the --env and --config of this command",
+        : "What one service has accepted says nothing about another. If it is the same service under a new address, write its promises, with the old one: tickets results -o FILE\nThen move this ledger away and, with the new one, import them: tickets results --import FILE",
     },
   );
 }

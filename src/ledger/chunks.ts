@@ -5,7 +5,7 @@
 
 import type { SQLInputValue } from "node:sqlite";
 import type { Ledger } from "./ledger.ts";
-import { CHUNK_STATES, type ChunkState, DECIDED_STATES } from "./states.ts";
+import { type ChunkState, DECIDED_STATES } from "./states.ts";
 
 /** The columns that events write, besides `state` and the chunk's key. */
 type Column =
@@ -16,7 +16,6 @@ type Column =
   | "length"
   | "parent"
   | "http_status"
-  | "answer"
   | "answered_at"
   | "detail"
   | "projected"
@@ -38,7 +37,7 @@ export interface ChunkEvent {
 const BORDERS = { lane: "given", first: "given", count: "given", offset: "given", length: "given" } as const;
 const PART = { ...BORDERS, parent: "given", http_status: "given", detail: "given" } as const;
 const CUT = { count: "given", length: "given" } as const;
-const FOUND = { ...CUT, detail: "given", answer: null } as const;
+const FOUND = { ...CUT, detail: "given" } as const;
 const ATTEMPT_ENDED = { http_status: "given", detail: "given" } as const;
 
 export const CHUNK_EVENTS = {
@@ -61,12 +60,6 @@ export const CHUNK_EVENTS = {
     to: "settled",
     writes: { http_status: "given", detail: null, answered_at: "given" },
     when: "the answer says what became of its actions",
-  },
-  record: {
-    from: ["answered"],
-    to: "settled",
-    writes: { answer: null },
-    when: "an answer that an earlier version stored became outcomes",
   },
   giveBack: {
     from: ["sending"],
@@ -92,12 +85,6 @@ export const CHUNK_EVENTS = {
     to: "in doubt",
     writes: { detail: "given" },
     when: "the same, after it was planned again; the answer says that the service may have it",
-  },
-  doubtAnswer: {
-    from: ["answered"],
-    to: "in doubt",
-    writes: { detail: "given", answer: null },
-    when: "an answer that an earlier version stored does not say what became of each action",
   },
   split: {
     from: ["planned"],
@@ -143,9 +130,9 @@ export const CHUNK_EVENTS = {
     when: "the run is closed, and the service does not have it",
   },
   closeUnlisted: {
-    from: ["planned", "sending", "answered", "in doubt", "refused"],
+    from: ["planned", "sending", "in doubt", "refused"],
     to: "abandoned",
-    writes: { detail: null, answer: null, rejects_written: 1 },
+    writes: { detail: null, rejects_written: 1 },
     when: "the same, and the run's plan is lost, so its actions can't be listed",
   },
 
@@ -156,7 +143,7 @@ export const CHUNK_EVENTS = {
     when: "its first actions were never sent; the rest became a chunk of its own",
   },
   foundDoubt: {
-    from: ["planned", "answered", "in doubt"],
+    from: ["planned", "in doubt"],
     to: "in doubt",
     writes: FOUND,
     when: "the ledger was restored from an older copy: its first actions may have been sent since",
@@ -168,7 +155,7 @@ export const CHUNK_EVENTS = {
     when: "nothing more is known of its first actions; the rest, of which more is known, became a chunk of its own",
   },
   foundSettled: {
-    from: ["planned", "answered", "in doubt", "refused"],
+    from: ["planned", "in doubt", "refused"],
     to: "settled",
     writes: FOUND,
     when: "an imported promises file says what became of its first actions",
@@ -222,12 +209,6 @@ export const CHUNK_EVENTS = {
     to: "gone",
     writes: {},
     when: "it held promises without a place in their run, and they are merged now",
-  },
-  dropEmpty: {
-    from: CHUNK_STATES,
-    to: "settled",
-    writes: { projected: 1, rejects_written: 1, merged: 1 },
-    when: "it holds no action; earlier versions left such chunks",
   },
 } as const satisfies Record<string, ChunkEvent>;
 

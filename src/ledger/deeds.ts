@@ -2,7 +2,6 @@
 
 import { actionsThat } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
-import { byPlace, deedsInParts, NEWEST_PART } from "./deed-parts.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import { outcomeAt, sentAt } from "./outcomes.ts";
@@ -20,34 +19,22 @@ export interface TriedDeed extends AcceptedDeed {
 }
 
 /** The deeds of an identity that the service answered, oldest first. */
-export function triedDeeds(ledger: Ledger, identity: Buffer): readonly TriedDeed[] {
-  const rows = ledger.all(ledger.kind === "postgres" ? TRIED : TRIED_OF_FILE, identity);
-  const newest = rows.find(({ content }) => content === null);
-  const loose = (newest === undefined ? rows : rows.slice(0, -1)).map(
-    (row): TriedDeed => ({
-      runNo: Number(row.run_no),
-      seq: Number(row.seq),
-      content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
-      isTaken: Number(row.taken) === 1,
-    }),
-  );
-  // Behind the rows: see deed-parts.ts.
-  if (newest === undefined) return loose;
-  const inParts = deedsInParts(ledger, identity, { part: Number(newest.run_no), token: Number(newest.seq) });
-  return besideLoose(loose, inParts);
+export const triedDeeds = (ledger: Ledger, identity: Buffer): readonly TriedDeed[] =>
+  ledger.all(TRIED, identity).map((row) => ({
+    runNo: Number(row.run_no),
+    seq: Number(row.seq),
+    content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
+    isTaken: Number(row.taken) === 1,
+  }));
+
+const TRIED = "SELECT run_no, seq, content, taken FROM deeds WHERE identity = ? ORDER BY run_no, seq";
+
+interface Placed {
+  readonly runNo: number;
+  readonly seq: number;
 }
 
-const TRIED = "SELECT run_no, seq, content, taken FROM loose_deeds WHERE identity = ? ORDER BY run_no, seq";
-/** Behind them the newest part as one more row: a statement of its own would take as long. */
-const TRIED_OF_FILE = `SELECT * FROM (${TRIED}) UNION ALL SELECT part, token, NULL, NULL FROM (${NEWEST_PART})`;
-
-/** Deeds of one identity, each once, oldest first. */
-function besideLoose(loose: readonly TriedDeed[], inParts: readonly TriedDeed[]): readonly TriedDeed[] {
-  if (inParts.length === 0) return loose;
-  if (loose.length === 0) return inParts;
-  const places = new Set(loose.map(({ runNo, seq }) => `${runNo} ${seq}`));
-  return [...loose, ...inParts.filter(({ runNo, seq }) => !places.has(`${runNo} ${seq}`))].sort(byPlace);
-}
+export const byPlace = (one: Placed, other: Placed): number => one.runNo - other.runNo || one.seq - other.seq;
 
 /** Whether a run was an `--again`. */
 export function wasAgain(ledger: Ledger, runNo: number): boolean {

@@ -5,7 +5,6 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { EXIT_CODES } from "../failure.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
-import { isInUse } from "./moved.ts";
 import { refuseNetworkFileSystem, wrap } from "./open-ledger.ts";
 import { IMPORTED_MAPPING } from "./runs.ts";
 import { LEDGER_VERSION } from "./schema.ts";
@@ -40,7 +39,7 @@ const KEPT = 10_000;
 const LOCKED_MS = 5000;
 
 /**
- * Notes an invocation in the ledger at `path`, if there is one, it is of this version, in use, and can be written. Takes no lock:
+ * Notes an invocation in the ledger at `path`, if there is one, it is of this version and can be written. Takes no lock:
  * one that ended because another holds it is noted too. Never throws, since no command fails for its trace.
  *
  * @param toldWarnings digests of warnings that the invocation has printed.
@@ -57,7 +56,6 @@ export function noteInvocation(path: string, invocation: Invocation, toldWarning
     const database = new DatabaseSync(url, { timeout: LOCKED_MS });
     try {
       if (Number(database.prepare("PRAGMA user_version").get()?.user_version) !== LEDGER_VERSION) return;
-      if (!isInUse(wrap(database, path))) return;
       database.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
       enterInvocation(wrap(database, path), invocation, toldWarnings);
       database.exec("COMMIT");
@@ -76,7 +74,6 @@ function isSound(path: string): boolean {
 
 /** Part of a transaction: notes an invocation and the warnings that it has printed. */
 export function enterInvocation(ledger: Ledger, invocation: Invocation, toldWarnings: readonly string[]): void {
-  if (!isInUse(ledger)) return;
   const { startedAt, durationMs, command, arguments: typed, files, exitCode, error, run, counts } = invocation;
   const { warnings, host, who, version } = invocation;
   ledger.run(

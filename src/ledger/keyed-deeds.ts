@@ -3,15 +3,9 @@
  * are recognised when the source loses its key or gets another one.
  */
 
-import type { DatabaseSync } from "node:sqlite";
 import type { Action, ActionName } from "../actions/actions.ts";
 import { digestOf, identityText } from "../actions/identity.ts";
-import { parseJson } from "../actions/json.ts";
-import { TAKEN } from "./blocks.ts";
-import { OF_SLICE, overActions } from "./in-slices.ts";
 import type { Ledger } from "./ledger.ts";
-import { SENT_ELSEWHERE } from "./outcomes.ts";
-import { PRESENT_IDENTITY } from "./renamed-deeds.ts";
 
 /** What identifies the deeds of an input: the key of a source, as its config says it. */
 export interface SourceKey {
@@ -24,44 +18,7 @@ export interface KeyedDeed {
   readonly seq: number;
   readonly content: Buffer;
   readonly isTaken: boolean;
-  /** Undefined where an earlier version did not keep it. */
-  readonly by: SourceKey | undefined;
-}
-
-export const KEYED_DEEDS = `
-CREATE TABLE keyed_deeds (
-  identity BLOB NOT NULL,
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  content BLOB NOT NULL,
-  taken INTEGER NOT NULL,
-  source TEXT,
-  key TEXT,
-  PRIMARY KEY (identity, run_no, seq)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE key_sources (
-  action TEXT NOT NULL,
-  source TEXT NOT NULL,
-  PRIMARY KEY (action, source)
-) STRICT, WITHOUT ROWID;
-`;
-
-/** Fills the table of a ledger that had none: one look at all that was merged. Imported deeds, of which only the ids are known, have no key. */
-export const FILL_KEYED_DEEDS = overActions(`
-INSERT OR IGNORE INTO keyed_deeds (identity, run_no, seq, content, taken)
-SELECT plain, run_no, seq, content, taken FROM (
-  SELECT plain_identity(action, data) AS plain, ${PRESENT_IDENTITY} AS identity, run_no, seq, content,
-    outcome IN ${TAKEN} AS taken
-  FROM actions WHERE ${OF_SLICE} AND status <> '${SENT_ELSEWHERE}' AND content <> zeroblob(8) AND EXISTS (
-    SELECT 1 FROM chunks WHERE chunks.run_no = actions.run_no AND chunks.chunk = actions.chunk AND merged = 1))
-WHERE plain <> identity ORDER BY plain, seq`);
-
-/** Lets SQL say `plain_identity(action, data)` on this connection: the identity of an action without a key. */
-export function definePlainIdentity(database: DatabaseSync): void {
-  database.function("plain_identity", { deterministic: true }, (action, data) => {
-    const said = { action: action as Action["action"], data: parseJson(String(data)) as Action["data"] }; // written by the planner
-    return digestOf(identityText(said));
-  });
+  readonly by: SourceKey;
 }
 
 /** By input, the key that identifies the deeds of a run; empty for a run whose inputs have none. */
@@ -80,10 +37,10 @@ export function keysOfRun(ledger: Ledger, runNo: number): ReadonlyMap<string, So
 interface MergedDeed {
   readonly runNo: number;
   readonly seq: number;
-  readonly identity: Buffer;
-  readonly content: Buffer;
+  readonly identity: Uint8Array;
+  readonly content: Uint8Array;
   readonly isTaken: boolean;
-  readonly eventNo: number | undefined;
+  readonly eventId: string | undefined;
   readonly holder: string | undefined;
 }
 
@@ -92,28 +49,18 @@ export function noteKeyedDeed(
   ledger: Ledger,
   deed: MergedDeed,
   action: Pick<Action, "action" | "data">,
-  by: SourceKey | undefined,
+  by: SourceKey,
 ): void {
-  const { runNo, seq, identity, content, isTaken, eventNo, holder } = deed;
+  const { runNo, seq, identity, content, isTaken, eventId, holder } = deed;
   const plain = digestOf(identityText(action));
   // Imported deeds, of which only the ids are known, have an identity of their own too, but no key.
   if (plain.equals(identity) || content.every((byte) => byte === 0)) return;
-  const values = [
-    plain,
-    runNo,
-    seq,
-    content,
-    isTaken ? 1 : 0,
-    by?.source ?? null,
-    by?.key ?? null,
-    eventNo ?? null,
-    holder ?? null,
-  ];
+  const values = [plain, runNo, seq, content, isTaken ? 1 : 0, by.source, by.key, eventId ?? null, holder ?? null];
   ledger.run(NOTE_DEED, ...values);
 }
 
 const NOTE_DEED = `INSERT OR IGNORE INTO keyed_deeds
-  (identity, run_no, seq, content, taken, source, key, event_no, holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (identity, run_no, seq, content, taken, source, key, event_id, holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Part of a transaction: notes that a source with a key gave deeds of a kind. */
 export function noteKeySource(ledger: Ledger, action: ActionName, { source }: SourceKey): void {
@@ -143,6 +90,6 @@ export function keyedDeeds(ledger: Ledger, identity: Buffer): readonly KeyedDeed
     seq: Number(seq),
     content: Buffer.from(content as Uint8Array), // a BLOB NOT NULL column
     isTaken: Number(taken) === 1,
-    by: source === null || key === null ? undefined : { source: String(source), key: String(key) },
+    by: { source: String(source), key: String(key) },
   }));
 }

@@ -5,16 +5,12 @@ import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownState, KnownTicket } from "../checks/cross-action.ts";
 import { fieldsOf } from "./block.ts";
 import { blocksWithin, isTaken, outcomeOf } from "./blocks.ts";
-import { byPlace, deedsInParts, manyInParts, NEWEST_PART, type NewestPart, type PartDeed } from "./deed-parts.ts";
 import { acceptedDeeds, hasDeeds } from "./deeds.ts";
-import { hasKeyedDeeds } from "./keyed-deeds.ts";
 import { knownIds } from "./known-ids.ts";
 import { type Ledger, readMeta } from "./ledger.ts";
 import { exceptionsOf } from "./outcomes.ts";
 import type { Pending } from "./pending.ts";
 import type { AskedAt } from "./row-places.ts";
-import { formsOf } from "./unicode-ids.ts";
-import { spellingsOf } from "./zero-ids.ts";
 
 /** Key in the ledger's meta table: some of its runs were imported, and know their deeds by ids only. */
 export const IMPORTED = "imported";
@@ -25,9 +21,7 @@ export const IMPORTED = "imported";
  * @param pending its ids are known too.
  */
 export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
-  const ids = knownIds(ledger, pending);
   let isAnyDeed: boolean | undefined;
-  let isAnyKeyed: boolean | undefined;
   const hasTickets = (): boolean => {
     isAnyDeed ??= hasDeeds(ledger);
     return isAnyDeed;
@@ -47,19 +41,11 @@ export function ledgerKnownState(ledger: Ledger, pending: Pending): KnownState {
       if (!hasTickets()) return undefined;
       return knownTicket(ledger, ref);
     },
-    unsoldTicket: (ref) => {
-      if (!hasTickets()) return undefined;
-      isAnyKeyed ??= hasKeyedDeeds(ledger);
-      // A key of its source may identify its sale.
-      return isAnyKeyed ? knownTicket(ledger, ref) : listedTicket(ledger, ref);
-    },
     hasTickets,
     hasHoldersByNftId: () =>
       ledger.get("SELECT 1 AS one FROM tickets WHERE ticket < ? AND holder IS NOT NULL LIMIT 1", TICKET_PREFIX) !==
       undefined,
-    otherSpelling: spellingsOf(ledger, ids),
-    otherForm: formsOf(ledger, ids),
-    isKnownId: ids.isKnown,
+    ...knownIds(ledger, pending),
   };
 }
 
@@ -96,81 +82,27 @@ function listedTicket(
  * What the latest accepted sale of a ticket says.
  *
  * @param before not what was sold in the same run behind this action.
- * @param inParts the deeds of an identity in parts, where they were looked up before.
  */
-export function latestSale(
-  ledger: Ledger,
-  ticketId: string,
-  before?: AskedAt,
-  inParts: SalesInParts = (identity, newest) => deedsInParts(ledger, identity, newest),
-): KnownTicket | undefined {
-  const asked: AskedAt = { runNo: before?.runNo ?? -1, seq: before?.seq ?? -1 };
+export function latestSale(ledger: Ledger, ticketId: string, before?: AskedAt): KnownTicket | undefined {
+  const asked = [before?.runNo ?? -1, before?.seq ?? -1] as const;
   for (const action of SELLING) {
     const identity = digestOf(identityText({ action, data: { ticketId } }));
-    const [latest] = salesOf(ledger, identity, asked, inParts).toSorted((one, other) => byPlace(other, one));
-    if (latest === undefined) continue;
-    const { eventNo, holder } = latest;
-    const event = eventNo === undefined ? undefined : ledger.get(EVENT_ID, eventNo);
+    const sale = ledger.get(LATEST_SALE, identity, ...asked, identity, ...asked);
+    if (sale === undefined) continue;
     return {
       state: "sold",
-      ...(event !== undefined && { eventId: String(event.event_id) }),
-      ...(holder !== null && { holder }),
+      ...(sale.event_id !== null && { eventId: String(sale.event_id) }),
+      ...(sale.holder !== null && { holder: String(sale.holder) }),
     };
   }
   return undefined;
 }
 
-type Sale = Pick<PartDeed, "runNo" | "seq" | "eventNo" | "holder">;
-type SalesInParts = (identity: Buffer, newest?: NewestPart) => readonly PartDeed[];
-
-/** The accepted sales of an identity, rows and those in parts. */
-function salesOf(ledger: Ledger, identity: Buffer, before: AskedAt, inParts: SalesInParts): readonly Sale[] {
-  const isServer = ledger.kind === "postgres";
-  const asked = [identity, before.runNo, before.seq] as const;
-  const rows = ledger.all(isServer ? SALES : SALES_OF_FILE, ...asked, ...asked);
-  const newest = rows.find(({ event_no }) => event_no === NO_EVENT);
-  const sales = rows.flatMap((row): readonly Sale[] =>
-    row === newest
-      ? []
-      : [
-          {
-            runNo: Number(row.run_no),
-            seq: Number(row.seq),
-            eventNo: row.event_no === null ? undefined : Number(row.event_no),
-            holder: row.holder === null ? null : String(row.holder),
-          },
-        ],
-  );
-  // Behind the rows: see deed-parts.ts.
-  const found = inParts(
-    identity,
-    newest === undefined ? null : { part: Number(newest.run_no), token: Number(newest.seq) },
-  );
-  const { runNo, seq } = before;
-  return [...sales, ...found.filter((deed) => deed.isTaken && !(deed.runNo === runNo && deed.seq > seq))];
-}
-
-/** Looks up the sales of many tickets in parts at once, for `latestSale`: in their order a block is read once for all in it. */
-export function salesInParts(ledger: Ledger, ticketIds: Iterable<string>): SalesInParts {
-  const identities = [...new Set(ticketIds)]
-    .flatMap((ticketId) => SELLING.map((action) => digestOf(identityText({ action, data: { ticketId } }))))
-    .sort(Buffer.compare);
-  const found = manyInParts(ledger, identities);
-  const byIdentity = new Map(identities.map((identity, at) => [identity.toString("latin1"), found[at] ?? []]));
-  return (identity, newest) => byIdentity.get(identity.toString("latin1")) ?? deedsInParts(ledger, identity, newest);
-}
-
-const EVENT_ID = "SELECT event_id FROM event_numbers WHERE event_no = ?";
-
 const SELLING = actionsThat("sell-ticket");
 
-const salesIn = (table: string): string => `SELECT run_no, seq, event_no, holder FROM ${table}
+const salesIn = (table: string): string => `SELECT run_no, seq, event_id, holder FROM ${table}
   WHERE identity = ? AND taken = 1 AND NOT (run_no = ? AND seq > ?)`;
-const SALES = ["loose_deeds", "keyed_deeds"].map(salesIn).join(" UNION ALL ");
-/** What no event has as its number. */
-const NO_EVENT = -1;
-/** With the newest part as one more row: a statement of its own would take as long. */
-const SALES_OF_FILE = `${SALES} UNION ALL SELECT part, token, ${NO_EVENT}, NULL FROM (${NEWEST_PART})`;
+const LATEST_SALE = `${salesIn("deeds")} UNION ALL ${salesIn("keyed_deeds")} ORDER BY run_no DESC, seq DESC LIMIT 1`;
 
 /** A ticket that was sold and not invalidated. */
 export interface SoldTicket {
@@ -217,13 +149,13 @@ const isListed = (ledger: Ledger, ticketId: string): boolean =>
 /** Which actions of a run are remembered without a place in its chunks. */
 export function unplacedActions(ledger: Ledger, runNo: number): ReadonlySet<number> {
   if (readMeta(ledger, IMPORTED) === undefined) return new Set();
-  const sql = `SELECT seq FROM loose_deeds WHERE run_no = ? AND ${outcomeOf("loose_deeds.run_no", "loose_deeds.seq")} IS NULL`;
+  const sql = `SELECT seq FROM deeds WHERE run_no = ? AND ${outcomeOf("deeds.run_no", "deeds.seq")} IS NULL`;
   return new Set(ledger.all(sql, runNo).map(({ seq }) => Number(seq)));
 }
 
 /** Part of a transaction: such actions have a place now, and will be merged again with all their data. */
 export function forgetUnplaced(ledger: Ledger, runNo: number, seqs: readonly number[]): void {
   if (seqs.length === 0) return;
-  const sql = "DELETE FROM loose_deeds WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))";
+  const sql = "DELETE FROM deeds WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))";
   ledger.run(sql, runNo, JSON.stringify(seqs));
 }

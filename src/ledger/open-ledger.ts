@@ -1,6 +1,5 @@
 /**
- * Opening a ledger: creating it, migrating it to this version, and refusing one that is damaged, of another service or in an
- * unsafe place.
+ * Opening a ledger: creating it, and refusing one that is damaged, of another form, of another service or in an unsafe place.
  */
 
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
@@ -13,7 +12,7 @@ import { bind } from "./bound.ts";
 import { damaged } from "./damaged.ts";
 import { DURABLE } from "./durable.ts";
 import { type Ledger, runListPath } from "./ledger.ts";
-import { LEDGER_VERSION, migrate, STOOD_IN_FOR, standIn } from "./schema.ts";
+import { createTables, refuseOtherForm } from "./schema.ts";
 
 /** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and WAL are not safe on them. */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -40,55 +39,18 @@ const NETWORK_FILE_SYSTEMS = new Map([
  * something else is refused, since what one service has accepted says nothing about another. Undefined: not compared, for
  * reading only.
  *
- * @throws Failure `usage` when it belongs to another service or lies on a network file system, `storage` when it is damaged,
- * made by a newer version, or can't be opened.
+ * @throws Failure `usage` when it has an earlier form, belongs to another service or lies on a network file system, `storage` when
+ * it is damaged, made by a newer version, or can't be opened.
  */
-export function openLedger(options: OpenOptions): Ledger {
-  const { database, beforeReading } = open(options);
-  return wrap(database, options.path, beforeReading);
-}
-
-export interface OpenOptions {
+export function openLedger({
+  path,
+  boundTo,
+  readOnly = false,
+}: {
   readonly path: string;
   readonly boundTo: string | undefined;
   readonly readOnly?: boolean;
-  /** Told when the actions of a ledger of an earlier version are about to be stored in another way, which takes a while. */
-  readonly onPacking?: (actions: number) => void;
-}
-
-/** Whether the ledger at `path` was written by an earlier version, so that opening it to write will change its tables. */
-export function isOutdated(path: string): boolean {
-  try {
-    const database = openToRead(path);
-    try {
-      return Number(database.prepare("PRAGMA user_version").get()?.user_version) < LEDGER_VERSION;
-    } finally {
-      database.close();
-    }
-  } catch (cause) {
-    throw storageFailure(path, cause);
-  }
-}
-
-/** The same, as the database itself: for what no function of this folder asks. */
-export function openDatabase(options: OpenOptions): DatabaseSync {
-  const { database, beforeReading } = open(options);
-  try {
-    beforeReading?.();
-    return database;
-  } catch (cause) {
-    database.close();
-    throw storageFailure(options.path, cause);
-  }
-}
-
-interface Opened {
-  readonly database: DatabaseSync;
-  /** See `standIn`. */
-  readonly beforeReading: (() => void) | undefined;
-}
-
-function open({ path, boundTo, readOnly = false, onPacking = () => undefined }: OpenOptions): Opened {
+}): Ledger {
   const isNew = !existsSync(path);
   if (isNew && readOnly) throw new Failure("storage", `There is no ledger at ${path}.`);
   let database: DatabaseSync;
@@ -104,30 +66,30 @@ function open({ path, boundTo, readOnly = false, onPacking = () => undefined }: 
     throw storageFailure(path, cause);
   }
   try {
-    const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-    if (version > LEDGER_VERSION) {
-      throw new Failure(
-        "storage",
-        `The ledger ${path} was written by a newer version of tickets (format ${version}; this version knows up to ${LEDGER_VERSION}).`,
-        { hint: "Use that version, or a newer one." },
-      );
-    }
+    const version = versionOf(database);
+    refuseOtherForm(path, version);
     if (version === 0 && database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined)
       throw damaged(path, "it is the database of another program");
     // Only now, since the first of them changes the file.
     if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; ${SETTINGS}`);
     if (!isNew) checkIntegrity(database, path);
     const ledger = wrap(database, path);
-    const beforeReading = readOnly ? standIn(database, ledger, version) : undefined;
-    if (!readOnly) migrate(database, ledger, version, onPacking);
+    if (!readOnly && version === 0)
+      ledger.transaction(() => {
+        // Another command may have done it meanwhile.
+        if (versionOf(database) === 0) createTables(database);
+      });
     if (!readOnly) fillBallast(path);
     if (boundTo !== undefined) bind(ledger, boundTo, readOnly);
-    return { database, beforeReading };
+    return ledger;
   } catch (cause) {
     database.close();
     throw storageFailure(path, cause);
   }
 }
+
+const versionOf = (database: DatabaseSync): number =>
+  Number(database.prepare("PRAGMA user_version").get()?.user_version);
 
 /** Pages of the log, 64 MiB, from which on a commit does a checkpoint. While a run is sent, they come before (checkpointer.ts). */
 const MOST_PAGES_IN_LOG = 16_000;
@@ -196,24 +158,14 @@ function fillBallast(path: string): void {
   }
 }
 
-/**
- * A database as what this folder works with.
- *
- * @param beforeReading called once, before the first statement that names a table of `STOOD_IN_FOR`.
- */
-export function wrap(database: DatabaseSync, path: string, beforeReading?: () => void): Ledger {
+/** A database as what this folder works with. */
+export function wrap(database: DatabaseSync, path: string): Ledger {
   let exhaustedBy: Ledger["exhaustedBy"];
-  let standInFor = beforeReading;
   const statements = new Map<string, StatementSync>();
   const prepared = (sql: string): StatementSync => {
     let statement = statements.get(sql);
     if (statement === undefined) {
       if (/\?\d/.test(sql)) throw new Error(`the lowest Node binds no numbered parameters: ${sql}`);
-      if (standInFor !== undefined && STOOD_IN_FOR.test(sql)) {
-        const fill = standInFor;
-        standInFor = undefined;
-        fill();
-      }
       statement = database.prepare(sql);
       statements.set(sql, statement);
     }

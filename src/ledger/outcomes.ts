@@ -14,7 +14,6 @@ import {
   TAKEN,
   unmergedBlocks,
 } from "./blocks.ts";
-import { deedsInParts, type PartDeed } from "./deed-parts.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { sqlList } from "./sql-list.ts";
 import { type Outcome, PERHAPS_TAKEN_STATES, SETTLED_STATES } from "./states.ts";
@@ -56,7 +55,7 @@ const USUAL = {
   "settled by hand": { outcome: "settled by hand", status: "settled-by-hand", response: undefined },
 } as const;
 
-export function toOutcome(block: Block, seq: number, exceptions: Exceptions): OutcomeRow {
+function toOutcome(block: Block, seq: number, exceptions: Exceptions): OutcomeRow {
   const at = seq - block.first;
   const { action, data } = block.sentAt(at);
   const { eventId, ticketId, nftId, userId } = fieldsOf(data);
@@ -261,32 +260,14 @@ export function takenBeside(
   { wasLost, since }: { readonly wasLost: boolean; readonly since: string },
 ): readonly TakenDeed[] {
   const others = wasLost ? "<>" : ">";
-  const sql = `SELECT run_no, run, seq, content, ${IS_SINCE("loose_deeds")} AS is_since FROM loose_deeds JOIN runs USING (run_no)
-    WHERE identity = ? AND taken = 1 AND run_no ${others} ? ORDER BY run_no, seq`;
-  const loose = ledger.all(sql, since, identity, runNo);
-  const isOther = (deed: PartDeed): boolean => deed.isTaken && (wasLost ? deed.runNo !== runNo : deed.runNo > runNo);
-  const inParts = deedsInParts(ledger, identity)
-    .filter(isOther)
-    .flatMap((deed) => decided(ledger, deed, since));
-  const places = new Map([...loose, ...inParts].map((row) => [`${row.run} ${row.seq}`, row]));
-  const inOrder = [...places].sort(
-    ([, one], [, other]) => Number(one.run_no) - Number(other.run_no) || Number(one.seq) - Number(other.seq),
-  );
-  return inOrder.map(([place, row]) => ({
+  const sql = `SELECT run_no, run, seq, content, ${decidedAt("deeds.run_no", "deeds.seq")} > ? AS is_since
+    FROM deeds JOIN runs USING (run_no) WHERE identity = ? AND taken = 1 AND run_no ${others} ? ORDER BY run_no, seq`;
+  return ledger.all(sql, since, identity, runNo).map((row) => ({
     run: String(row.run),
-    place,
+    place: `${row.run} ${row.seq}`,
     content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
     isSince: Number(row.is_since) === 1,
   }));
-}
-
-const IS_SINCE = (table: string): string => `${decidedAt(`${table}.run_no`, `${table}.seq`)} > ?`;
-
-/** The same columns, of a deed that is no row. */
-function decided(ledger: Ledger, { runNo, seq, content }: PartDeed, since: string): readonly SqlRow[] {
-  const sql = `SELECT run_no, run, ${IS_SINCE("asked")} AS is_since
-    FROM (SELECT CAST(? AS INTEGER) AS run_no, CAST(? AS INTEGER) AS seq) AS asked JOIN runs USING (run_no)`;
-  return ledger.all(sql, since, runNo, seq).map((row) => ({ ...row, seq, content }));
 }
 
 /** The promises that a run was given, those of items in doubt too: as texts, or those of a block as 16 bytes each, zeros for none. */

@@ -1,21 +1,8 @@
-/**
- * What the service said about promises when it was asked (`tickets status --remote`): a table of its own, made when it is first
- * needed. Nothing else reads it, and versions that do not know it leave it alone, so it changes no version of the ledger.
- */
+/** What the service said about promises when it was asked (`tickets status --remote`). */
 
 import { decodePromises } from "./block.ts";
 import type { Ledger } from "./ledger.ts";
-import { refuseCopied } from "./moved.ts";
 import { sqlList } from "./sql-list.ts";
-
-const TABLE = `
-CREATE TABLE IF NOT EXISTS promise_statuses (
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  status TEXT NOT NULL,
-  since TEXT NOT NULL,
-  PRIMARY KEY (run_no, seq)
-) STRICT, WITHOUT ROWID`;
 
 /** How a promise can end: no later answer says otherwise. */
 export const FINAL_STATUSES = ["confirmed", "no_broadcast_required", "error", "wont_broadcast"] as const;
@@ -36,13 +23,6 @@ const FINAL = sqlList(FINAL_STATUSES);
 const FAILED = sqlList(FAILED_STATUSES);
 
 export const isFinal = (status: string): boolean => FINAL_STATUSES.some((each) => each === status);
-
-export function makeStatusTable(ledger: Ledger): void {
-  if (hasStatusTable(ledger)) return;
-  ledger.transaction(() => ledger.run(TABLE));
-}
-
-const hasStatusTable = (ledger: Ledger): boolean => ledger.hasTable("promise_statuses");
 
 /** An action whose promise is not final yet, as far as the ledger knows. */
 export interface OpenPromise {
@@ -102,17 +82,12 @@ export interface NewStatus {
   readonly status: string;
 }
 
-/**
- * After it returns they are on disk.
- *
- * @throws Failure `usage` where the ledger was moved meanwhile: whoever asks about promises holds no lock.
- */
+/** After it returns they are on disk. */
 export function noteStatuses(ledger: Ledger, statuses: readonly NewStatus[], since: string): void {
   if (statuses.length === 0) return;
   const sql = `INSERT INTO promise_statuses (run_no, seq, status, since) VALUES (?, ?, ?, ?)
     ON CONFLICT (run_no, seq) DO UPDATE SET status = excluded.status, since = excluded.since`;
   ledger.transaction(() => {
-    refuseCopied(ledger);
     for (const { runNo, seq, status } of statuses) ledger.run(sql, runNo, seq, status, since);
   });
 }
@@ -128,6 +103,3 @@ export function failedPromises(ledger: Ledger, runNo: number, limit: number): re
   const sql = `SELECT seq, status FROM promise_statuses WHERE run_no = ? AND status IN ${FAILED} ORDER BY seq LIMIT ?`;
   return ledger.all(sql, runNo, limit).map(({ seq, status }) => ({ runNo, seq: Number(seq), status: String(status) }));
 }
-
-/** For people, with `tickets query`: every action whose promise did not reach the blockchain. */
-export const SELECT_FAILED = `SELECT source, line, action, action_promise, p.status FROM promise_statuses AS p JOIN actions USING (run_no, seq) WHERE p.status IN ${FAILED}`;

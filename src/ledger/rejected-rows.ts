@@ -10,7 +10,6 @@ import { parseJson } from "../actions/json.ts";
 import { digestOfKey } from "../mapping/row-digest.ts";
 import { CONTENT_BYTES, type SentAction } from "./block.ts";
 import { outcomeOf, TAKEN } from "./blocks.ts";
-import { deedsInParts } from "./deed-parts.ts";
 import type { Ledger, SqlRow } from "./ledger.ts";
 import { newestFirstInputs } from "./newest-first.ts";
 import { withActions } from "./outcomes.ts";
@@ -193,7 +192,7 @@ SELECT DISTINCT action FROM mended_actions AS closed WHERE row = ? AND (
 
 /** Looks among deeds with a key of their source and without one. */
 const takenDeed = (more: string): string =>
-  ["loose_deeds", "keyed_deeds"]
+  ["deeds", "keyed_deeds"]
     .map((table) => `SELECT 1 AS one FROM ${table} WHERE identity = ?${more} AND taken = 1`)
     .join(" UNION ALL ");
 const TAKEN_DEED = takenDeed("");
@@ -209,13 +208,7 @@ const TAKEN_LATER = takenDeed(" AND content = ? AND run_no > ?");
 function isTakenDeed(ledger: Ledger, identity: Uint8Array, content?: Uint8Array, behind?: number): boolean {
   const values = [identity, ...(content === undefined ? [] : [content]), ...(behind === undefined ? [] : [behind])];
   const sql = content === undefined ? TAKEN_DEED : behind === undefined ? TAKEN_AS_IT_IS : TAKEN_LATER;
-  if (ledger.get(sql, ...values, ...values) !== undefined) return true;
-  return deedsInParts(ledger, identity).some(
-    (deed) =>
-      deed.isTaken &&
-      (content === undefined || deed.content.equals(content)) &&
-      (behind === undefined || deed.runNo > behind),
-  );
+  return ledger.get(sql, ...values, ...values) !== undefined;
 }
 
 /** What a mended row gives. */

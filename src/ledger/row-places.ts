@@ -18,34 +18,6 @@ export interface AskedAt {
   readonly seq: number;
 }
 
-export const ROW_PLACES = `
-CREATE TABLE row_places (
-  row TEXT NOT NULL,
-  lane INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  PRIMARY KEY (row, lane)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE row_histories (
-  row TEXT NOT NULL,
-  history BLOB NOT NULL,
-  run_no INTEGER,
-  seq INTEGER,
-  undecided INTEGER NOT NULL,
-  PRIMARY KEY (row, history)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
-`;
-
-/** Which row of its input a rejected one was, in the first run that had it and in the last ones. */
-export const ROW_NUMBERS = `
-CREATE TABLE row_numbers (
-  row TEXT NOT NULL,
-  run_no INTEGER NOT NULL,
-  number INTEGER NOT NULL,
-  PRIMARY KEY (row, run_no)
-) STRICT, WITHOUT ROWID;
-`;
-
 /** By run, which row of its input it was. */
 export type RowNumbers = ReadonlyMap<number, number>;
 

@@ -99,8 +99,6 @@ const ENTRY = z.discriminatedUnion("entry", [
   }),
   /** A person said that the ledger may do without these runs. */
   entryOf("forgotten", { runs: z.array(z.string()), ...BY_PERSON }),
-  /** A person said that these ledgers, which were sent from to the same address, are not earlier names of this one. */
-  entryOf("apart", { ledgers: z.array(z.string()), ...BY_PERSON }),
 ]);
 type Entry = z.infer<typeof ENTRY>;
 export type Span = z.infer<typeof SPAN>;
@@ -136,8 +134,6 @@ interface ListedRun {
 
 export interface RunListContent {
   readonly runs: ReadonlyMap<string, ListedRun>;
-  /** Ids of ledgers that a person has told apart from this one. */
-  readonly apart: ReadonlySet<string>;
   /** Undefined where there is no list: then the runs are those that their folders tell of. */
   readonly head: ListHead | undefined;
 }
@@ -244,7 +240,6 @@ const runsOf = (entry: Entry): readonly string[] =>
 
 function contentOf(entries: readonly Entry[]): RunListContent {
   const runs = new Map<string, ListedRun>();
-  const apart = new Set<string>();
   let head: RunListContent["head"] | undefined;
   const change = (run: string, by: (known: ListedRun) => Partial<ListedRun>): void => {
     const known = runs.get(run);
@@ -272,12 +267,9 @@ function contentOf(entries: readonly Entry[]): RunListContent {
       case "forgotten":
         for (const run of entry.runs) change(run, () => ({ isForgotten: true }));
         break;
-      case "apart":
-        for (const ledger of entry.ledgers) apart.add(ledger);
-        break;
     }
   }
-  return { runs, apart, head };
+  return { runs, head };
 }
 
 function leftAs(entry: Extract<Entry, { entry: "stopped" | "doubted" }>): Partial<ListedRun> {
@@ -558,11 +550,6 @@ export class RunList {
 
   forget(runs: readonly string[], who: string, reason: string): void {
     this.#tell([{ entry: "forgotten", at: now(), runs: [...runs], who, reason }]);
-  }
-
-  /** From here on these ledgers are another account's. */
-  tellApart(ledgers: readonly string[], who: string, reason: string): void {
-    this.#append([{ entry: "apart", at: now(), ledgers: [...ledgers], who, reason }]);
   }
 
   #append(added: readonly Entry[]): void {

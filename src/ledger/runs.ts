@@ -1,8 +1,8 @@
 /** Runs and their chunks: how they are entered, found and counted, and how chunks get parts. Each step is one transaction or part of the caller's. */
 
 import { EXIT_CODES } from "../failure.ts";
+import { TAKEN } from "./blocks.ts";
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
-import { type GivenIds, noteIdRules } from "./id-rules.ts";
 import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
 import { fromPlaced, toPlaced } from "./machine.ts";
 import { outcomeAt, SUPERSEDED } from "./outcomes.ts";
@@ -12,6 +12,7 @@ import {
   type ChunkState,
   DECIDED_STATES,
   type Outcome,
+  PERHAPS_TAKEN_STATES,
   QUESTION_STATES,
   type RunState,
   SETTLED_STATES,
@@ -101,7 +102,6 @@ export function enterRun(
     readonly chunks: readonly PlannedChunk[];
     readonly at: string;
     readonly mendings?: readonly Mending[];
-    readonly ids?: readonly GivenIds[];
     /** Why nothing is known of its chunks, which are in doubt then and not planned. */
     readonly doubt?: string;
   },
@@ -118,7 +118,6 @@ export function enterRun(
     }
     if (run.doubt !== undefined) noteEnteredAgain(ledger, run.run);
     noteMendings(ledger, record.runNo, run.mendings ?? []);
-    noteIdRules(ledger, record.runNo, run.ids ?? []);
     return record;
   });
 }
@@ -164,6 +163,15 @@ export const runNumbers = (ledger: Ledger): readonly number[] =>
 /** The id of a run, by its number. */
 export const runIdOf = (ledger: Ledger, runNo: number): string =>
   String(ledger.get("SELECT run FROM runs WHERE run_no = ?", runNo)?.run);
+
+/** How many actions the service has, or may have. */
+export function actionsOutside(ledger: Ledger): number {
+  const row = ledger.get(
+    `SELECT (SELECT coalesce(sum(actions), 0) FROM tallies WHERE outcome IN ${TAKEN})
+       + (SELECT coalesce(sum(count), 0) FROM chunks WHERE state IN ${sqlList(PERHAPS_TAKEN_STATES)}) AS n`,
+  );
+  return Number(row?.n);
+}
 
 export const countRuns = (ledger: Ledger): number => Number(ledger.get("SELECT count(*) AS n FROM runs")?.n ?? 0);
 
@@ -391,15 +399,6 @@ export function wholeOf(ledger: Ledger, { runNo, chunk }: Pick<ChunkRecord, "run
   return whole === chunk ? undefined : whole;
 }
 
-/** Closes chunks that hold no action, as `settle --first 0` of earlier versions left them. */
-export function dropEmptyChunks(ledger: Ledger, runNo: number): void {
-  const empty = ledger.all("SELECT chunk FROM chunks WHERE run_no = ? AND count = 0", runNo);
-  if (empty.length === 0) return;
-  ledger.transaction(() => {
-    for (const { chunk } of empty) changeChunk(ledger, "dropEmpty", { runNo, chunk: Number(chunk) });
-  });
-}
-
 /** Has refused chunks sent again, since the environment says that a refusal takes nothing. */
 export function reopenRefused(ledger: Ledger, runNo: number): void {
   const refused = chunksOf(ledger, runNo, "refused");
@@ -517,7 +516,7 @@ export function countRun(ledger: Ledger, runNo: number): RunCounts {
   const came = (to: Outcome): number => sumOf(tallies.filter(({ name }) => name === to));
   // A chunk that is not decided has no action rows: its actions stand in the plan, and the chunk's state is theirs.
   const actionsIn = (state: ChunkState): number => sumOf(states.filter(({ name }) => name === state));
-  const inFlight = actionsIn("sending") + actionsIn("answered");
+  const inFlight = actionsIn("sending");
   const chunksIn = (which: (state: ChunkState) => boolean): number =>
     states.reduce((sum, { name, chunks }) => sum + (which(name as ChunkState) ? chunks : 0), 0); // a CHECK holds it to these
   const settled: readonly ChunkState[] = SETTLED_STATES;

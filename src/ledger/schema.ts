@@ -1,28 +1,18 @@
+/** The tables of a ledger in SQLite. docs/ledger.md describes them for people. */
+
 import type { DatabaseSync } from "node:sqlite";
+import { Failure } from "../failure.ts";
 import { BLOCK_ACTIONS } from "./block.ts";
-import { LOOSE_BESIDE, LOOSEN_DEEDS } from "./deed-tables.ts";
-import { DEED_BOUNDS, foldLoose } from "./fold-deeds.ts";
-import { ID_RULES } from "./id-rules.ts";
-import { type Step, take } from "./in-slices.ts";
-import { definePlainIdentity, FILL_KEYED_DEEDS, KEYED_DEEDS } from "./keyed-deeds.ts";
-import type { Ledger } from "./ledger.ts";
-import { FORGET_LISTED_TICKETS, PACKED_TABLES, packActions } from "./pack-actions.ts";
-import { definePresentIdentity, RENAME_DEEDS, RENAMED_BESIDE } from "./renamed-deeds.ts";
-import { ROW_NUMBERS, ROW_PLACES } from "./row-places.ts";
+import { BLOCK_TABLES } from "./blocks.ts";
+import { sqlList } from "./sql-list.ts";
 import { CHUNK_STATES, OUTCOMES, RUN_STATES } from "./states.ts";
-import { FILL_ZERO_LENGTHS, ZERO_LENGTHS } from "./zero-ids.ts";
 
-/**
- * Version of the tables below, kept in SQLite's `user_version`. The tables of 5 and 6 are the same, but who knows no later one than
- * 5 would send from a ledger that was moved. Since 7, most deeds stand in parts.
- */
-export const LEDGER_VERSION = 7;
+/** The form of the tables, in SQLite's `user_version` and in PostgreSQL's `ledger_version`. Ledgers of other forms are refused. */
+export const LEDGER_VERSION = 8;
 
-const oneOf = (column: string, values: readonly string[]): string =>
-  `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`;
+const oneOf = (column: string, values: readonly string[]): string => `CHECK (${column} IN ${sqlList(values)})`;
 
-/** The tables of version 1; docs/ledger.md describes them for people. */
-const TABLES = `
+const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE runs (
@@ -48,7 +38,6 @@ CREATE TABLE chunks (
   state TEXT NOT NULL ${oneOf("state", CHUNK_STATES)},
   parent INTEGER,
   http_status INTEGER,
-  answer BLOB,
   answered_at TEXT,
   detail TEXT,
   projected INTEGER NOT NULL DEFAULT 0,
@@ -67,37 +56,6 @@ CREATE TABLE attempts (
   http_status INTEGER,
   detail TEXT,
   PRIMARY KEY (run_no, chunk, attempt)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE actions (
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  chunk INTEGER NOT NULL,
-  source TEXT NOT NULL,
-  line INTEGER NOT NULL,
-  action TEXT NOT NULL,
-  data TEXT NOT NULL,
-  outcome TEXT NOT NULL ${oneOf("outcome", OUTCOMES)},
-  status TEXT,
-  action_promise TEXT,
-  response TEXT,
-  at TEXT NOT NULL,
-  identity BLOB NOT NULL,
-  content BLOB NOT NULL,
-  event_id TEXT GENERATED ALWAYS AS (data ->> 'eventId') VIRTUAL,
-  ticket_id TEXT GENERATED ALWAYS AS (data ->> 'ticketId') VIRTUAL,
-  nft_id TEXT GENERATED ALWAYS AS (data ->> 'nftId') VIRTUAL,
-  user_id TEXT GENERATED ALWAYS AS (data ->> 'userId') VIRTUAL,
-  PRIMARY KEY (run_no, seq)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE identities (
-  identity BLOB NOT NULL,
-  run_no INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  content BLOB NOT NULL,
-  taken INTEGER NOT NULL,
-  PRIMARY KEY (identity, run_no, seq)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE events (event_id TEXT PRIMARY KEY, currency TEXT) STRICT, WITHOUT ROWID;
@@ -140,13 +98,8 @@ CREATE TABLE settlements (
   at TEXT NOT NULL,
   reason TEXT
 ) STRICT;
-`;
 
-const COUNT_OUTCOMES =
-  "SELECT run_no, chunk, action, outcome, count(*) AS actions FROM actions GROUP BY run_no, chunk, action, outcome";
-
-/** How many actions of a chunk had which outcome, so that counting a run does not read its actions. */
-const TALLIES = `
+-- How many actions of a chunk had which outcome, so that counting a run does not read its actions.
 CREATE TABLE tallies (
   run_no INTEGER NOT NULL,
   chunk INTEGER NOT NULL,
@@ -155,14 +108,8 @@ CREATE TABLE tallies (
   actions INTEGER NOT NULL,
   PRIMARY KEY (run_no, chunk, action, outcome)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO tallies ${COUNT_OUTCOMES};
-`;
 
-/**
- * What the service said of what is in doubt: the answer of an attempt, and the items that a person has to decide about.
- * They may hold promises that came only once.
- */
-const DOUBTS = `
+-- What the service said of what is in doubt: it may hold promises that are given only once.
 CREATE TABLE doubted_answers (
   run_no INTEGER NOT NULL,
   chunk INTEGER NOT NULL,
@@ -170,16 +117,14 @@ CREATE TABLE doubted_answers (
   answer BLOB NOT NULL,
   PRIMARY KEY (run_no, chunk, attempt)
 ) STRICT;
+
 CREATE TABLE doubted_items (
   run_no INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   response TEXT NOT NULL,
   PRIMARY KEY (run_no, seq)
 ) STRICT, WITHOUT ROWID;
-`;
 
-/** Which commands were run, and which warnings they told (see invocations.ts). */
-const INVOCATIONS = `
 CREATE TABLE invocations (
   id INTEGER PRIMARY KEY,
   started_at TEXT NOT NULL,
@@ -196,36 +141,33 @@ CREATE TABLE invocations (
   who TEXT NOT NULL,
   version TEXT NOT NULL
 ) STRICT;
-CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
 
-/** Bad rows whose mended version was taken, what was sent of mended rows, and which run first put a row into a rejects file. */
-const MENDED_ROWS = `
+-- Warnings that were told (see invocations.ts).
+CREATE TABLE told_warnings (digest BLOB PRIMARY KEY, told_at TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+-- Bad rows whose mended version was taken.
 CREATE TABLE mended_rows (row TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- What was sent of mended rows.
 CREATE TABLE mendings (
   run_no INTEGER NOT NULL,
   row TEXT NOT NULL,
   seq INTEGER NOT NULL,
   PRIMARY KEY (row, run_no, seq)
 ) STRICT, WITHOUT ROWID;
+
+-- Which run first put a row into a rejects file.
 CREATE TABLE rejected_rows (
   row TEXT PRIMARY KEY,
   run_no INTEGER NOT NULL,
   seq INTEGER,
   read_as TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-`;
 
-/** By run, the number of the latest entry about it in the list of runs. It is kept here before it is written there. */
-const LISTED_RUNS = `
+-- By run, its latest entry in the list of runs. It is kept here before it is written there.
 CREATE TABLE listed_runs (run_no INTEGER PRIMARY KEY, entry INTEGER NOT NULL) STRICT;
-`;
 
-/**
- * What rejected rows gave, with where the service was last asked for it, and which actions mended rows are done with, as
- * `tickets:actions` names them.
- */
-const ROW_ACTIONS = `
+-- What rejected rows gave, with where the service was last asked for it.
 CREATE TABLE row_actions (
   row TEXT NOT NULL,
   action TEXT NOT NULL,
@@ -233,6 +175,8 @@ CREATE TABLE row_actions (
   seq INTEGER,
   PRIMARY KEY (row, action)
 ) STRICT, WITHOUT ROWID;
+
+-- Which actions mended rows are done with, as \`tickets:actions\` names them.
 CREATE TABLE mended_actions (
   row TEXT NOT NULL,
   run_no INTEGER NOT NULL,
@@ -240,141 +184,95 @@ CREATE TABLE mended_actions (
   seq INTEGER,
   PRIMARY KEY (row, run_no, action)
 ) STRICT, WITHOUT ROWID;
-`;
 
-/** What rejects files named as open of rows, and the actions that the mapping listed then (action-rules.ts), as JSON. */
-const ROW_RULES = `
+-- What rejects files named as open of rows, and the actions that the mapping listed then (action-rules.ts), as JSON.
 CREATE TABLE row_rules (
   row TEXT NOT NULL,
   open TEXT NOT NULL,
   rules TEXT NOT NULL,
   PRIMARY KEY (row, open, rules)
 ) STRICT, WITHOUT ROWID;
-`;
 
-/**
- * What is about to replace a whole output file. Until `outputs` notes it, the file may be the old or the new one. A row left
- * over is of a replacement that was made, or never came about.
- */
-const REPLACED_OUTPUTS = `
+-- What is about to replace a whole output file. Until \`outputs\` notes it, the file may be the old or the new one. A row left
+-- over is of a replacement that was made, or never came about.
 CREATE TABLE replaced_outputs (path TEXT PRIMARY KEY, length INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
 
-/** Tables that version 3 adds, empty at first. */
-const NIGHTS: readonly string[] = [
-  DOUBTS,
-  INVOCATIONS,
-  MENDED_ROWS,
-  ROW_ACTIONS,
-  ROW_PLACES,
-  ROW_RULES,
-  ID_RULES,
-  LISTED_RUNS,
-  REPLACED_OUTPUTS,
-];
+CREATE TABLE row_places (
+  row TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (row, lane)
+) STRICT, WITHOUT ROWID;
 
-/** What it makes of what there is. */
-const KEYS_AND_LENGTHS: readonly Step[] = [KEYED_DEEDS, FILL_KEYED_DEEDS, ZERO_LENGTHS, FILL_ZERO_LENGTHS];
+CREATE TABLE row_histories (
+  row TEXT NOT NULL,
+  history BLOB NOT NULL,
+  run_no INTEGER,
+  seq INTEGER,
+  undecided INTEGER NOT NULL,
+  PRIMARY KEY (row, history)
+) STRICT, WITHOUT ROWID;
 
-/** What brings a ledger from version n to n + 1, at place n, up to the version that kept a row for each action. */
-const MIGRATIONS: readonly (readonly Step[])[] = [
-  [TABLES],
-  [TALLIES],
-  [...NIGHTS, ...RENAME_DEEDS, ...KEYS_AND_LENGTHS],
-  [ROW_NUMBERS],
-];
+CREATE TABLE kinds_behind (row TEXT NOT NULL, action TEXT NOT NULL, PRIMARY KEY (row, action)) STRICT, WITHOUT ROWID;
 
-/** Brings a ledger from one of these versions to another. */
-export function makeTables(database: DatabaseSync, from: number, to: number): void {
-  definePresentIdentity(database);
-  definePlainIdentity(database);
-  for (const steps of MIGRATIONS.slice(from, to)) take(database, steps);
-}
+-- Which row of its input a rejected one was, in the first run that had it and in the last ones.
+CREATE TABLE row_numbers (
+  row TEXT NOT NULL,
+  run_no INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  PRIMARY KEY (row, run_no)
+) STRICT, WITHOUT ROWID;
 
-/** The version that first packs actions in blocks. */
-const PACKED = 5;
+CREATE TABLE keyed_deeds (
+  identity BLOB NOT NULL,
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  taken INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  key TEXT NOT NULL,
+  event_id TEXT,
+  holder TEXT,
+  PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
 
-/** What of the present tables stands nowhere in an earlier version, as a statement names it. */
-export const STOOD_IN_FOR =
-  /\b(?:blocks|exceptions|unmerged|deeds|loose_deeds|deed_parts|deed_blocks|event_numbers|unicode_ids|keyed_deeds|key_sources|zero_lengths|identities)\b/;
+CREATE TABLE key_sources (
+  action TEXT NOT NULL,
+  source TEXT NOT NULL,
+  PRIMARY KEY (action, source)
+) STRICT, WITHOUT ROWID;
 
-/**
- * Makes a ledger of an earlier version readable without changing it.
- *
- * @returns what has to be done before a statement that names one of `STOOD_IN_FOR`: it reads every action, which takes long
- * where there are many. Undefined where nothing has to.
- */
-export function standIn(database: DatabaseSync, ledger: Ledger, from: number): (() => void) | undefined {
-  definePresentIdentity(database);
-  definePlainIdentity(database);
-  if (from === 0 || from >= LEDGER_VERSION) return undefined;
-  if (from >= PACKED) {
-    database.exec(LOOSE_BESIDE);
-    return undefined;
-  }
-  if (from < 4) database.exec(inTemp(ROW_NUMBERS));
-  if (from === 1) database.exec(`CREATE TEMP VIEW tallies AS ${COUNT_OUTCOMES}`);
-  if (from < 3) for (const tables of NIGHTS) database.exec(inTemp(tables));
-  return () => {
-    // What is changed in place there stands beside it here.
-    if (from < 3) take(database, [...RENAMED_BESIDE, ...KEYS_AND_LENGTHS.map(inTemp)]);
-    else database.exec("CREATE TEMP TABLE keyed_deeds AS SELECT * FROM main.keyed_deeds");
-    database.exec(inTemp(PACKED_TABLES));
-    packActions(ledger);
-  };
-}
+-- Accepted ids that are not in their normal form, by it.
+CREATE TABLE ids_by_normal (
+  field TEXT NOT NULL,
+  normal TEXT NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (field, normal, id)
+) STRICT, WITHOUT ROWID;
 
-function inTemp<Of extends Step>(tables: Of): Of | string {
-  return typeof tables === "string" ? tables.replace(/CREATE (TABLE|VIEW)/g, "CREATE TEMP $1") : tables;
-}
+-- What the service said about promises when it was asked (\`tickets status --remote\`).
+CREATE TABLE promise_statuses (
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  since TEXT NOT NULL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
 
-/** Brings the tables to the present version, all or nothing. */
-export function migrate(
-  database: DatabaseSync,
-  ledger: Ledger,
-  from: number,
-  onPacking: (actions: number) => void,
-): void {
-  definePresentIdentity(database);
-  definePlainIdentity(database);
-  if (from >= LEDGER_VERSION) return;
-  if (from >= PACKED) {
-    ledger.transaction(() => {
-      // Another command may have done it meanwhile.
-      if (Number(database.prepare("PRAGMA user_version").get()?.user_version) >= LEDGER_VERSION) return;
-      loosenDeeds(database, ledger, onPacking);
-      database.exec(`PRAGMA user_version = ${LEDGER_VERSION}`);
-    });
-    return;
-  }
-  ledger.transaction(() => {
-    const actions = from === 0 ? 0 : Number(database.prepare("SELECT count(*) AS n FROM actions").get()?.n);
-    if (actions > 0) onPacking(actions);
-    makeTables(database, from, MIGRATIONS.length);
-    database.exec(`${PACKED_TABLES}${PROMISES}`);
-    packActions(ledger);
-    take(database, [FORGET_LISTED_TICKETS]);
-    foldLoose(ledger, DEED_BOUNDS);
-    database.exec(`DROP TABLE actions; DROP TABLE identities; PRAGMA user_version = ${LEDGER_VERSION};`);
-  });
-  if (Number(database.prepare("PRAGMA freelist_count").get()?.freelist_count) > MOST_FREE_PAGES)
-    giveBackPages(database);
-}
+${BLOCK_TABLES}
+-- \`event_id\` and \`holder\` are of accepted sales: the event and the buyer. All that is known of most tickets stands there.
+CREATE TABLE deeds (
+  identity BLOB NOT NULL,
+  run_no INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  taken INTEGER NOT NULL,
+  event_id TEXT,
+  holder TEXT,
+  PRIMARY KEY (identity, run_no, seq)
+) STRICT, WITHOUT ROWID;
 
-/** @throws Error, and the transaction comes to nothing, where a deed was left behind. */
-function loosenDeeds(database: DatabaseSync, ledger: Ledger, onPacking: (actions: number) => void): void {
-  const deeds = Number(database.prepare("SELECT count(*) AS n FROM deeds").get()?.n);
-  if (deeds > DEED_BOUNDS.mostLoose) onPacking(deeds);
-  database.exec(LOOSEN_DEEDS);
-  foldLoose(ledger, DEED_BOUNDS);
-  const kept = Number(ledger.get(COUNT_DEEDS)?.n);
-  if (kept !== deeds) throw new Error(`a ledger of ${deeds} deeds became one of ${kept}`);
-}
-
-const COUNT_DEEDS = `SELECT (SELECT count(*) FROM loose_deeds) + (SELECT coalesce(sum(deeds), 0) FROM deed_parts) AS n`;
-
-/** For people, in any SQLite client: every promise as text. */
-const PROMISES = `
+-- For people, in any SQLite client: every promise as text.
 CREATE VIEW promises AS
 WITH RECURSIVE places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place < ${BLOCK_ACTIONS - 1}),
 given AS (
@@ -386,14 +284,28 @@ SELECT run, chunk, seq, at, CASE typeof(promises) WHEN 'blob'
 FROM given WHERE CASE typeof(promises) WHEN 'blob' THEN digits <> '${"0".repeat(32)}' ELSE promises ->> place IS NOT NULL END;
 `;
 
-/** Pages of a small ledger are used again soon. */
-const MOST_FREE_PAGES = 1000;
+/** Part of a transaction. */
+export function createTables(database: DatabaseSync): void {
+  database.exec(`${SCHEMA} PRAGMA user_version = ${LEDGER_VERSION};`);
+}
 
-/** What was dropped leaves most of the file empty. Where there is no room to write it anew, that is all. */
-function giveBackPages(database: DatabaseSync): void {
-  try {
-    database.exec("VACUUM");
-  } catch (cause) {
-    if (!(cause instanceof Error && "errcode" in cause)) throw cause;
-  }
+/**
+ * @param version 0 for a ledger that has no tables yet.
+ * @throws Failure `usage` for an earlier form, `storage` for a newer one.
+ */
+export function refuseOtherForm(path: string, version: number): void {
+  if (version === LEDGER_VERSION || version === 0) return;
+  if (version > LEDGER_VERSION)
+    throw new Failure(
+      "storage",
+      `The ledger ${path} was written by a newer version of tickets (format ${version}; this version knows up to ${LEDGER_VERSION}).`,
+      { hint: "Use that version, or a newer one." },
+    );
+  throw new Failure(
+    "usage",
+    `The ledger ${path} has an earlier form (format ${version}), which this version of tickets can't read. Nothing was sent.`,
+    {
+      hint: "Keep it aside (move the file away, or name another schema), and fill a new one from the promises files: tickets results --import <promises file>",
+    },
+  );
 }

@@ -6,14 +6,14 @@
 import { ACTION_NAMES, type ActionData, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
-import { otherSpellings } from "../actions/zero-ids.ts";
+import { normalId } from "../checks/ids.ts";
 import { placesOfPromise } from "./block.ts";
 import { blocksWithin } from "./blocks.ts";
 import { triedDeeds } from "./deeds.ts";
 import { keyedDeeds } from "./keyed-deeds.ts";
+import { idsByNormal } from "./known-ids.ts";
 import type { Ledger } from "./ledger.ts";
 import { type OutcomeRow, outcomeAt, promiseIn } from "./outcomes.ts";
-import { idLengths } from "./zero-ids.ts";
 
 /** The fields by which an action names its event or ticket. */
 export const ID_FIELDS = ["ticketId", "nftId", "eventId"] as const;
@@ -129,10 +129,6 @@ export function doubtsWithPromise(ledger: Ledger, promise: string): readonly Pic
     .map(({ run_no, seq }) => ({ runNo: Number(run_no), seq: Number(seq) }));
 }
 
-/** For people, a query after all actions that name an event. */
-export const salesOfEvent = (eventId: string): string =>
-  `SELECT ticket_id, action, outcome, at FROM actions WHERE event_id = '${eventId.replaceAll("'", "''")}'`;
-
 /** How many actions have outcomes. */
 export const countOutcomes = (ledger: Ledger): number =>
   Number(ledger.get("SELECT coalesce(sum(actions), 0) AS n FROM tallies")?.n ?? 0);
@@ -144,7 +140,10 @@ export const countOutcomes = (ledger: Ledger): number =>
 export function similarIds(ledger: Ledger, id: string): readonly string[] {
   const trimmed = id.trim();
   const spellings = new Set([
-    ...otherSpellings(trimmed, idLengths(ledger)),
+    ...[
+      normalId(id),
+      ...(["eventId", "ticketId"] as const).flatMap((field) => idsByNormal(ledger, field, normalId(id))),
+    ],
     ...[trimmed, trimmed.toLowerCase(), trimmed.toUpperCase(), trimmed.normalize("NFC"), trimmed.normalize("NFD")],
   ]);
   spellings.delete(id);

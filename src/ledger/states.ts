@@ -6,7 +6,6 @@ export type RunState = (typeof RUN_STATES)[number];
 export const CHUNK_STATES = [
   "planned",
   "sending",
-  "answered",
   "settled",
   "split",
   "refused",
@@ -20,11 +19,7 @@ export type ChunkState = (typeof CHUNK_STATES)[number];
 export const QUESTION_STATES = ["in doubt", "refused"] as const satisfies readonly ChunkState[];
 
 /** Actions of a chunk in one of these may have reached the service. */
-export const PERHAPS_TAKEN_STATES = [
-  "sending",
-  "answered",
-  ...QUESTION_STATES,
-] as const satisfies readonly ChunkState[];
+export const PERHAPS_TAKEN_STATES = ["sending", ...QUESTION_STATES] as const satisfies readonly ChunkState[];
 
 /** A lane with a chunk in one of these is not done. */
 export const OPEN_STATES = ["planned", "sending"] as const satisfies readonly ChunkState[];

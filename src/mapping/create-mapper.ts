@@ -4,16 +4,8 @@ import type { ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "./coerce.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";
-import {
-  type CompiledColumns,
-  compileHeader,
-  createNamedMapper,
-  type NamedSettings,
-  refuseRules,
-  stripsGuards,
-} from "./named.ts";
-import { columnsOfKeys, createObjectMapper } from "./objects.ts";
-import { type PlainSource, plainSourceOf } from "./plain-source.ts";
+import { createNamedMapper, type NamedSettings, refuseRules } from "./named.ts";
+import { createObjectMapper } from "./objects.ts";
 import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
 import type { SourceSettings } from "./source-rules.ts";
@@ -48,9 +40,6 @@ export function createMapper(options: MapperOptions): Mapper {
   return options.isPayload === true ? mapper : withTotals(mapper);
 }
 
-/** Whether a mapper reads each row without the rows above it. One with `fillDown` does not. */
-export const readsRowsAlone = ({ source }: MapperOptions): boolean => source?.config.fillDown === undefined;
-
 function mapperOf(options: MapperOptions): Mapper {
   const { header, source } = options;
   const settings = namedSettings(options);
@@ -83,46 +72,4 @@ function namedSettings({ fileName, source, action, isPayload, ...options }: Mapp
     isPayload: isPayload === true && source === undefined && action === undefined,
     source,
   };
-}
-
-/** The columns of a table whose cells are values of fields as they stand; undefined of all other inputs. */
-export function columnsOfFields(options: MapperOptions): PlainColumns | undefined {
-  const settings = namedSettings(options);
-  if (options.header === undefined || isMappedBySource(options) || stripsGuards(settings)) return undefined;
-  const { clearWord } = settings;
-  return { ...compileHeader({ ...settings, header: options.header }), header: options.header, clearWord };
-}
-
-/**
- * How rows of JSON are read whose values are those of fields as they stand: `{action, data}` items, and flat rows by their
- * keys. Undefined of all other inputs, and of flat rows that only a mapper can read.
- */
-export function objectsOfFields(options: MapperOptions): PlainObjects | undefined {
-  const settings = namedSettings(options);
-  if (options.header !== undefined || settings.isPayload === true || isMappedBySource(options)) return undefined;
-  const { clearWord } = settings;
-  return {
-    clearWord,
-    columnsOf(keys) {
-      const compiled = columnsOfKeys(keys, settings);
-      return compiled && { ...compiled, header: keys, clearWord };
-    },
-  };
-}
-
-/** A table that rules of a source read, where they have no part that only a mapper knows; undefined of all other inputs. */
-export function plainSource(options: MapperOptions): PlainSource | undefined {
-  const settings = sourceSettings(options);
-  if (settings?.header === undefined) return undefined;
-  return plainSourceOf({ ...settings, header: settings.header });
-}
-
-export interface PlainObjects {
-  readonly clearWord: string;
-  readonly columnsOf: (keys: readonly string[]) => PlainColumns | undefined;
-}
-
-export interface PlainColumns extends CompiledColumns {
-  readonly header: readonly string[];
-  readonly clearWord: string;
 }

@@ -103,7 +103,7 @@ export function compileColumns(
 }
 
 /** Throws `Failure("usage")` when header, file name and flags name no action. */
-export function compileHeader(settings: NamedSettings & { readonly header: readonly string[] }): CompiledColumns {
+function compileHeader(settings: NamedSettings & { readonly header: readonly string[] }): CompiledColumns {
   const { header } = settings;
   const fileName = settings.fileName === "" ? "the input" : settings.fileName;
   const columns = readColumns(header);
@@ -141,7 +141,7 @@ export function createNamedMapper(settings: NamedSettings & { readonly header: r
 }
 
 /** Whether cells lose the signs that keep a spreadsheet from reading them. */
-export const stripsGuards = ({ source }: NamedSettings): boolean => source?.config.csv?.guards === "strip";
+const stripsGuards = ({ source }: NamedSettings): boolean => source?.config.csv?.guards === "strip";
 
 /** How the action of a file's rows is known. */
 export function howNamed({ action, source }: NamedSettings, byColumn: boolean): string {

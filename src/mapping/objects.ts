@@ -40,7 +40,6 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
   const compiledByKeys = new Map<string, { readonly keys: readonly string[]; readonly compiled: CompiledColumns }>();
   let items = 0;
   let flat: Understanding | undefined;
-  let fresh = { items: 0, flat: [] as Understanding[] };
 
   const compiledFor = (value: ObjectRow["value"]) => {
     const keys = Object.keys(value);
@@ -51,7 +50,7 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
       const { isNamed, compiled } = compileKeys(keys, settings);
       entry = { keys, compiled };
       compiledByKeys.set(signature, entry);
-      fresh.flat.push(understandingOf(isNamed ? "by column action" : how, keys, compiled, settings.source));
+      flat = merge(flat, understandingOf(isNamed ? "by column action" : how, keys, compiled, settings.source));
     }
     return entry;
   };
@@ -67,23 +66,11 @@ export function createObjectMapper(settings: NamedSettings): Mapper {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "cells") throw new Error("a row of JSON was expected");
       if (settings.isPayload === true || isItem(row.value)) {
-        fresh.items += 1;
+        items += 1;
         return mapItem(row.value);
       }
       const { keys, compiled } = compiledFor(row.value);
       return mapFlat(keys, compiled, row);
-    },
-    seeItem() {
-      fresh.items += 1;
-    },
-    takeSeen() {
-      const taken = fresh;
-      fresh = { items: 0, flat: [] };
-      return taken;
-    },
-    join(seen) {
-      items += seen.items ?? 0;
-      for (const each of seen.flat ?? []) flat = merge(flat, each);
     },
   };
 }
@@ -100,20 +87,11 @@ function compileKeys(keys: readonly string[], settings: NamedSettings) {
   return { isNamed, compiled: compileColumns(columns, isNamed ? undefined : fixedAction(settings), settings) };
 }
 
-/** How flat rows with these keys are read, where each may be taken by itself: they are no items, and none of rejects. */
-export function columnsOfKeys(keys: readonly string[], settings: NamedSettings): CompiledColumns | undefined {
-  if (keys.every((key) => ITEM_KEYS.has(key)) || keys.some((key) => OWN_COLUMNS.has(key))) return undefined;
-  const { compiled } = compileKeys(keys, settings);
-  const { conflict, openActions } = compiled.columns;
-  return conflict === undefined && openActions === undefined ? compiled : undefined;
-}
-
 /** The most keys that are named. */
 const MOST_NAMES = 200;
 
 function merge(before: Understanding | undefined, next: Understanding): Understanding {
   if (before === undefined) return { ...next, columns: 0 };
-  // Workers report the same keys again, so what is not new changes nothing.
   const both = (a: readonly string[], b: readonly string[]) => {
     const known = new Set(a);
     return b.every((name) => known.has(name)) ? a : [...new Set([...a, ...b])].slice(0, MOST_NAMES);

@@ -53,12 +53,6 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
     reason: "A row without the list that each repeats by is not the same as one whose list is empty or null.",
     example: "each: {path: barcodes} for a row without the key barcodes",
   },
-  "ids-otherwise": {
-    reason:
-      "The source makes its ids differently than when some of it was sent; that would look new now and be sent again.",
-    source: "the promise that nothing is sent twice",
-    example: 'ticketId: "{Event}-{Order}-{Position}", which was "{Order}-{Position}"',
-  },
   "id-number-spelling": {
     reason:
       "A number in JSON with a fraction or an exponent can be written in several ways, and each is another id. The export of the next night may do so, and what was accepted would look new.",

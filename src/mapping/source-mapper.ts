@@ -9,7 +9,7 @@ import { withLooseNumbers } from "./exact-numbers.ts";
 import type { FileFinding } from "./file-finding.ts";
 import { GivenEvents } from "./given-events.ts";
 import { strangeCells, totalsCell } from "./id-cells.ts";
-import type { Mapped, Mapper, PlainSeen, Seen, Understanding } from "./mapper.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import type { IdCell, Read, Scope } from "./names.ts";
 import { isOnlyItem, mapItem } from "./objects.ts";
 import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
@@ -89,49 +89,6 @@ export class SourceMapper implements Mapper {
     this.#events.retract(actions);
   }
 
-  hasGiven(eventId: string): boolean {
-    return this.#events.has(eventId);
-  }
-
-  seePlain({ line, row, cells, once, isSkipped, gave }: PlainSeen): void {
-    const { rules, watch } = this.#source;
-    const scope = this.#scope;
-    this.#row.beginPlain(line, row);
-    scope.findings = [];
-    for (const { rule: at, cells: ofEvent } of once) {
-      const rule = rules[at];
-      scope.cells = ofEvent;
-      const eventId = rule?.onceBy?.read(scope);
-      if (rule === undefined || typeof eventId !== "string") throw new Error("the rule gives no event");
-      this.#tellEvent(rule, eventId);
-      this.#events.name(eventId);
-    }
-    scope.cells = cells;
-    if (!isSkipped) watch.seeItem(scope, this.#row);
-    watch.see(scope, { line, digest: this.#row.digest, gave, isSkipped });
-  }
-
-  takeSeen(): Seen {
-    const { columns, watch } = this.#source;
-    return {
-      values: watch.take(),
-      told: this.#told.take(),
-      ...(columns.keys !== undefined && { found: columns.keys.takeFound() }),
-      events: this.#events.take(),
-    };
-  }
-
-  agrees({ events = [] }: Seen): boolean {
-    return this.#events.agrees(events);
-  }
-
-  join({ values, told, found, events = [] }: Seen): void {
-    if (told !== undefined) this.#told.join(told);
-    if (values !== undefined) this.#source.watch.join(values);
-    if (found !== undefined) this.#source.columns.keys?.join(found);
-    this.#events.join(events);
-  }
-
   findingsOfFile(): readonly FileFinding[] {
     const { columnFindings, watch, lookupFindings } = this.#source;
     return [...columnFindings(), ...watch.findings(), ...this.#told.findings(), ...lookupFindings()];
@@ -145,7 +102,7 @@ export class SourceMapper implements Mapper {
       const eventId = rule.onceBy.read(scope);
       if (typeof eventId === "string") {
         this.#tellEvent(rule, eventId);
-        if (this.#events.name(eventId) || draft.newEvents.has(eventId)) {
+        if (this.#events.has(eventId) || draft.newEvents.has(eventId)) {
           if (rule.when !== undefined) draft.whyNothing ??= "the event was given by an earlier row";
           return;
         }
@@ -335,7 +292,7 @@ export class SourceMapper implements Mapper {
 class RowInHand {
   line = 0;
   readonly #digester: RowDigester;
-  #row: (() => Row) | undefined;
+  #row: Row | undefined;
   #digest: bigint | undefined;
 
   constructor(digester: RowDigester) {
@@ -343,19 +300,14 @@ class RowInHand {
   }
 
   begin(row: Row): void {
-    this.beginPlain(row.line, () => row);
-  }
-
-  /** @param row of which nothing else may be asked. */
-  beginPlain(line: number, row: () => Row): void {
-    this.line = line;
+    this.line = row.line;
     this.#row = row;
     this.#digest = undefined;
   }
 
   readonly digest = (): bigint => {
     if (this.#row === undefined) throw new Error("no row is being read");
-    this.#digest ??= bitsOfDigest(this.#digester.digest(this.#row()));
+    this.#digest ??= bitsOfDigest(this.#digester.digest(this.#row));
     return this.#digest;
   };
 }

@@ -6,7 +6,7 @@ import type { Names, Read } from "./names.ts";
 type TemplatePart = string | { readonly name: string };
 
 /** Splits a template at its names; `{{` and `}}` are braces. */
-export function templateParts(template: string, path: RulePath): readonly TemplatePart[] {
+function templateParts(template: string, path: RulePath): readonly TemplatePart[] {
   const fault = (what: string, hint?: string) => new MappingError(path, `${JSON.stringify(template)} ${what}`, hint);
   const parts: TemplatePart[] = [];
   let text = "";

@@ -5,19 +5,6 @@ import { quoted } from "../actions/text.ts";
 import type { FileFinding } from "./file-finding.ts";
 import type { MappingRule } from "./rules.ts";
 
-/** What the rows since the last look say of an event. Plain data. */
-export interface ToldEvent {
-  readonly eventId: string;
-  /** For each field the first row that fills it, and the first that fills it otherwise. */
-  readonly fields: readonly ToldField[];
-}
-
-interface ToldField {
-  readonly field: FieldName;
-  readonly first: Telling;
-  readonly other: Telling | undefined;
-}
-
 interface Telling {
   readonly value: string;
   readonly line: number;
@@ -29,8 +16,8 @@ type EventFields = readonly (readonly [FieldName, string])[];
 const MOST_TOLD = 100;
 
 export function watchEvents() {
-  const fresh = new Map<string, { cells: string; readonly fields: Map<FieldName, ToldField> }>();
-  const known = new Map<string, Map<FieldName, Telling>>();
+  /** Of each event what the latest row's columns say, and for each field the first row that fills it. */
+  const events = new Map<string, { cells: string | undefined; readonly fields: Map<FieldName, Telling> }>();
   const differences = new Map<string, FileFinding & { readonly line: number; readonly field: FieldName }>();
   const compare = (eventId: string, field: FieldName, first: Telling, { value, line }: Telling): void => {
     const key = JSON.stringify([eventId, field]);
@@ -47,38 +34,19 @@ export function watchEvents() {
   return {
     /** `cells` is what the row's columns say; `read` gives what they mean, and is called only where the cells are new. */
     see(eventId: string, line: number, cells: string, read: () => EventFields): void {
-      let entry = fresh.get(eventId);
-      if (entry?.cells === cells) return;
-      if (entry === undefined) {
-        entry = { cells, fields: new Map() };
-        fresh.set(eventId, entry);
+      let event = events.get(eventId);
+      if (event === undefined) {
+        event = { cells: undefined, fields: new Map() };
+        events.set(eventId, event);
       }
-      entry.cells = cells;
+      if (event.cells === cells) return;
+      event.cells = cells;
       for (const [field, value] of read()) {
-        const told = entry.fields.get(field);
-        if (told === undefined) entry.fields.set(field, { field, first: { value, line }, other: undefined });
-        else if (told.other === undefined && told.first.value !== value)
-          entry.fields.set(field, { ...told, other: { value, line } });
+        const first = event.fields.get(field);
+        if (first === undefined) event.fields.set(field, { value, line });
+        else compare(eventId, field, first, { value, line });
       }
     },
-    take(): readonly ToldEvent[] {
-      const told = [...fresh].map(([eventId, { fields }]) => ({ eventId, fields: [...fields.values()] }));
-      fresh.clear();
-      return told;
-    },
-    join(told: readonly ToldEvent[]): void {
-      for (const { eventId, fields } of told) {
-        const before = known.get(eventId) ?? new Map<FieldName, Telling>();
-        known.set(eventId, before);
-        for (const { field, first, other } of fields) {
-          const one = before.get(field) ?? first;
-          before.set(field, one);
-          compare(eventId, field, one, first);
-          if (other !== undefined) compare(eventId, field, one, other);
-        }
-      }
-    },
-    // Sorted by row: which were joined first depends on where the file was cut.
     findings: (): readonly FileFinding[] =>
       [...differences.values()]
         .sort((one, other) => one.line - other.line || (one.field < other.field ? -1 : 1))

@@ -36,24 +36,3 @@ export function isTotalsWord(text: string): boolean {
 }
 
 const folded = (word: string): string => fold(word.trim().replace(/[\s:.=]+$/, ""));
-
-/** Whether a text may be one as far as its digits tell: none stands before a colon. Bytes of UTF-8. */
-export function mayBeTotalsWord(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) {
-    const byte = bytes[at] as number; // within its length
-    if (byte === 0x3a || byte === 0x3d) return true; // `:` and `=`
-    if (byte >= 0x30 && byte <= 0x39) return false;
-  }
-  return true;
-}
-
-const BEGINNINGS = new Uint8Array(0x80).fill(1);
-for (let code = 0x41; code <= 0x5a; code += 1) {
-  const letter = String.fromCharCode(code).toLowerCase();
-  const begins = [...TOTALS_WORDS, ...COUNT_WORDS].some((word) => word.startsWith(letter)) ? 1 : 0;
-  BEGINNINGS[code] = begins;
-  BEGINNINGS[code | 0x20] = begins;
-}
-
-/** Whether a text that begins with this byte of UTF-8 may be such a word. */
-export const mayBeginTotalsWord = (byte: number): boolean => byte >= 0x80 || BEGINNINGS[byte] === 1;

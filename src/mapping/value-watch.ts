@@ -40,32 +40,12 @@ interface RowOutcome extends SeenRow {
 
 export type ValueWatch = ReturnType<typeof watchValues>;
 
-/** What some rows held. Plain data. */
-export interface SeenValues {
-  readonly rows: number;
-  /** One of them gave an action other than an event. */
-  readonly gaveAny: boolean;
-  readonly columns: readonly SeenColumn[];
-  /** By label, known value and text. */
-  readonly elses: ReadonlyMap<string, Else>;
-}
-
-interface SeenColumn {
-  /** The values that the source names. */
-  readonly met: ReadonlySet<string>;
-  /** The others, in the order in which they appeared. */
-  readonly strange: ReadonlyMap<string, Strange>;
-}
-
 /** How many rows hold a value that is named nowhere, how many of them gave nothing, and where it stands first. */
 interface Strange {
   readonly rows: number;
   readonly untaken: number;
   readonly line: number;
-  /**
-   * The sum, in 64 bits, of the digests of the rows that may be reported: the same in any order, and however the rows were
-   * divided among workers.
-   */
+  /** The sum, in 64 bits, of the digests of the rows that may be reported: the same in any order. */
   readonly digests: bigint;
 }
 
@@ -96,29 +76,28 @@ export function watchValues(columns: readonly WatchedColumn[]) {
   let rows = 0;
   let gaveAny = false;
   let isFamiliar = watched.length === 0 || watched.some(({ takesOthers }) => takesOthers);
-  const nothingSeen = () => ({
-    rows: 0,
-    gaveAny: false,
-    columns: columns.map(() => ({ met: new Set<string>(), strange: new Map<string, Mutable<Strange>>() })),
-    elses: new Map<string, Mutable<Else>>(),
-  });
-  let fresh = nothingSeen();
   const look = (scope: Scope, isOfItem: boolean, { line, digest, gave, isSkipped }: RowOutcome): void => {
     // What can't be read in the row is reported where it is needed.
     const { findings } = scope;
     scope.findings = [];
-    for (let at = 0; at < columns.length; at += 1) {
-      const column = columns[at] as WatchedColumn; // within its length
+    for (const [at, column] of watched.entries()) {
       if (column.isOfItem !== isOfItem) continue;
-      const { met, strange } = fresh.columns[at] as (typeof fresh.columns)[number]; // one for each
       const text = column.read(scope);
-      if (column.named.has(text)) met.add(text);
-      else if (!isSkipped) {
+      if (column.named.has(text)) {
+        isFamiliar = true;
+        column.unmet.delete(text);
+      } else if (!isSkipped) {
         const value = text.slice(0, MOST_TEXT);
         const untaken = gave ? 0 : 1;
         // A row about which nothing will be reported, such as one that a `not` takes, need not be recognised again.
         const isTold = isOpen(column, value, untaken) || meant[at]?.(value) === true;
-        count(strange, value, { rows: 1, untaken, line, digests: isTold ? digest() : 0n });
+        const digests = isTold ? digest() : 0n;
+        if (column.strange.size < MOST_KEPT || column.strange.has(value))
+          count(column.strange, value, { rows: 1, untaken, line, digests });
+        else {
+          column.beyond += 1;
+          column.digestsBeyond = sum64(column.digestsBeyond, digests);
+        }
       }
     }
     scope.findings = findings;
@@ -129,38 +108,15 @@ export function watchValues(columns: readonly WatchedColumn[]) {
       if (hasItems) look(scope, true, { line, digest, gave: true, isSkipped: false });
     },
     see(scope: Scope, row: RowOutcome): void {
-      fresh.rows += 1;
-      fresh.gaveAny ||= row.gave;
+      rows += 1;
+      gaveAny ||= row.gave;
       look(scope, false, row);
     },
     /** A value table used its `else` for a text that it holds in another spelling. */
     seeElse(label: string, known: string, text: string, { line, digest }: SeenRow): void {
-      addElse(fresh.elses, { label, known, text, rows: 1, line, digests: digest() });
+      addElse(elses, { label, known, text, rows: 1, line, digests: digest() });
     },
-    /** What the rows since the last call held. */
-    take(): SeenValues {
-      const taken = fresh;
-      fresh = nothingSeen();
-      return taken;
-    },
-    /** Adds what rows held, in the order of the file. */
-    join(seen: SeenValues): void {
-      rows += seen.rows;
-      gaveAny ||= seen.gaveAny;
-      for (const [at, { met, strange }] of seen.columns.entries()) {
-        const column = watched[at] as (typeof watched)[number]; // the same source
-        if (met.size > 0) isFamiliar = true;
-        for (const value of met) column.unmet.delete(value);
-        for (const [value, counts] of strange)
-          if (column.strange.size < MOST_KEPT || column.strange.has(value)) count(column.strange, value, counts);
-          else {
-            column.beyond += counts.rows;
-            column.digestsBeyond = sum64(column.digestsBeyond, counts.digests);
-          }
-      }
-      for (const each of seen.elses.values()) addElse(elses, each);
-    },
-    /** The findings about all joined rows. */
+    /** The findings about all rows. */
     findings: (): readonly FileFinding[] => [
       ...watched.flatMap(nearMisses),
       ...[...elses.values()].map(takenByElse),

@@ -33,15 +33,6 @@ import {
 import { findRun } from "../ledger/runs.ts";
 import { labelIn, promiseFormat, promisesHeader, type RunLabel } from "./promise-lines.ts";
 
-/** What a file gets. */
-export type OutputText = string | OutputBytes;
-
-export interface OutputBytes {
-  readonly bytes: Uint8Array;
-  /** Theirs, in hex, where it is known already. */
-  readonly sha256?: string | undefined;
-}
-
 export interface Appended {
   /** Part of a transaction: notes what the file holds now. */
   record(ledger: Ledger): void;
@@ -374,19 +365,17 @@ export class OutputFile implements AsyncDisposable {
    *
    * @throws OutputChanged when the file is not as this process left it.
    */
-  async append(text: OutputText): Promise<Appended> {
+  async append(text: string): Promise<Appended> {
     const { path } = this;
     const file = this.#file;
     const opened = this.#opened;
-    const given: OutputBytes = typeof text === "string" ? { bytes: Buffer.from(text, "utf8") } : text;
-    const { bytes } = given;
+    const bytes = Buffer.from(text, "utf8");
     const now = await stat(path, { bigint: true }).catch(() => undefined);
     if (now === undefined || now.ino !== opened.ino || now.dev !== opened.dev || now.size !== BigInt(this.#length))
       throw new OutputChanged(path);
     const isTouched = this.#writtenAt !== undefined && now.mtimeNs !== this.#writtenAt;
     if (isTouched && (await changedSegment(this.#ledger, path)) !== undefined) throw new OutputChanged(path);
     const start = this.#length;
-    // The bytes may be given back before it is recorded.
     const { length } = bytes;
     let written = 0;
     try {
@@ -400,7 +389,7 @@ export class OutputFile implements AsyncDisposable {
     this.#length += length;
     const { mtimeNs } = await file.stat({ bigint: true });
     this.#writtenAt = mtimeNs;
-    const sha256 = given.sha256 ?? hash("sha256", bytes);
+    const sha256 = hash("sha256", bytes);
     return {
       record(target) {
         noteAppended(target, path, { start, length, sha256, mtimeNs: String(mtimeNs) });

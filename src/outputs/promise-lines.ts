@@ -112,8 +112,7 @@ function ndjsonLines(rows: readonly Told[], { environment, run }: RunLabel): str
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /** A text as a line writes it. */
-export const quotedText = (text: string): string =>
-  PLAIN.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text));
+const quotedText = (text: string): string => (PLAIN.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text)));
 
 /** What came from elsewhere must not steer the terminal on which a file is looked at. */
 const jsonText = (value: unknown): string => escapeUnseen(stringifyJson(value));

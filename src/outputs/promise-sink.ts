@@ -8,14 +8,7 @@ import { storageFailure } from "../ledger/open-ledger.ts";
 import { outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { knownOutput } from "../ledger/outputs.ts";
 import { hasProjected } from "../ledger/runs.ts";
-import {
-  freeName,
-  OutputChanged,
-  type OutputFile,
-  type OutputState,
-  type OutputText,
-  openOutput,
-} from "./output-file.ts";
+import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader, type RunLabel } from "./promise-lines.ts";
 
 export interface PromiseSink extends AsyncDisposable {
@@ -25,7 +18,7 @@ export interface PromiseSink extends AsyncDisposable {
    * Writes the lines of a chunk, as `promiseLines` makes them in the style of this sink. After it resolves they are on
    * disk; the returned function is part of the transaction that notes it.
    */
-  write(lines: OutputText): Promise<(ledger: Ledger) => void>;
+  write(lines: string): Promise<(ledger: Ledger) => void>;
   /** How the lines must be written. */
   readonly style: LineStyle;
 }
@@ -102,9 +95,7 @@ export function openPromiseStream(
   label: RunLabel,
   overflow: () => Promise<PromiseSink>,
 ): PromiseSink {
-  const write = promisify((text: string | Uint8Array, done: (error?: Error | null) => void) =>
-    stream.write(text, done),
-  );
+  const write = promisify((text: string, done: (error?: Error | null) => void) => stream.write(text, done));
   let file: PromiseSink | undefined;
   let failure: unknown;
   return {
@@ -115,8 +106,7 @@ export function openPromiseStream(
     async write(lines) {
       if (file === undefined && failure === undefined && !stream.destroyed) {
         try {
-          // Whoever made the stream may keep what it is given, and the memory of lines is given back.
-          await write(typeof lines === "string" ? lines : Buffer.from(lines.bytes));
+          await write(lines);
           return () => undefined;
         } catch (cause) {
           // EIO: a terminal that was closed.

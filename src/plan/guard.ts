@@ -1,10 +1,10 @@
 /** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
 
-import { type ActionName, acceptedFields, isActionName } from "../actions/actions.ts";
+import { type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
+import type { FieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Guard, GuardNote } from "../book/ledger.ts";
-import { changeOfWays, type IdWay, idRulesOf } from "../mapping/id-rules.ts";
 import type { SourceConfig } from "../mapping/source.ts";
 import type { Recognised } from "./judge.ts";
 
@@ -14,18 +14,27 @@ export interface Made {
   readonly made: Readonly<Record<"ids" | "times" | "key", string>>;
 }
 
-/** What the config says of a source. */
+const IDS = { event: ["eventId"], ticket: ["ticketId", "nftId"] } as const;
+
+/** What the config says of a source: of each kind of action, each way in which its ids and times are made. */
 export function madeBy(config: SourceConfig): readonly Made[] {
-  const key = stable(config.key ?? null);
-  return idRulesOf(config).map(({ action, ways }) => {
-    const rules = (config.actions ?? []).flatMap((entry) => Object.entries(entry)).filter(([name]) => name === action);
-    const times = rules.map(([, rule]) => rule?.fields?.orderTime ?? config.fields?.orderTime ?? null);
-    const isTimed = isActionName(action) && acceptedFields(action).includes("orderTime");
-    return {
-      kind: action,
-      made: { ids: JSON.stringify(ways), times: isTimed ? stable([times, config.zone ?? null]) : "", key },
-    };
-  });
+  const kinds = new Map<ActionName, { readonly ids: string[]; readonly times: string[] }>();
+  for (const [kind, rule] of (config.actions ?? []).flatMap((entry) => Object.entries(entry))) {
+    if (!isActionName(kind)) continue;
+    const made = kinds.get(kind) ?? { ids: [], times: [] };
+    const ruleOf = (field: FieldName): unknown => rule?.fields?.[field] ?? config.fields?.[field];
+    const ids = IDS[actionSpec(kind).about].map((field) => [field, ruleOf(field)] as const);
+    made.ids.push(...ids.flatMap(([field, how]) => (how === undefined ? [] : [`${field} ${stable(how)}`])));
+    const time = acceptedFields(kind).includes("orderTime") ? ruleOf("orderTime") : undefined;
+    if (time !== undefined)
+      made.times.push(`orderTime ${stable(time)}${config.zone === undefined ? "" : `, zone ${config.zone}`}`);
+    kinds.set(kind, made);
+  }
+  const key = JSON.stringify(config.key === undefined ? [] : [`key ${stable(config.key)}`]);
+  return [...kinds].map(([kind, { ids, times }]) => ({
+    kind,
+    made: { ids: JSON.stringify(ids), times: JSON.stringify(times), key },
+  }));
 }
 
 /** JSON with the keys of its objects in order. */
@@ -67,25 +76,29 @@ interface Change {
   readonly after: string;
 }
 
+/** A way that is only new, or only gone, changes nothing that was sent; a key that came or went does. */
 function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): readonly Change[] {
-  const changes: Change[] = [];
-  const ways = changeOfWays(waysOf(then.ids), waysOf(now.ids));
-  if (ways !== undefined)
-    changes.push({ what: "ids", before: ways.gone.join(" and "), after: ways.added.join(" and ") });
-  for (const what of ["times", "key"] as const)
-    if (then[what] !== undefined && then[what] !== now[what])
-      changes.push({ what, before: then[what], after: now[what] });
-  return changes;
+  return WHAT.flatMap((what) => {
+    const [before, after] = [waysOf(then[what]), waysOf(now[what])];
+    const gone = before.filter((way) => !after.includes(way));
+    const added = after.filter((way) => !before.includes(way));
+    const isChanged = what === "key" ? gone.length + added.length > 0 : gone.length > 0 && added.length > 0;
+    return isChanged ? [{ what, before: told(gone), after: told(added) }] : [];
+  });
 }
 
-const waysOf = (text = "[]"): readonly IdWay[] => JSON.parse(text); // as `madeBy` wrote it
+const WHAT = ["ids", "times", "key"] as const;
+
+const waysOf = (text = "[]"): readonly string[] => JSON.parse(text); // as `madeBy` wrote it
+
+const told = (ways: readonly string[]): string => (ways.length === 0 ? "none" : [...new Set(ways)].join(" and "));
 
 const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 
 const changeFinding = (source: string, { what, before, after }: Change): Finding => ({
   rule: "mapping-changed",
   field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
-  message: `The ${cleanText(source, 100)} makes the ${what === "key" ? "key" : what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
+  message: `The ${cleanText(source, 100)} makes the ${what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
   hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
 });
 

@@ -3,9 +3,9 @@
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
-import { about, type Finding, type Problem, type Severity, type SourceLine } from "../actions/problem.ts";
+import type { Finding, Problem, Severity, SourceLine } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../book/ledger.ts";
-import { Across, type Checked, fieldOf, placeText, quoted, unknownEvent } from "./across.ts";
+import { Across, type Checked, nearAnother, placeText, unknownEvent } from "./across.ts";
 import { Events } from "./events.ts";
 import type { Problems } from "./problems.ts";
 import type { RowsRead } from "./rows.ts";
@@ -171,7 +171,7 @@ class SubjectJudge implements Judged {
       const ofSubject = known.get(subject) ?? [];
       judge(items, ofSubject, this.#judging);
       const other = ofSubject.length > 0 ? undefined : this.#nearOther(subject, near);
-      if (other !== undefined) this.#reportNear(items, other);
+      if (other !== undefined) await this.#tellNear(items, other);
       if (subject.startsWith("e:")) {
         const event = this.events.of(subject.slice(2));
         this.#across.checkEvent(event, items, ofSubject);
@@ -245,28 +245,30 @@ class SubjectJudge implements Judged {
     return this.#store.get<Near>(sql, form, subject);
   }
 
-  #reportNear(items: readonly Checked[], { subject: other, row }: Near): void {
+  /** Told of whichever stands further down; of an accepted one, of the first that is new. */
+  async #tellNear(items: readonly Checked[], { subject: other, row }: Near): Promise<void> {
     const item = items.find(({ verdict }) => verdict === "new");
-    if (item === undefined) return;
     const severity = this.#options.severityOf("id-near-another");
-    const where = row === undefined ? "was accepted" : `stands at ${placeText(this.#lineOf(row))}`;
-    if (severity === "off") return;
-    const id = item.subject.slice(2);
-    this.#reportAcross(
-      item,
-      {
-        rule: "id-near-another",
-        ...about(fieldOf(item.subject), id),
-        message: `${quoted(id)} is written almost like ${quoted(other.slice(2))}, which ${where}: only leading zeros, a .0, blanks, hyphens or the Unicode form differ.`,
-        hint: "Export it as it was, with ids as text. If it is another one, set rules: {id-near-another: warn} for one run.",
-      },
-      severity,
-    );
+    if (item === undefined || severity === "off") return;
+    if (row !== undefined && row > item.row) {
+      const { input = 0 } = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", row) ?? {};
+      const where = `stands at ${placeText(this.#lineOf(item.row))}`;
+      this.#reportAcross({ row, input }, nearAnother(other, item.subject, where), severity);
+      this.isAnyHeld = true;
+      return;
+    }
+    const [known] = row === undefined ? ((await this.#known([other])).get(other) ?? []) : [];
+    const state = known?.state === "pending" ? "is pending" : "was accepted";
+    const where =
+      row === undefined
+        ? `${state}${known && ` in the run ${known.runId}`}`
+        : `stands at ${placeText(this.#lineOf(row))}`;
+    this.#reportAcross(item, nearAnother(item.subject, other, where), severity);
     if (severity === "error") item.verdict = "bad";
   }
 
   /** Tells what is found of one action; an error makes its row bad. */
-  #reportAcross(item: Checked, finding: Finding, severity: Problem["severity"]): void {
+  #reportAcross(item: Pick<Item, "row" | "input">, finding: Finding, severity: Problem["severity"]): void {
     this.#report(item, finding, severity);
     if (severity !== "error") return;
     const reason = `${finding.rule}: ${finding.message}`;

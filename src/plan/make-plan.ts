@@ -2,13 +2,11 @@ import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
-import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import type { Severity } from "../actions/problem.ts";
 import { CrossActionChecks, type KnownState, type KnownTicket, NOTHING_KNOWN } from "../checks/cross-action.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { syncDirectory, syncFile } from "../disk/sync.ts";
-import type { GivenIds } from "../ledger/id-rules.ts";
 import { ledgerKnownState } from "../ledger/known-state.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
@@ -20,17 +18,15 @@ import type { Clock } from "../readers/finished.ts";
 import { type Input, openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { type BlockedRow, candidateFiles, removeCandidates } from "./candidates/candidates.ts";
-import { FACTS_BYTES, lineBytesAt } from "./candidates/facts.ts";
 import { createBlockedRows, createInvalidRows, type InvalidRows } from "./candidates/rows-not-sent.ts";
 import { type Compiled, compile, type OnUnderstood } from "./compile/compile.ts";
-import type { MadeMapper, WorkerOptions } from "./compile/parallel.ts";
-import { hasDeedsOr, select } from "./decide/decide.ts";
-import { EarlyPass } from "./decide/early-pass.ts";
+import type { MadeMapper } from "./compile/compile-rows.ts";
+import { select } from "./decide/decide.ts";
 import type { HeldFor } from "./decide/held-rows.ts";
 import type { Selection } from "./decide/selection.ts";
 import type { WaitingRows } from "./decide/waiting-rows.ts";
 import { copyRanges, createFile } from "./files/append-file.ts";
-import { ChunkCuts, cutChunks } from "./files/cut-chunks.ts";
+import { cutChunks } from "./files/cut-chunks.ts";
 import { RECORD_BYTES, readOrigin } from "./files/index-file.ts";
 import { type Copies, copyInputs } from "./files/input-copies.ts";
 import { type Manifest, manifestOf, type Order, type RowCounts, type RunOptions } from "./files/manifest.ts";
@@ -39,7 +35,7 @@ import type { ChangedAction } from "./findings/changed-actions.ts";
 import type { ProblemLog } from "./findings/problem-log.ts";
 import { createSalesSeen, type Vanished } from "./findings/vanished-tickets.ts";
 import { assignLanes, writeByLane } from "./order/assign-lanes.ts";
-import { CandidateGroups, groupKept } from "./order/group-candidates.ts";
+import { groupKept } from "./order/group-candidates.ts";
 import { createLaneGroups, type LaneAssignment, type LaneGroups, RowEvents } from "./order/lane-groups.ts";
 import { createTimeOrder } from "./order/time-order.ts";
 import { createRowPlaces } from "./rejects/find-row-places.ts";
@@ -62,7 +58,6 @@ export interface PlanOptions {
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
   /** What the sources of the config read rows as. */
   readonly sources: ReadonlySet<string>;
-  readonly workers: WorkerOptions;
   /** How a file is written, where a source of the config says so. */
   readonly readingOf: (file: InputFile) => { readonly encoding?: string; readonly csv?: CsvOptions };
   readonly mappingDigest: string;
@@ -116,8 +111,6 @@ export interface PlanResult {
   readonly changed: readonly ChangedAction[];
   /** Mended rows, and what is sent of each. */
   readonly mendings: readonly Mending[];
-  /** How the sources of inputs that have rows make the ids of their kinds of actions. */
-  readonly ids: readonly GivenIds[];
   /** Where it was asked for. */
   readonly vanished: Vanished | undefined;
   readonly skipReasons: ReadonlyMap<string, number>;
@@ -146,14 +139,8 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   const rowEvents = options.lanes > 1 ? new RowEvents() : undefined;
   const known = ledger === undefined ? NO_REJECTED_ROWS : rejectedRows(ledger);
   const settledBefore = ledger === undefined ? 0 : lastSettlement(ledger);
-  const whileRead: MadeWhileRead = {
-    cuts: new ChunkCuts(chunkLimits(options)),
-    groups: rowEvents && new CandidateGroups(createLaneGroups(knownStateOf(options), rowEvents)),
-  };
-  const early = earlyPassFor(options, invalid, whileRead);
   const compiled = await compile({
     ...options,
-    early,
     timeOrder,
     salesSeen,
     rowEvents,
@@ -177,12 +164,10 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
     rejectedRows: known,
     isByTime: timeOrder !== undefined,
     crossChecks: () => acrossFor(options, compiled.newEvents),
-    early,
   });
   const result = {
     rows: countRows(compiled, invalid),
     mendings: [],
-    ids: idsOf(compiled, selection),
     heldFor: selection.heldFor,
     actions: countActions(selection),
     waitingRows: selection.waitingRows,
@@ -199,7 +184,7 @@ export async function makePlan(options: PlanOptions): Promise<PlanResult> {
   };
   const bearable = !result.isUnreadable && invalid.invalid <= allowedRows(options.maxInvalid, result.rows.read);
   if (!bearable) return { ...result, manifest: undefined };
-  const { assignment, chunks } = await writeActions(options, compiled, selection, whileRead, rowEvents);
+  const { assignment, chunks } = await writeActions(options, compiled, selection, rowEvents);
   const placeOf = createRowPlaces(selection.lastAccepted, {
     kept: selection.kept,
     lanes: assignment?.lanes.map((lane) => lane.actions) ?? [selection.fresh],
@@ -251,32 +236,22 @@ function countActions(selection: Selection): Manifest["actions"] {
   };
 }
 
-/** Of the actions that are sent, as long as it is known early that all are. */
-interface MadeWhileRead {
-  /** Where they go in one lane. */
-  readonly cuts: ChunkCuts;
-  /** Where they go in several. */
-  readonly groups: CandidateGroups | undefined;
-}
-
 /** Writes the actions that are sent, lane after lane, and cuts them into chunks. */
 async function writeActions(
   options: PlanOptions,
   { candidates }: Compiled,
   selection: Selection,
-  { cuts, groups: grouped }: MadeWhileRead,
   rowEvents: RowEvents | undefined,
 ): Promise<{ readonly assignment: LaneAssignment | undefined; readonly chunks: Manifest["chunks"] }> {
   const { directory, lanes, signal } = options;
-  const { kept, wasToldWhole } = selection;
+  const { kept } = selection;
   const limits = chunkLimits(options);
-  const groups = rowEvents && (wasToldWhole && grouped ? grouped.groups : await groupsOfKept(options, kept, rowEvents));
+  const groups = rowEvents && (await groupsOfKept(options, kept, rowEvents));
   const assignment = groups && assignLanes(groups, lanes);
   if (assignment !== undefined && assignment.lanes.length > 1)
     return { assignment, chunks: await writeByLane(directory, kept, assignment, limits, signal) };
   await keepSelected(directory, selection, candidates);
   const { actions, index } = planFiles(directory);
-  if (assignment === undefined && wasToldWhole) return { assignment, chunks: cuts.end() };
   // The candidates were not meant to stay.
   if (assignment !== undefined) for (const path of [actions, index]) await syncFile(path);
   return { assignment, chunks: await cutChunks({ actions, index }, limits) };
@@ -380,18 +355,6 @@ async function mendingsOf(index: string, mends: Selection["mends"]): Promise<rea
   return [...byKey.values()];
 }
 
-function idsOf({ inputs }: Compiled, { kinds }: Selection): readonly GivenIds[] {
-  return inputs.flatMap(({ readAs: source, key, ids, rows }, at) =>
-    (rows === 0 ? [] : ids).map((rule) => ({
-      ...rule,
-      source,
-      key,
-      isSent: kinds[at]?.sent.has(rule.action) === true,
-      isKnown: kinds[at]?.known.has(rule.action) === true,
-    })),
-  );
-}
-
 function allowedRows(allowance: Allowance, read: number): number {
   return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
 }
@@ -401,27 +364,6 @@ const chunkLimits = ({ environment }: PlanOptions) => ({
   bytes: environment?.maxChunkBytes ?? Number.POSITIVE_INFINITY,
 });
 
-/** Undefined where nothing can be decided before the whole input is known. */
-function earlyPassFor(
-  options: PlanOptions,
-  invalid: InvalidRows,
-  { cuts, groups }: MadeWhileRead,
-): EarlyPass | undefined {
-  const { order, ledger, pending } = options;
-  if (!IS_FAST_PATH_ON || order === "time" || hasDeedsOr(ledger, pending) || pending.deeds.size > 0) return undefined;
-  const severityOf = severityIn(options.severities);
-  return new EarlyPass({
-    ...options,
-    severityOf,
-    invalid,
-    crossChecks: (laterEvents) => acrossFor(options, laterEvents),
-    onSent: (block, lines) => {
-      if (groups !== undefined) groups.add(block, lines, () => true);
-      else cuts.take({ ...block, sizeOf: (number) => lineBytesAt(block.facts, number * FACTS_BYTES) });
-    },
-  });
-}
-
 function acrossFor(options: PlanOptions, laterEvents: Pick<ReadonlySet<string>, "has">): CrossActionChecks {
   const known = knownStateOf(options);
   const knownState: KnownState = options.again
@@ -430,7 +372,6 @@ function acrossFor(options: PlanOptions, laterEvents: Pick<ReadonlySet<string>, 
         event: known.event,
         isKnownId: known.isKnownId,
         ticket: (ref) => asSold(known.ticket(ref)),
-        unsoldTicket: (ref) => asSold(known.unsoldTicket(ref)),
       }
     : known;
   return new CrossActionChecks({

@@ -165,7 +165,6 @@ class Rows {
 
   async #addRows(of: Open): Promise<void> {
     const { limit, signal, onRows } = this.#options;
-    const { mapper } = of.reading;
     for await (const rows of of.input.batches()) {
       signal.throwIfAborted();
       // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
@@ -177,8 +176,6 @@ class Rows {
         if (seen !== undefined) looked.push(seen);
       }
       await this.#store(of, looked);
-      const seen = mapper.takeSeen?.();
-      if (seen !== undefined) mapper.join?.(seen);
       onRows(this.read.read, this.#bytes + of.input.bytesRead);
       await setImmediate();
     }

@@ -10,8 +10,6 @@ import { type OpenedFile, openFile, openStream } from "./open-file.ts";
 import { unzstd } from "./zstd.ts";
 
 const BLOCK_BYTES = 64 * 1024;
-/** Each block goes through the event loop, and through all who look at it. */
-const LARGE_BLOCK_BYTES = 256 * 1024;
 
 export interface BytesOptions {
   /** Most bytes after decompression; more is a usage failure. No limit when absent. */
@@ -65,7 +63,6 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
   let sha256: string | undefined;
   let contentSha256: string | undefined;
   let isClosed = false;
-  let blockBytes = BLOCK_BYTES;
 
   // One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins.
   let pending: Promise<unknown> = Promise.resolve();
@@ -79,7 +76,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     // A decompressor whose blocks nobody asks for any more may still read on.
     if (sha256 !== undefined || isClosed) return undefined;
     signal?.throwIfAborted();
-    const block = await raw.read(blockBytes).catch((cause: unknown) => failReading(file, cause, signal));
+    const block = await raw.read().catch((cause: unknown) => failReading(file, cause, signal));
     signal?.throwIfAborted();
     if (block === undefined) {
       // A copy was compared with what it was made of when it was made.
@@ -99,12 +96,6 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
       contentOf(file, read, maxInputBytes, (digest) => {
         contentSha256 = digest;
       }),
-    /** Whether they are as large as is best for who reads all of them; else something comes soon. */
-    set areLarge(are: boolean) {
-      blockBytes = are ? LARGE_BLOCK_BYTES : BLOCK_BYTES;
-    },
-    /** Takes back the memory of a block of which nobody looks at anything any more, where it is what is read into. */
-    giveBack: (block: Buffer): void => raw.giveBack?.(block),
     /** Reads what is left, only to count and hash it. */
     async drain(): Promise<void> {
       while ((await read()) !== undefined);
@@ -116,8 +107,6 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     async believeEnd(): Promise<void> {
       if (watched !== undefined) await watchEnd(file, watched, clock, signal);
     },
-    /** Size as stored, known before anything is read; 0 where it is not known, as for a pipe. */
-    storedBytes: raw.size,
     /** Bytes read so far, as stored. */
     get bytesRead() {
       return bytesRead;

@@ -1,6 +1,6 @@
 /**
- * The reference: csv-parse tells where rows and their cells begin and end, and whether a quote is wrong. Every finding about
- * a row comes from what it gives.
+ * csv-parse tells where rows and their cells begin and end, and whether a quote is wrong. Every finding about a row comes
+ * from what it gives.
  */
 
 import { CsvError, type Options, parse } from "csv-parse/sync";

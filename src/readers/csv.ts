@@ -1,4 +1,3 @@
-import { IS_FAST_PATH_ON } from "../actions/fast-path.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
@@ -15,8 +14,7 @@ import {
 import { type CsvDialect, type RowTracker, trackRow } from "./csv-quotes.ts";
 import { type CsvRow, countLineEnds, readCsvRow, readCsvRows } from "./csv-rows.ts";
 import { detectDelimiter } from "./delimiter.ts";
-import { FAST_FROM_BYTES, readPlainRows } from "./fast/plain-rows.ts";
-import { EMPTY, MAX_ROW_BYTES, type RangeStart, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
+import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
 import { findRowsInCell } from "./rows-in-cell.ts";
 import { compileSecondHeader } from "./second-header.ts";
 
@@ -27,17 +25,6 @@ export interface CsvOptions {
   readonly quote?: string | undefined;
   /** The physical line on which the header begins, from 1; what stands above it is passed over. */
   readonly headerLine?: number | undefined;
-  /** Reads on in a file whose header is known, and whose rows end in LF or CRLF. */
-  readonly after?: CsvStart | undefined;
-}
-
-/** What a parser needs in order to read on in a file. */
-export interface CsvStart {
-  readonly header: readonly string[];
-  readonly headerLine: number;
-  readonly delimiter: string;
-  /** Line ends before what is read on. */
-  readonly lineEnds: number;
 }
 
 export interface CsvParser extends RowParser {
@@ -51,64 +38,44 @@ const LF = 10;
 const CR = 13;
 const SEPARATOR_LINE = /^sep=(.)$/i;
 
-const FAST_FROM = IS_FAST_PATH_ON ? FAST_FROM_BYTES : Number.POSITIVE_INFINITY;
-
 /**
- * Reads CSV strictly, each row with its physical line and its raw text. csv-parse is the reference (csv-rows.ts); in all
- * but small files, the fast path takes the rows in which there is nothing to judge.
+ * Reads CSV strictly, each row with its physical line and its raw text. csv-parse tells where its cells are (csv-rows.ts).
  *
  * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Where it does not, a CR in an unquoted cell
  * makes the row malformed: it may be the end of another. Blank lines are passed over, and so is a first line `sep=;`, by
  * which spreadsheets declare the delimiter.
  *
  * A row over 1 MiB is not kept in memory, which csv-parse would do: its end is found by `trackRow`.
- *
- * @param fastFrom bytes from which on the fast path is used, counted with the block that is read; infinite where it is not.
  */
-export function csvParser(options: CsvOptions = {}, fastFrom: number = FAST_FROM): CsvParser {
-  return new CsvTable(options, fastFrom);
+export function csvParser(options: CsvOptions = {}): CsvParser {
+  return new CsvTable(options);
 }
 
 class CsvTable implements CsvParser {
   readonly #options: CsvOptions;
-  readonly #fastFrom: number;
   readonly #quote: number;
   readonly #wantedLine: number;
   #delimiter: string | undefined;
   #dialect: CsvDialect | undefined;
   header: readonly string[] | undefined;
   /** The file was written by `tickets` with `--safe-csv`. */
-  #isGuarded: boolean;
+  #isGuarded = false;
   headerLine: number | undefined;
-  #secondHeader: ReturnType<typeof compileSecondHeader>;
+  #secondHeader = compileSecondHeader([]);
   stopped = false;
   /** Bytes of a row that has not ended yet. */
   #carry: Buffer = EMPTY;
-  #rowLine: number;
+  #rowLine = 1;
   #blockEndedInCr = false;
   /** A row over the limit, followed to its end without being kept. */
   #long: { readonly head: Buffer; readonly tracker: RowTracker } | undefined;
-  #bytesTaken: number;
 
-  constructor(options: CsvOptions, fastFrom: number) {
-    const { after } = options;
+  constructor(options: CsvOptions) {
     this.#options = options;
-    this.#fastFrom = fastFrom;
     this.#quote = oneByte("quote", options.quote ?? '"');
-    this.#wantedLine = after === undefined ? (options.headerLine ?? 1) : 1;
-    this.#delimiter = after?.delimiter ?? options.delimiter;
+    this.#wantedLine = options.headerLine ?? 1;
+    this.#delimiter = options.delimiter;
     if (this.#delimiter !== undefined) oneByte("delimiter", this.#delimiter, this.#quote);
-    this.#dialect =
-      after === undefined
-        ? undefined
-        : { delimiter: after.delimiter.charCodeAt(0), quote: this.#quote, crEndsRows: false };
-    this.header = after?.header;
-    this.#isGuarded = this.header?.includes(GUARDED_COLUMN) ?? false;
-    this.headerLine = after?.headerLine;
-    this.#secondHeader = compileSecondHeader(this.header ?? []);
-    this.#rowLine = (after?.lineEnds ?? 0) + 1;
-    // Only a large file is read in parts.
-    this.#bytesTaken = after === undefined ? 0 : FAST_FROM_BYTES;
   }
 
   get lineEnds(): number {
@@ -125,7 +92,6 @@ class CsvTable implements CsvParser {
   take(block: Buffer): Row[] {
     if (this.stopped || block.length === 0) return [];
     const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
-    this.#bytesTaken += block.length;
     if (this.#dialect === undefined) return this.#readHeader(bytes, false);
     if (this.#long === undefined && !endsRow(block, this.#dialect)) {
       const rows: Row[] = [];
@@ -230,40 +196,20 @@ class CsvTable implements CsvParser {
     if (crEndsRows && bytes[start] === LF && isAfterCr) start += 1;
     this.#blockEndedInCr = bytes[bytes.length - 1] === CR;
 
-    let asksReference = true;
-    if (this.#bytesTaken >= this.#fastFrom && !isEnd) {
-      const plain = readPlainRows(bytes, start, this.#rowLine, using);
-      asksReference = plain.asksReference;
-      start = plain.rest;
-      this.#rowLine = plain.restLine;
-      for (const each of plain.rows) {
-        const row = this.#judge(bytes, each, using);
-        if (row.kind !== "cells" || row.findings !== undefined) {
-          // Every finding comes from the cells that the reference gives.
-          asksReference = true;
-          start = each.start;
-          this.#rowLine = each.line;
-          break;
-        }
-        rows.push(row);
-      }
+    const read = readCsvRows(bytes, start, this.#rowLine, using, isEnd);
+    for (const each of read.rows) {
+      const row = this.#judge(bytes, each, using);
+      rows.push(row);
+      this.stopped = row.kind === "malformed" && !row.bordersKnown;
+      if (this.stopped) return rows;
     }
-    if (asksReference) {
-      const read = readCsvRows(bytes, start, this.#rowLine, using, isEnd);
-      for (const each of read.rows) {
-        const row = this.#judge(bytes, each, using);
-        rows.push(row);
-        this.stopped = row.kind === "malformed" && !row.bordersKnown;
-        if (this.stopped) return rows;
-      }
-      if (read.broken !== undefined) {
-        const { start, end, line } = read.broken;
-        rows.push(...this.#stopAt(this.#quoteRow(bytes.subarray(start, end), line, using)));
-        return rows;
-      }
-      start = read.rest;
-      this.#rowLine = read.restLine;
+    if (read.broken !== undefined) {
+      const { start, end, line } = read.broken;
+      rows.push(...this.#stopAt(this.#quoteRow(bytes.subarray(start, end), line, using)));
+      return rows;
     }
+    start = read.rest;
+    this.#rowLine = read.restLine;
     // A copy: the block may be reused, and a few bytes must not keep it in memory.
     this.#keep(rows, start === bytes.length ? EMPTY : Buffer.from(bytes.subarray(start)), using);
     return rows;
@@ -321,14 +267,6 @@ class CsvTable implements CsvParser {
 
   #known(): KnownTable {
     return { header: this.header, delimiter: this.#delimiter };
-  }
-
-  leave(): RangeStart | undefined {
-    // Cutting a file counts quotes, which belongs to the fast path.
-    if (this.#fastFrom === Number.POSITIVE_INFINITY) return undefined;
-    if (this.#dialect === undefined || this.#dialect.crEndsRows || this.stopped || this.#long !== undefined)
-      return undefined;
-    return { rest: this.#carry, lineEnds: this.#rowLine - 1, quote: this.#quote };
   }
 }
 

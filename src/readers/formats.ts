@@ -43,7 +43,7 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
   },
   ndjson: {
     extensions: ["ndjson", "jsonl"],
-    parser: () => ndjsonParser(),
+    parser: ndjsonParser,
     isOfLines: true,
     firstCharacter: "{",
     firstKeys: keysOfJson,

@@ -2,16 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import { Failure } from "../failure.ts";
 import type { Row } from "../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
-import { type CsvOptions, type CsvParser, type CsvStart, csvParser } from "./csv.ts";
+import type { CsvOptions, CsvParser } from "./csv.ts";
 import { resolveEncoding } from "./encoding.ts";
 import { FORMATS, formatOf, isTable } from "./formats.ts";
 import type { InputFile, InputFormat } from "./input-file.ts";
 import { InputText } from "./input-text.ts";
 import { shownName } from "./names.ts";
-import { ndjsonParser } from "./ndjson.ts";
-import { createRangeCutter, type Range, type RangeCutter } from "./ranges.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
-import type { SpareMemory } from "./spare-memory.ts";
 import type { AsUtf8 } from "./utf8-watch.ts";
 
 const ROWS_PER_BATCH = 1000;
@@ -20,20 +17,6 @@ export interface OpenInputOptions extends BytesOptions {
   /** `--encoding` or the source's: any label of the WHATWG Encoding Standard (utf-8). A byte order mark wins over it; rejects are UTF-8. */
   readonly encoding?: string | undefined;
   readonly csv?: CsvOptions | undefined;
-}
-
-export type Part = { readonly kind: "rows"; readonly rows: readonly Row[] } | ({ readonly kind: "range" } & Range);
-
-/** How the ranges of an input are read. Plain data. */
-export type RangeFormat =
-  | { readonly format: "csv"; readonly quote: string | undefined; readonly start: Omit<CsvStart, "lineEnds"> }
-  | { readonly format: "ndjson" };
-
-/** A parser for what stands behind so many line ends of an input. */
-export function rangeParser(how: RangeFormat, lineEnds: number): RowParser {
-  return how.format === "csv"
-    ? csvParser({ quote: how.quote, after: { ...how.start, lineEnds } })
-    : ndjsonParser({ after: { lineEnds } });
 }
 
 /** Opens an input and reads as far as its header. Throws a usage failure when it can't be used as a whole. */
@@ -60,7 +43,7 @@ export class Input implements AsyncDisposable {
   readonly #text: InputText;
   readonly #options: OpenInputOptions;
   readonly #csv: CsvParser | undefined;
-  #parser: RowParser;
+  readonly #parser: RowParser;
   /** Rows that were read and not given yet. */
   #rows: Row[] = [];
   #hasEnded = false;
@@ -122,11 +105,6 @@ export class Input implements AsyncDisposable {
     return this.#text.asUtf8;
   }
 
-  /** Size of the file as stored, before it is read; 0 where that is not known. */
-  get storedBytes(): number {
-    return this.#source.storedBytes;
-  }
-
   /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
   get bytesRead(): number {
     return this.#source.bytesRead;
@@ -142,14 +120,6 @@ export class Input implements AsyncDisposable {
   /** Hex SHA-256 of the input decompressed; undefined where not all of it was read. */
   get contentSha256(): string | undefined {
     return this.#source.contentSha256;
-  }
-
-  /** How the ranges of `parts` are read; undefined where there are none. */
-  get ranged(): RangeFormat | undefined {
-    const { format, header, headerLine, delimiter } = this;
-    if (this.#csv === undefined) return format === "ndjson" ? { format } : undefined;
-    if (header === undefined || headerLine === undefined || delimiter === undefined) return undefined;
-    return { format: "csv", quote: this.#options.csv?.quote, start: { header, headerLine, delimiter } };
   }
 
   /** Reads until the header is known, from the first block on. */
@@ -199,56 +169,6 @@ export class Input implements AsyncDisposable {
       this.unendedLine = this.#text.lineEnds + 1;
     }
     await this.drain();
-  }
-
-  /**
-   * May be called instead of `batches`. What was read already and what can't be cut comes as rows; the rest comes as ranges
-   * of about `rangeBytes`, asked for each, which `rangeParser` reads in any order. After a range whose last row ends the reading, ask for no
-   * more and call `drain`.
-   *
-   * @param memory for the ranges.
-   */
-  async *parts(rangeBytes: () => number, memory: SpareMemory): AsyncGenerator<Part, void> {
-    const how = this.ranged;
-    const start = this.#hasEnded || how === undefined ? undefined : this.#parser.leave?.();
-    if (start !== undefined && how !== undefined) {
-      if (this.#rows.length > 0) yield { kind: "rows", rows: this.#rows };
-      const cutter = createRangeCutter(start, rangeBytes, memory);
-      this.#text.parser = cutter;
-      this.#source.areLarge = true;
-      yield* this.#ranges(cutter);
-      this.#source.areLarge = false;
-      this.#parser = rangeParser(how, cutter.lineEndsGiven);
-      this.#text.parser = this.#parser;
-      this.#rows = [];
-      this.#rows.push(...this.#parser.take(cutter.pending));
-    }
-    for await (const batch of this.batches()) yield { kind: "rows", rows: batch };
-  }
-
-  async *#ranges(cutter: RangeCutter): AsyncGenerator<Part, void> {
-    while (!this.#hasEnded && !cutter.isLost) {
-      let block: Buffer | undefined;
-      try {
-        block = await this.#text.next();
-      } catch (cause) {
-        // Reading may stop at a row before the fault; then the fault is never met.
-        const whole = cutter.whole();
-        if (whole !== undefined) yield { kind: "range", ...whole };
-        throw cause;
-      }
-      this.#hasEnded = block === undefined;
-      // A block may be several ranges.
-      let next = 0;
-      for (let at = 0; block !== undefined && at < block.length; at = next) {
-        next = Math.min(block.length, at + cutter.wanted);
-        const range = cutter.take(block.subarray(at, next));
-        if (range !== undefined) yield { kind: "range", ...range };
-      }
-      if (block !== undefined) this.#source.giveBack(block);
-      const last = block === undefined ? cutter.end() : undefined;
-      if (last !== undefined) yield { kind: "range", ...last };
-    }
   }
 
   /** Reads to the end, for size and SHA-256 only. */

@@ -6,10 +6,10 @@ const LF = 10;
 const BLANK = /^[ \t\r]*$/;
 
 /** Reads one JSON object a line; blank lines are passed over. A line that is wrong says nothing about the next. */
-export function ndjsonParser(options: { readonly after?: { readonly lineEnds: number } | undefined } = {}): RowParser {
+export function ndjsonParser(): RowParser {
   let carry: Buffer = EMPTY;
-  let lineEnds = options.after?.lineEnds ?? 0;
-  let sawRow = options.after !== undefined;
+  let lineEnds = 0;
+  let sawRow = false;
   /** The beginning of a line over the limit, whose rest is passed over. */
   let longHead: Buffer | undefined;
 
@@ -57,7 +57,6 @@ export function ndjsonParser(options: { readonly after?: { readonly lineEnds: nu
       return lineEnds;
     },
     stopped: false,
-    leave: () => (sawRow && longHead === undefined ? { rest: carry, lineEnds, quote: -1 } : undefined),
   };
 }
 

@@ -20,8 +20,6 @@ const LEAST_BLOCK_BYTES = 32 * 1024;
 export interface OpenedFile extends AsyncDisposable {
   /** The next bytes, about as many as asked for (64 KiB); undefined at the end. One call at a time. Ends with the signal's reason or an AbortError. */
   read(size?: number): Promise<Buffer | undefined>;
-  /** Takes back the memory of the block that was read last, for the next ones. That of any other block is left alone. */
-  giveBack?(block: Buffer): void;
   /** Size as stored; 0 where that is not known, as for a pipe. */
   readonly size: number;
   /** Where it is a file. */
@@ -67,14 +65,10 @@ function fdOf(stream: Readable): number | undefined {
 function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSignal | undefined): OpenedFile {
   let taken = 0;
   let reading: Promise<unknown> = Promise.resolve();
-  let lent: Buffer | undefined;
-  let spare: Buffer | undefined;
 
   async function readBlock(size: number): Promise<Buffer | undefined> {
     const room = found.isFile() ? Math.min(size, Math.max(Number(found.size) - taken, 0) + GROWN_BYTES) : size;
-    const buffer = spare !== undefined && spare.length >= room ? spare : Buffer.allocUnsafeSlow(room);
-    spare = undefined;
-    lent = buffer;
+    const buffer = Buffer.allocUnsafeSlow(room);
     let filled = 0;
     while (filled < room / 2) {
       signal?.throwIfAborted();
@@ -96,9 +90,6 @@ function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSig
       const block = readBlock(size);
       reading = block.catch(() => undefined); // told to whom it was read for
       return block;
-    },
-    giveBack({ buffer }) {
-      if (buffer === lent?.buffer) spare = lent;
     },
     async [Symbol.asyncDispose]() {
       // A read that comes after would read of whatever file is opened next and is given the same number.

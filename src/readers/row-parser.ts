@@ -3,15 +3,6 @@ import type { Row } from "../mapping/row.ts";
 import { completeLength } from "./encoding.ts";
 import type { ReaderRule } from "./rules.ts";
 
-/** Where reading goes on in a text: before a row. */
-export interface RangeStart {
-  /** The beginning of the row, as far as it was read already. */
-  readonly rest: Buffer;
-  readonly lineEnds: number;
-  /** A line feed between two of these does not end a row; -1 where there are none. */
-  readonly quote: number;
-}
-
 /**
  * Turns the bytes of one input into rows, fed block by block. The blocks are valid UTF-8 without a byte order mark, cut
  * anywhere between characters. Nothing of a block is kept by reference, and at most `MAX_ROW_BYTES` and one block are
@@ -26,8 +17,6 @@ export interface RowParser {
   readonly lineEnds: number;
   /** After a malformed row whose borders are not known: nothing more will come. */
   readonly stopped: boolean;
-  /** Where others may go on with the text instead; undefined when only this parser can. */
-  leave?(): RangeStart | undefined;
 }
 
 /** A row or line longer than this (1 MiB, in UTF-8) is a problem instead of a row. */

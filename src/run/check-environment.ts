@@ -46,7 +46,7 @@ const NO_PROMISE = "00000000-0000-0000-0000-000000000000";
 /** @throws Failure `not-let-in` where the key is needed, and not there. */
 export async function checkEnvironment(
   context: RunContext,
-  { environment, key }: Pick<Settings, "environment" | "key">,
+  { environment }: Pick<Settings, "environment">,
 ): Promise<Checked> {
   const checks: Check[] = [];
   const tls = await tlsOf(context, environment);
@@ -58,7 +58,7 @@ export async function checkEnvironment(
     const detail = "without a statusPath, only sending an action would show whether it is let in";
     return { checks: [...checks, { check: "key", result: "not known", detail }], exitCode: EXIT_CODES.ok };
   }
-  await using service = await openService(context, environment, key, async () => tls);
+  await using service = await openService(context, environment, async () => tls);
   const { openClient } = await import("../sending/client.ts");
   await using client = openClient({
     ...{ baseUrl: service.baseUrl, key: service.key, tls: service.tls, env: context.env },

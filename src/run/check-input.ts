@@ -10,7 +10,6 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { machineOf } from "../ledger/machine.ts";
 import { storageFailure } from "../ledger/open-ledger.ts";
 import type { Pending } from "../ledger/pending.ts";
-import { workersOf } from "../plan/compile/thread-pool.ts";
 import type { Order } from "../plan/files/manifest.ts";
 import { createProblemLog } from "../plan/findings/problem-log.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/make-plan.ts";
@@ -92,7 +91,7 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
 
 /** What a plan is made with, whatever the files and the config's sources are. */
 function planOptions(
-  { progress, cwd, env, stdin, now, stop }: RunContext,
+  { progress, cwd, stdin, now, stop }: RunContext,
   options: CheckOptions,
 ): Omit<PlanOptions, "files" | "sources" | "readingOf" | "mapperFor" | "severities" | "problems"> {
   const { directory, run, copyInputs, encoding, maxInputBytes, allowEmpty, order = "input" } = options;
@@ -104,7 +103,6 @@ function planOptions(
     mappingDigest: mappingDigest(options),
     environment: options.environment && planEnvironment(options.environment),
     limit: limit ?? Number.POSITIVE_INFINITY,
-    workers: { count: workersOf(env) },
     onUnderstood: (file, understanding, input, values) =>
       progress.happened({ kind: "input understood", file, understanding, input, values }),
     onRows: (rows, share) =>

@@ -14,8 +14,8 @@ import {
 } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
-import { readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { describeTls } from "../config/tls.ts";
+import { twinFailure } from "../config/twins.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
 import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
@@ -23,11 +23,10 @@ import { lastRun, type RunRecord } from "../ledger/runs.ts";
 import { proxyOf } from "../sending/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { type DiskUse, diskUseOf } from "./disk-use.ts";
-import { lookBeside } from "./former-self.ts";
 import { lockHolderOf, serverFactsOf } from "./ledger-of.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { KNOWN_RULES } from "./rules.ts";
-import { type EnvironmentOptions, forgottenLedger, leftBehind } from "./settings.ts";
+import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
 
 export interface EnvironmentView {
   readonly config: Config;
@@ -107,12 +106,9 @@ export async function viewEnvironment(
     if (name !== undefined || !(cause instanceof Failure)) throw cause;
     return { config, used: undefined, environments, problem: cause };
   }
-  const neighbours = await readNeighbours(config, environment, env, signal);
   const problem =
-    secondLedger(config, environment, neighbours) ??
-    forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd) ??
-    leftBehind(environment, cwd) ??
-    (await lookBeside(config, environment, neighbours, { env, signal, sends: false, waits: false })).problem;
+    (await twinFailure(config, environment, env, signal)) ??
+    forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd);
   const from = name === undefined ? environment.origins.name : "named on the command line";
   const { ledger, trouble } = await ledgerOf(environment);
   const used = { ...(await usedOf(environment, from, env)), ledger, isLedgerReadable: trouble === undefined };

@@ -5,7 +5,6 @@ import { doubtedItems } from "../ledger/attempts.ts";
 import { pastOfChunk } from "../ledger/chunk-past.ts";
 import { type ChunkRecord, type RunRecord, undecidedChunks, undecidedRuns } from "../ledger/runs.ts";
 import { digestsOf, fieldNaming } from "../ledger/sent-about.ts";
-import type { IndexRecord } from "../plan/files/index-file.ts";
 import type { Plan } from "../plan/files/plan.ts";
 import { actionsOf } from "../sending/record-answer.ts";
 import { type FoundAt, type FoundOutcome, itemOf, placeText, type Searched } from "./found-action.ts";
@@ -57,7 +56,8 @@ async function undecidedOf(searched: Searched, of: UndecidedChunk): Promise<read
   const records = await plan.records(chunk);
   const mayBe = records.some(
     (record, at) =>
-      isUnsure(record) ||
+      // Its identity is that of its source's own key.
+      record.keyed ||
       digests.has(record.identity.toString("hex")) ||
       promised.has(placeText({ runNo, seq: chunk.first + at })),
   );
@@ -85,11 +85,7 @@ async function undecidedOf(searched: Searched, of: UndecidedChunk): Promise<read
   });
 }
 
-/** Plans name a keyed deed by its key, and those of earlier versions named scans and claims in another way. */
-const isUnsure = ({ keyed, action }: IndexRecord): boolean =>
-  keyed || action === "scannedTicket" || action === "claimedTicket";
-
 async function outcomeOfChunk({ environment, ledger }: Searched, { state }: ChunkRecord): Promise<FoundOutcome> {
-  if (state === "planned" || state === "answered" || state === "refused") return state;
+  if (state === "planned" || state === "refused") return state;
   return state === "sending" && (await isLockHeld(environment, ledger)) ? "in flight" : "in doubt";
 }

@@ -17,7 +17,7 @@ import type { Settings } from "./settings.ts";
 import { userName } from "./user-name.ts";
 
 export interface ForgetSettings {
-  readonly settings: Pick<Settings, "environment" | "former">;
+  readonly settings: Pick<Settings, "environment">;
   /** It can't do without. */
   readonly reason?: string | undefined;
   readonly waitLock: number;
@@ -26,8 +26,6 @@ export interface ForgetSettings {
 export interface Forgotten {
   /** Path of the list of runs. */
   readonly path: string;
-  /** Names of ledgers of the same address that count as other accounts from now on. */
-  readonly apart: readonly string[];
   /** Undefined where there was nothing to forget; without runs where the list was only rebuilt. */
   readonly lost: ForgottenRuns | undefined;
 }
@@ -41,12 +39,12 @@ interface ForgottenRuns {
 }
 
 /**
- * After this resolves, the ledger is used without the runs it lacks, and beside ledgers that might have been its own.
+ * After this resolves, the ledger is used without the runs it lacks.
  *
  * @throws Failure `usage` without a reason; `busy` while another run holds the lock.
  */
 export async function forgetLostRuns(context: RunContext, options: ForgetSettings): Promise<Forgotten> {
-  const { environment, former } = options.settings;
+  const { environment } = options.settings;
   if (options.reason === undefined || options.reason.trim() === "")
     throw new Failure("usage", "--forget-lost needs a reason, which is kept. Nothing was forgotten.", {
       hint: 'Give one with --reason "…".',
@@ -57,19 +55,15 @@ export async function forgetLostRuns(context: RunContext, options: ForgetSetting
   const list = readOrSetAside(path, context);
   using ledger = await openLedgerToRead(environment);
   const lost = lostRunsOf({ environment, boundTo: undefined }, list, ledger);
-  if (lost.length === 0 && former.length === 0 && existsSync(path)) return { path, apart: [], lost: undefined };
+  if (lost.length === 0 && existsSync(path)) return { path, lost: undefined };
   const runList = openRunList(path, thisMachine());
   if (ledger !== undefined) runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
   if (list.head === undefined) runList.addStrays(strayPlans(environment, ledger, () => true));
-  const apart = former.map(({ name }) => name);
-  const ids = former.map(({ id }) => id);
-  if (former.length > 0) runList.tellApart(ids, userName(), reason);
-  if (lost.length === 0 && former.length > 0) return { path, apart, lost: undefined };
   const runs = lost.map(({ run }) => run);
   const open = ledger === undefined ? [] : openRuns(ledger).flatMap(({ run }) => (runs.includes(run) ? [run] : []));
   runList.forget(runs, userName(), reason);
   const unread = lost.flatMap((each) => each.unread);
-  return { path, apart, lost: { runs, open, unread: [...new Set(unread)].filter((file) => existsSync(file)) } };
+  return { path, lost: { runs, open, unread: [...new Set(unread)].filter((file) => existsSync(file)) } };
 }
 
 /** The list; where it is missing or damaged, what the runs' folders tell. A damaged list is renamed, never deleted. */

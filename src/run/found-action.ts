@@ -12,9 +12,9 @@ export type FoundAs = IdField | "actionPromise";
 
 /**
  * What became of an action. Of one without an outcome of its own: `planned` (not sent yet), `in flight` (a living process is
- * sending it), `answered` (its answer is stored, and the next command records it), `in doubt` or `refused`.
+ * sending it), `in doubt` or `refused`.
  */
-export type FoundOutcome = Outcome | "planned" | "in flight" | "answered" | "in doubt" | "refused";
+export type FoundOutcome = Outcome | "planned" | "in flight" | "in doubt" | "refused";
 
 export interface FoundAction {
   /** What of it the id is. */

@@ -5,7 +5,7 @@ import type { ActionData } from "../actions/actions.ts";
 import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
 import { stringifyJson } from "../actions/json.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { endAttempt, keepDoubtedAnswer, storedAnswer } from "../ledger/attempts.ts";
+import { endAttempt } from "../ledger/attempts.ts";
 import { insertOutcomes, type NewOutcome } from "../ledger/blocks.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { forgetUnplaced, IMPORTED, unplacedActions } from "../ledger/known-state.ts";
@@ -21,9 +21,10 @@ import {
   type RunRecord,
   undecidedChunks,
 } from "../ledger/runs.ts";
+import { dataTextOf } from "../plan/files/chunk-actions.ts";
 import { CONTENT_BYTES } from "../plan/files/index-file.ts";
 import { manifestOf, NO_ACTIONS } from "../plan/files/manifest.ts";
-import { dataTextOf, openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
+import { openPlan, type Plan, planFiles } from "../plan/files/plan.ts";
 import { cutChunk, replaceChunk } from "../sending/chunk-parts.ts";
 import { enterLostRun, isImportedRun } from "../sending/mend-lost-run.ts";
 import { planDirectory } from "./places.ts";
@@ -155,8 +156,6 @@ export async function completeRun(
     const { parts, rows } = await placeLines(ledger, plan, chunk, lines);
     ledger.transaction(() => {
       if (chunk.state === "sending") endAttempt(ledger, chunk, { ...UNHEARD, at: new Date().toISOString() });
-      if (chunk.state === "answered" && told.length < chunk.count)
-        keepDoubtedAnswer(ledger, chunk, storedAnswer(ledger, chunk).body);
       replaceChunk(ledger, chunk, parts);
       const found = rows.flatMap(({ seq }) => (unplaced.has(seq) ? [seq] : []));
       forgetUnplaced(ledger, run.runNo, found);
@@ -197,7 +196,7 @@ async function placeLines(
   }
   const [actions, records] = await Promise.all([plan.lines(chunk), plan.records(chunk)]);
   // The answer to a request under way is lost.
-  const rest = chunk.state === "sending" || chunk.state === "answered" ? "in doubt" : chunk.state;
+  const rest = chunk.state === "sending" ? "in doubt" : chunk.state;
   const cut = cutChunk(ledger, chunk, actions, (seq) => (lines.has(seq) ? "settled" : rest));
   const parts = cut.map((part) =>
     part.state === "in doubt" && part.detail === undefined ? { ...part, detail: UNHEARD.detail } : part,
@@ -207,7 +206,15 @@ async function placeLines(
       const [line, action, record] = [lines.get(seq), actions[seq - chunk.first], records[seq - chunk.first]];
       if (line === undefined || action === undefined || record === undefined) return [];
       const { identity, content } = record;
-      return [{ ...toOutcome(line), chunk: part.chunk, data: dataTextOf(action, record.action), identity, content }];
+      return [
+        {
+          ...toOutcome(line),
+          chunk: part.chunk,
+          data: dataTextOf(action.toString("utf8"), record.action),
+          identity,
+          content,
+        },
+      ];
     }),
   );
   return { parts, rows };

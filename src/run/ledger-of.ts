@@ -8,21 +8,17 @@ import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import { isUnmade } from "../ledger/bound.ts";
 import { enterInvocation, type Invocation, noteInvocation } from "../ledger/invocations.ts";
-import { type Ledger, readMeta } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { acquireLock, isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
-import { copiedTo, refuseCopied } from "../ledger/moved.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import type { PostgresLedger, PostgresOptions } from "../ledger/postgres/open-postgres.ts";
 import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
-import type { Query } from "../ledger/query.ts";
-import type { SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
 import { lockPath } from "./places.ts";
 
 export interface OpenLedgerOptions {
   /** See `openLedger`. */
   readonly boundTo: string | undefined;
-  readonly onPacking?: (actions: number) => void;
   /** Called before a ledger is created. */
   readonly beforeCreating?: () => Promise<void>;
 }
@@ -38,10 +34,10 @@ const serverLocks = () => import("../ledger/postgres/lock.ts");
 /** The environment's ledger, created where there is none. */
 export async function openLedgerOf(environment: Environment, options: OpenLedgerOptions): Promise<Ledger> {
   const { ledgerPath: path, ledgerServer: server } = environment;
-  const { boundTo, onPacking, beforeCreating } = options;
+  const { boundTo, beforeCreating } = options;
   if (server !== undefined) return openServer(environment, server, options);
   if (!existsSync(path)) await beforeCreating?.();
-  return openLedger({ path, boundTo, ...(onPacking && { onPacking }) });
+  return openLedger({ path, boundTo });
 }
 
 /**
@@ -81,27 +77,7 @@ async function openServer(
   }
   // The machine's own part: plans, and the list of runs.
   makeFolder(dirname(environment.ledgerPath), { mode: 0o700 });
-  const ledger = openPostgres(postgresOptions(server, boundTo, PATIENCE_MS.sending));
-  try {
-    if (boundTo !== undefined) refuseOtherThanMoved(environment, ledger);
-    return ledger;
-  } catch (cause) {
-    ledger[Symbol.dispose]();
-    throw cause;
-  }
-}
-
-/** The database must be the one that this machine's ledger was moved to: another one does not know what that was sent. */
-function refuseOtherThanMoved({ name, ledgerPath: path }: Environment, ledger: Ledger): void {
-  if (!existsSync(path)) return;
-  using file = openLedger({ path, boundTo: undefined, readOnly: true });
-  const to = copiedTo(file);
-  if (to?.isWhole !== true || readMeta(file, "ledger_id") === readMeta(ledger, "ledger_id")) return;
-  throw new Failure(
-    "usage",
-    `The ledger of ${name} was moved to ${to.ledger}, and ${ledger.path} is another one. Nothing was sent.`,
-    { hint: `Have the config name the first. If it is another service's, move ${dirname(path)} away.` },
-  );
+  return openPostgres(postgresOptions(server, boundTo, PATIENCE_MS.sending));
 }
 
 async function findServer(
@@ -124,35 +100,9 @@ function postgresOptions(server: LedgerServer, boundTo: string | undefined, pati
   };
 }
 
-/**
- * Ledgers of the same address in other schemas of the environment's database.
- *
- * @param compared schemas of environments that were compared otherwise.
- */
-export async function siblingsInDatabase(
-  { ledgerServer: server, baseUrl }: Environment,
-  compared: ReadonlySet<string>,
-): Promise<readonly SiblingLedger[]> {
-  if (server === undefined) return [];
-  const { serverSiblings } = await import("../ledger/postgres/siblings.ts");
-  return serverSiblings(postgresOptions(server, undefined, PATIENCE_MS.sending), baseUrl, compared);
-}
-
 export async function serverFactsOf(ledger: Ledger): Promise<ServerFacts> {
   const { readServerFacts } = await import("../ledger/postgres/server-facts.ts");
   return readServerFacts(ledger);
-}
-
-/** A question in SQL to a ledger in PostgreSQL; undefined where there is none. */
-export async function openQueryOf(
-  { ledgerServer: server }: Environment,
-  boundTo: string | undefined,
-  sql: string,
-): Promise<Query | undefined> {
-  const { openServerQuery, refuseOther } = await import("../ledger/postgres/query.ts");
-  refuseOther(sql);
-  const ledger = server && (await findServer(server, boundTo, PATIENCE_MS.reading));
-  return ledger && openServerQuery(ledger, sql);
 }
 
 /**
@@ -215,50 +165,9 @@ export async function openLocked(
   const ledger = await openServer(environment, server, { ...options, boundTo });
   try {
     const lock = await lockSession(context, environment, ledger, options);
-    // It may have been moved while this command waited.
-    if (boundTo !== undefined) refuseCopied(ledger);
     return { ledger, lock };
   } catch (cause) {
     ledger[Symbol.dispose]();
-    throw cause;
-  }
-}
-
-/** The two places in which an environment's ledger can be. */
-export interface BothPlaces extends Disposable {
-  readonly file: Ledger;
-  readonly database: PostgresLedger;
-}
-
-/**
- * Both of them, each with its lock, whatever they hold.
- *
- * @param options.beforeFile called once both are locked, before the file is opened.
- * @throws Failure `busy` while another run holds one of the two after `waitMs`.
- */
-export async function openBothPlaces(
-  context: Pick<RunContext, "stop">,
-  environment: Environment,
-  server: LedgerServer,
-  options: Locking & Pick<OpenLedgerOptions, "onPacking" | "beforeCreating"> & { readonly beforeFile: () => void },
-): Promise<BothPlaces> {
-  const { onPacking, beforeCreating, beforeFile } = options;
-  const opened: Disposable[] = [await lockFile(context, environment, options)];
-  const close = (): void => {
-    for (const each of opened.toReversed()) each[Symbol.dispose]();
-  };
-  try {
-    const known = { boundTo: undefined, ...(beforeCreating && { beforeCreating }) };
-    const database = await openServer(environment, server, known);
-    opened.push(database);
-    opened.push(await lockSession(context, environment, database, options));
-    beforeFile();
-    const path = environment.ledgerPath;
-    const file = openLedger({ path, boundTo: undefined, ...(onPacking && { onPacking }) });
-    opened.push(file);
-    return { file, database, [Symbol.dispose]: close };
-  } catch (cause) {
-    close();
     throw cause;
   }
 }

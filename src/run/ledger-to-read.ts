@@ -13,8 +13,7 @@ export const openLedgerToRead = (environment: Environment): Promise<Ledger | und
   findLedgerOf(environment, boundToRead(environment));
 
 /** What the ledger must belong to. Of a sandbox that is not running it is not known. */
-export const boundToRead = ({ kind, baseUrl }: Environment): string | undefined =>
-  kind === "sandbox" ? undefined : baseUrl;
+const boundToRead = ({ kind, baseUrl }: Environment): string | undefined => (kind === "sandbox" ? undefined : baseUrl);
 
 /**
  * The same for a command that decides by the ledger what was sent before.

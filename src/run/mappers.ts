@@ -6,20 +6,17 @@ import type { Severity } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { severityIn } from "../checks/severity.ts";
 import type { Config } from "../config/config.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import { actionRulesOf } from "../mapping/action-rules.ts";
 import { actionOfFileName } from "../mapping/columns.ts";
 import { createMapper } from "../mapping/create-mapper.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
-import { idRulesOf } from "../mapping/id-rules.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import type { Mapped, Mapper } from "../mapping/mapper.ts";
 import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
 import { selectSource } from "../mapping/select-source.ts";
 import type { SourceConfig } from "../mapping/source.ts";
-import type { MadeMapper } from "../plan/compile/parallel.ts";
-import { findIdsOtherwise } from "../plan/findings/ids-otherwise.ts";
+import type { MadeMapper } from "../plan/compile/compile-rows.ts";
 import type { ProblemLog } from "../plan/findings/problem-log.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
@@ -43,7 +40,6 @@ interface MapperOptions {
   readonly cwd: string;
   readonly action?: ActionName | undefined;
   readonly source?: string | undefined;
-  readonly ledger: Ledger | undefined;
   readonly severities: ReadonlyMap<string, Severity>;
   readonly problems: ProblemLog;
   readonly onRow?: OnRow | undefined;
@@ -103,7 +99,7 @@ function reportOf({ severities, problems }: MapperOptions): Parameters<typeof re
 }
 
 function makeMapper(
-  { action, ledger, onRow }: MapperOptions,
+  { action, onRow }: MapperOptions,
   file: InputFile,
   { header, format }: Input,
   {
@@ -131,16 +127,11 @@ function makeMapper(
   const readAs =
     action ?? (source === undefined ? actionOfFileName(settings.fileName) : readAsSource(source.name)) ?? "";
   const key = source?.config.key === undefined ? undefined : JSON.stringify(source.config.key);
-  const isBySource = source !== undefined && action === undefined;
-  const rules = isBySource ? actionRulesOf(source.config) : [];
-  const ids = isBySource ? idRulesOf(source.config) : [];
-  const kinds = ids.map((rule) => ({ ...rule, source: readAs, key }));
-  const findingsOfSource = ledger === undefined ? [] : findIdsOtherwise(ledger, kinds);
-  const told = { readAs, rules, ids, findings, findingsOfSource, ...(key !== undefined && { key }) };
-  // With lookups no worker is used: each would hold their tables in memory again.
-  if (onRow === undefined) return { mapper, ...told, settings: lookups.size === 0 ? settings : undefined };
+  const rules = source !== undefined && action === undefined ? actionRulesOf(source.config) : [];
+  const told = { readAs, rules, findings, ...(key !== undefined && { key }) };
+  if (onRow === undefined) return { mapper, ...told };
   const from = { file, header, source: source?.config, mapper };
-  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told, settings: undefined };
+  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told };
 }
 
 /** What the rows of a source are read as. */
@@ -176,9 +167,6 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
       return mapped;
     },
     retract: (actions) => mapper.retract?.(actions),
-    takeSeen: () => mapper.takeSeen?.() ?? {},
-    agrees: (seen) => mapper.agrees?.(seen) ?? true,
-    join: (seen) => mapper.join?.(seen),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }

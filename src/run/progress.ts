@@ -1,7 +1,6 @@
 /** What the core reports while it works. It has no words: its caller finds them, or stays silent. */
 
 import type { Environment } from "../config/environment.ts";
-import type { Neighbour } from "../config/neighbours.ts";
 import type { Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
 import type { ListHead, LostRun } from "../ledger/run-list.ts";
@@ -63,8 +62,6 @@ export type RunEvent =
   | { readonly kind: "list of runs set aside"; readonly aside: string }
   | { readonly kind: "state came from another machine"; readonly environment: Environment; readonly from: ListHead }
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
-  /** The ledger is of an earlier version, whose actions are about to be stored in another way. */
-  | { readonly kind: "ledger brought up to date"; readonly actions: number }
   | { readonly kind: "ordered by time" }
   | { readonly kind: "files passed over"; readonly message: string }
   | ({ readonly kind: "input understood" } & UnderstoodInput)
@@ -177,7 +174,6 @@ export type RunEvent =
 
 export interface OpenedLedger {
   readonly environment: Environment;
-  readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
   /** How many runs the ledger knows; 0 where it is new or there is none. */
   readonly runs: number;
   /** The command may send, so a ledger is created where there is none. */

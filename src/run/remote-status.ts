@@ -5,7 +5,6 @@ import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
-import { isOutdated } from "../ledger/open-ledger.ts";
 import { outcomeAt } from "../ledger/outcomes.ts";
 import {
   countPromises,
@@ -13,7 +12,6 @@ import {
   FAILED_STATUSES,
   failedPromises,
   isFinal,
-  makeStatusTable,
   type NewStatus,
   NOT_FOUND,
   noteStatuses,
@@ -25,7 +23,7 @@ import { findRun, listRuns, type RunRecord } from "../ledger/runs.ts";
 import { type AskStop, askStatuses } from "../sending/ask-statuses.ts";
 import { pause } from "../sending/pause.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
-import { hasLedger, lockLedger, openLedgerOf } from "./ledger-of.ts";
+import { hasLedger, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import type { Wait } from "./progress.ts";
 import { unknownRun } from "./resume.ts";
@@ -33,7 +31,7 @@ import { tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RemoteStatusSettings {
-  readonly settings: Pick<Settings, "environment" | "key">;
+  readonly settings: Pick<Settings, "environment">;
   /** Only the promises of this run. */
   readonly run?: string | undefined;
   /** Ask again until every promise is final. */
@@ -116,8 +114,8 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
       exitCode: lost.length === 0 ? EXIT_CODES.ok : EXIT_CODES.usage,
     };
   }
-  await using service = await openService(context, environment, settings.key);
-  using ledger = await openLedgerToNote(context, environment, service.boundTo);
+  await using service = await openService(context, environment);
+  using ledger = await openLedgerOf(environment, { boundTo: service.boundTo });
   const lost = lostRunsOf(
     { environment, boundTo: service.boundTo },
     readRunList(runListPath(environment.ledgerPath)),
@@ -125,7 +123,6 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
   );
   const problem = lost.length === 0 ? undefined : await lostRunsFailure(lost, environment, context.cwd);
   const runs = name === undefined ? listRuns(ledger).toReversed() : [namedRun(ledger, name, environment)];
-  makeStatusTable(ledger);
   const round = await askUntilDone({ context, options, statusPath, service, ledger, runs });
   const counts = countAll(ledger, runs);
   const by = context.stop.aborted ? (String(context.stop.reason) as StopSignal) : undefined; // no deadline is set here
@@ -176,7 +173,6 @@ export interface AskedService extends AsyncDisposable {
 export async function openService(
   context: RunContext,
   environment: Environment,
-  known: Key | undefined,
   readTls = () => tlsOf(context, environment),
 ): Promise<AskedService> {
   if (environment.kind === "sandbox") {
@@ -189,22 +185,10 @@ export async function openService(
       [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
     };
   }
-  const key = known ?? (await readKey(environment, context.stop, { env: context.env }));
+  const key = await readKey(environment, context.stop, { env: context.env });
   if (key.warning !== undefined) context.progress.happened({ kind: "key doubtful", warning: key.warning });
   const { baseUrl } = environment;
   return { baseUrl, boundTo: baseUrl, key, tls: await readTls(), [Symbol.asyncDispose]: async () => undefined };
-}
-
-/** Without the lock, so that a run may go on meanwhile, or begin: only a ledger of an earlier version is brought up to date under it. */
-async function openLedgerToNote(context: RunContext, environment: Environment, boundTo: string): Promise<Ledger> {
-  const open = (): Promise<Ledger> =>
-    openLedgerOf(environment, {
-      boundTo,
-      onPacking: (actions) => context.progress.happened({ kind: "ledger brought up to date", actions }),
-    });
-  if (environment.ledgerServer !== undefined || !isOutdated(environment.ledgerPath)) return open();
-  using _lock = await lockLedger(context, environment, "tickets status --remote", 0);
-  return await open();
 }
 
 interface Asking {

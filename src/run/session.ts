@@ -9,7 +9,6 @@ import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.
 import { thisMachine } from "../ledger/machine.ts";
 import { type LostRun, openRunList, type RunList, readRunList } from "../ledger/run-list.ts";
 import { countRuns, findRun, listRuns } from "../ledger/runs.ts";
-import { noteKey } from "../ledger/used-keys.ts";
 import { parseManifest } from "../plan/files/manifest.ts";
 import { planFiles } from "../plan/files/plan.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
@@ -22,8 +21,6 @@ import { refuseLostWork } from "./work-list.ts";
 /** A session that may send: it holds the environment's lock until it is disposed. */
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
-  /** Of other accounts at the same address. */
-  readonly neighbours: Settings["neighbours"];
   readonly ledger: Ledger;
   readonly runList: RunList;
   /**
@@ -41,7 +38,7 @@ export interface Session extends AsyncDisposable {
 
 export async function openSession(
   context: RunContext,
-  { environment, neighbours, key: known }: Pick<Settings, "environment" | "neighbours" | "key">,
+  { environment }: Pick<Settings, "environment">,
   options: {
     readonly command: string;
     readonly waitLockMs: number;
@@ -57,8 +54,7 @@ export async function openSession(
   const { progress } = context;
   let given: Promise<Key> | undefined;
   const keyOfService = (): Promise<Key> => {
-    const read = async (): Promise<Key> => known ?? readKey(environment, context.stop, { env: context.env });
-    given ??= read().then((key) => {
+    given ??= readKey(environment, context.stop, { env: context.env }).then((key) => {
       if (key.warning !== undefined) progress.happened({ kind: "key doubtful", warning: key.warning });
       return key;
     });
@@ -100,17 +96,10 @@ export async function openSession(
       beforeCreating: async () => {
         await refuseLost(boundTo, undefined);
       },
-      onPacking: (actions) => progress.happened({ kind: "ledger brought up to date", actions }),
     });
     const started = sandbox;
     const { ledger } = opened;
     const lacksRuns = await refuseLost(boundTo, ledger);
-    const keyToUse = async (): Promise<Key> => {
-      const key = await keyOfService();
-      noteKey(ledger, (salt) => key.digest(salt));
-      return key;
-    };
-    if (given !== undefined) await keyToUse();
     const runList = openRunList(runListPath(environment.ledgerPath), thisMachine());
     if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
     else runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
@@ -121,14 +110,13 @@ export async function openSession(
     if (!lacksRuns) await removeUnfinishedPlans(environment, ledger);
     return {
       environment,
-      neighbours,
       ledger,
       runList,
       lost: () => lostRunsOf({ environment, boundTo }, runList.content, ledger),
       boundTo,
       tls,
       baseUrl: started?.url ?? environment.baseUrl,
-      key: async () => (started === undefined ? await keyToUse() : new Key(started.apiKey)),
+      key: async () => (started === undefined ? await keyOfService() : new Key(started.apiKey)),
       [Symbol.asyncDispose]: close,
     };
   } catch (cause) {
@@ -184,13 +172,9 @@ async function removeUnfinishedPlans(environment: Environment, ledger: Ledger): 
 /** Reports what a command begins with: the environment, and whether its ledger is new. */
 export function tellOpened(
   { progress }: RunContext,
-  {
-    environment,
-    neighbours,
-    ledger,
-  }: Pick<Settings, "environment" | "neighbours"> & { readonly ledger: Ledger | undefined },
+  { environment, ledger }: Pick<Settings, "environment"> & { readonly ledger: Ledger | undefined },
   isToSend: boolean,
 ): void {
   const runs = ledger === undefined ? 0 : countRuns(ledger);
-  progress.happened({ kind: "ledger opened", environment, neighbours, runs, isToSend });
+  progress.happened({ kind: "ledger opened", environment, runs, isToSend });
 }

@@ -2,20 +2,16 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { copyLedgerCommand, importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
-import { count, displayPath } from "../actions/text.ts";
+import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
+import { displayPath } from "../actions/text.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
-import type { Key } from "../config/key.ts";
-import { type Neighbour, readNeighbours, secondLedger } from "../config/neighbours.ts";
 import { userStateDirectory } from "../config/paths.ts";
+import { twinFailure } from "../config/twins.ts";
 import { Failure } from "../failure.ts";
 import { readMeta } from "../ledger/ledger.ts";
-import { copiedFrom, copiedTo } from "../ledger/moved.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
-import { actionsOutside, type SiblingLedger } from "../ledger/siblings.ts";
 import type { RunContext } from "./context.ts";
-import { lookBeside } from "./former-self.ts";
 import { KNOWN_RULES } from "./rules.ts";
 
 /** Flags that say which environment is used and where its state is; `tickets env` shows the result. */
@@ -28,12 +24,6 @@ export interface EnvironmentOptions {
 export interface Settings {
   readonly config: Config;
   readonly environment: Environment;
-  /** Other environments at the same address, declared or known by their ledgers alone. */
-  readonly neighbours: readonly Pick<Neighbour, "name" | "key">[];
-  /** Ledgers that may be what this environment kept under another name. */
-  readonly former: readonly SiblingLedger[];
-  /** The key, where it was read to be compared: its source may give it only once. */
-  readonly key?: Key | undefined;
 }
 
 /** The config alone, for a check that names no environment. */
@@ -49,13 +39,12 @@ export async function loadSettingsToCheck(context: RunContext, options: Environm
  * The config, and the environment that the command is for.
  *
  * @param ledgers "one": a second ledger of the same service is refused. "any": it is only reported, for commands that read a
- * ledger or mend it. "to send": it is refused, and where a key has to be compared, one that a command gives is read too.
- * "to publish": it is refused, and a server is waited for as where something is sent. "to move": a file is what the ledger is moved from, or to.
+ * ledger or mend it.
  */
 export async function loadSettings(
   context: RunContext,
   options: EnvironmentOptions,
-  ledgers: "one" | "any" | "to send" | "to publish" | "to move" = "one",
+  ledgers: "one" | "any" = "one",
 ): Promise<Settings> {
   const { cwd, env, progress } = context;
   const config = await loadConfig({
@@ -68,21 +57,13 @@ export async function loadSettings(
   const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
   const environment = resolveEnvironment(config, choice);
   progress.happened({ kind: "environment chosen", environment });
-  const declared = await readNeighbours(config, environment, env, context.stop);
-  const twice =
-    secondLedger(config, environment, declared) ??
-    forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd) ??
-    (ledgers === "to move" ? undefined : leftBehind(environment, cwd));
   refuseMovedAddress(config, environment, env);
-  const sends = ledgers === "to send" && twice === undefined;
-  const waits = sends || ledgers === "to publish";
-  const beside = await lookBeside(config, environment, declared, { env, signal: context.stop, sends, waits });
-  const problem = twice ?? beside.problem;
-  const isRefused = ledgers === "one" || ledgers === "to send" || ledgers === "to publish";
-  if (problem !== undefined && isRefused) throw problem;
+  const problem =
+    (await twinFailure(config, environment, env, context.stop)) ??
+    forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
+  if (problem !== undefined && ledgers === "one") throw problem;
   if (problem !== undefined) progress.happened({ kind: "ledgers in conflict", problem });
-  const { others, former, key } = beside;
-  return { config, environment, neighbours: [...declared, ...others], former, key };
+  return { config, environment };
 }
 
 /**
@@ -104,32 +85,6 @@ function refuseMovedAddress(config: Config, environment: Environment, env: NodeJ
     `${environment.name} has a ledger in your usual place too (${path}), which belongs to ${bound}, and this folder's config names ${baseUrl} for it. Nothing was sent.`,
     {
       hint: "A config that merely lies in a folder may not send your key elsewhere. Call the environment otherwise, or read the config.\nIf you wrote it or trust who did, now and after every change: tickets env --trust",
-    },
-  );
-}
-
-/** What an environment was sent before its ledger was in a database must be copied there. */
-export function leftBehind(environment: Environment, cwd: string): Failure | undefined {
-  const { name, ledgerPath: path, ledgerServer } = environment;
-  if (ledgerServer === undefined || !existsSync(path)) return undefined;
-  using ledger = openLedger({ path, boundTo: undefined, readOnly: true });
-  const from = copiedFrom(ledger);
-  // Neither what was moved nor what never became whole is used.
-  if (copiedTo(ledger) !== undefined || from?.isWhole === false) return undefined;
-  const actions = actionsOutside(ledger);
-  if (actions === 0) return undefined;
-  const file = displayPath(path, cwd);
-  if (from !== undefined)
-    return new Failure(
-      "usage",
-      `The ledger of ${name} was copied from ${from.ledger} into a file (${file}), and the config still names the database. Nothing was sent.`,
-      { hint: "Take the line ledger: out of the config, on every machine." },
-    );
-  return new Failure(
-    "usage",
-    `The ledger of ${name} is in PostgreSQL now, but there is also the file that it was in (${file}), which knows of ${count(actions, "action")} accepted or in doubt. What only the file knows would be sent again. Nothing was sent.`,
-    {
-      hint: `Move it into the database: ${copyLedgerCommand("sqlite", "postgres", environment)}\nIf it is another service's, move ${displayPath(dirname(path), cwd)} away.`,
     },
   );
 }

@@ -13,7 +13,6 @@ import { openLanes } from "../ledger/postgres/lane-claims.ts";
 import { readTeam, type Team } from "../ledger/postgres/workers.ts";
 import { readRunList } from "../ledger/run-list.ts";
 import {
-  chunksOf,
   countRun,
   findRun,
   listRuns,
@@ -23,12 +22,10 @@ import {
   runsWithDoubts,
 } from "../ledger/runs.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
-import { countStored } from "../sending/record-answer.ts";
 import type { RunContext } from "./context.ts";
 import { isLockHeld } from "./ledger-of.ts";
 import { openLedgerToRead } from "./ledger-to-read.ts";
 import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
-import { openRunPlan } from "./run-plan.ts";
 import type { Settings } from "./settings.ts";
 import { type Summary, summarise } from "./summary.ts";
 import { isShared } from "./worker.ts";
@@ -141,32 +138,14 @@ async function statusOf(ledger: Ledger, run: RunRecord, environment: Environment
  */
 export async function countsOf(ledger: Ledger, run: RunRecord, environment: Environment): Promise<RunCounts> {
   const counts = countRun(ledger, run.runNo);
-  const stored = await storedAnswers(ledger, run, environment);
-  const known = [...stored.values()].reduce((sum, actions) => sum + actions, 0);
-  const inFlight = counts.inFlight - known;
-  return {
-    ...counts,
-    accepted: counts.accepted + (stored.get("accepted") ?? 0),
-    rejected: counts.rejected + (stored.get("rejected") ?? 0),
-    inDoubt: counts.inDoubt - known + (stored.get("in doubt") ?? 0),
-    inFlight: inFlight > 0 && (await isBeingSent(ledger, run, environment)) ? inFlight : 0,
-  };
+  const { inFlight } = counts;
+  return { ...counts, inFlight: inFlight > 0 && (await isBeingSent(ledger, run, environment)) ? inFlight : 0 };
 }
 
 /** Whether an answer may still come: someone holds the lock or, where several machines send, the time of a request is not over. */
 async function isBeingSent(ledger: Ledger, { runNo }: RunRecord, environment: Environment): Promise<boolean> {
   if (isShared(ledger)) return openLanes(ledger, runNo).some(({ overInMs }) => overInMs > 0);
   return isLockHeld(environment, ledger);
-}
-
-async function storedAnswers(ledger: Ledger, run: RunRecord, environment: Environment): ReturnType<typeof countStored> {
-  if (chunksOf(ledger, run.runNo, "answered").length === 0) return new Map();
-  try {
-    await using plan = await openRunPlan({ ledger, environment }, run);
-    return await countStored(ledger, plan, run.runNo);
-  } catch {
-    return new Map(); // a plan that is lost leads to a doubt
-  }
 }
 
 /** Runs that may wait for a person's decision, oldest first. */

@@ -7,7 +7,6 @@ import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { noteKnownIdRules } from "../ledger/id-rules.ts";
 import { wasTold } from "../ledger/invocations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
@@ -26,6 +25,7 @@ import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./output-pla
 import { planDirectory } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
 import { plansOf, sharePlan } from "./run-plan.ts";
+import { agreeToNewLedger, type NewLedgerWord } from "./second-ledger.ts";
 import { openSession, type Session, tellOpened } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, type Summary, summarise } from "./summary.ts";
@@ -47,6 +47,7 @@ export interface StreamSettings extends InputOptions {
   readonly startedAt: number;
   /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
   readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
+  readonly newLedger?: NewLedgerWord;
 }
 
 interface Confirmation {
@@ -83,9 +84,9 @@ export interface PlanEnding extends CheckedInput {
 
 /** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
-  const { config, environment, neighbours } = options.settings;
+  const { config, environment } = options.settings;
   using ledger = await openLedgerToPlan(context, environment);
-  tellOpened(context, { environment, neighbours, ledger }, false);
+  tellOpened(context, { environment, ledger }, false);
   const { lanes } = environment;
   await using checked = await planAside(context, { ...options, config, environment, ledger, run: "dry-run", lanes });
   const { files, plan, problems } = checked;
@@ -102,6 +103,7 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
     sends: true,
   });
   tellOpened(context, session, true);
+  await agreeToNewLedger(session, options.newLedger, context.cwd);
   await writeLeft(context, session);
 
   const resumed = await finishEarlierRuns(context, session, deadline);
@@ -184,10 +186,7 @@ export async function planInput(
     return { summary: resumed.summary, ending: { kind: "same input", isAgain } };
   }
   if (plan.manifest === undefined || isNothingNew) {
-    if (plan.manifest !== undefined) {
-      noteMended(ledger, plan.mendings);
-      noteKnownIdRules(ledger, plan.ids);
-    }
+    if (plan.manifest !== undefined) noteMended(ledger, plan.mendings);
     await discard();
     const ended = endOfPlan(context, options, checked, session, "nothing new");
     return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
@@ -262,7 +261,6 @@ export async function enterPlanned(
     chunks: manifest.chunks,
     at: manifest.createdAt,
     mendings: plan.mendings,
-    ids: plan.ids,
   });
   crashPoint("entered");
   return record;

@@ -17,7 +17,6 @@ import {
   type RunRecord,
   runHeld,
 } from "../ledger/runs.ts";
-import { noteKey } from "../ledger/used-keys.ts";
 import { type Manifest, parseManifest } from "../plan/files/manifest.ts";
 import { pause } from "../sending/pause.ts";
 import type { Stop, StopRequest } from "../sending/send.ts";
@@ -81,9 +80,7 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
   const tls = await tlsOf(context, environment);
   using ledger = await openLedgerOf(environment, { boundTo: environment.baseUrl });
   if (!isShared(ledger)) throw new Error("a ledger on a server that is none");
-  const known = await key();
-  noteKey(ledger, (salt) => known.digest(salt));
-  tellOpened(context, { environment, neighbours: settings.neighbours, ledger }, true);
+  tellOpened(context, { environment, ledger }, true);
   using worker = startWorker(ledger, environment, "tickets work");
   using timer = stopAfter(maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration, context.stop);
   const sent = { accepted: 0, rejected: 0 };
@@ -95,10 +92,10 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
 }
 
 /** Read at once: without it, waiting for runs would be in vain. */
-function keyOf({ env, stop, progress }: RunContext, { environment, key }: Settings): () => Promise<Key> {
+function keyOf({ env, stop, progress }: RunContext, { environment }: Settings): () => Promise<Key> {
   let read: Promise<Key> | undefined;
   return () => {
-    read ??= (async () => key ?? (await readKey(environment, stop, { env })))().then((given) => {
+    read ??= readKey(environment, stop, { env }).then((given) => {
       if (given.warning !== undefined) progress.happened({ kind: "key doubtful", warning: given.warning });
       return given;
     });

@@ -118,10 +118,6 @@ export function readExchange(
   }
 }
 
-/** Whether what an answer says of its actions is believed: it is whole, and came after the whole request. */
-export const isBelieved = ({ status, whole, early, undecoded }: Extract<Exchange, { kind: "answer" }>): boolean =>
-  status >= 200 && status < 300 && whole && !early && undecoded === undefined;
-
 /** How much of an answer is kept to be shown to a person. */
 const MOST_SHOWN_BYTES = 64 * 1024;
 

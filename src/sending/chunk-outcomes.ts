@@ -1,10 +1,8 @@
 /** An answer that was read becomes outcomes, and lines of the promises. */
 
-import type { ActionName } from "../actions/actions.ts";
 import { cleanText } from "../actions/text.ts";
-import { asBuffer, free } from "../disk/buffers.ts";
 import { keepDoubtedItems } from "../ledger/attempts.ts";
-import { encodePromises, UUID_BYTES, UUID_LENGTH } from "../ledger/block.ts";
+import { encodePromises } from "../ledger/block.ts";
 import {
   type Exception,
   insertBlock,
@@ -19,14 +17,11 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { OutcomeRow } from "../ledger/outcomes.ts";
 import { addChunks, type ChunkRecord } from "../ledger/runs.ts";
 import type { ChunkState, Outcome } from "../ledger/states.ts";
-import type { LineMaker } from "../outputs/line-maker.ts";
-import type { OutputText } from "../outputs/output-file.ts";
 import { type LineStyle, promiseLines } from "../outputs/promise-lines.ts";
 import type { ChunkActions } from "../plan/files/chunk-actions.ts";
-import { actionAt, RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
+import { RECORD_BYTES, readRecord } from "../plan/files/index-file.ts";
 import type { ChunkBorders } from "../plan/files/plan.ts";
 import { ITEM_DOUBTS, type ItemOutcome } from "./answer.ts";
-import type { PlainAnswer } from "./fast/plain-answer.ts";
 import type { PackedPart } from "./pack-chunk.ts";
 
 /** A chunk's actions, and where they came from. */
@@ -58,59 +53,8 @@ export interface DecidedChunk {
   /** Parts that are in doubt, with what the service said of their actions. */
   readonly doubts: readonly Stretch[];
   readonly doubted: readonly { readonly seq: number; readonly response: string }[];
-  /**
-   * The lines of the promises, for which it is asked once.
-   *
-   * @param make those of a plain answer.
-   * @returns undefined where `make` has lost them: the ledger knows what they say.
-   */
-  readonly lines: (style: LineStyle, make: LineMaker["make"]) => Promise<OutputText | undefined>;
-  /** Gives back the memory that it was made of, once it is stored and its lines are written. */
-  readonly release: () => void;
-}
-
-/** The same of a plain answer: all of its actions were accepted. */
-export function decidePlain(
-  facts: ChunkFacts,
-  answer: PlainAnswer,
-  at: string,
-  packed: readonly PackedPart[],
-): DecidedChunk {
-  const { chunk, index } = facts;
-  const blocks = packed.map(({ first, count, ...part }): NewBlock => {
-    const from = (first - chunk.first) * UUID_BYTES;
-    const promises = answer.promises.subarray(from, from + count * UUID_BYTES);
-    return { first, count, chunk: chunk.chunk, outcome: "accepted", at, promises, ...part, exceptions: [] };
-  });
-  const tallies = new Map<ActionName, Tally>();
-  for (let record = 0; record < index.length; record += RECORD_BYTES) {
-    const action = actionAt(index, record);
-    const tally = tallies.get(action);
-    if (tally === undefined) tallies.set(action, { chunk: chunk.chunk, action, outcome: "accepted", actions: 1 });
-    else tally.actions += 1;
-  }
-  let written: Uint8Array | undefined;
-  const lines: DecidedChunk["lines"] = async ({ label, format, safeCsv }, make) => {
-    const promised = { ...answer, length: UUID_LENGTH };
-    if (format === "ndjson") {
-      const made = await make({ ...facts, promised, at }, label);
-      written = made?.bytes;
-      return made;
-    }
-    const text = asBuffer(answer.body).toString("latin1");
-    const itemOf = (seq: number): ItemFacts => {
-      const start = answer.starts[seq - chunk.first] ?? 0;
-      return { outcome: "accepted", status: "success", actionPromise: text.slice(start, start + UUID_LENGTH) };
-    };
-    return promiseLines(toOutcomes(facts, itemOf, at), label, format, safeCsv);
-  };
-  const release = (): void => {
-    // The whole request had left before a plain answer came, so nobody reads its body any more.
-    for (const bytes of [answer.body, answer.promises, index, facts.actions.body]) free(bytes);
-    if (written !== undefined) free(new Uint8Array(written.buffer));
-    for (const { actions, deeds } of packed) for (const bytes of [actions, deeds]) free(bytes);
-  };
-  return { chunk, blocks, tallies: [...tallies.values()], doubts: [], doubted: [], lines, release };
+  /** The lines of the promises. */
+  readonly lines: (style: LineStyle) => string;
 }
 
 /** @param packed of the same chunk. */
@@ -132,8 +76,7 @@ export function decideChunk(
     tallies: talliesOf(known),
     doubts: isWhole ? [] : doubtfulParts(facts, items),
     doubted,
-    lines: async ({ label, format, safeCsv }) => promiseLines(known, label, format, safeCsv),
-    release: () => undefined,
+    lines: ({ label, format, safeCsv }) => promiseLines(known, label, format, safeCsv),
   };
 }
 

@@ -4,9 +4,7 @@ import { Failure } from "../failure.ts";
 import { openBlockCompressor } from "../ledger/block-compressor.ts";
 import { openCheckpointer } from "../ledger/checkpointer.ts";
 import { chunksOf } from "../ledger/runs.ts";
-import { openLineMaker } from "../outputs/line-maker.ts";
 import type { ServiceClient } from "./client.ts";
-import { plainAnswers } from "./fast/plain-answer.ts";
 import type { LaneHold } from "./lane-hold.ts";
 import { openPromiseLog } from "./promise-log.ts";
 import { promisesOfRun } from "./run-promises.ts";
@@ -60,19 +58,17 @@ export async function sendLanes(
   const halt = new AbortController();
   using compressor = openBlockCompressor();
   await using checkpointer = openCheckpointer(context.ledger);
-  await using lineMaker = openLineMaker();
   using promises = promisesOfRun(context.ledger, context.runNo, context.plan.manifest.actions.planned);
   const common: Common = {
     rejected: 0,
     answers: 0,
     promises,
     compressor,
-    plain: plainAnswers(),
     toldWithoutStatus: false,
     notBefore: 0,
     halt: halt.signal,
     lanes: source.atOnce,
-    promiseLog: openPromiseLog(context, { checkpointer, lineMaker }),
+    promiseLog: openPromiseLog(context, checkpointer),
   };
   const wake = AbortSignal.any([context.stop, halt.signal]);
   const run = async (): Promise<LaneEnd> => {

@@ -1,11 +1,10 @@
 /** What a chunk sends, made ready for the ledger while its request is on its way. */
 
 import { free } from "../disk/buffers.ts";
-import { turn } from "../disk/turns.ts";
 import { BLOCK_ACTIONS, DEED_BYTES, encodeOrigins } from "../ledger/block.ts";
 import type { BlockCompressor } from "../ledger/block-compressor.ts";
 import type { NewBlock } from "../ledger/blocks.ts";
-import { type ChunkActions, IN_A_STEP } from "../plan/files/chunk-actions.ts";
+import type { ChunkActions } from "../plan/files/chunk-actions.ts";
 import { inputAt, lineAt, RECORD_BYTES } from "../plan/files/index-file.ts";
 
 /** All of a block but what the answer says. */
@@ -28,8 +27,6 @@ export async function packChunk(
 ): Promise<readonly PackedPart[]> {
   const parts: Promise<PackedPart>[] = [];
   for (let from = 0; from < actions.count; from += BLOCK_ACTIONS) {
-    // With the first block of each further step: the other lanes wait for this thread.
-    if (from > 0 && from % IN_A_STEP < BLOCK_ACTIONS) await turn();
     const count = Math.min(BLOCK_ACTIONS, actions.count - from);
     const records = index.subarray(from * RECORD_BYTES, (from + count) * RECORD_BYTES);
     const origins = encodeOrigins(

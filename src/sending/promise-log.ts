@@ -4,9 +4,8 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { turn } from "../disk/turns.ts";
 import type { NewBlock } from "../ledger/blocks.ts";
 import type { Checkpointer } from "../ledger/checkpointer.ts";
-import type { LineMaker } from "../outputs/line-maker.ts";
 import type { DecidedChunk } from "./chunk-outcomes.ts";
-import { appendLines, type RecordContext, storedLines } from "./record-answer.ts";
+import { appendLines, type RecordContext } from "./record-answer.ts";
 
 export interface PromiseLog {
   /**
@@ -26,14 +25,8 @@ export interface PromiseLog {
   note(): void;
 }
 
-/** What does its work beside the thread that sends. */
-interface Beside {
-  /** Is told of what was stored, once its lines are on disk too. */
-  readonly checkpointer: Checkpointer;
-  readonly lineMaker: LineMaker;
-}
-
-export function openPromiseLog(context: Omit<RecordContext, "plan">, { checkpointer, lineMaker }: Beside): PromiseLog {
+/** @param checkpointer is told of what was stored, once its lines are on disk too. */
+export function openPromiseLog(context: Omit<RecordContext, "plan">, checkpointer: Checkpointer): PromiseLog {
   const { ledger, promises } = context;
   let last: Promise<unknown> = Promise.resolve();
   /** Part of a transaction. Never of more than one append: a torn file is told by the lines of one. */
@@ -65,12 +58,9 @@ export function openPromiseLog(context: Omit<RecordContext, "plan">, { checkpoin
       inTurn(async () => {
         await turn();
         if (promises !== undefined) {
-          const { chunk } = decided.chunk;
-          const lines = await decided.lines(promises.style, lineMaker.make);
-          unnoted = await appendLines(context, chunk, lines ?? storedLines(context, chunk, promises.style));
+          unnoted = await appendLines(context, decided.chunk.chunk, decided.lines(promises.style));
         }
         checkpointer.grew(bytesOf(decided.blocks));
-        decided.release();
       }),
     commit,
     note,

@@ -3,28 +3,16 @@
 import { randomInt } from "node:crypto";
 import { hash128, hash128Bytes } from "../actions/hash128.ts";
 import { free } from "../disk/buffers.ts";
-import { BLOCK_ACTIONS, packUuid, UUID_BYTES } from "../ledger/block.ts";
+import { packUuid, UUID_BYTES } from "../ledger/block.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { promisesGiven } from "../ledger/outcomes.ts";
-import { IN_A_STEP } from "../plan/files/chunk-actions.ts";
 
 /** Disposing of it gives its memory back, which the collector would not do before what follows needs as much. */
 export interface RunPromises extends Disposable {
   has(promise: string): boolean;
   add(promise: string): void;
-  /**
-   * Adds what an earlier process was given: it gets its place once it is asked for, which is when an answer has come.
-   *
-   * @param packed 16 bytes each, of which zeros are none; it is kept.
-   */
+  /** @param packed 16 bytes each, of which zeros are none. */
   addPacked(packed: Uint8Array): void;
-  /**
-   * Adds promises that are UUIDs in lower case, if none of them was added before and no two are alike; else none. All of them are
-   * added in the last step.
-   *
-   * @param packed 16 bytes each (`packUuidAt`).
-   */
-  addNew(packed: Uint8Array): Generator<void, boolean>;
 }
 
 /**
@@ -50,69 +38,29 @@ export function createRunPromises(expected = 0): RunPromises {
     else hash128(promise, seed, hash);
     hash[0] ||= 1;
   };
-  /** All of them at once, so that the memory can be asked for several slots at a time. */
-  const digestsOf = (packed: Uint8Array): Uint32Array => {
-    const digests = new Uint32Array(packed.length / (UUID_BYTES / 2));
-    let end = 0;
-    for (let at = 0; at < packed.length; at += UUID_BYTES) {
-      if (isNone(packed, at)) continue;
-      digestPacked(packed, at);
-      digests[end++] = hash[0] ?? 0;
-      digests[end++] = hash[1] ?? 0;
-    }
-    return digests.subarray(0, end);
-  };
-  /** Packed promises that have no place in the table yet: of a million, that takes a fifth of a second. */
-  const waiting: Uint8Array[] = [];
-  /** Gives some of them their place; false where there are none. */
-  const placeSome = (): boolean => {
-    for (let pieces = 0; pieces < PIECES_IN_A_STEP; pieces += 1) {
-      const packed = waiting.pop();
-      if (packed === undefined) return false;
-      const digests = digestsOf(packed);
-      table.makeRoom(digests.length / 2);
-      for (let at = 0; at < digests.length; at += 2) table.put(digests[at] ?? 0, digests[at + 1] ?? 0);
-    }
-    return true;
-  };
-  const placeAll = (): void => {
-    for (let isMore = true; isMore; ) isMore = placeSome();
-  };
   return {
-    *addNew(packed) {
-      while (placeSome()) yield;
-      const digests = digestsOf(packed);
-      // Looked at in steps: their places are in the processor's cache then, and the last step, which is one, is short.
-      for (let from = 0; from < digests.length; from += 2 * IN_A_STEP) {
-        yield;
-        for (let at = from; at < Math.min(from + 2 * IN_A_STEP, digests.length); at += 2)
-          if (table.has(digests[at] ?? 0, digests[at + 1] ?? 0)) return false;
-      }
-      yield;
-      return table.putNew(digests);
-    },
     has(promise) {
-      placeAll();
       digest(promise);
       return table.has(hash[0] ?? 0, hash[1] ?? 0);
     },
     add(promise) {
-      placeAll();
       table.makeRoom(1);
       digest(promise);
       table.put(hash[0] ?? 0, hash[1] ?? 0);
     },
     addPacked(packed) {
-      waiting.push(packed);
+      table.makeRoom(packed.length / UUID_BYTES);
+      for (let at = 0; at < packed.length; at += UUID_BYTES) {
+        if (isNone(packed, at)) continue;
+        digestPacked(packed, at);
+        table.put(hash[0] ?? 0, hash[1] ?? 0);
+      }
     },
     [Symbol.dispose]() {
       table[Symbol.dispose]();
     },
   };
 }
-
-/** A piece is what a block of the ledger holds. */
-const PIECES_IN_A_STEP = Math.ceil(IN_A_STEP / BLOCK_ACTIONS);
 
 function isNone(packed: Uint8Array, from: number): boolean {
   for (let at = from; at < from + UUID_BYTES; at += 1) if (packed[at] !== 0) return false;
@@ -152,20 +100,6 @@ class Hashes implements Disposable {
     this.#slots[2 * slot + 1] = low;
   }
 
-  /** All of them, if none is there yet and no two are alike; else none. */
-  putNew(hashes: Uint32Array): boolean {
-    this.makeRoom(hashes.length / 2);
-    for (let at = 0; at < hashes.length; at += 2) {
-      const [high, low] = [hashes[at] ?? 0, hashes[at + 1] ?? 0];
-      if (!this.has(high, low)) this.put(high, low);
-      else {
-        this.#takeBack(hashes.subarray(0, at));
-        return false;
-      }
-    }
-    return true;
-  }
-
   /** Room for so many more. */
   makeRoom(more: number): void {
     if (this.#used + more <= 0.75 * (this.#mask + 1)) return;
@@ -183,15 +117,6 @@ class Hashes implements Disposable {
     for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const [there, rest] = [slots[2 * slot], slots[2 * slot + 1]];
       if ((there === 0 && rest === 0) || (there === high && rest === low)) return slot;
-    }
-  }
-
-  /** Removes the latest that were added, in the order in which they were: nothing after them has passed over their slots. */
-  #takeBack(hashes: Uint32Array): void {
-    for (let at = hashes.length - 2; at >= 0; at -= 2) {
-      const slot = this.#find(hashes[at] ?? 0, hashes[at + 1] ?? 0);
-      this.#slots.fill(0, 2 * slot, 2 * slot + 2);
-      this.#used -= 1;
     }
   }
 

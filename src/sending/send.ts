@@ -3,17 +3,16 @@
 import { cleanText } from "../actions/text.ts";
 import { free } from "../disk/buffers.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { inTurns, turn } from "../disk/turns.ts";
+import { turn } from "../disk/turns.ts";
 import type { StopSignal } from "../failure.ts";
 import type { BlockCompressor } from "../ledger/block-compressor.ts";
 import { type ChunkRecord, chunksOf, rejectedIn } from "../ledger/runs.ts";
-import { type ChunkActions, sentActions } from "../plan/files/chunk-actions.ts";
-import { type Exchange, isBelieved, type Reading, readExchange } from "./answer.ts";
+import { sentActions } from "../plan/files/chunk-actions.ts";
+import { type Exchange, type Reading, readExchange } from "./answer.ts";
 import { type ChunkLog, openChunkLog } from "./chunk-log.ts";
-import { type ChunkFacts, countTallies, decideChunk, decidePlain } from "./chunk-outcomes.ts";
+import { type ChunkFacts, countTallies, decideChunk } from "./chunk-outcomes.ts";
 import { rejectTooLarge, splitChunk, tooLargeFrom } from "./chunk-parts.ts";
 import type { ServiceClient } from "./client.ts";
-import type { PlainAnswer, PlainAnswers } from "./fast/plain-answer.ts";
 import type { Intent, LaneHold } from "./lane-hold.ts";
 import { type PackedPart, packChunk } from "./pack-chunk.ts";
 import { pause } from "./pause.ts";
@@ -97,8 +96,6 @@ export interface Common {
   /** The promises of all lanes, and of earlier processes of this run. */
   readonly promises: RunPromises;
   readonly compressor: BlockCompressor;
-  /** What answers of this run look like. */
-  readonly plain: PlainAnswers;
   /** An answer without a status of its own has been reported. */
   toldWithoutStatus: boolean;
   /** How many answers decided a chunk. As long as it grows, the service is there and takes something. */
@@ -243,7 +240,7 @@ async function prepare(sender: Sender): Promise<ChunkFacts | LaneEnd> {
 interface Landed {
   readonly facts: ChunkFacts;
   readonly exchange: Exchange;
-  readonly reading: Reading | PlainReading;
+  readonly reading: Reading;
   /** When it came, UTC in ISO 8601. */
   readonly at: string;
   /** The chunk as the ledger keeps it. */
@@ -287,9 +284,7 @@ async function fly(
   const exchange = await flying;
   crashPoint("answered");
   const at = new Date().toISOString();
-  const reading =
-    (await readPlain(exchange, actions, common)) ??
-    readExchange(exchange, sentActions(actions), environment.retryStatuses, common.promises);
+  const reading = readExchange(exchange, sentActions(actions), environment.retryStatuses, common.promises);
   return { facts, exchange, reading, at, packed: await packing, recording };
 }
 
@@ -307,31 +302,10 @@ function record(log: ChunkLog): Recording {
   return recording;
 }
 
-/** An answer in words that the reference has read, which need not read all of it. Each step takes a turn: other lanes wait for this thread. */
-async function readPlain(
-  exchange: Exchange,
-  actions: ChunkActions,
-  { plain, promises }: Common,
-): Promise<PlainReading | undefined> {
-  if (exchange.kind !== "answer" || !isBelieved(exchange)) return undefined;
-  await turn();
-  const answer = await inTurns(plain.read(exchange.body, actions));
-  if (answer === undefined) return undefined;
-  await turn();
-  if (!(await inTurns(promises.addNew(answer.promises)))) return undefined;
-  await turn();
-  return { kind: "plain", answer };
-}
-
-interface PlainReading {
-  readonly kind: "plain";
-  readonly answer: PlainAnswer;
-}
-
 /** Notes what became of the chunk. Returns why the lane ends, if it does. */
 async function conclude(sender: Sender, landed: Landed): Promise<LaneEnd | undefined> {
   const { reading, recording } = landed;
-  if (reading.kind === "plain" || reading.kind === "decided") return takeAnswer(sender, landed, reading);
+  if (reading.kind === "decided") return takeAnswer(sender, landed, reading);
   await noteUndecided(sender, landed, reading);
   const failed = await recording.failed;
   if (failed !== undefined) throw failed.cause;
@@ -359,24 +333,21 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 async function takeAnswer(
   { context: { ledger, runNo, progress }, lane: { number, common, hold }, log }: Sender,
   { facts, exchange, at, packed, recording }: Landed,
-  reading: Decided | PlainReading,
+  reading: Decided,
 ): Promise<LaneEnd | undefined> {
   if (exchange.kind !== "answer") throw new Error("an answer decided that never came");
   const { chunk } = facts;
   const { status } = exchange;
   common.answers += 1;
-  if (reading.kind === "decided" && !reading.hasStatus && !common.toldWithoutStatus) {
+  if (!reading.hasStatus && !common.toldWithoutStatus) {
     common.toldWithoutStatus = true;
     progress.withoutStatus();
   }
-  const decided =
-    reading.kind === "plain"
-      ? decidePlain(facts, reading.answer, at, packed)
-      : decideChunk(facts, reading.items, at, packed);
+  const decided = decideChunk(facts, reading.items, at, packed);
   common.rejected += countTallies(decided.tallies).rejected;
   log.conclude(chunk, { event: "answer", decided, status, at, body: exchange.body });
   // Where others may give the chunk up, the answer may have to be kept as it came.
-  if (reading.kind === "decided" && hold === undefined) free(exchange.body);
+  if (hold === undefined) free(exchange.body);
   const isDoubtful = decided.doubted.length > 0;
   // The one before it may wait for the turns of all others, and this answer with it.
   if (recording.isUnderWay && common.lanes > 1) log.store();

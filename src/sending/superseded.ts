@@ -6,7 +6,6 @@
 import { type ActionData, actionSpec } from "../actions/actions.ts";
 import { identityText } from "../actions/identity.ts";
 import { parseJson } from "../actions/json.ts";
-import { asBuffer, free } from "../disk/buffers.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { lastTaken, SUPERSEDED, takenWithin } from "../ledger/outcomes.ts";
 import { type ChunkRecord, plannedChunks } from "../ledger/runs.ts";
@@ -131,12 +130,10 @@ async function readHistories(
     const told = { seq, content: content.toString("hex"), isOrdered: lastCounts(action) };
     take(seq, history, () => ({ ...told, time: untimed ? undefined : timeIn(data) }));
   }
-  free(actions.body);
-  free(index);
 }
 
-function timeIn(data: Uint8Array): bigint | undefined {
-  return timeOf((parseJson(asBuffer(data).toString("utf8")) as ActionData).orderTime); // written by the planner
+function timeIn(data: string): bigint | undefined {
+  return timeOf((parseJson(data) as ActionData).orderTime); // written by the planner
 }
 
 /**

@@ -3,6 +3,7 @@
 import { cpSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
+import { fastClock } from "../support/clock.ts";
 import { startService } from "../support/service.ts";
 
 const line = (action: string, data: object): string => `${JSON.stringify({ action, data })}\n`;
@@ -16,23 +17,10 @@ const FIRST =
   cover("a") +
   scan(1_700_000_000);
 
-/** Moves what a process takes for now. */
-const ADVANCE = `const Real = Date;
-globalThis.Date = class extends Real {
-  constructor(...given) {
-    super(...(given.length === 0 ? [Real.now() + 3_600_000] : given));
-  }
-  static now() {
-    return Real.now() + 3_600_000;
-  }
-};
-`;
-
 /** A workplace with a first input and this one, whose commands may run by the right clock or by one that is an hour fast. */
 async function openClocks(then: string) {
   const place = openWorkplace();
   const service = await startService();
-  place.write("fast-clock.cjs", ADVANCE);
   place.write("first.ndjson", FIRST);
   place.write("then.ndjson", then);
   const run = (args: readonly string[], nodeArgs: readonly string[] = []) =>
@@ -40,7 +28,7 @@ async function openClocks(then: string) {
   return {
     ...{ place, service },
     right: (...args: readonly string[]) => run(args),
-    fast: (...args: readonly string[]) => run(args, ["--require", place.path("fast-clock.cjs")]),
+    fast: (...args: readonly string[]) => run(args, fastClock(place, 1)),
   };
 }
 

@@ -109,7 +109,7 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
       [["results", "7f3a", "--import", "sales.csv"], /not those of the run 7f3a/],
       [["settle", "7f3a", "--sent", "--first", "3"], /^error: --first has no effect without --chunk$/m],
       [["env", "--reason", "moved"], /^error: --reason has no effect without --forget-lost$/m],
-      [["env", "--trust", "--rebind"], /'--trust' cannot be used with option '--rebind'/],
+      [["env", "--trust", "--check"], /'--check' cannot be used with option '--trust'/],
     ],
     8,
   );
@@ -178,8 +178,6 @@ describe("what is loaded", () => {
   });
 
   test.each([
-    ["worker", ["start", "common", "rows", "zod"]],
-    ["line-worker", ["start", "common", "lines"]],
     ["checkpoint-worker", ["checkpoints"]],
     ["connection-worker", ["hosts", "nul"]],
   ])("by a thread, %s, is what it needs", (thread, files) => {

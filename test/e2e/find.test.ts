@@ -1,12 +1,10 @@
-/** `tickets find` and `tickets query` as they are typed: what people and programs get, and what they leave as it was. */
+/** `tickets find` as it is typed: what people and programs get, and that it leaves the ledger as it was. */
 
-import type { ChildProcess } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
 import { readPromises, salesTable } from "../support/tables.ts";
-import { until } from "../support/until.ts";
 
 const ENV = ["--env", "playground"];
 const STATE = "home/state/tickets/playground";
@@ -21,8 +19,7 @@ async function openSales() {
     const ended = await place.tickets(["find", id, ...ENV, "--json", ...more], service);
     return { ...ended, document: JSON.parse(ended.stdout) };
   };
-  const query = (sql: string, ...more: readonly string[]) => place.tickets(["query", sql, ...ENV, ...more], service);
-  return { place, service, find, query };
+  return { place, service, find };
 }
 
 test("find: accepted, rejected, in doubt, not sent yet, settled by hand, and by the promise; a program gets one document", async () => {
@@ -116,8 +113,8 @@ test("find: nothing is exit 4 with a document, other spellings are named, and th
   expect(readFileSync(place.path(`${STATE}/ledger.db`)).equals(before)).toBe(true);
 });
 
-test("find and query work beside a run, which is not disturbed", { tags: ["long"] }, async () => {
-  const { place, service, find, query } = await openSales();
+test("find works beside a run, which is not disturbed", { tags: ["long"] }, async () => {
+  const { place, service, find } = await openSales();
   const [held, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   service.behave({
     answer: async ({ items }) => {
@@ -133,94 +130,7 @@ test("find and query work beside a run, which is not disturbed", { tags: ["long"
   for (const id of ["T-1", "T-3", "T-6"]) outcomes.push((await find(id)).document.actions[0]?.outcome);
   expect(outcomes.slice(1)).toEqual(["in flight", "planned"]);
   expect(["accepted", "answered"]).toContain(outcomes[0]);
-  expect((await query("SELECT state FROM runs", "-o", "-")).stdout).toBe('{"state":"open"}\n');
   held.resolve();
   expect(await running).toMatchObject({ exitCode: 0 });
   expect((await find("T-3")).document.actions).toMatchObject([{ outcome: "accepted" }]);
 });
-
-test("query: a table, a document, NDJSON, a file", { tags: ["long"] }, async () => {
-  const { place, service, query } = await openSales();
-  await place.tickets(SEND, service);
-  const sql = "SELECT seq, ticket_id FROM actions ORDER BY seq LIMIT 2";
-  expect(await query(sql)).toMatchObject({
-    ...{ exitCode: 0, stderr: "2 rows.\n" },
-    stdout: "seq  ticket_id\n───  ─────────\n  1  T-1\n  2  T-2\n",
-  });
-  expect((await query(sql, "--json")).stdout).toBe(
-    '{"columns":["seq","ticket_id"],"rows":[{"seq":1,"ticket_id":"T-1"},{"seq":2,"ticket_id":"T-2"}]}\n',
-  );
-  expect((await query(sql, "-o", "rows.csv")).stderr).toBe("2 rows written to rows.csv.\n");
-  expect(place.read("rows.csv")).toBe("seq,ticket_id\n1,T-1\n2,T-2\n");
-  expect(await query(sql, "-o", "rows.csv")).toMatchObject({ exitCode: 2 });
-  expect((await query("SELECT count(*) AS n FROM actions", "-o", "-")).stdout).toBe('{"n":6}\n');
-});
-
-test("query: what is wrong is exit 2, said, and changes nothing", { tags: ["long"] }, async () => {
-  const { place, service, query } = await openSales();
-  const none = await query("SELECT 1");
-  expect(none.exitCode).toBe(2);
-  expect(none.stderr).toContain("There is no ledger of playground");
-
-  await place.tickets(SEND, service);
-  for (const [wrong, said] of [
-    ["SELECT nonsuch FROM runs", "no such column: nonsuch"],
-    ["DELETE FROM runs", "only reads"],
-    ["SELECT 1; SELECT 2", "one statement"],
-    ["SELECT 1 AS a, 2 AS a", 'Two columns are called "a"'],
-  ] as const) {
-    const ended = await query(wrong, "-o", "-");
-    expect(ended).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(ended.stderr).toContain(said);
-  }
-  // One that fails amid its rows ends its document all the same.
-  const amid = await query("SELECT CASE seq WHEN 3 THEN json(action) ELSE seq END AS a FROM actions", "--json");
-  expect(amid.exitCode).toBe(2);
-  expect(JSON.parse(amid.stdout)).toMatchObject({ rows: [{ a: 1 }, { a: 2 }], error: { code: "usage" }, exitCode: 2 });
-  expect((await query("SELECT count(*) AS n FROM actions", "-o", "-")).stdout).toBe('{"n":6}\n');
-});
-
-/** Bytes of a file with this in its name that a process has open, also where the name is gone. */
-function bytesOpen({ pid }: ChildProcess, name: string): number {
-  const descriptors = `/proc/${pid}/fd`;
-  const sizes = readdirSync(descriptors).map((each) => {
-    try {
-      const path = `${descriptors}/${each}`;
-      return readlinkSync(path).includes(name) ? statSync(path).size : 0;
-    } catch {
-      return 0; // closed meanwhile
-    }
-  });
-  return Math.max(0, ...sizes);
-}
-
-test.skipIf(!existsSync("/proc"))(
-  "query: a signal ends it while SQLite is still looking",
-  { tags: ["long"] },
-  async () => {
-    const { place, service } = await openSales();
-    await place.tickets(SEND, service);
-    const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0";
-    const { exitCode } = await place.tickets(["query", endless, ...ENV], {
-      ...service,
-      onSpawn: (child) => void until(() => bytesOpen(child, "ledger.db") > 0).then(() => child.kill("SIGINT")),
-    });
-    expect(exitCode).toBeNull();
-  },
-);
-
-test.skipIf(!existsSync("/proc"))(
-  "query: a signal amid the rows leaves nothing of the file",
-  { tags: ["long"] },
-  async () => {
-    const { place, service } = await openSales();
-    await place.tickets(SEND, service);
-    const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
-    const { exitCode } = await place.tickets(["query", endless, ...ENV, "-o", "rows.csv"], {
-      ...service,
-      onSpawn: (child) => void until(() => bytesOpen(child, "rows.csv") > 0).then(() => child.kill("SIGTERM")),
-    });
-    expect(exitCode).toBeNull();
-    expect(place.files().filter((name) => name.includes("rows.csv"))).toEqual([]);
-  },
-);

@@ -38,21 +38,6 @@ test.each<[string, (path: string) => void]>([
   expect((await place.tickets(SEND, service)).exitCode).toBe(0);
 });
 
-test("a ledger that has lost its first table is damaged, and not none", async () => {
-  const { place, service } = await openSales();
-  await place.tickets(SEND, service);
-  {
-    using database = new DatabaseSync(place.path(LEDGER));
-    database.exec("DROP TABLE meta");
-  }
-  for (const args of [["status"], ["stream", "sales.csv"]]) {
-    const { exitCode, stderr } = await place.tickets([...args, "--env", "playground"], service);
-    expect(exitCode, args.join(" ")).toBe(10);
-    expect(stderr).toContain("no such table: meta");
-  }
-  expect(service.sent()).toHaveLength(5);
-});
-
 test("a table of promises that has its header alone is begun again by a ledger that does not know it", async () => {
   const { place, service } = await openSales();
   expect((await place.tickets([...SEND, "-o", "p.csv"], service)).exitCode).toBe(0);

@@ -14,10 +14,10 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readRunList, runListLine } from "../../src/ledger/run-list.ts";
 import { openWorkplace, type Workplace } from "../support/bin.ts";
-import { type SharedLedger, sharedLedger } from "../support/both-ledgers.ts";
 import { salesRig, settleByTruth } from "../support/interrupted.ts";
 import { openSales, type SalesRig } from "../support/invariant/sales.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { type SharedLedger, sharedLedger } from "../support/shared-ledger.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 

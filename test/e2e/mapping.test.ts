@@ -1,7 +1,6 @@
 /** Real exports through the built bin: a starter config, the preview, and no silent wrong reading. */
 
 import { cpSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { fixture, openWorkplace, type Workplace } from "../support/bin.ts";
 
@@ -174,17 +173,6 @@ describe("tickets plan --preview", () => {
     expect(stdout.replaceAll(/\s+│?\s*/g, " ")).toContain('error: "01.02.2027 10:00"');
   });
 });
-
-const isPrinted = async (what: string): Promise<void> => {
-  const place = openWorkplace({ isWarm: true });
-  const { exitCode, stdout } = await place.tickets(["schema", what]);
-  expect(exitCode).toBe(0);
-  const committed = readFileSync(join(fixture("."), "..", "docs", "schema", `${what}.schema.json`), "utf8");
-  expect(JSON.parse(stdout)).toEqual(JSON.parse(committed));
-};
-const IS_PRINTED = "tickets schema %s prints what docs/schema holds";
-test.each(["payload"])(IS_PRINTED, isPrinted);
-test.each(["config", "promises"])(IS_PRINTED, { tags: ["long"] }, isPrinted);
 
 const SOURCE = `sources:
   sold:

@@ -113,8 +113,6 @@ test(named("every command works with it"), ONLY_WITH, async () => {
   expect(place.read("metrics.prom")).toMatch(/tickets_ledger_size_bytes\{[^}]*\} [1-9]\d{4,}/);
   const pruned = await tickets(["prune", ...ENV, "--older-than", "1s", "--dry-run"]);
   expect(pruned.exitCode).toBe(0);
-  const rebound = await tickets(["env", "playground", "--rebind"]);
-  expect(rebound.stderr).toContain(`belonged to ${service.baseUrl}`);
   // The machine keeps its plans and its list of runs, and no ledger.
   expect(place.files().filter((name) => /ledger\.db|ballast|lock\.db/.test(name))).toEqual([]);
 });
@@ -145,37 +143,6 @@ test(named("env shows where it is and how safe, and the password nowhere"), LONG
   expect([unreachable.exitCode, unreachable.stdout, unreachable.stderr]).toEqual([
     ...[10, expect.stringContaining("(schema"), expect.stringContaining("the server can't be reached")],
   ]);
-});
-
-test(named("query asks in the words of PostgreSQL, and changes nothing"), LONG, async () => {
-  const { tickets } = await openRig();
-  await tickets(SEND);
-  const ask = (sql: string, ...more: readonly string[]) => tickets(["query", sql, ...ENV, ...more]);
-  const counted = await ask(
-    "SELECT action, sum(actions) AS n, avg(actions), true AS yes FROM tallies GROUP BY action",
-    "--json",
-  );
-  expect(counted.stdout).toBe(
-    '{"columns":["action","n","avg","yes"],"rows":[{"action":"soldTicket","n":20,"avg":20.0,"yes":1}]}\n',
-  );
-  const promises = await ask("SELECT seq, action_promise FROM promises ORDER BY seq", "-o", "asked.csv");
-  expect(promises.stderr).toContain("20 rows");
-  const refusals: readonly (readonly [string, string])[] = [
-    ["SELECT * FROM actions", "A ledger in PostgreSQL shows no table actions"],
-    ["SELECT 1; DROP TABLE runs", "A query is one statement"],
-    ["SELECT 1; COMMIT", "A query is one statement"],
-    ["WITH gone AS (DELETE FROM runs RETURNING 1) SELECT * FROM gone", "this one would write"],
-    ["SELECT nextval('invocations_id_seq')", "this one would write"],
-    ["SELECT nothing FROM runs", 'PostgreSQL can\'t run this: column "nothing" does not exist.'],
-    ["DELETE FROM runs", "A query only reads"],
-  ];
-  for (const [sql, why] of refusals) {
-    const { exitCode, stderr } = await ask(sql);
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)]);
-  }
-  expect((await ask("SELECT count(*) AS n FROM runs", "--json")).stdout).toContain('"n":1');
-  const odd = await ask("SELECT 'NaN'::float8 AS nan, '-Infinity'::float8 AS least", "--json");
-  expect(odd.stdout).toContain('"nan":"NaN","least":-1e999');
 });
 
 test(named("what is wrong with the way to the database is said, and what to do; nothing is sent"), LONG, async () => {
@@ -359,29 +326,27 @@ test(named("machines take turns on one run, and each has a list of runs that sho
 });
 
 test(
-  named("a ledger that the environment had before is not forgotten: neither a file nor another schema"),
+  named("a file that the environment's ledger was in is not forgotten, and its promises move it"),
   LONG,
   async () => {
-    const { tickets, place, service, schema, server } = await openRig();
+    const { tickets, place, service, schema, env } = await openRig();
     const config = configOf({ service, schema });
-    place.write("tickets.config.yaml", config.slice(0, config.indexOf("    ledger:")));
+    const withoutDatabase = config.slice(0, config.indexOf("    ledger:"));
+    place.write("tickets.config.yaml", withoutDatabase);
     expect((await tickets(SEND)).exitCode).toBe(0);
     place.write("tickets.config.yaml", config);
-    const moved = await tickets(SEND);
-    expect([moved.exitCode, moved.stderr]).toEqual([
+    const refused = await tickets(SEND);
+    expect([refused.exitCode, refused.stderr]).toEqual([
       2,
-      expect.stringContaining("there is also the file that it was in"),
+      expect.stringContaining("tickets results --import sales.playground.promises.ndjson"),
     ]);
-    const there = { env: elsewhere(place) };
-    service.behave({});
-    expect((await tickets([...SEND, "-o", "there.ndjson"], there)).exitCode).toBe(0);
-    const renamed = server.newSchema();
-    place.write("tickets.config.yaml", configOf({ service, schema: renamed }).replace("playground:", "renamed:"));
-    const other = await tickets(["stream", "sales.csv", "--env", "renamed", "-o", "renamed.ndjson"], {
-      env: { ...elsewhere(place) },
-    });
-    expect([other.exitCode, other.stderr]).toEqual([2, expect.stringContaining(`${schema} (a schema of its database`)]);
-    expect(service.sent()).toHaveLength(40);
+    place.write("tickets.config.yaml", withoutDatabase);
+    expect((await tickets(["results", ...ENV, "-o", "all.ndjson"])).exitCode).toBe(0);
+    place.write("tickets.config.yaml", config);
+    expect((await tickets(["results", "--import", "all.ndjson", ...ENV])).exitCode).toBe(0);
+    const { summary } = await place.summary(SEND, { env });
+    expect(summary).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 20 } });
+    expect(service.sent()).toHaveLength(20);
   },
 );
 

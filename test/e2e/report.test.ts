@@ -1,12 +1,13 @@
 /** Reports of real runs in a browser: what they show, that nothing is loaded or run, and that all can read them. */
 
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { fixture, openWorkplace } from "../support/bin.ts";
-import { openField } from "../support/context.ts";
+import type { Summary } from "../support/counts.ts";
+import { emptyRig } from "../support/interrupted.ts";
+import { summaryIn } from "../support/invariant/sales.ts";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -97,22 +98,24 @@ test("a browser shows the report of a good night", { tags: ["long"] }, async () 
 
 test("a browser shows the report of a bad day", { tags: ["long"] }, async () => {
   const browser = await openBrowser();
-  const field = await openField();
+  const rig = await emptyRig();
   const sales = readFileSync(fixture("sales.csv"), "utf8").split("\n").slice(0, 500).join("\n");
-  await field.write("events.csv", readFileSync(fixture("events.csv")));
-  await field.write("sales.csv", `${sales}\nspring,,nobody,a lot,tomorrow,,,,,,,\n`);
-  field.setFaults(
-    { on: { request: 2 }, fault: "status", status: 429, retryAfter: 1 },
-    { on: { request: 3 }, fault: "failure-items", items: { count: 4 } },
-    // More than a second, since its figure is the longest beside a picture.
-    { on: { request: 1 }, fault: "latency", ms: 1100 },
-    { on: { request: 4 }, fault: "drop", when: "after" },
-  );
-  const flags = { retries: 2, chunkSize: "100" };
-  const report = { report: "bad.html", maxInvalid: { rows: 1 } };
-  const { summary } = await field.stream(["events.csv", "sales.csv"], { ...report, flags });
-  expect(summary?.actions).toMatchObject({ total: 539, accepted: 196, rejected: 4, inDoubt: 100, notSent: 239 });
-  const text = await expectGood(browser, join(field.folder, "bad.html"));
+  rig.place.write("events.csv", readFileSync(fixture("events.csv")));
+  rig.place.write("sales.csv", `${sales}\nspring,,nobody,a lot,tomorrow,,,,,,,\n`);
+  rig.sandbox.setFaults({
+    rules: [
+      { on: { request: 2 }, fault: "status", status: 429, retryAfter: 1 },
+      { on: { request: 3 }, fault: "failure-items", items: { count: 4 } },
+      // More than a second, since its figure is the longest beside a picture.
+      { on: { request: 1 }, fault: "latency", ms: 1100 },
+      { on: { request: 4 }, fault: "drop", when: "after" },
+    ],
+  });
+  const options = ["--report", "bad.html", "--max-invalid", "1", "--retries", "2", "--chunk-size", "100"];
+  const ran = await rig.run(["stream", "events.csv", "sales.csv", "--env", "playground", ...options, "--json"]);
+  const { actions } = summaryIn<Summary>(ran);
+  expect(actions).toMatchObject({ total: 539, accepted: 196, rejected: 4, inDoubt: 100, notSent: 239 });
+  const text = await expectGood(browser, rig.place.path("bad.html"));
   for (const [part, actions] of Object.entries({ accepted: 196, rejected: 4, "in doubt": 100, "not sent": 239 }))
     expect(text).toMatch(new RegExp(`${part}\\s+${actions}\\s`));
   for (const title of ["To be decided", "Rejected by the service", "Problems", "Sending"])

@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { CHROMIUM, openPage } from "../support/browser.ts";
-import { openField } from "../support/context.ts";
+import { emptyRig } from "../support/interrupted.ts";
 
 const HEADER = "action,eventId,currency,eventName,ticketId,userId,price\n";
+const SEND = ["stream", "--env", "playground", "--chunk-size", "200"];
 /** Text that would be a script, or turn the page's own, if it were taken for more than text. */
 const NASTY = "<img src=x onerror=alert(1)>\u202e";
 
@@ -28,13 +29,13 @@ const says = (page: Page, name: string, text: string) =>
 
 describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
   test("follows a run that streams into it, by keyboard too, without a complaint", { tags: ["long"] }, async () => {
-    const field = await openField("chunkSize: 200");
-    const { page, complaints, barriers } = await openPage(field.sandbox.pageUrl);
+    const rig = await emptyRig();
+    const { page, complaints, barriers } = await openPage(rig.sandbox.pageUrl);
     await says(page, "accepted", "0");
-    expect(page.url()).toBe(`${field.sandbox.url}/#/`);
+    expect(page.url()).toBe(`${rig.sandbox.url}/#/`);
 
-    await field.write("sales.csv", `${HEADER}newEvent,E1,EUR,${NASTY},,,\n${rows(1, 1500)}`);
-    expect((await field.stream(["sales.csv"])).exitCode).toBe(0);
+    rig.place.write("sales.csv", `${HEADER}newEvent,E1,EUR,${NASTY},,,\n${rows(1, 1500)}`);
+    expect((await rig.run([...SEND, "sales.csv"])).exitCode).toBe(0);
     await says(page, "accepted", "1,501");
     expect(await total(page, "tickets").textContent()).toBe("1,500");
     expect(await total(page, "requests").textContent()).toBe("8");
@@ -57,7 +58,7 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     await page.getByText("<img src=x onerror=alert(1)>\\u{202e}").first().waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "Ticket T7" }).waitFor();
-    await page.goto(`${field.sandbox.url}/#/`);
+    await page.goto(`${rig.sandbox.url}/#/`);
     await page.locator("tbody tr", { hasText: "T1500" }).waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("j");
@@ -69,36 +70,36 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     await page.getByRole("button", { name: "One in a hundred refused" }).click();
     await page.getByRole("button", { name: "Set faults" }).click();
     await page.getByText("In force: 1 rule.").waitFor();
-    await field.write("more.csv", `${HEADER}${rows(2001, 200)}`);
-    expect((await field.stream(["more.csv"])).exitCode).toBe(4);
+    rig.place.write("more.csv", `${HEADER}${rows(2001, 200)}`);
+    expect((await rig.run([...SEND, "more.csv"])).exitCode).toBe(4);
     await says(page, "refused", "2");
     expect(await barriers()).toEqual([]);
     expect(complaints()).toEqual([]);
   });
 
   test("has room on a phone, and shows nothing to who has no link", { tags: ["long"] }, async () => {
-    const field = await openField();
-    await field.write("sales.csv", `${HEADER}newEvent,E1,EUR,Wave,,,\n${rows(1, 60)}`);
-    await field.stream(["sales.csv"]);
+    const rig = await emptyRig();
+    rig.place.write("sales.csv", `${HEADER}newEvent,E1,EUR,Wave,,,\n${rows(1, 60)}`);
+    await rig.run([...SEND, "sales.csv"]);
     const phone = { viewport: { width: 390, height: 800 }, colorScheme: "dark" } as const;
-    const { page, complaints, barriers } = await openPage(field.sandbox.pageUrl, phone);
+    const { page, complaints, barriers } = await openPage(rig.sandbox.pageUrl, phone);
     for (const [hash, text] of [
       ["#/", "Activity"],
       ["#/requests", "Requests"],
       ["#/ticket/T1", "Ticket T1"],
       ["#/faults", "Faults"],
     ] as const) {
-      await page.goto(`${field.sandbox.url}/${hash}`);
+      await page.goto(`${rig.sandbox.url}/${hash}`);
       await page.getByRole("heading", { level: 2, name: text }).waitFor();
       expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), hash).toBe(true);
       expect(await barriers(), hash).toEqual([]);
     }
     expect(complaints()).toEqual([]);
 
-    const stranger = await openPage(field.sandbox.url);
+    const stranger = await openPage(rig.sandbox.url);
     await stranger.page.getByRole("heading", { name: "Who may look" }).waitFor();
     expect(await stranger.page.locator("body").textContent()).not.toMatch(/T1|ann|Wave/);
-    await stranger.page.getByLabel("Key").fill(field.sandbox.apiKey);
+    await stranger.page.getByLabel("Key").fill(rig.sandbox.apiKey);
     await stranger.page.getByRole("button", { name: "Look" }).click();
     await says(stranger.page, "tickets", "60");
     expect(stranger.complaints()).toEqual([]);

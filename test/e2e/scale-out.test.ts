@@ -51,9 +51,8 @@ test.skipIf(WITHOUT_POSTGRES)(
     expect(collected.exitCode, collected.stderr).toBe(0);
     const promises = place.read("events.rehearsal.promises.ndjson").trim().split("\n");
     const reading = { ...settings("worker", "three"), TICKETS_LEDGER_URL: urlOf("tickets_reader") };
-    const asked = ["query", "SELECT state, (SELECT sum(actions) FROM tallies) AS sent FROM runs", "--output", "-"];
-    const { stdout } = await place.tickets(asked, { env: reading });
-    expect(JSON.parse(stdout)).toEqual({ state: "finished", sent: promises.length });
+    const { stdout } = await place.tickets(["results"], { env: reading });
+    expect(stdout.trim().split("\n")).toHaveLength(promises.length);
     for (const args of [
       ["status", "--max-age", "26h", "--quiet"],
       ["find", "PDLLYA-1"],

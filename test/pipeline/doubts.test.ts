@@ -2,7 +2,6 @@
 
 import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { resume } from "../../src/commands/resume.ts";
 import { settle } from "../../src/commands/settle.ts";
@@ -358,26 +357,6 @@ test("a promise of an earlier run is taken: a service may say the same of the sa
     exitCode: 0,
     summary: { actions: { accepted: 1 } },
   });
-});
-
-test("a stored answer that an earlier version took, and this one does not, is a doubt", async () => {
-  const field = await begin();
-  field.setFaults({ fault: "status", status: 429, on: { request: 2 } });
-  expect((await night(field)).exitCode).toBe(7);
-  {
-    using ledger = new DatabaseSync(join(statePath(field), "ledger.db"));
-    const answer = '{"status":"error","data":[{"status":"success"},{"status":"success"}]}';
-    ledger
-      .prepare(
-        "UPDATE chunks SET state = 'answered', answer = ?, answered_at = 'then', http_status = 200 WHERE chunk = 2",
-      )
-      .run(Buffer.from(answer));
-  }
-  field.setFaults();
-  const next = await night(field);
-  expect(next.exitCode).toBe(6);
-  expect(next.said).toContain(`the answer's status is "error"`);
-  expect(processedBy(field.sandbox)).toBe("E T1");
 });
 
 test("a doubt whose plan is lost: each command names the next step, and none leads back to itself", async () => {

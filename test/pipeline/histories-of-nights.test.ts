@@ -2,10 +2,10 @@
 
 import { appendFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { type SharedLedger, sharedLedger } from "../support/both-ledgers.ts";
 import { playHistories } from "../support/nights/many-histories.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { randomOf } from "../support/random.ts";
+import { type SharedLedger, sharedLedger } from "../support/shared-ledger.ts";
 
 /** How many, and from where on: `vitest.config.ts`. `FIRST_WORLD=105 WORLDS=1` plays one again. */
 const WORLDS = Number(process.env.WORLDS);

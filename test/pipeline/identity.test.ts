@@ -1,17 +1,14 @@
 /** What was accepted is not sent again, whatever happened around it. */
 
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { digestOf, formerIdentityText, identityText } from "../../src/actions/identity.ts";
 import { plan } from "../../src/commands/plan.ts";
 import { settle } from "../../src/commands/settle.ts";
 import { status } from "../../src/commands/status.ts";
 import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
 import type { Summary } from "../support/counts.ts";
-import { makeOlder } from "../support/older-ledger.ts";
 import { forWalks } from "../support/walks.ts";
 
 const lines = (...actions: readonly object[]): string =>
@@ -2018,50 +2015,6 @@ describe("an action that is pending in another run", () => {
     expect(night.summary?.actions).toMatchObject({ total: 2, notSent: 2, inDoubt: 0 });
     expect(processedBy(field.sandbox)).toBe("");
   });
-});
-
-/** The ledger of the field, as if version 2 had written it. */
-const asVersion2 = (field: Field, change: (older: DatabaseSync) => void): void =>
-  makeOlder(join(field.folder, "state", "local", "ledger.db"), 2, change);
-
-test("a ledger of version 2 knows its scans and claims, looked into or brought to this version", async () => {
-  const field = await openSold();
-  const scan = { action: "scannedTicket", data: { ticketId: "T", orderTime: 1768600000 } } as const;
-  const claim = { action: "claimedTicket", data: { ticketId: "T", userId: "u1", orderTime: 1768600001 } } as const;
-  await field.write("gate.ndjson", lines(scan, claim));
-  await field.stream(["gate.ndjson"]);
-  asVersion2(field, (older) => {
-    for (const action of [scan, claim]) {
-      const [now, then] = [digestOf(identityText(action)), digestOf(formerIdentityText(action) ?? "")];
-      for (const table of ["identities", "actions"])
-        expect(older.prepare(`UPDATE ${table} SET identity = ? WHERE identity = ?`).run(then, now).changes).toBe(1);
-    }
-  });
-  const known = { total: 2, accepted: 0, alreadySent: 2, changed: 0 };
-  expect((await field.stream(["gate.ndjson"], { dryRun: true })).summary?.actions).toMatchObject(known);
-  expect((await field.stream(["gate.ndjson"])).summary?.actions).toMatchObject(known);
-  expect((await field.stream(["gate.ndjson"])).summary?.actions).toMatchObject(known);
-});
-
-test("a ledger of version 2 knows what was accepted under a key that is gone", async () => {
-  const field = await openField();
-  const config = `sources:
-  orders:
-    match: "orders*.csv"
-    fields: {eventId: E, ticketId: "{Ticket}"}
-    key: "{Order}"
-    actions:
-      - soldTicket: {fields: {userId: u1, price: "1.00", orderTime: "1768600000"}}
-`;
-  await field.write("events.ndjson", lines(newEvent("E")));
-  await field.write("tickets.config.yaml", config);
-  await field.write("orders.csv", "Order,Ticket\n1,A\n");
-  expect((await field.stream(["events.ndjson", "orders.csv"])).summary?.actions).toMatchObject({ accepted: 2 });
-  asVersion2(field, () => undefined);
-  await field.write("tickets.config.yaml", config.replace('    key: "{Order}"\n', ""));
-  const known = { total: 1, accepted: 0, alreadySent: 1, changed: 0 };
-  expect((await field.stream(["orders.csv"], { dryRun: true })).summary?.actions).toMatchObject(known);
-  expect((await field.stream(["orders.csv"])).summary?.actions).toMatchObject(known);
 });
 
 test("a deed that repeats one of an invalid row is held back with it, and not taken for sent", async () => {

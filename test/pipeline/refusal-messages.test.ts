@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { Context } from "../../src/commands/context.ts";
-import { forgetLostRuns, rebindLedger } from "../../src/commands/env.ts";
+import { forgetLostRuns } from "../../src/commands/env.ts";
 import { find } from "../../src/commands/find.ts";
 import { init } from "../../src/commands/init.ts";
 import { plan } from "../../src/commands/plan.ts";
-import { query } from "../../src/commands/query.ts";
 import { importResults, results } from "../../src/commands/results.ts";
 import { resume } from "../../src/commands/resume.ts";
 import { serveSandbox } from "../../src/commands/sandbox.ts";
@@ -48,13 +47,6 @@ async function sendEvent(field: Field): Promise<string> {
   const { summary } = await field.stream(["e.ndjson"]);
   return summary?.run ?? "";
 }
-
-const ask =
-  (sql: string): Attempt =>
-  async (context, field) => {
-    await sendEvent(field);
-    return query({ sql, json: false, force: false, safeCsv: false, flags: {} }, context);
-  };
 
 const sendTo =
   (output: string, options: object = {}): Attempt =>
@@ -201,26 +193,8 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "The id is empty.",
     "Give a ticketId, an eventId, an nftId or an actionPromise.",
   ],
-  [ask(";"), "The query is empty.", "Such as: SELECT run, state, exit_code FROM runs"],
-  [ask("SELECT 1\0"), "The query holds a character NUL.", "Such as: SELECT run, state, exit_code FROM runs"],
-  [
-    ask("DELETE FROM runs"),
-    "A query only reads: it begins with SELECT, WITH, VALUES or EXPLAIN.",
-    "Such as: SELECT run, state, exit_code FROM runs",
-  ],
-  [ask("SELECT 1; SELECT 2"), "A query is one statement; here another one follows it.", "Run them one by one."],
-  [
-    ask("WITH a AS (SELECT 1) DELETE FROM runs"),
-    "A query only reads; this one would write.",
-    "Such as: SELECT run, state, exit_code FROM runs",
-  ],
   [
     (context) => status({ ...STATUS, run: "abcdef12" }, context),
-    "There is no ledger of local at state/local/ledger.db.",
-    "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
-  ],
-  [
-    (context) => query({ sql: "SELECT 1", json: false, force: false, safeCsv: false, flags: {} }, context),
     "There is no ledger of local at state/local/ledger.db.",
     "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
   ],
@@ -333,11 +307,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     'Give one with --reason "…".',
   ],
   [
-    (context) => rebindLedger({ name: "local", waitLock: 0, flags: {} }, context),
-    "There is no ledger of local yet, so nothing to rebind.",
-    "Send to the new address: the first run binds its ledger to it.",
-  ],
-  [
     (context) => importResults({ file: "none.ndjson", waitLock: 0, flags: {} }, context),
     "There is no file none.ndjson that can be read. Nothing was imported.",
     "A relative path begins in the folder that the command runs in.",
@@ -436,6 +405,17 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
 ];
 
+const EARLIER: typeof REFUSED = [
+  [
+    withState("ledger.db", async (path) => {
+      using database = new DatabaseSync(path);
+      database.exec("CREATE TABLE runs (run TEXT); PRAGMA user_version = 1");
+    }),
+    "The ledger FOLDER/state/local/ledger.db has an earlier form (format 1), which this version of tickets can't read. Nothing was sent.",
+    "Keep it aside (move the file away, or name another schema), and fill a new one from the promises files: tickets results --import <promises file>",
+  ],
+];
+
 /** The same where what is kept on this machine can't be used (exit code 10). */
 const BROKEN: typeof REFUSED = [
   [
@@ -469,7 +449,7 @@ const BROKEN: typeof REFUSED = [
 ];
 
 const TOLD = [
-  ...REFUSED.map((each) => ["usage", ...each] as const),
+  ...[...REFUSED, ...EARLIER].map((each) => ["usage", ...each] as const),
   ...BROKEN.map((each) => ["storage", ...each] as const),
 ].map(([code, attempt, message, todo]) => ({ code, attempt, message, todo }));
 

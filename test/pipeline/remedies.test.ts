@@ -47,18 +47,18 @@ async function follow(field: Field, said: string, row: string): Promise<void> {
 }
 
 test.each([
-  ["id-zeros-lost", "00012", "12"],
-  ["id-zeros-lost", "1001", "1001.0"],
-  ["id-zeros-lost", "0012", "12.00"],
-  ["id-in-two-forms", "M\u00fc1", "Mu\u03081"],
-])("a row with another spelling of a ticket, alone with --again: %s", async (rule, ticket, other) => {
+  ["00012", "12"],
+  ["1001", "1001.0"],
+  ["0012", "12.00"],
+  ["M\u00fc1", "Mu\u03081"],
+])("a row with another spelling of a ticket, alone with --again: %s, %s", async (ticket, other) => {
   const field = await openRows(SOLD);
   await field.write("rows.csv", table(HEADER, `e1,${ticket},u1`, "e1,t2,u2"));
   await field.stream(["rows.csv"]);
   await field.write("rows.csv", table(HEADER, `e1,${ticket},u1`, "e1,t2,u2", `e1,${other},u3`));
   const told = await field.stream(["rows.csv"]);
   expect(told.exitCode, told.said).toBe(3);
-  expect(told.said).toContain(`[${rule}]`);
+  expect(told.said).toContain("[id-near-another]");
   await follow(field, told.said, `e1,${other},u3`);
   expect(taken(field)).toEqual(["newEvent e1", `soldTicket ${ticket}`, "soldTicket t2", `soldTicket ${other}`]);
 });

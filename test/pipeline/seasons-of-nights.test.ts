@@ -1,10 +1,10 @@
 /** Random seasons of nights, judged by what is known of the world; see support/nights. */
 
 import { expect, test } from "vitest";
-import { type SharedLedger, sharedLedger } from "../support/both-ledgers.ts";
 import { playSeason } from "../support/nights/season.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { randomOf } from "../support/random.ts";
+import { type SharedLedger, sharedLedger } from "../support/shared-ledger.ts";
 
 /** How many, and from where on: `vitest.config.ts`. `FIRST_SEASON=47 SEASONS=1` plays one again. */
 const SEASONS = Number(process.env.SEASONS);

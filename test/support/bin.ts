@@ -111,8 +111,6 @@ export const settingsIn = (folder: string): Readonly<Record<string, string | und
   TMPDIR: join(folder, "tmp"),
   XDG_STATE_HOME: join(folder, "home", "state"),
   XDG_CONFIG_HOME: join(folder, "home", "config"),
-  // A walk without the fast path is one without it here, too.
-  TICKETS_FAST_PATH: process.env.TICKETS_FAST_PATH,
   // One for all tests, so that each starts as quickly as for a user.
   NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"),
 });

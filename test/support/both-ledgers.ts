@@ -8,28 +8,7 @@ import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { findPostgres, openPostgres } from "../../src/ledger/postgres/open-postgres.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
-
-/** `LEDGER=postgres` has every environment of these tests keep its ledger there. */
-export const IS_LEDGER_SHARED = process.env.LEDGER === "postgres";
-
-export interface SharedLedger {
-  /** Of an environment, as YAML on one line. */
-  readonly settings: string;
-  readonly env: NodeJS.ProcessEnv;
-  /** To look into; undefined where there is none yet. */
-  readonly find: () => Ledger | undefined;
-}
-
-/** A place for a ledger that no other test has. */
-export async function sharedLedger(): Promise<SharedLedger> {
-  const server = await startPostgres();
-  const schema = server.newSchema();
-  return {
-    settings: `ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}`,
-    env: { TICKETS_LEDGER_URL: server.url },
-    find: () => findPostgres({ address: addressOf(server.url, schema), boundTo: undefined }),
-  };
-}
+import type { SharedLedger } from "./shared-ledger.ts";
 
 const addressOf = (url: string, schema: string) => ({ url, schema, application: "test", connectTimeoutMs: 10_000 });
 
@@ -73,13 +52,9 @@ const POSTGRES: LedgerKind = {
   },
 };
 
-/**
- * The config of an environment whose ledger is there, in a folder that has none.
- *
- * @param more settings of the environment, as YAML on one line each.
- */
-export const configOf = (environment: string, { settings }: SharedLedger, ...more: readonly string[]): string =>
-  `environments:\n  ${environment}:\n${[settings, ...more].map((each) => `    ${each}\n`).join("")}`;
+/** The ledger there, to look into; undefined where there is none yet. */
+export const findShared = ({ env, schema }: SharedLedger): Ledger | undefined =>
+  findPostgres({ address: addressOf(env.TICKETS_LEDGER_URL, schema), boundTo: undefined });
 
 /** A suite that holds for both. */
 export function describeBothLedgers(name: string, suite: (of: LedgerKind) => void): void {

@@ -16,8 +16,9 @@ import { BALLAST_BYTES, openLedger } from "../../src/ledger/open-ledger.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/sending/send.ts";
-import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./both-ledgers.ts";
+import { findShared } from "./both-ledgers.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
+import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./shared-ledger.ts";
 
 const KEY = "key-of-the-test";
 
@@ -77,7 +78,6 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
       version: () => "0.0.0",
       verbose: false,
       stop: stopping.signal,
-      hearSignals: () => undefined,
       abort: aborting.signal,
       trace: newTrace(),
     },
@@ -148,7 +148,7 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     },
     withLedger(look) {
       const path = join(folder, "state", "local", "ledger.db");
-      using ledger = shared?.find() ?? openLedger({ path, boundTo: undefined, readOnly: true });
+      using ledger = (shared && findShared(shared)) ?? openLedger({ path, boundTo: undefined, readOnly: true });
       return look(ledger);
     },
   };

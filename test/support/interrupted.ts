@@ -1,10 +1,11 @@
 /** A run that was interrupted: a rig of the test's own, what its ledger says, and a person who settles what is in doubt. */
 
 import { expect, onTestFinished } from "vitest";
-import type { SharedLedger } from "./both-ledgers.ts";
 import { openRig, type Rig } from "./invariant/rig.ts";
 import { openSales, type SalesRig } from "./invariant/sales.ts";
-import { type Placed, readLedger, readTruth } from "./invariant/truth.ts";
+import { newestChunks, type Placed } from "./invariant/told-runs.ts";
+import { readTruth } from "./invariant/truth.ts";
+import type { SharedLedger } from "./shared-ledger.ts";
 
 export async function salesRig(actions: number, shared?: SharedLedger): Promise<SalesRig> {
   const rig = await openSales(actions, shared);
@@ -18,17 +19,14 @@ export async function emptyRig(): Promise<Rig> {
   return rig;
 }
 
-/** The states of the newest run's chunks, in order. */
-export const states = (rig: Rig): string => statesOf(rig).join(" ");
-export const statesOf = (rig: Rig): readonly string[] =>
-  readLedger(rig)
-    .at(-1)
-    ?.chunks.filter(({ state }) => state !== "split")
-    .map(({ state }) => state) ?? [];
+/** The states of the newest run's chunks, in order; since nobody sends any more, what was being sent is in doubt. */
+export const states = async (rig: Rig): Promise<string> => (await statesOf(rig)).join(" ");
+export const statesOf = async (rig: Rig): Promise<readonly string[]> =>
+  (await newestChunks(rig)).map(({ state }) => (state === "sending" ? "in doubt" : state));
 
 /** Settles every question by what the service really has. */
 export async function settleByTruth(rig: Rig, placed: readonly Placed[]): Promise<void> {
-  for (const { run, chunk, answer } of readTruth(rig, placed).questions) {
+  for (const { run, chunk, answer } of (await readTruth(rig, placed)).questions) {
     const settle = ["settle", run, `--${answer}`, "--chunk", String(chunk), "--env", "playground"];
     expect(await rig.run([...settle, "--reason", "looked"])).toMatchObject({ killed: false });
   }

@@ -1,11 +1,20 @@
 /** Lines of a log, judged by the schema that is published. */
 
+import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { LOG_EVENTS, LOG_FIELDS, type LogEventName } from "../../src/commands/log-events.ts";
 
-export type Line = Readonly<Record<string, unknown>> & { readonly event: LogEventName };
+export type Line = Readonly<Record<string, unknown>> & { readonly event: string };
 
-const isEvent = (name: unknown): name is LogEventName => typeof name === "string" && Object.hasOwn(LOG_EVENTS, name);
+type Fields = Readonly<Record<string, { readonly type?: string; readonly const?: string }>>;
+const { properties, required, oneOf } = JSON.parse(
+  readFileSync(new URL("../../docs/schema/log.schema.json", import.meta.url), "utf8"),
+) as {
+  readonly properties: Fields;
+  readonly required: readonly string[];
+  readonly oneOf: { readonly properties: Fields }[];
+}; // a file of ours
+
+const CONSTRUCTORS = { string: String, integer: Number, boolean: Boolean, object: Object } as const;
 
 /** Each line a JSON object with the fields of its event and no others; throws otherwise. */
 export function linesOf(log: string): readonly Line[] {
@@ -13,18 +22,17 @@ export function linesOf(log: string): readonly Line[] {
     .replace(/\n$/, "")
     .split("\n")
     .map((text) => {
-      const line = JSON.parse(text) as Readonly<Record<string, unknown>>; // judged below
-      const { event } = line;
-      if (!isEvent(event)) throw new Error(`an event that is not in the table: ${text}`);
-      const own: readonly string[] = LOG_EVENTS[event].fields;
-      const known = ["time", "event", "level", "message", "environment", "run", ...own];
-      expect(Object.keys(line).filter((field) => !known.includes(field))).toEqual([]);
-      for (const field of ["time", "level", "message"]) expect(line[field]).toEqual(expect.any(String));
-      for (const field of own) {
-        const { type } = LOG_FIELDS[field as keyof typeof LOG_FIELDS]; // the table names only such
-        const wanted = { string: String, integer: Number, boolean: Boolean, counts: Object }[type];
-        if (line[field] !== undefined) expect(line[field]).toEqual(expect.any(wanted));
+      const line = JSON.parse(text) as Line; // judged below
+      const own = oneOf.find((each) => each.properties.event?.const === line.event)?.properties;
+      if (own === undefined) throw new Error(`an event that is not in the schema: ${text}`);
+      const fields: Fields = { ...properties, ...own };
+      expect(Object.keys(line).filter((field) => !(field in fields))).toEqual([]);
+      expect(Object.keys(line)).toEqual(expect.arrayContaining([...required]));
+      for (const [field, value] of Object.entries(line)) {
+        const type = fields[field]?.type;
+        if (type !== undefined)
+          expect(value, field).toEqual(expect.any(CONSTRUCTORS[type as keyof typeof CONSTRUCTORS])); // the schema names only such
       }
-      return { ...line, event };
+      return line;
     });
 }

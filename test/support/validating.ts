@@ -59,7 +59,6 @@ export async function validateFiles(
         version: () => "0.0.0",
         verbose: false,
         stop: signal,
-        hearSignals: nothing,
         abort: signal,
         trace: newTrace(),
       },

@@ -10,7 +10,7 @@ const PROCESS = fileURLToPath(new URL("warm-process.ts", import.meta.url));
 const MOST_COMMANDS = 100;
 
 /** What Node or a module reads once, as it starts. */
-const READ_ONCE = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "UV_THREADPOOL_SIZE", "TICKETS_FAST_PATH"] as const;
+const READ_ONCE = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "UV_THREADPOOL_SIZE"] as const;
 const keyOf = ({ env }: WarmCommand): string => JSON.stringify(READ_ONCE.map((name) => env[name]));
 
 class WarmProcess {

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
 import { describe, expect, it } from "vitest";
 import { CHUNK_STATES } from "../../src/ledger/states.ts";
+import { DYNAMIC, importsOf, withoutComments } from "../support/imports.ts";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
 
@@ -46,8 +47,7 @@ const MAY_IMPORT_IN_PLAN = {
   identity: ["files", "candidates", "histories"],
   findings: ["files", "candidates", "identity"],
   rejects: ["files", "candidates", "identity", "findings"],
-  bytes: ["files", "candidates"],
-  compile: ["files", "candidates", "order", "identity", "findings", "rejects", "bytes"],
+  compile: ["files", "candidates", "order", "identity", "findings", "rejects"],
   decide: ["files", "candidates", "identity", "findings", "rejects", "compile"],
   "make-plan": ["files", "candidates", "order", "findings", "rejects", "compile", "decide"],
 } as const satisfies Record<string, readonly string[]>;
@@ -63,23 +63,8 @@ function layerOf(path: string): string {
   return (path.split("/")[0] ?? "").replace(/\.ts$/, "");
 }
 
-/** Comments may show imports; strings that look like comments are none (`https://`). */
-function withoutComments(source: string): string {
-  return source.replaceAll(/\/\*[\s\S]*?\*\/|(?<![:"'`\\/])\/\/[^\n]*/g, "");
-}
-
-const STATIC = /\b(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']|\bimport\s*["']([^"']+)["']/g;
-const DYNAMIC = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
-const FILE_OF_OURS = /\bnew URL\(\s*["'](\.[^"']+\.[jt]s)["']\s*,\s*import\.meta\.url\s*\)/g;
 /** But for the beginning of a lookahead, in a pattern of words. */
 const ANY_DYNAMIC = /\bimport\((?!\?)/g;
-
-function importsOf(source: string): readonly string[] {
-  const code = withoutComments(source);
-  return [STATIC, DYNAMIC, FILE_OF_OURS].flatMap((pattern) =>
-    [...code.matchAll(pattern)].map(([, first, second]) => first ?? second ?? ""),
-  );
-}
 
 const files = globSync("**/*.ts", { cwd: SRC }).map((path) => path.split(sep).join("/"));
 const filesOfPlan = files.filter((path) => path.startsWith("plan/")).map((path) => path.slice("plan/".length));

@@ -186,16 +186,6 @@ const ask = (sql: string, values: readonly unknown[]): Promise<Reply> =>
     return toReply(await client.query(query), of.warnings > warnings);
   });
 
-/** One statement and no more, which only the extended protocol sees to; its cells as they come. */
-const look = (sql: string): Promise<Reply> =>
-  during(async ({ client }) => {
-    const asText = { getTypeParser: () => (text: string) => text };
-    const query = { text: sql, rowMode: "array", queryMode: "extended", types: asText } as const;
-    const { fields, rows } = await client.query(query);
-    const columns = fields.map(({ name, dataTypeID: type }) => ({ name, type }));
-    return { kind: "table", columns, rows: rows as readonly (readonly (string | null)[])[] }; // by rowMode and types
-  });
-
 const toReply = ({ rows, rowCount }: pg.QueryResult, isWarned: boolean): Reply => ({
   kind: "rows",
   rows: rows as readonly SqlRow[],
@@ -292,8 +282,6 @@ async function answer(request: Request): Promise<Reply> {
         return { ...NOTHING, rows: [await connect()] };
       case "ask":
         return await ask(request.sql, request.values);
-      case "look":
-        return await look(request.sql);
       case "end":
         await end();
         return NOTHING;

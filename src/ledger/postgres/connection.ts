@@ -6,7 +6,7 @@
 
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { SqlRow } from "../ledger.ts";
-import type { Numbered, Reply, Request, ServerAddress, SqlValue, TextTable, WorkerSetup } from "./exchange.ts";
+import type { Numbered, Reply, Request, ServerAddress, SqlValue, WorkerSetup } from "./exchange.ts";
 import { withoutNul } from "./nul.ts";
 
 /** An error of the server, or of the connection to it. */
@@ -24,7 +24,6 @@ export class ServerError extends Error {
   }
 }
 
-type Answer = Exclude<Reply, { readonly kind: "error" }>;
 type Rows = Extract<Reply, { readonly kind: "rows" }>;
 
 export interface Connection extends Disposable {
@@ -32,8 +31,6 @@ export interface Connection extends Disposable {
   connect(): SqlRow;
   /** @param sql as PostgreSQL takes it. */
   ask(sql: string, values: readonly SqlValue[]): Rows;
-  /** One statement, with its columns and every cell as the server writes it. */
-  look(sql: string): TextTable;
 }
 
 /**
@@ -59,7 +56,7 @@ export function openConnection(address: ServerAddress): Connection {
       if (found === undefined || found.number === number) return found;
     }
   };
-  const exchange = (request: Request, mostMs = MOST_MS): Answer => {
+  const exchange = (request: Request, mostMs = MOST_MS): Rows => {
     number += 1;
     port.postMessage({ ...request, number } satisfies Numbered<Request>);
     const deadline = performance.now() + mostMs;
@@ -73,9 +70,8 @@ export function openConnection(address: ServerAddress): Connection {
   };
   let isOpen = true;
   return {
-    connect: () => (exchange({ kind: "connect" }) as Rows).rows[0] ?? {}, // answers this kind of request
-    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(toSend) }) as Rows, // likewise
-    look: (sql) => exchange({ kind: "look", sql }) as Extract<Reply, { readonly kind: "table" }>, // likewise
+    connect: () => exchange({ kind: "connect" }).rows[0] ?? {},
+    ask: (sql, values) => exchange({ kind: "ask", sql, values: values.map(toSend) }),
     [Symbol.dispose]: () => {
       if (!isOpen) return;
       isOpen = false;

@@ -5,8 +5,7 @@
 
 const IGNORES = /^\s*INSERT OR IGNORE INTO\b/;
 /** A text in single quotes is passed over. Names are in small letters, and the words of the language in large ones. */
-const WORDS =
-  /'[^']*'|\?|\bINSERT OR IGNORE INTO\b|\bBLOB\b|\bINTEGER\b|\boffset\b|\bloose_deeds\b|\bAS ([a-z]+[A-Z]\w*)/g;
+const WORDS = /'[^']*'|\?|\bINSERT OR IGNORE INTO\b|\bBLOB\b|\bINTEGER\b|\boffset\b|\bAS ([a-z]+[A-Z]\w*)/g;
 
 /** A statement as PostgreSQL takes it. */
 export function toPostgres(sql: string): string {
@@ -25,8 +24,6 @@ export function toPostgres(sql: string): string {
         return "bigint";
       case "offset":
         return '"offset"';
-      case "loose_deeds": // all of them are rows there
-        return "deeds";
       default:
         return word;
     }

@@ -23,16 +23,7 @@ export type SqlValue = null | number | bigint | string | NodeJS.ArrayBufferView;
 export type Request =
   | { readonly kind: "connect" }
   | { readonly kind: "ask"; readonly sql: string; readonly values: readonly SqlValue[] }
-  /** One statement as a person wrote it, for any columns. */
-  | { readonly kind: "look"; readonly sql: string }
   | { readonly kind: "end" };
-
-/** What a statement gives, as the server writes it. Names may stand twice. */
-export interface TextTable {
-  /** `type` is the OID of the column's type. */
-  readonly columns: readonly { readonly name: string; readonly type: number }[];
-  readonly rows: readonly (readonly (string | null)[])[];
-}
 
 export type Reply =
   | {
@@ -42,7 +33,6 @@ export type Reply =
       /** The server has warned of something. */
       readonly isWarned: boolean;
     }
-  | ({ readonly kind: "table" } & TextTable)
   | {
       readonly kind: "error";
       readonly message: string;

@@ -1,16 +1,17 @@
-/** Opening a ledger in PostgreSQL: creating its tables, bringing them to this version, and refusing a server that may forget. */
+/** Opening a ledger in PostgreSQL: creating its tables, and refusing those of another form and a server that may forget. */
 
 import { randomUUID } from "node:crypto";
 import { Failure } from "../../failure.ts";
 import { bind } from "../bound.ts";
 import type { Ledger, SqlRow } from "../ledger.ts";
+import { refuseOtherForm } from "../schema.ts";
 import { type Connection, openConnection, ServerError } from "./connection.ts";
 import { toPostgres } from "./dialect.ts";
-import type { ServerAddress, SqlValue, TextTable } from "./exchange.ts";
+import type { ServerAddress, SqlValue } from "./exchange.ts";
 import { isSettled, serverFailure } from "./failures.ts";
 import { withoutUser } from "./hosts.ts";
 import { forgetfulSettings } from "./server-facts.ts";
-import { MIGRATIONS, VERSION_TABLE } from "./tables.ts";
+import { SCHEMA } from "./tables.ts";
 
 export interface PostgresOptions {
   readonly address: ServerAddress;
@@ -18,7 +19,7 @@ export interface PostgresOptions {
   readonly boundTo: string | undefined;
   /** The user's word that a server may be used which does not wait for its disk. */
   readonly unsafe?: boolean;
-  /** Creates nothing, and brings nothing up to date. */
+  /** Creates nothing. */
   readonly readOnly?: boolean;
   /** How long a server that can't be reached is waited for, milliseconds (60,000). */
   readonly patienceMs?: number;
@@ -42,19 +43,13 @@ export interface PostgresLedger extends Ledger {
    * @returns whether there was one.
    */
   readonly endSilentHolder: (name: string, silentMs: number) => boolean;
-  /**
-   * One statement as a person wrote it. It is not asked again where the session is lost.
-   *
-   * @throws ServerError
-   */
-  readonly look: (sql: string) => TextTable;
   /** How often the session was lost and begun again. What was locked before was locked again by then. */
   readonly sessions: () => number;
 }
 
 /**
- * @throws Failure `storage` when the server can't be reached or the tables are of a newer version, `usage` when the server may
- * forget what it has confirmed.
+ * @throws Failure `storage` when the server can't be reached or the tables are of a newer version, `usage` when they have an
+ * earlier form or the server may forget what it has confirmed.
  */
 export function openPostgres(options: PostgresOptions): PostgresLedger {
   const ledger = open(options);
@@ -65,14 +60,6 @@ export function openPostgres(options: PostgresOptions): PostgresLedger {
 /** The same, read-only; undefined where the database holds no such ledger. */
 export const findPostgres = (options: Omit<PostgresOptions, "readOnly">): PostgresLedger | undefined =>
   open({ ...options, readOnly: true });
-
-/** Asks the server something, whether or not it holds such a ledger. It is to change nothing. */
-export function askServer<T>(options: PostgresOptions, ask: (ledger: PostgresLedger) => T): T {
-  using connection = openConnection(options.address);
-  const ledger = new Session(connection, shownAddress(options.address), { ...options, unsafe: true });
-  ledger.begin();
-  return ask(ledger);
-}
 
 function open(options: PostgresOptions): PostgresLedger | undefined {
   const { address } = options;
@@ -471,11 +458,6 @@ class Session implements PostgresLedger {
     return this.#read(() => this.#connection.ask(END_SILENT, [name, silentMs]).rows.length > 0);
   }
 
-  look(sql: string): TextTable {
-    this.#ready();
-    return this.#connection.look(sql);
-  }
-
   /** Part of a transaction: what is written for PostgreSQL alone. */
   define(sql: string): void {
     this.#connection.ask(sql, []);
@@ -678,34 +660,24 @@ const TABLES_LOCK = "tables";
 
 /** False where there are none, and none are to be made. */
 function prepareTables(ledger: Session, path: string, schema: string, readOnly: boolean): boolean {
-  const version = knownVersion(ledger, path);
-  if (version === MIGRATIONS.length) return true;
-  if (readOnly && version === 0) return false;
+  if (hasTables(ledger, path)) return true;
+  if (readOnly) return false;
   ledger.transaction(() => {
     ledger.get("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", `${schema} ${TABLES_LOCK}`);
     // Even of a schema that there is, CREATE asks for a right on the whole database.
     if (ledger.get("SELECT 1 AS one FROM pg_namespace WHERE nspname = ?", schema) === undefined)
       ledger.define(`CREATE SCHEMA "${schema.replaceAll('"', '""')}"`);
-    ledger.define(VERSION_TABLE);
-    // A newer program may have been quicker.
-    for (const step of MIGRATIONS.slice(knownVersion(ledger, path))) ledger.define(step);
-    ledger.run("DELETE FROM ledger_version");
-    ledger.run("INSERT INTO ledger_version (version) VALUES (?)", MIGRATIONS.length);
+    // Another program may have been quicker.
+    if (!hasTables(ledger, path)) ledger.define(SCHEMA);
   });
   return true;
 }
 
-/** @throws Failure `storage` where the tables are of a version that this program does not know. */
-function knownVersion(ledger: Session, path: string): number {
+/** @throws Failure as `refuseOtherForm`. */
+function hasTables(ledger: Session, path: string): boolean {
   const version = readVersion(ledger);
-  if (version <= MIGRATIONS.length) return version;
-  throw new Failure(
-    "storage",
-    `The ledger ${path} was written by a newer version of tickets (tables of version ${version}; this one knows up to ${MIGRATIONS.length}).`,
-    {
-      hint: "Use that version, or a newer one.",
-    },
-  );
+  refuseOtherForm(path, version);
+  return version > 0;
 }
 
 function readVersion(ledger: Session): number {

@@ -1,6 +1,7 @@
 /** The tables of a ledger in PostgreSQL: those that a ledger in SQLite has, column by column. docs/ledger.md describes them. */
 
 import { BLOCK_ACTIONS } from "../block.ts";
+import { LEDGER_VERSION } from "../schema.ts";
 import { sqlList } from "../sql-list.ts";
 import { CHUNK_STATES, OPEN_STATES, OUTCOMES, QUESTION_STATES, RUN_STATES } from "../states.ts";
 
@@ -62,7 +63,6 @@ CREATE TABLE chunks (
   state ${TEXT} NOT NULL ${oneOf("state", CHUNK_STATES)},
   parent bigint,
   http_status bigint,
-  answer bytea,
   answered_at ${TEXT},
   detail ${TEXT},
   projected bigint NOT NULL DEFAULT 0,
@@ -192,15 +192,6 @@ CREATE TABLE row_histories (
 );
 CREATE TABLE kinds_behind (row ${TEXT} NOT NULL, action ${TEXT} NOT NULL, PRIMARY KEY (row, action));
 CREATE TABLE row_rules (row ${TEXT} NOT NULL, open ${TEXT} NOT NULL, rules ${TEXT} NOT NULL, PRIMARY KEY (row, open, rules));
-CREATE TABLE id_rules (
-  ${counted("id")},
-  source ${TEXT} NOT NULL,
-  action ${TEXT} NOT NULL,
-  ways ${TEXT} NOT NULL,
-  key ${TEXT},
-  run_no bigint NOT NULL,
-  sure bigint NOT NULL
-);
 CREATE TABLE listed_runs (run_no bigint PRIMARY KEY, entry bigint NOT NULL);
 CREATE TABLE keyed_deeds (
   identity bytea NOT NULL,
@@ -208,14 +199,13 @@ CREATE TABLE keyed_deeds (
   seq bigint NOT NULL,
   content bytea NOT NULL,
   taken bigint NOT NULL,
-  source ${TEXT},
-  key ${TEXT},
-  event_no bigint,
+  source ${TEXT} NOT NULL,
+  key ${TEXT} NOT NULL,
+  event_id ${TEXT},
   holder ${TEXT},
   PRIMARY KEY (identity, run_no, seq)
 );
 CREATE TABLE key_sources (action ${TEXT} NOT NULL, source ${TEXT} NOT NULL, PRIMARY KEY (action, source));
-CREATE TABLE zero_lengths (length bigint PRIMARY KEY);
 CREATE TABLE blocks (
   run_no bigint NOT NULL,
   first bigint NOT NULL,
@@ -245,12 +235,11 @@ CREATE TABLE deeds (
   seq bigint NOT NULL,
   content bytea NOT NULL,
   taken bigint NOT NULL,
-  event_no bigint,
+  event_id ${TEXT},
   holder ${TEXT},
   PRIMARY KEY (identity, run_no, seq)
 );
-CREATE TABLE event_numbers (${counted("event_no")}, event_id ${TEXT} NOT NULL UNIQUE);
-CREATE TABLE unicode_ids (ticket_id ${TEXT} PRIMARY KEY);
+CREATE TABLE ids_by_normal (field ${TEXT} NOT NULL, normal ${TEXT} NOT NULL, id ${TEXT} NOT NULL, PRIMARY KEY (field, normal, id));
 CREATE TABLE promise_statuses (
   run_no bigint NOT NULL,
   seq bigint NOT NULL,
@@ -338,10 +327,10 @@ const COMMITS = `
 CREATE TABLE commits (session uuid PRIMARY KEY, number bigint NOT NULL, at timestamptz NOT NULL);
 `;
 
-/** What brings the tables from version n to n + 1, at place n. */
-export const MIGRATIONS: readonly string[] = [
-  `${FUNCTIONS}${TABLES}${COMMITS}${LOCKS}${CLAIMS}${SHARED_TABLES}${INDEXES}${STORAGE}${PROMISES}`,
-];
+/** One row: the form of the tables. */
+const VERSION = `
+CREATE TABLE ledger_version (version bigint NOT NULL);
+INSERT INTO ledger_version (version) VALUES (${LEDGER_VERSION});
+`;
 
-/** One row: which of them the tables have been through. */
-export const VERSION_TABLE = "CREATE TABLE IF NOT EXISTS ledger_version (version bigint NOT NULL)";
+export const SCHEMA = `${FUNCTIONS}${TABLES}${COMMITS}${LOCKS}${CLAIMS}${SHARED_TABLES}${INDEXES}${STORAGE}${PROMISES}${VERSION}`;

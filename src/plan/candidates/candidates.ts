@@ -79,14 +79,8 @@ export async function createCandidates(
   }
 }
 
-export async function appendCandidates(
-  files: CandidateFiles,
-  bytes: Readonly<Record<keyof CandidateBytes, Uint8Array>>,
-): Promise<void> {
-  for (const kind of KINDS) {
-    const appended = files[kind].bytes(bytes[kind]);
-    if (appended !== undefined) await appended;
-  }
+export async function appendCandidates(files: CandidateFiles, candidates: readonly CandidateBytes[]): Promise<void> {
+  for (const kind of KINDS) await files[kind].bytes(Buffer.concat(candidates.map((each) => each[kind])));
 }
 
 /** Hands everything to the system, for who reads it soon. */
@@ -265,29 +259,6 @@ async function* readAhead<T>(read: (memory: BlockMemory) => Promise<T | undefine
     next.catch(() => undefined); // told when it is awaited
     yield each;
   }
-}
-
-/** A candidate as the bytes of its files. */
-export interface WholeCandidate {
-  readonly record: Buffer;
-  readonly facts: Buffer;
-  readonly texts: Buffer;
-  readonly line: Buffer;
-}
-
-/** The bytes of several candidates as those of each. */
-export function toWhole({ index, facts, texts, lines }: CandidateBytes): readonly WholeCandidate[] {
-  let textAt = 0;
-  let lineAt = 0;
-  return Array.from({ length: index.length / RECORD_BYTES }, (_, number) => {
-    const at = number * FACTS_BYTES;
-    const record = index.subarray(number * RECORD_BYTES, (number + 1) * RECORD_BYTES);
-    const text = texts.subarray(textAt, textAt + textBytesAt(facts, at));
-    const line = lines.subarray(lineAt, lineAt + lineBytesAt(facts, at));
-    textAt += text.length;
-    lineAt += line.length;
-    return { record, facts: facts.subarray(at, at + FACTS_BYTES), texts: text, line };
-  });
 }
 
 /** Candidates that are sent and stand side by side. */

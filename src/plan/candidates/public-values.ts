@@ -3,7 +3,6 @@
 import type { Action } from "../../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName } from "../../actions/fields.ts";
 
-/** Plain data, so that those who read parts of a file can put it together. */
 export interface PublicValues {
   /** Public fields of `{action, data}` rows, whose keys no header tells. */
   readonly fields: ReadonlySet<FieldName>;
@@ -13,83 +12,38 @@ export interface PublicValues {
   readonly traits: ReadonlyMap<string, string>;
 }
 
-/** Collects what is new since the last look. */
-export interface PublicValuesSeen {
-  see(actions: readonly Action[], isItem: boolean): void;
-  take(): PublicValues;
-  /** Whether an object that has the field is still to be seen. */
-  wantsField(name: FieldName): boolean;
-  /** Whether the field's first value, or the trait, is still to be seen. */
-  wantsText(name: FieldName): boolean;
-  wantsTrait(trait: string): boolean;
-}
-
 /** Fields of free text that become public. */
-export const PUBLIC_TEXTS: readonly FieldName[] = FIELD_NAMES.filter((name) => {
+const PUBLIC_TEXTS: readonly FieldName[] = FIELD_NAMES.filter((name) => {
   const { kind, onChain } = fieldSpec(name);
   return kind === "text" && onChain !== false;
 });
 const MOST_TRAITS = 8;
 
-export function seePublicValues(): PublicValuesSeen {
-  const known = { fields: new Set<string>(), texts: new Set<FieldName>(), traits: new Set<string>() };
-  const nothing = () => ({
-    fields: new Set<FieldName>(),
-    texts: new Map<FieldName, string>(),
-    traits: new Map<string, string>(),
-  });
-  let fresh = nothing();
-  const seeTraits = (attributes: unknown): void => {
+/** Collects them from the actions of a file. */
+export class PublicValuesSeen implements PublicValues {
+  readonly fields = new Set<FieldName>();
+  readonly texts = new Map<FieldName, string>();
+  readonly traits = new Map<string, string>();
+
+  see(actions: readonly Action[], isItem: boolean): void {
+    for (const { data } of actions) {
+      for (const name of PUBLIC_TEXTS) {
+        const value = data[name];
+        if (!this.texts.has(name) && typeof value === "string" && value.trim() !== "") this.texts.set(name, value);
+      }
+      if (data.metadataAttributes != null) this.#seeTraits(data.metadataAttributes);
+      if (!isItem) continue;
+      for (const name of Object.keys(data))
+        if (isFieldName(name) && fieldSpec(name).onChain !== false) this.fields.add(name);
+    }
+  }
+
+  #seeTraits(attributes: unknown): void {
     if (!Array.isArray(attributes)) return;
     for (const attribute of attributes) {
+      if (this.traits.size >= MOST_TRAITS) return;
       const { trait_type: trait, value } = Object(attribute);
-      if (typeof trait !== "string" || known.traits.size >= MOST_TRAITS || known.traits.has(trait)) continue;
-      known.traits.add(trait);
-      fresh.traits.set(trait, String(value));
+      if (typeof trait === "string" && !this.traits.has(trait)) this.traits.set(trait, String(value));
     }
-  };
-  return {
-    see(actions, isItem) {
-      for (const { data } of actions) {
-        for (const name of PUBLIC_TEXTS) {
-          if (known.texts.has(name)) continue;
-          const value = data[name];
-          if (typeof value !== "string" || value.trim() === "") continue;
-          known.texts.add(name);
-          fresh.texts.set(name, value);
-        }
-        if (data.metadataAttributes != null && known.traits.size < MOST_TRAITS) seeTraits(data.metadataAttributes);
-        if (!isItem) continue;
-        for (const name of Object.keys(data)) {
-          if (known.fields.has(name)) continue;
-          known.fields.add(name);
-          if (isFieldName(name) && fieldSpec(name).onChain !== false) fresh.fields.add(name);
-        }
-      }
-    },
-    take() {
-      const taken = fresh;
-      fresh = nothing();
-      return taken;
-    },
-    wantsField: (name) => !known.fields.has(name),
-    wantsText: (name) => !known.texts.has(name),
-    wantsTrait: (trait) => known.traits.size < MOST_TRAITS && !known.traits.has(trait),
-  };
-}
-
-/** Puts together what rows showed, in the order of the file. */
-export function joinPublicValues(): { readonly all: PublicValues; add(values: PublicValues): void } {
-  const fields = new Set<FieldName>();
-  const texts = new Map<FieldName, string>();
-  const traits = new Map<string, string>();
-  return {
-    all: { fields, texts, traits },
-    add(values) {
-      for (const field of values.fields) fields.add(field);
-      for (const [field, text] of values.texts) if (!texts.has(field)) texts.set(field, text);
-      for (const [trait, text] of values.traits)
-        if (traits.size < MOST_TRAITS && !traits.has(trait)) traits.set(trait, text);
-    },
-  };
+  }
 }

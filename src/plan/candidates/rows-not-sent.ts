@@ -45,7 +45,7 @@ export interface InvalidRowsTaker {
 }
 
 /** Rows in memory, found by what may turn out not to count. */
-export interface FoundInvalid extends InvalidRowsTaker {
+interface FoundInvalid extends InvalidRowsTaker {
   readonly kept: readonly InvalidRow[];
   readonly counts: Readonly<Record<"invalid" | "held", number>>;
 }

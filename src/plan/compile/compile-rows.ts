@@ -1,24 +1,20 @@
-/** Rows to checked candidates: everything that can be said about a row by itself. Runs in workers too (worker.ts). */
+/** Rows to checked candidates: everything that can be said about a row by itself. */
 
 import { ACTION_NAMES, registersEvent } from "../../actions/actions.ts";
-import { digestHex, ownKeyText } from "../../actions/identity.ts";
+import { digestHex, identityText, ownKeyText } from "../../actions/identity.ts";
 import type { Finding, Severity } from "../../actions/problem.ts";
-import type { MapperOptions } from "../../mapping/create-mapper.ts";
+import type { FileFinding } from "../../mapping/file-finding.ts";
 import type { Mapped, Mapper } from "../../mapping/mapper.ts";
 import { nthOfName, openActionText, REJECTS_COLUMNS } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../../mapping/row-digest.ts";
-import { countLineEnds } from "../../readers/csv-rows.ts";
-import type { RangeFormat } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
-import { endOfRow, type Range } from "../../readers/ranges.ts";
-import type { SpareMemory } from "../../readers/spare-memory.ts";
-import type { PlainRows } from "../bytes/plain-rows.ts";
-import { type CandidateWriter, createCandidateWriter, createPlainWriter } from "../candidates/candidate-writer.ts";
+import { candidateBytes } from "../candidates/candidate-bytes.ts";
 import type { OrderKey } from "../candidates/facts.ts";
-import { type PublicValuesSeen, seePublicValues } from "../candidates/public-values.ts";
+import type { PublicValuesSeen } from "../candidates/public-values.ts";
 import { findingsOfMapped, reasonOf, reportFindings } from "../findings/findings-of-row.ts";
 import type { ProblemLog } from "../findings/problem-log.ts";
+import type { RowEvents } from "../order/lane-groups.ts";
 import {
   findingsOfMark,
   findingsOfMended,
@@ -28,168 +24,66 @@ import {
   NOTHING_OPEN,
 } from "../rejects/findings-of-rejects.ts";
 import type { MendedMark, RowMarks } from "../rejects/mended-rows.ts";
-import type { Batch, BatchInvalid, BatchMended, RestOfRange } from "./batch.ts";
-import { plainRowsOf, quoteOf, rowsOfRange } from "./range-rows.ts";
-
-export interface RowCompiler {
-  /** Rows may be plain: ranges are compiled faster than rows. */
-  readonly hasFastPath: boolean;
-  /** Maps and checks the rows, as many as the batch says: once much has come of them the others wait. Its problems are kept by `log`. */
-  compile(rows: readonly Row[], log: ProblemLog): Batch;
-  /** The same for a range of the file as text; the batch says where the rest of it begins. */
-  compileRange(range: Range, log: ProblemLog): Batch;
-}
+import type { CompiledRows } from "./compiled-rows.ts";
 
 export interface RowCompilerOptions {
   readonly file: Pick<InputFile, "name" | "format">;
   /** Number of the input, from 0. */
   readonly input: number;
-  readonly mapper: Mapper;
+  readonly made: MadeMapper;
   readonly severityOf: (rule: string) => Severity;
   /** In Unix seconds, the same for all rows of a plan. */
   readonly now: number;
-  /** Note the event that a row names for actions that carry none. */
-  readonly notesEvents: boolean;
-  /** What the rows are read as, and the columns of a table: by both a row is recognised. */
+  /** Notes the event that a row names for actions that carry none. */
+  readonly rowEvents: RowEvents | undefined;
+  /** The columns of a table. */
+  readonly header: readonly string[] | undefined;
+  readonly marks: RowMarks;
+  readonly publicValues: PublicValuesSeen;
+  readonly problems: ProblemLog;
+  /** Told of a row of JSON, whether it comes from a rejects file. */
+  readonly onObject: (isRejects: boolean, line: number) => void;
+  /** Takes what the rows come to. */
+  readonly into: CompiledRows;
+}
+
+/** The mapper of a file, and what it was made of. */
+export interface MadeMapper {
+  readonly mapper: Mapper;
+  /** What the rows are read as: the source, or the action. */
   readonly readAs: string;
   /** The actions that the source lists (action-rules.ts). */
   readonly rules: readonly string[];
-  readonly header: readonly string[] | undefined;
-  /** How ranges are read; undefined where there are none. */
-  readonly ranged: RangeFormat | undefined;
-  /** How the mapper was made, for the fast path; undefined where that is off. */
-  readonly settings: MapperOptions | undefined;
-  readonly marks: RowMarks;
-  /** Where a batch has memory of its own, so that it stays as it is when the next is compiled. */
-  readonly keeps: SpareMemory | undefined;
-  /** Bytes of lines after which a batch ends, with the row that it is at. */
-  readonly mostGiven: number;
+  /** The key of the source, as its config says it. */
+  readonly key?: string;
+  /** What can be said of the file before it is read. */
+  readonly findings?: readonly FileFinding[];
 }
-
-export function createRowCompiler(options: RowCompilerOptions): RowCompiler {
-  const { ranged } = options;
-  const publicValues = seePublicValues();
-  const ofFile: OfFile = {
-    ...writing(options, publicValues),
-    publicValues,
-    digester: createRowDigester(options.header, options.readAs),
-  };
-  /** Items of a JSON array are identified by their number in the file. */
-  let rowsBefore = 0;
-  return {
-    hasFastPath: ofFile.plain !== undefined,
-    compile(rows, log) {
-      const batch = new CompiledRows(options, ofFile, log, rowsBefore);
-      for (const row of rows) {
-        batch.add(row);
-        if (batch.isFull) break;
-      }
-      const compiled = batch.end();
-      rowsBefore += compiled.rows;
-      return compiled;
-    },
-    compileRange(range, log) {
-      if (ranged === undefined) throw new Error("the file has no ranges");
-      const batch = new CompiledRows(options, ofFile, log, rowsBefore);
-      if (ofFile.plain === undefined) batch.addRows(ranged, range);
-      else batch.addRange(ranged, range, ofFile.plain);
-      return batch.end();
-    },
-  };
-}
-
-/** All rows, in as many batches as it takes. */
-export function* compileAll(compiler: RowCompiler, rows: readonly Row[], problems: ProblemLog): Generator<Batch> {
-  for (let from = 0; from < rows.length; ) {
-    const batch = compiler.compile(rows.slice(from), problems.fork());
-    from += batch.rows;
-    yield batch;
-  }
-}
-
-/** What a batch left of its range, in as many more as it takes. */
-export function* compileRest(
-  compiler: RowCompiler,
-  { bytes, isLast }: Omit<Range, "lineEnds">,
-  rest: RestOfRange | undefined,
-  problems: ProblemLog,
-): Generator<Batch> {
-  let next = rest;
-  while (next !== undefined) {
-    const { at, lineEnds }: RestOfRange = next;
-    const batch = compiler.compileRange({ bytes: bytes.subarray(at), lineEnds, isLast }, problems.fork());
-    next = batch.rest && { ...batch.rest, at: at + batch.rest.at };
-    yield batch;
-  }
-}
-
-/** The writer of a file's candidates, and its fast path where it has one. */
-function writing(options: RowCompilerOptions, publicValues: PublicValuesSeen): Pick<OfFile, "writer" | "plain"> {
-  if (options.settings !== undefined && options.ranged !== undefined) {
-    const writer = createPlainWriter(options.keeps);
-    const plain = plainRowsOf({ ...options, writer, publicValues });
-    if (plain !== undefined) return { writer, plain };
-  }
-  return { writer: createCandidateWriter(options.keeps), plain: undefined };
-}
-
-/** What is used for all batches of a file. */
-interface OfFile {
-  readonly writer: CandidateWriter;
-  readonly publicValues: PublicValuesSeen;
-  readonly digester: RowDigester;
-  readonly plain: PlainRows | undefined;
-}
-
-/** Of so many rows at the beginning of a range, half must be plain: else all of it is left to the reference. */
-const ROWS_TRIED = 64;
 
 type Mark = ReturnType<RowMarks["of"]>;
 
-/** A batch while it is compiled. */
-class CompiledRows {
+/** Maps and checks the rows of a file. */
+export class RowCompiler {
   readonly #options: RowCompilerOptions;
-  readonly #ofFile: OfFile;
-  readonly #log: ProblemLog;
+  readonly #digester: RowDigester;
+  /** Rows of earlier files. */
   readonly #rowsBefore: number;
-  readonly #skipReasons = new Map<string, number>();
-  readonly #eventOnlyReasons = new Map<string, number>();
-  readonly #invalid: BatchInvalid[] = [];
-  readonly #mended: BatchMended[] = [];
-  readonly #rejected: Batch["rejected"][number][] = [];
-  readonly #firstLines: { rejects: number | undefined; other: number | undefined } = {
-    rejects: undefined,
-    other: undefined,
-  };
-  readonly #leftOut: Batch["leftOut"][number][] = [];
-  readonly #newEvents = new Set<string>();
-  readonly #rowEvents: { row: number; eventId: string }[] = [];
-  /** Number of the present row. */
-  #row = 0;
-  #skipped = 0;
-  #isUnsure = false;
-  #isUnreadable = false;
-  #rest: RestOfRange | undefined;
+  /** How many rows are neither skipped nor invalid. */
+  items = 0;
 
-  /** @param rowsBefore rows of the file in earlier batches. */
-  constructor(options: RowCompilerOptions, ofFile: OfFile, log: ProblemLog, rowsBefore: number) {
+  constructor(options: RowCompilerOptions) {
     this.#options = options;
-    this.#ofFile = ofFile;
-    this.#log = log;
-    this.#rowsBefore = rowsBefore;
-  }
-
-  /** So much has come of the rows that there is to be another batch for the others. */
-  get isFull(): boolean {
-    return this.#ofFile.writer.lineBytes >= this.#options.mostGiven;
+    this.#digester = createRowDigester(options.header, options.made.readAs);
+    this.#rowsBefore = options.into.rows.read;
   }
 
   add(row: Row): void {
-    const { mapper, marks } = this.#options;
-    this.#row += 1;
-    if (row.kind === "object") this.#firstLines[isOfRejects(row.value) ? "rejects" : "other"] ??= row.line;
-    const mark = marks.of(row, this.#ofFile.digester);
-    if (mark?.kind === "unsure") this.#isUnsure = true;
+    const { made, marks, onObject, into } = this.#options;
+    const { mapper } = made;
+    into.rows.read += 1;
+    this.items += 1;
+    if (row.kind === "object") onObject(isOfRejects(row.value), row.line);
+    const mark = marks.of(row, this.#digester);
     if (mark?.kind === "repeated") this.#skip("the same row occurs earlier in these rejects (tickets:row)");
     else if (mark?.kind === "mended") {
       const mapped = row.kind === "malformed" ? undefined : mapper.map(row);
@@ -199,93 +93,30 @@ class CompiledRows {
     else this.#addMapped(row, mark, mapper.map(row));
   }
 
-  /** Rows by the reference; `at` is where they begin in the range. */
-  addRows(ranged: RangeFormat, range: Range, at = 0): void {
-    const rows = rowsOfRange(ranged, range);
-    for (const [number, row] of rows.entries()) {
-      this.add(row);
-      const next = rows[number + 1];
-      if (next === undefined || !this.isFull) continue;
-      const from = startOfLine(range, next.line, quoteOf(ranged));
-      if (from === undefined) continue;
-      this.#rest = { at: at + from, lineEnds: next.line - 1 };
-      return;
-    }
-  }
-
-  /** Plain rows one by one, any other by the reference in its place. */
-  addRange(ranged: RangeFormat, { bytes, lineEnds, isLast }: Range, plain: PlainRows): void {
-    plain.begin(bytes);
-    let line = lineEnds + 1;
-    let taken = 0;
-    let left = 0;
-    for (let at = 0; at < bytes.length; ) {
-      if (this.isFull) {
-        this.#rest = { at, lineEnds: line - 1 };
-        return;
-      }
-      if (plain.take(at, line, this.#row + 1)) {
-        if (ranged.format === "ndjson") this.#firstLines.other ??= line;
-        if (!plain.isBlank) this.#addPlain(plain, line);
-        taken += 1;
-        at = plain.next;
-        line = plain.nextLine;
-        continue;
-      }
-      left += 1;
-      const cells = plain.cellsOfOther();
-      if (cells !== undefined) {
-        // The row may make the mapper look at the one before once more.
-        const { next, nextLine } = plain;
-        this.add({ kind: "cells", line, cells });
-        at = next;
-        line = nextLine;
-        continue;
-      }
-      const isOdd = left + taken >= ROWS_TRIED && left > taken;
-      const end = isOdd ? bytes.length : endOfRow(bytes, at, quoteOf(ranged));
-      const part = { bytes: bytes.subarray(at, end), lineEnds: line - 1, isLast: isLast && end === bytes.length };
-      this.addRows(ranged, part, at);
-      if (this.#isUnreadable || this.#rest !== undefined) return;
-      line += countLineEnds(bytes, at, end, false);
-      at = end;
-    }
-  }
-
-  /** What is told of a plain row beside its candidates. */
-  #addPlain(plain: PlainRows, line: number): void {
-    const { skipped, findings } = plain;
-    this.#row += 1;
-    if (skipped !== undefined) this.#skip(skipped);
-    if (findings.length === 0) return;
-    // All of it is asked for only as long as problems are kept.
-    this.#report(plain.rowAt(line, this.#log.capacity.keeps === "all"), findings);
-  }
-
   /** A bad row whose mended version was accepted. */
   #addMended(row: Row, mark: MendedMark, mapped: Mapped | undefined): void {
-    const { mapper, marks, severityOf, now } = this.#options;
+    const { made, marks, severityOf, now, into } = this.#options;
+    const { mapper } = made;
     const given = givenBy(mapped);
     if (mapped?.kind === "actions") mapper.retract?.(mapped.actions);
     const attempted = given.actions.flatMap((action, at) => referencesOf(action, given.nths[at]));
     const isGuess = mapped?.kind === "invalid" && mapped.isGuess === true;
     const still = isGuess ? NOTHING_OPEN : marks.openOf(mark, given);
-    const findings = findingsOfMended(mapped, attempted, still, this.#options);
+    const findings = findingsOfMended(mapped, attempted, still, { ...this.#options, rules: made.rules });
     const isOpen = findings.length > 0 && this.#report(row, findings);
-    const { line } = row;
-    const done = { row: this.#row, line, before: this.#ofFile.writer.count, attempted, key: mark.key };
-    if (!isOpen) this.#mended.push({ ...done, open: undefined });
-    else if (still.names.size === 0) this.#reject(line, findings, attempted);
+    if (!isOpen) into.addMended(this.#placeOf(row.line), mark.key, attempted, undefined);
+    else if (still.names.size === 0) this.#reject(row.line, findings, attempted);
     else {
       const own = mapped === undefined || mapped.kind === "skipped" ? [] : findingsOfMapped(mapped, now);
       this.#report(row, own);
       const reason = reasonOf([...findings, ...own], severityOf);
-      this.#mended.push({ ...done, open: { reason, attempted: attempted.filter((one) => isOneOf(still, one)) } });
+      const open = { reason, attempted: attempted.filter((one) => isOneOf(still, one)) };
+      into.addMended(this.#placeOf(row.line), mark.key, attempted, open);
     }
   }
 
   #addMalformed(row: Extract<Row, { kind: "malformed" }>): void {
-    const mapped = this.#options.mapper.map(row);
+    const mapped = this.#options.made.mapper.map(row);
     if (mapped.kind === "skipped") {
       this.#skip(mapped.reason);
       return;
@@ -293,7 +124,7 @@ class CompiledRows {
     const { findings } = mapped.kind === "invalid" ? mapped : row;
     this.#reportUnusable(row, findings);
     this.#reject(row.line, findings, []);
-    if (!row.bordersKnown) this.#isUnreadable = true;
+    if (!row.bordersKnown) this.#options.into.unreadable = true;
   }
 
   #addMapped(row: Row, mark: Mark, mapped: Mapped): void {
@@ -312,8 +143,8 @@ class CompiledRows {
       this.#rejectMapped(row.line, own, mapped);
       return;
     }
-    this.#ofFile.publicValues.see(mapped.actions, row.kind === "object");
-    const findings = mark === undefined ? own : [...own, ...findingsOfMark(mark, this.#options)];
+    this.#options.publicValues.see(mapped.actions, row.kind === "object");
+    const findings = mark === undefined ? own : [...own, ...findingsOfMark(mark, this.#options.made)];
     if (findings.length > 0 && this.#report(row, findings)) this.#rejectMapped(row.line, findings, mapped);
     else this.#take(row.line, mark, mapped);
   }
@@ -321,42 +152,49 @@ class CompiledRows {
   /** Takes the actions of a sound row as candidates. */
   #take(line: number, mark: Mark, mapped: Extract<Mapped, { kind: "actions" }>): void {
     const { actions, keys, eventId, eventOnly, leftOut } = mapped;
-    const row = this.#row;
-    if (eventOnly !== undefined) countReason(this.#eventOnlyReasons, eventOnly);
-    if (this.#options.notesEvents && eventId !== undefined && actions.some(({ data }) => data.eventId == null))
-      this.#rowEvents.push({ row, eventId });
+    const { into, rowEvents } = this.#options;
+    const place = this.#placeOf(line);
+    const { row } = place;
+    if (eventOnly !== undefined) into.onlyEvent(eventOnly);
+    if (eventId !== undefined && actions.some(({ data }) => data.eventId == null)) rowEvents?.note(row, eventId);
     if (leftOut !== undefined && leftOut.length > 0) {
       const deeds = leftOut.map(({ action, key }) => ({ identity: digestHex(ownKeyText(action, key)), action }));
-      this.#leftOut.push({ row, deeds });
+      into.leftOut.set(row, deeds);
     }
     const nths = mapped.nths ?? (actions.length === 1 ? ONLY : nthOfName(actions));
-    if (mark?.kind === "rejected" || mark?.kind === "mended")
-      this.#rejected.push({
-        row,
-        key: mark.key,
-        isMended: mark.kind === "mended" || mark.isMended,
-        actions: actions.map(({ action }, at) => openActionText(action, nths[at] ?? 0)),
-        isWhole: mark.open === undefined,
-      });
-    const { input } = this.#options;
-    for (let at = 0; at < actions.length; at += 1) {
-      const action = actions[at];
-      if (action === undefined) break;
-      const isNewEvent = registersEvent(action.action);
-      if (isNewEvent && typeof action.data.eventId === "string") this.#newEvents.add(action.data.eventId);
-      // A source gives the event with whichever row comes first, so the row's key is not the event's.
-      const key = isNewEvent ? undefined : keys?.[at];
-      this.#ofFile.writer.add(action, { input, line, row, nth: nths[at] ?? 0 }, key);
+    if (mark?.kind === "rejected" || mark?.kind === "mended") {
+      into.rejected.set(row, mark.key);
+      const names = actions.map(({ action }, at) => openActionText(action, nths[at] ?? 0));
+      if (mark.kind === "mended" || mark.isMended)
+        into.mends.set(row, { row: mark.key, actions: names, isWhole: mark.open === undefined, known: [] });
     }
+    /** Identities of the row's actions that have a key. */
+    const known = new Set<string>();
+    for (const [at, action] of actions.entries()) {
+      // A source gives the event with whichever row comes first, so the row's key is not the event's.
+      const key = registersEvent(action.action) ? undefined : keys?.[at];
+      const keyed = key !== undefined;
+      const nth = nths[at] ?? 0;
+      const identity = digestHex(keyed ? ownKeyText(action, key) : identityText(action));
+      const further = keyed && nth > 0 && known.has(identity);
+      if (keyed && nth > 0) known.add(identity);
+      into.take(action, candidateBytes(action, { ...place, nth, keyed, further }, identity));
+    }
+  }
+
+  #placeOf(line: number) {
+    const { input, into } = this.#options;
+    return { row: into.rows.read, input, line };
   }
 
   #skip(reason: string): void {
-    this.#skipped += 1;
-    countReason(this.#skipReasons, reason);
+    this.items -= 1;
+    this.#options.into.skip(reason);
   }
 
   #report(row: Row, findings: readonly Finding[], severityOf = this.#options.severityOf): boolean {
-    return reportFindings(this.#log, this.#options.file, severityOf, row, this.#rowsBefore + this.#row - 1, findings);
+    const { problems, file, into } = this.#options;
+    return reportFindings(problems, file, severityOf, row, into.rows.read - this.#rowsBefore - 1, findings);
   }
 
   /** A row that could not be read or mapped at all is an error, even where the config turned its finding off. */
@@ -375,7 +213,7 @@ class CompiledRows {
       this.#reject(line, findings, mapped.attempted, nths);
     } else {
       this.#reject(line, findings, mapped.actions, mapped.nths ?? nthOfName(mapped.actions));
-      this.#options.mapper.retract?.(mapped.actions);
+      this.#options.made.mapper.retract?.(mapped.actions);
     }
   }
 
@@ -383,56 +221,14 @@ class CompiledRows {
   #reject(line: number, findings: readonly Finding[], actions: readonly unknown[], nths: readonly number[] = []): void {
     const attempted = actions.flatMap((action, at) => referencesOf(action, nths[at]));
     const reason = reasonOf(findings, this.#options.severityOf);
-    this.#invalid.push({ row: this.#row, line, reason, before: this.#ofFile.writer.count, attempted });
+    this.items -= 1;
+    this.#options.into.reject(this.#placeOf(line), reason, attempted);
   }
-
-  end(): Batch {
-    const { writer, publicValues } = this.#ofFile;
-    // Asked before the candidates are taken: it may write the last row again.
-    const seen = this.#options.mapper.takeSeen?.();
-    return {
-      rows: this.#row,
-      skipped: this.#skipped,
-      skipReasons: this.#skipReasons,
-      eventOnlyReasons: this.#eventOnlyReasons,
-      invalid: this.#invalid,
-      mended: this.#mended,
-      firstLines: this.#firstLines,
-      rejected: this.#rejected,
-      leftOut: this.#leftOut,
-      isUnsure: this.#isUnsure,
-      newEvents: [...this.#newEvents],
-      rowEvents: this.#rowEvents,
-      candidates: writer.count,
-      bytes: writer.take(),
-      problems: { kept: this.#log.kept, tallies: this.#log.tallies },
-      seen,
-      publicValues: publicValues.take(),
-      isUnreadable: this.#isUnreadable,
-      rest: this.#rest,
-    };
-  }
-}
-
-/** Where a row begins that stands on this line; undefined where its quotes tell another story. */
-function startOfLine({ bytes, lineEnds }: Range, line: number, quote: number): number | undefined {
-  let at = 0;
-  let passed = lineEnds + 1;
-  while (passed < line && at < bytes.length) {
-    const end = endOfRow(bytes, at, quote);
-    passed += countLineEnds(bytes, at, end, false);
-    at = end;
-  }
-  return passed === line && at < bytes.length ? at : undefined;
 }
 
 const isOfRejects = (value: object): boolean => REJECTS_COLUMNS.some((key) => Object.hasOwn(value, key));
 
 const ONLY: readonly number[] = [0];
-
-function countReason(reasons: Map<string, number>, reason: string): void {
-  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-}
 
 /** The part of an action that others may depend on, and when it was; nothing where not even that can be read. */
 function referencesOf(attempted: unknown, nth?: number): readonly OrderKey[] {

@@ -1,38 +1,25 @@
 /** All rows of all files to checked candidates on disk. What depends on other rows comes after (decide/decide.ts). */
 
 import { statSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
 import { MAX_ACTIONS_PER_REQUEST } from "../../actions/actions.ts";
-import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import type { Severity } from "../../actions/problem.ts";
 import type { FileFinding } from "../../mapping/file-finding.ts";
-import type { IdRule } from "../../mapping/id-rules.ts";
 import type { Understanding } from "../../mapping/mapper.ts";
 import { showRejects } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { findingsOfContent } from "../../readers/content.ts";
-import type { Input, Part } from "../../readers/input.ts";
+import type { Input } from "../../readers/input.ts";
 import type { InputFile } from "../../readers/input-file.ts";
 import { keepRejectsApart } from "../../readers/rejects.ts";
-import { SpareMemory } from "../../readers/spare-memory.ts";
 import { type CandidateFiles, createCandidates, endCandidates, syncCandidates } from "../candidates/candidates.ts";
-import { joinPublicValues, type PublicValues } from "../candidates/public-values.ts";
+import { type PublicValues, PublicValuesSeen } from "../candidates/public-values.ts";
 import { reportFindings } from "../findings/findings-of-row.ts";
 import { createRowMarks } from "../rejects/mended-rows.ts";
-import type { Batch } from "./batch.ts";
-import { compileAll, compileRest, createRowCompiler, type RowCompiler } from "./compile-rows.ts";
-import { type Joined, JoinedBatches, type JoinOptions } from "./joined-batches.ts";
-import { createWorkers, type MadeMapper, type WorkerOptions, type Workers } from "./parallel.ts";
-import { createPortion, MOST_GIVEN_BYTES, type Portion } from "./portion.ts";
+import { type MadeMapper, RowCompiler } from "./compile-rows.ts";
+import { CompiledRows, type CompiledRowsOptions, type RowsCompiled } from "./compiled-rows.ts";
 import { createContentsSeen } from "./same-contents.ts";
 
-/** Size from which a file is worth the fast path: its rows are not read singly then. */
-const RANGES_FROM_BYTES = 64 * 1024;
-/** In this thread a range is memory and no more, and what one row allows another need not be handed over. */
-const RANGE_BYTES = 64 * 1024;
-const ROWS_AT_ONCE = 1000;
-
-export interface CompileOptions extends JoinOptions {
+export interface CompileOptions extends CompiledRowsOptions {
   readonly files: readonly InputFile[];
   /** Folder for the candidate files, which must not exist yet. */
   readonly directory: string;
@@ -40,10 +27,6 @@ export interface CompileOptions extends JoinOptions {
   readonly areLasting: boolean;
   readonly open: (file: InputFile) => Promise<Input>;
   readonly mapperFor: (file: InputFile, input: Input) => Promise<MadeMapper>;
-  /** Of those who take the rows of large files where they can. */
-  readonly workers: WorkerOptions;
-  /** Of all rules. */
-  readonly severities: ReadonlyMap<string, Severity>;
   readonly severityOf: (rule: string) => Severity;
   /** In Unix seconds. */
   readonly now: number;
@@ -79,13 +62,11 @@ interface ReadInput {
   readonly headerLine: number | undefined;
   readonly readAs: string;
   readonly rules: readonly string[];
-  /** How its source makes its ids. */
-  readonly ids: readonly IdRule[];
   /** The key of its source, as the config says it. */
   readonly key: string | undefined;
 }
 
-export interface Compiled extends Joined {
+export interface Compiled extends RowsCompiled {
   readonly inputs: readonly ReadInput[];
   /** Rows behind the limit were left out. */
   readonly isCut: boolean;
@@ -97,12 +78,10 @@ export interface Compiled extends Joined {
 
 /** Reads, maps and checks every row of every file, and writes the valid rows' actions as candidates. */
 export async function compile(options: CompileOptions): Promise<Compiled> {
-  // They end with the last row: what comes after needs memory of its own.
-  await using workers = createWorkers(options.workers, options.severities, options.signal);
   const { directory, areLasting, timeOrder } = options;
   const candidates = timeOrder === undefined ? await createCandidates(directory, areLasting) : undefined;
   try {
-    const inputs = new CompiledInputs(options, workers, candidates);
+    const inputs = new CompiledInputs(options, candidates);
     for (const [number, file] of options.files.entries()) await inputs.add(number, file);
     if (candidates === undefined) return { ...inputs.compiled, synced: Promise.resolve() };
     await endCandidates(candidates);
@@ -128,26 +107,23 @@ interface Reading {
 class CompiledInputs {
   readonly #options: CompileOptions;
   readonly #bytes: number | undefined;
-  readonly #workers: Workers;
-  readonly #joined: JoinedBatches;
+  readonly #compiled: CompiledRows;
   readonly #inputs: ReadInput[] = [];
   readonly #contentsSeen = createContentsSeen();
-  readonly #sourcesTold = new Set<string>();
   readonly #marks: ReturnType<typeof createRowMarks>;
   readonly #apart = keepRejectsApart();
   #isCut = false;
   #isUnfit = false;
 
-  constructor(options: CompileOptions, workers: Workers, candidates: CandidateFiles | undefined) {
+  constructor(options: CompileOptions, candidates: CandidateFiles | undefined) {
     this.#options = options;
     this.#bytes = bytesOf(options.files);
-    this.#workers = workers;
-    this.#joined = new JoinedBatches(options, candidates);
-    this.#marks = createRowMarks(options.rejectedRows.mended, "all", options.rejectedRows);
+    this.#compiled = new CompiledRows(options, candidates);
+    this.#marks = createRowMarks(options.rejectedRows);
   }
 
   get compiled(): Omit<Compiled, "synced"> {
-    return { ...this.#joined.all, inputs: this.#inputs, isCut: this.#isCut, unfit: this.#isUnfit };
+    return { ...this.#compiled, inputs: this.#inputs, isCut: this.#isCut, unfit: this.#isUnfit };
   }
 
   async add(number: number, file: InputFile): Promise<void> {
@@ -155,10 +131,9 @@ class CompiledInputs {
     await using input = await open(file);
     if (input.header !== undefined) this.#apart.see(file, showRejects(input.header));
     const reading = { number, file, input, made: await mapperFor(file, input) };
-    this.#options.early?.begin({ name: file.name, format: rowFormat(input), readAs: reading.made.readAs });
-    const before = this.#joined.rows.read;
+    const before = this.#compiled.rows.read;
     const items = await this.#readRows(reading);
-    const rows = this.#joined.rows.read - before;
+    const rows = this.#compiled.rows.read - before;
     this.#tellOf(reading, rows, items);
     this.#inputs.push(readInput(reading, rows));
   }
@@ -170,107 +145,36 @@ class CompiledInputs {
   }
 
   /** @returns how many rows are neither skipped nor invalid. */
-  async #readRows(reading: Reading): Promise<number> {
-    const { file, input, number, made } = reading;
-    const { onRows, onUnderstood, signal } = this.#options;
-    const publicValues = joinPublicValues();
-    const batches = await this.#batchesOf(reading);
-    let items = 0;
+  async #readRows({ file, input, number, made }: Reading): Promise<number> {
+    const { now, severityOf, rowEvents, problems, onRows, onUnderstood, signal } = this.#options;
+    const into = this.#compiled;
+    const publicValues = new PublicValuesSeen();
+    const compiler = new RowCompiler({
+      ...{ file, input: number, made, severityOf, now, rowEvents, publicValues, problems, into },
+      header: input.header,
+      marks: this.#marks,
+      onObject: (isRejects, line) => this.#apart.see(file, isRejects, line),
+    });
     try {
-      for await (const batch of batches) {
+      for await (const rows of input.batches()) {
+        // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
+        for (const row of this.#withinLimit(rows)) {
+          compiler.add(row);
+          if (into.isFull) await into.write();
+        }
+        await into.write();
         signal.throwIfAborted();
-        const { rejects, other } = batch.firstLines;
-        if (rejects !== undefined) this.#apart.see(file, true, rejects);
-        if (other !== undefined) this.#apart.see(file, false, other);
-        items += batch.rows - batch.skipped - batch.invalid.length;
-        await this.#joined.add(number, batch);
-        if (batch.seen !== undefined) made.mapper.join?.(batch.seen);
-        publicValues.add(batch.publicValues);
-        onRows(this.#joined.rows.read, this.#shareRead(input.bytesRead));
+        onRows(into.rows.read, this.#shareRead(input.bytesRead));
       }
     } finally {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
-      onUnderstood(file, made.mapper.understanding, input, publicValues.all);
+      onUnderstood(file, made.mapper.understanding, input, publicValues);
     }
-    return items;
-  }
-
-  async #batchesOf({ number, file, input, made }: Reading): Promise<AsyncIterable<Batch>> {
-    const { limit, now, severityOf, rowEvents, rejectedRows, problems } = this.#options;
-    const { mapper, settings, readAs, rules } = made;
-    const notesEvents = rowEvents !== undefined;
-    const isWhole = limit === Number.POSITIVE_INFINITY && input.storedBytes >= RANGES_FROM_BYTES;
-    const compilerOf = (keeps?: SpareMemory): RowCompiler =>
-      createRowCompiler({
-        file,
-        input: number,
-        mapper,
-        severityOf,
-        now,
-        notesEvents,
-        readAs,
-        rules,
-        header: input.header,
-        ranged: input.ranged,
-        // Its memory is large, and not worth it for a few rows.
-        settings: IS_FAST_PATH_ON && isWhole ? settings : undefined,
-        marks: this.#marks,
-        keeps,
-        mostGiven: this.#options.workers.mostGiven ?? MOST_GIVEN_BYTES,
-      });
-    const job = { file, input, inputNumber: number, mapper, settings, now, readAs, notesEvents, compilerOf, problems };
-    const inWorkers =
-      limit === Number.POSITIVE_INFINITY
-        ? await this.#workers.compile({ ...job, mended: rejectedRows.mended })
-        : undefined;
-    if (inWorkers !== undefined) return inWorkers;
-    const compiler = compilerOf();
-    return compiler.hasFastPath ? this.#inRanges(input, compiler) : this.#inThisThread(input, compiler);
-  }
-
-  /** A file of some size whose rows have a fast path. */
-  async *#inRanges(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
-    const portion = createPortion(RANGE_BYTES);
-    const memory = new SpareMemory();
-    for await (const part of input.parts(() => portion.size, memory)) {
-      for (const batch of this.#batchesOfPart(part, compiler, portion)) {
-        yield batch;
-        if (batch.isUnreadable) return await input.drain();
-        await setImmediate();
-      }
-      if (part.kind === "range") memory.giveBack(part.bytes.buffer);
-    }
-  }
-
-  *#batchesOfPart(part: Part, compiler: RowCompiler, portion: Portion): Generator<Batch> {
-    const { problems } = this.#options;
-    if (part.kind === "rows") {
-      yield* compileAll(compiler, part.rows, problems);
-      return;
-    }
-    const batch = compiler.compileRange(part, problems.fork());
-    portion.note(batch.rest?.at ?? part.bytes.length, batch.bytes);
-    yield batch;
-    yield* compileRest(compiler, part, batch.rest, problems);
-  }
-
-  /** The way that is always right, against which the others are tested. */
-  async *#inThisThread(input: Input, compiler: RowCompiler): AsyncGenerator<Batch> {
-    const portion = createPortion(ROWS_AT_ONCE);
-    for await (const rows of input.batches()) {
-      // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
-      const taken = this.#withinLimit(rows);
-      for (let from = 0, to = 0; from < taken.length; from = to) {
-        const batch = compiler.compile(taken.slice(from, from + portion.size), this.#options.problems.fork());
-        portion.note(batch.rows, batch.bytes);
-        to = from + batch.rows;
-        yield batch;
-      }
-    }
+    return compiler.items;
   }
 
   #withinLimit(rows: readonly Row[]): readonly Row[] {
-    const capacity = this.#options.limit - this.#joined.rows.read;
+    const capacity = this.#options.limit - this.#compiled.rows.read;
     if (rows.length <= capacity) return rows;
     this.#isCut = true;
     return rows.slice(0, capacity);
@@ -278,16 +182,12 @@ class CompiledInputs {
 
   /** Tells what is wrong with a file as a whole. */
   #tellOf({ file, input, made }: Reading, rows: number, items: number): void {
-    const { readAs, findings = [], findingsOfSource = [], mapper } = made;
+    const { readAs, findings = [], mapper } = made;
     const hasRows = rows > 0;
-    const isCut = this.#joined.rows.read >= this.#options.limit;
+    const isCut = this.#compiled.rows.read >= this.#options.limit;
     const twins = hasRows ? this.#contentsSeen.note(input, readAs) : [];
     if (!isCut || hasRows) this.#report(file, findingsOfContent(input, rows, this.#options.allowEmpty));
     this.#report(file, twins);
-    if (hasRows && !this.#sourcesTold.has(readAs)) {
-      this.#report(file, findingsOfSource);
-      this.#sourcesTold.add(readAs);
-    }
     const ofFile = [...findings, ...(mapper.findingsOfFile?.() ?? [])];
     this.#report(
       file,
@@ -328,7 +228,7 @@ const rowFormat = (input: Input): ReadInput["format"] =>
   input.header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson";
 
 function readInput({ file, input, made }: Reading, rows: number): ReadInput {
-  const { readAs, rules, ids = [], key } = made;
+  const { readAs, rules, key } = made;
   return {
     format: rowFormat(input),
     name: file.name,
@@ -341,7 +241,6 @@ function readInput({ file, input, made }: Reading, rows: number): ReadInput {
     headerLine: input.headerLine,
     readAs,
     rules,
-    ids,
     key,
   };
 }

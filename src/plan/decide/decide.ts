@@ -14,7 +14,6 @@ import { openBeside } from "../identity/blocked-deeds.ts";
 import { matchDeeds } from "../identity/match-deeds.ts";
 import { findLastAccepted } from "../rejects/find-row-places.ts";
 import { Bits } from "./bits.ts";
-import type { EarlyPass } from "./early-pass.ts";
 import { createHeldRows } from "./held-rows.ts";
 import { OnePass, type PassOptions } from "./one-pass.ts";
 import { isSentOnce, type Selection } from "./selection.ts";
@@ -27,8 +26,6 @@ export interface SelectOptions extends PassOptions {
   readonly blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedRow>;
   /** Checks that know nothing of this input yet. */
   readonly crossChecks: () => CrossActionChecks;
-  /** Has decided already, unless it could not. */
-  readonly early: EarlyPass | undefined;
   /** The ledger to compare with, undefined when no environment is named. */
   readonly ledger: Ledger | undefined;
   readonly again: boolean;
@@ -47,10 +44,6 @@ export interface SelectOptions extends PassOptions {
  * from the beginning, until nothing changes. Each time at least one row more is invalid, so that it ends.
  */
 export async function select(options: SelectOptions): Promise<Selection> {
-  return options.early?.selection(options) ?? selectByFiles(options);
-}
-
-async function selectByFiles(options: SelectOptions): Promise<Selection> {
   const { directory, compiled, blockedRows, ledger, again, pending, problems } = options;
   const isAsked = hasDeedsOr(ledger, pending) || compiled.rejected.size > 0;
   const comparedWith = isAsked && !again ? ledger : undefined;
@@ -129,7 +122,7 @@ async function selectByFiles(options: SelectOptions): Promise<Selection> {
     });
     const openOfInvalid = await openBeside(verdicts.closed, blockedRows);
     const { newestFirst } = verdicts;
-    return { ...selection, lastAccepted, openOfInvalid, newestFirst, wasToldWhole: false };
+    return { ...selection, lastAccepted, openOfInvalid, newestFirst };
   }
 }
 
@@ -148,6 +141,6 @@ function holdsInOrder(blockedRows: Iterable<BlockedRow> | AsyncIterable<BlockedR
   };
 }
 
-export function hasDeedsOr(ledger: Ledger | undefined, pending: Pending): boolean {
+function hasDeedsOr(ledger: Ledger | undefined, pending: Pending): boolean {
   return ledger !== undefined && (hasDeeds(ledger) || pending.deeds.size > 0);
 }

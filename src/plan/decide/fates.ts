@@ -7,7 +7,7 @@ import { IMPORTED } from "../../ledger/known-state.ts";
 import { type Ledger, readMeta } from "../../ledger/ledger.ts";
 import type { Pending } from "../../ledger/pending.ts";
 import { actionOf, type Candidate, type CandidateLines } from "../candidates/candidates.ts";
-import { isUnknownContent, type LoneVerdict, type Verdict, type Verdicts } from "../identity/verdicts.ts";
+import { isUnknownContent, type Verdict, type Verdicts } from "../identity/verdicts.ts";
 import { createWaiting, type Waiting } from "./waiting-for-runs.ts";
 
 /** What becomes of a candidate: `new` is sent, unless its row is invalid. */
@@ -22,7 +22,6 @@ export class Fates {
   /** Set where promises were imported, which don't hold everything about their deeds. */
   readonly #imported: Ledger | undefined;
   readonly #waiting: Waiting;
-  readonly #isAlone: boolean;
   /** The first of each repeated deed, by number, or the one that stands in for it. */
   readonly #brought = new Set<number>();
 
@@ -32,7 +31,6 @@ export class Fates {
     this.#imported =
       comparedWith !== undefined && readMeta(comparedWith, IMPORTED) !== undefined ? comparedWith : undefined;
     this.#waiting = createWaiting(pending);
-    this.#isAlone = this.#imported === undefined && pending.deeds.size === 0;
   }
 
   of(candidate: Candidate, ofRow: readonly Candidate[]): Fate {
@@ -40,11 +38,6 @@ export class Fates {
     if (this.#imported === undefined) return fate;
     const isOpen = fate === "new" || fate === "held" || fate === "late" || fate === "superseded";
     return isOpen && wasImported(this.#imported, candidate, actionOf(candidate, this.#lines)) ? "imported" : fate;
-  }
-
-  /** Of a candidate whose fate is its verdict, by its number; undefined for any other. */
-  plainOf(seq: number): LoneVerdict | undefined {
-    return this.#isAlone ? this.#verdicts.plainOf(seq) : undefined;
   }
 
   #beforeImport(candidate: Candidate, ofRow: readonly Candidate[]): Fate {

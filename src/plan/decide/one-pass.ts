@@ -1,7 +1,6 @@
 /** One pass over all candidates, in order: what is sent, and which rows turn out to be invalid. */
 
 import { type Action, actionSpec, withArticle } from "../../actions/actions.ts";
-import { IS_FAST_PATH_ON } from "../../actions/fast-path.ts";
 import type { Finding, Problem, Severity, SourceLine } from "../../actions/problem.ts";
 import type { CrossActionChecks } from "../../checks/cross-action.ts";
 import type { IsOnlyCounted } from "../../checks/row-findings.ts";
@@ -34,7 +33,6 @@ import { Bits } from "./bits.ts";
 import { type Fate, Fates, isSurelyDone, UNDECIDED } from "./fates.ts";
 import { HeldHistories } from "./held-histories.ts";
 import { causeOf, type HeldRows } from "./held-rows.ts";
-import { PlainCandidates } from "./plain-candidates.ts";
 import { type DecidedOf, type Passed, type Selection, SelectionTally } from "./selection.ts";
 
 export interface PassOptions {
@@ -93,8 +91,7 @@ export class OnePass {
   readonly #fates: Fates;
   readonly #heldHistories: HeldHistories;
   readonly #places: KnownPlaces;
-  readonly #tally: SelectionTally;
-  readonly #plain: PlainCandidates;
+  readonly #tally = new SelectionTally();
   readonly #nextBlocked: NextBlocked;
   #blocked: BlockedRow | undefined;
   /** Candidates of one row that stand together. */
@@ -133,17 +130,6 @@ export class OnePass {
       placeOf: ({ input, line }) => ({ source: sourceOf(compiled, input), line }),
       isOfSource: (input) => sources.has(compiled.inputs[input]?.readAs ?? ""),
     };
-    this.#tally = new SelectionTally(options.files.length);
-    this.#plain = new PlainCandidates({
-      compiled,
-      fates: this.#fates,
-      crossChecks: this.#crossChecks,
-      tally: this.#tally,
-      found: found.bits,
-      countedOn: this.#countedOn,
-      isOnlyCounted: this.#isOnlyCounted,
-      refuse: (row, rule) => this.#refuse(row, rule),
-    });
   }
 
   /** Decides about the next candidates, but for those of the last row, which may have more of them. */
@@ -160,13 +146,7 @@ export class OnePass {
           this.#together = [];
         }
       }
-      const mayBePlain =
-        IS_FAST_PATH_ON &&
-        this.#together.length === 0 &&
-        !this.#isBesideBlocked(block.first + number) &&
-        isSurelyAlone(block, number);
-      if (!(mayBePlain && this.#plain.take(block, number, textAt, start)))
-        this.#together.push(candidateAt(block, { number, textAt, start }));
+      this.#together.push(candidateAt(block, { number, textAt, start }));
       textAt += textBytesAt(block.facts, number * FACTS_BYTES);
       start += lineBytesAt(block.facts, number * FACTS_BYTES);
     }
@@ -326,17 +306,6 @@ export class OnePass {
     this.#find(row);
   }
 
-  /** Rejects a row of which only the number is told, and which nothing waits for but what the checks hold back. */
-  #refuse(row: number, rule: string): void {
-    const problem = { source: "", line: 0, rule, severity: "error", message: "", hint: "" } as const;
-    this.#log.add(problem);
-    this.#found.problems.add(problem);
-    this.#options.invalid.add(false, () => {
-      throw new Error("a row that is only counted can't be kept");
-    });
-    this.#find(row);
-  }
-
   #find(row: number): void {
     this.#found.bits.set(row);
     if (this.#countedOn.has(row)) this.#mustRepeat = true;
@@ -353,7 +322,7 @@ export class OnePass {
     }
     if (fate === "new" || fate === "held") {
       this.#fates.bring(candidate);
-      this.#tally.keep(candidate.start, candidate.length, candidate.seq, candidate.action, candidate.input);
+      this.#tally.keep(candidate.start, candidate.length, candidate.seq, candidate.action);
       return;
     }
     this.#tally.leave(candidate, fate, verdicts.of(candidate));
@@ -387,10 +356,6 @@ export class OnePass {
 }
 
 const rowOf = ({ records }: CandidateBlock, number: number): number => rowAt(records, number * RECORD_BYTES);
-
-/** Whether the next candidate is seen to be of another row. */
-const isSurelyAlone = (block: CandidateBlock, number: number): boolean =>
-  number + 1 < block.count && rowOf(block, number + 1) !== rowOf(block, number);
 
 /** JSON Pointer of a row in the array it was read from; undefined for rows of other formats. */
 function itemPointer(compiled: DecidedOf, input: number, row: number): string | undefined {

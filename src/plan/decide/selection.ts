@@ -40,8 +40,6 @@ export interface Selection {
   readonly byAction: Readonly<Record<string, number>>;
   /** Of those that are sent. */
   readonly plannedByAction: Readonly<Record<string, number>>;
-  /** Of each input: the kinds of its actions that are sent, and those of which some were accepted before. */
-  readonly kinds: readonly GivenKinds[];
   /** The rows that others are held for. */
   readonly heldFor: readonly HeldFor[];
   /** By row, what is open of invalid rows that were partly accepted before; of other rows, everything is open. */
@@ -50,19 +48,12 @@ export interface Selection {
   readonly lastAccepted: LastAccepted;
   /** The inputs, by number, that go from the latest time to the earliest. */
   readonly newestFirst: ReadonlySet<number>;
-  /** All of the candidates are sent, and were told of as such while they were read. */
-  readonly wasToldWhole: boolean;
   /** Mended rows of which nothing is open except what is sent now. */
   readonly mends: Compiled["mends"];
 }
 
 /** What a pass over the candidates comes to. */
-export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst" | "wasToldWhole">;
-
-interface GivenKinds {
-  readonly sent: ReadonlySet<ActionName>;
-  readonly known: ReadonlySet<ActionName>;
-}
+export type Passed = Omit<Selection, "openOfInvalid" | "lastAccepted" | "newestFirst">;
 
 /** Where the config lets actions pass that register a second time, they are deeds that repeat like any other, and sent once. */
 export const isSentOnce =
@@ -92,10 +83,7 @@ export class SelectionTally {
   readonly #kept: { start: number; end: number; first: number; count: number }[] = [];
   readonly #byAction: Record<string, number> = {};
   readonly #plannedByAction: Record<string, number> = {};
-  readonly #kinds: readonly { readonly sent: Set<ActionName>; readonly known: Set<ActionName> }[];
   readonly #changed: { count: number; readonly shown: ChangedAction[] } = { count: 0, shown: [] };
-  /** Mostly the next one is of the same kind. */
-  readonly #lastSent: { action: ActionName | undefined; input: number } = { action: undefined, input: -1 };
   readonly #counts = {
     fresh: 0,
     alreadySent: 0,
@@ -110,16 +98,10 @@ export class SelectionTally {
   readonly #waitingRows = new WaitingRowsTally();
   readonly #heldBy = new Map<string, number>();
 
-  /** @param inputs how many there are. */
-  constructor(inputs: number) {
-    this.#kinds = Array.from({ length: inputs }, () => ({ sent: new Set<ActionName>(), known: new Set<ActionName>() }));
-  }
-
   /** Adds one that is sent. */
-  keep(start: number, length: number, seq: number, action: ActionName, input: number): void {
+  keep(start: number, length: number, seq: number, action: ActionName): void {
     this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
     this.#plannedByAction[action] = (this.#plannedByAction[action] ?? 0) + 1;
-    this.#noteSent(action, input);
     const last = this.#kept.at(-1);
     if (last !== undefined && last.end === start) {
       last.end = start + length;
@@ -128,17 +110,9 @@ export class SelectionTally {
     this.#counts.fresh += 1;
   }
 
-  #noteSent(action: ActionName, input: number): void {
-    if (this.#lastSent.action === action && this.#lastSent.input === input) return;
-    this.#lastSent.action = action;
-    this.#lastSent.input = input;
-    this.#kinds[input]?.sent.add(action);
-  }
-
   /** Counts one that is not sent. */
-  leave({ action, input }: Pick<Candidate, "action" | "input">, fate: keyof typeof COUNTED, verdict: Verdict): void {
+  leave({ action }: Pick<Candidate, "action">, fate: keyof typeof COUNTED, verdict: Verdict): void {
     this.#byAction[action] = (this.#byAction[action] ?? 0) + 1;
-    if (fate === "changed" || verdict === "sent") this.#kinds[input]?.known.add(action);
     this.#counts[COUNTED[fate]] += 1;
     if (fate === "sent" && verdict === "repeated") this.#counts.repeated += 1;
     if (fate === "changed") this.#changed.count += 1;
@@ -166,7 +140,6 @@ export class SelectionTally {
       changed: this.#changed,
       byAction: this.#byAction,
       plannedByAction: this.#plannedByAction,
-      kinds: this.#kinds,
       waitingRows: this.#waitingRows,
       heldBy: this.#heldBy,
     };

@@ -43,77 +43,31 @@ export type RecordOrigin = Omit<IndexRecord, "identity" | "content">;
 
 const BY_CODE: ReadonlyMap<number, ActionName> = new Map(ACTION_NAMES.map((name) => [actionSpec(name).code, name]));
 
-/** Writes a record but for its digests. */
-export function writeOrigin(buffer: Buffer, at: number, origin: RecordOrigin): void {
-  buffer.writeUInt32LE(origin.input, at);
-  buffer.writeUInt32LE(origin.line, at + 4);
-  buffer.writeUInt32LE(origin.row, at + 8);
-  const marks = marksOf(origin.untimed, origin.keyed, origin.further);
-  buffer.writeUInt32LE(withNth(actionSpec(origin.action).code | marks, origin.nth), at + 12);
+/**
+ * The record of an action.
+ *
+ * @param identity hex, of which the first bytes are kept, as of `content`.
+ */
+export function recordOf(origin: RecordOrigin, identity: string, content: string): Buffer {
+  const record = Buffer.alloc(RECORD_BYTES);
+  const { untimed, keyed, further, nth } = origin;
+  const marks = (untimed ? UNTIMED : 0) | (keyed ? KEYED : 0) | (further ? FURTHER : 0);
+  const shownNth = nth > MOST_NTH ? 0 : nth;
+  record.writeUInt32LE(origin.input, 0);
+  record.writeUInt32LE(origin.line, 4);
+  record.writeUInt32LE(origin.row, 8);
+  record.writeUInt32LE(((shownNth << NTH_SHIFT) | actionSpec(origin.action).code | marks) >>> 0, 12);
+  record.write(identity, 16, DIGEST_BYTES, "hex");
+  record.write(content, 16 + DIGEST_BYTES, CONTENT_BYTES, "hex");
+  return record;
 }
-
-const marksOf = (isUntimed: boolean, isKeyed: boolean, isFurther: boolean): number =>
-  (isUntimed ? UNTIMED : 0) | (isKeyed ? KEYED : 0) | (isFurther ? FURTHER : 0);
-
-const withNth = (codeAndMarks: number, nth: number): number =>
-  (((nth > MOST_NTH ? 0 : nth) << NTH_SHIFT) | codeAndMarks) >>> 0;
-
-/** The same with the code of an action in place of its name. */
-export function writePlainOrigin(
-  view: DataView,
-  at: number,
-  origin: Omit<RecordOrigin, "action" | "untimed" | "further"> & { readonly code: number },
-  isUntimed: boolean,
-  isFurther: boolean,
-): void {
-  view.setUint32(at, origin.input, true);
-  view.setUint32(at + 4, origin.line, true);
-  view.setUint32(at + 8, origin.row, true);
-  const marks = marksOf(isUntimed, origin.keyed, isFurther);
-  view.setUint32(at + 12, withNth(origin.code | marks, origin.nth), true);
-}
-
-/** As `readUInt32LE`, of which a pass over all candidates makes ten for each; there must be as many bytes. */
-export const wordAt = (buffer: Buffer, at: number): number =>
-  ((buffer[at] as number) |
-    ((buffer[at + 1] as number) << 8) |
-    ((buffer[at + 2] as number) << 16) |
-    ((buffer[at + 3] as number) << 24)) >>>
-  0;
 
 /** The action of a record and all that is marked of it, as a number: the same for two that differ in none of it. */
-export const marksAt = (buffer: Buffer, at: number): number => wordAt(buffer, at + 12);
+export const marksAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 12);
 
-/** The action of a record that has neither a key nor an `nth`; undefined for any other. */
-export const plainActionAt = (buffer: Buffer, at: number): ActionName | undefined =>
-  BY_CODE.get(wordAt(buffer, at + 12) & ~UNTIMED);
-
-/** The action of any record. */
-export function actionAt(buffer: Buffer, at: number): ActionName {
-  const action = BY_CODE.get(buffer.readUInt32LE(at + 12) & CODE & ~(UNTIMED | KEYED | FURTHER));
-  if (action === undefined) throw new Error("the plan's index is damaged");
-  return action;
-}
-
-export const inputAt = (buffer: Buffer, at: number): number => wordAt(buffer, at);
-export const lineAt = (buffer: Buffer, at: number): number => wordAt(buffer, at + 4);
-/** Whether two records are of one input and one kind of action, with the same marks. */
-export const areAlike = (buffer: Buffer, one: number, other: number): boolean =>
-  isSameWord(buffer, one, other) && isSameWord(buffer, one + 12, other + 12);
-
-const isSameWord = (buffer: Buffer, one: number, other: number): boolean =>
-  buffer[one] === buffer[other] &&
-  buffer[one + 1] === buffer[other + 1] &&
-  buffer[one + 2] === buffer[other + 2] &&
-  buffer[one + 3] === buffer[other + 3];
-
-export const rowAt = (buffer: Buffer, at: number): number => wordAt(buffer, at + 8);
-
-/** Counts the rows of records that were numbered from 1 on from `rows`. */
-export function addRows(records: Buffer, rows: number): void {
-  if (rows === 0) return;
-  for (let at = 8; at < records.length; at += RECORD_BYTES) records.writeUInt32LE(records.readUInt32LE(at) + rows, at);
-}
+export const inputAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at);
+export const lineAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 4);
+export const rowAt = (buffer: Buffer, at: number): number => buffer.readUInt32LE(at + 8);
 
 export function readOrigin(buffer: Buffer, at: number): RecordOrigin {
   const origin = findOrigin(buffer, at);

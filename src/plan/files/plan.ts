@@ -3,13 +3,11 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import type { ActionName } from "../../actions/actions.ts";
 import { closeCommand, decideCommand, settleCommand } from "../../actions/next-command.ts";
 import { orClosed } from "../../disk/closing.ts";
-import { inTurns } from "../../disk/turns.ts";
 import { errorCode, Failure } from "../../failure.ts";
 import type { ChunkRecord } from "../../ledger/runs.ts";
-import { type ChunkActions, chunkActionSteps } from "./chunk-actions.ts";
+import { type ChunkActions, toChunkActions } from "./chunk-actions.ts";
 import { findOrigin, type IndexRecord, RECORD_BYTES, readRecord } from "./index-file.ts";
 import { type Manifest, parseManifest } from "./manifest.ts";
 
@@ -21,11 +19,6 @@ export const planFiles = (directory: string) => ({
   /** Is there where the folder was made from a shared ledger: what rejects are made of is not. */
   fetched: join(directory, "fetched"),
 });
-
-/** The text of `data` in a line of the plan. */
-export function dataTextOf(line: Buffer, action: ActionName): string {
-  return line.toString("utf8", `{"action":"${action}","data":`.length, line.length - 1);
-}
 
 export type ChunkBorders = Pick<ChunkRecord, "first" | "count" | "offset" | "length">;
 
@@ -119,11 +112,8 @@ export function planFrom(files: PlanSource, manifest: Manifest): Plan {
   };
   const readChunk = async (chunk: ChunkBorders): Promise<PlanChunk> => {
     const initial = initialOf(chunk);
-    const [bytes, records] = await Promise.all([
-      readActions(files, initial, chunk, 1),
-      readIndex(files, initial, chunk),
-    ]);
-    const read = { actions: await inTurns(chunkActionSteps(bytes, chunk.count)), index: records };
+    const [bytes, records] = await Promise.all([readActions(files, initial, chunk), readIndex(files, initial, chunk)]);
+    const read = { actions: toChunkActions(bytes.toString("utf8"), chunk.count), index: records };
     if (initial.indexSha256 === undefined && !fitTogether(read, manifest))
       throw damaged(place, `the index does not fit ${describe(chunk)}`);
     return read;
@@ -149,7 +139,7 @@ export function planFrom(files: PlanSource, manifest: Manifest): Plan {
       expected.set(lane, { offset: chunk.offset, length: chunk.length, reading });
     },
     async lines(chunk) {
-      const bytes = await readActions(files, initialOf(chunk), chunk, 0);
+      const bytes = await readActions(files, initialOf(chunk), chunk);
       const lines: Buffer[] = [];
       for (let from = 0; from < bytes.length; ) {
         const end = bytes.indexOf(NEWLINE, from);
@@ -195,27 +185,20 @@ function findInitial(initial: readonly InitialChunk[], { first, count, offset, l
   return isPart ? found : undefined;
 }
 
-/** The verified lines of a chunk, behind `before` free bytes. */
+/** The verified lines of a chunk. */
 async function readActions(
   { actions, place }: PlanSource,
   initial: InitialChunk,
   chunk: ChunkBorders,
-  before: number,
 ): Promise<Buffer> {
-  const isWhole = chunk.length === initial.length;
-  const bytes = Buffer.allocUnsafe((isWhole ? before : 0) + initial.length);
-  const lines = isWhole ? bytes.subarray(before) : bytes;
+  const lines = Buffer.allocUnsafe(initial.length);
   await readFully(actions, lines, initial.offset, place);
-  if ((await inTurns(digestSteps(lines))) !== initial.sha256)
-    throw damaged(place, `${describe(initial)} are not the ones that were checked`);
+  if (sha256(lines) !== initial.sha256) throw damaged(place, `${describe(initial)} are not the ones that were checked`);
   const from = chunk.offset - initial.offset;
   // The borders of a chunk that was cut come from the ledger: they must mean the same action.
   if (countLines(lines.subarray(0, from)) !== chunk.first - initial.first)
     throw damaged(place, `${describe(chunk)} are not where the ledger says`);
-  if (isWhole) return bytes;
-  const part = Buffer.allocUnsafe(before + chunk.length);
-  lines.copy(part, before, from, from + chunk.length);
-  return part;
+  return lines.subarray(from, from + chunk.length);
 }
 
 /** The verified records of a chunk. Plans that version 1 of the index made have no checksum of it. */
@@ -228,11 +211,8 @@ async function readIndex(
   await readFully(index, records, (initial.first - 1) * RECORD_BYTES, place);
   if (initial.indexSha256 !== undefined && sha256(records) !== initial.indexSha256)
     throw damaged(place, `the index of ${describe(initial)} is not the one that was checked`);
-  if (count === initial.count) return records;
   const from = (first - initial.first) * RECORD_BYTES;
-  const part = Buffer.allocUnsafe(count * RECORD_BYTES);
-  records.copy(part, 0, from, from + part.length);
-  return part;
+  return records.subarray(from, from + count * RECORD_BYTES);
 }
 
 /** Whether an index without a checksum tells of these actions, as far as it can be seen. */
@@ -296,19 +276,6 @@ export function unreadableDoubt(directory: string, cause: Failure): Failure {
 }
 
 const NEWLINE = 0x0a;
-
-/** What is hashed in one step: a quarter of a chunk or so. */
-const HASHED_BYTES = 256 * 1024;
-
-/** The SHA-256 of a long text, in hex. */
-function* digestSteps(bytes: Buffer): Generator<void, string> {
-  const digest = createHash("sha256");
-  for (let at = 0; at < bytes.length; at += HASHED_BYTES) {
-    if (at > 0) yield;
-    digest.update(bytes.subarray(at, at + HASHED_BYTES));
-  }
-  return digest.digest("hex");
-}
 
 export function sha256(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");

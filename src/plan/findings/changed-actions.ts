@@ -6,7 +6,7 @@ import { parseJson } from "../../actions/json.ts";
 import { type AcceptedDeed, acceptedData } from "../../ledger/deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Candidate, CandidateLines } from "../candidates/candidates.ts";
-import { dataTextOf } from "../files/plan.ts";
+import { dataTextOf } from "../files/chunk-actions.ts";
 
 export interface ChangedAction {
   readonly source: string;
@@ -41,7 +41,7 @@ export function differingFields(
   lines: CandidateLines,
 ): Pick<ChangedAction, "before" | "now"> {
   const before = parseJson(acceptedData(ledger, deed) ?? "{}") as Record<string, unknown>; // written by the sender
-  const now = parseJson(dataTextOf(lines.of(candidate), candidate.action)) as Record<string, unknown>; // written by compile
+  const now = parseJson(dataTextOf(lines.of(candidate).toString("utf8"), candidate.action)) as Record<string, unknown>; // written by compile
   const differing = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
     (name) => !saysTheSame(name, before[name], now[name]),
   );

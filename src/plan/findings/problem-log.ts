@@ -117,7 +117,7 @@ export function createProblemLog(cap: number, keeps: LogCapacity["keeps"] = "all
   };
 }
 
-/** Whether a row is marked depends on the room that is left, of which a worker knows an older state. */
+/** Whether a row is marked depends on the room that is left. */
 function withoutMark({ mark: _mark, ...problem }: Problem): Problem {
   return problem;
 }

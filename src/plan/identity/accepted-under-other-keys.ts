@@ -126,15 +126,11 @@ function withoutKey(
   const isApart = ({ by }: KeyedDeed): boolean => !happensOnce && isKeyOf(by, input);
   const keyed = all.flatMap((deed) => {
     const { by, ...found } = deed;
-    return isApart(deed) ? [] : { ...found, isOfAnotherSource: !happensOnce && by?.source !== input.readAs };
+    return isApart(deed) ? [] : { ...found, isOfAnotherSource: !happensOnce && by.source !== input.readAs };
   });
   const tried = keyed.length === 0 ? plain : [...plain, ...keyed].sort((a, b) => a.runNo - b.runNo || a.seq - b.seq);
   return { tried, underKey: all.filter((deed) => deed.isTaken && isApart(deed)) };
 }
 
 /** Whether a deed was known by the very key that the input has. */
-function isKeyOf(by: SourceKey | undefined, { readAs, key }: InputKey): boolean {
-  if (key === undefined) return false;
-  // A ledger that did not keep the key knew one, and most probably this.
-  return by === undefined || (by.source === readAs && by.key === key);
-}
+const isKeyOf = (by: SourceKey, { readAs, key }: InputKey): boolean => by.source === readAs && by.key === key;

@@ -5,7 +5,6 @@ import { endianness } from "node:os";
 import { actionSpec } from "../../actions/actions.ts";
 import { type AskedDeeds, tellAccepted, tellAcceptedBesideOthers } from "../../ledger/asked-deeds.ts";
 import { DEED_BYTES, DEED_WORDS } from "../../ledger/block.ts";
-import { filterPlaces, inKeyOrder } from "../../ledger/key-order.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { marksAt, RECORD_BYTES, type RecordOrigin, readOrigin } from "../files/index-file.ts";
 import { lastCounts } from "./history-of-candidate.ts";
@@ -76,15 +75,19 @@ async function howAccepted(ledger: Ledger, index: FileHandle, from: number, end:
       hasBeside = true;
     }
   }
-  return ask(ledger, { digests, places: inKeyOrder(keys) }, hasBeside ? areBeside : undefined);
+  return ask(
+    ledger,
+    { digests, places: keys.map((_, place) => place).sort((one, other) => (keys[one] ?? 0) - (keys[other] ?? 0)) },
+    hasBeside ? areBeside : undefined,
+  );
 }
 
 function ask(ledger: Ledger, { digests, places }: AskedDeeds, areBeside: Uint8Array | undefined): Uint8Array {
   const how = new Uint8Array(places.length);
   if (areBeside === undefined) tellAccepted(ledger, { digests, places }, how);
   else {
-    tellAccepted(ledger, { digests, places: filterPlaces(places, (place) => areBeside[place] === 0) }, how);
-    tellAcceptedBesideOthers(ledger, { digests, places: filterPlaces(places, (place) => areBeside[place] === 1) }, how);
+    tellAccepted(ledger, { digests, places: places.filter((place) => areBeside[place] === 0) }, how);
+    tellAcceptedBesideOthers(ledger, { digests, places: places.filter((place) => areBeside[place] === 1) }, how);
   }
   return how;
 }

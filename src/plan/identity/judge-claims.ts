@@ -5,8 +5,7 @@
 
 import type { ActionData } from "../../actions/actions.ts";
 import { recipientsAgree } from "../../actions/identity.ts";
-import { byPlace } from "../../ledger/deed-parts.ts";
-import type { AcceptedDeed } from "../../ledger/deeds.ts";
+import { type AcceptedDeed, byPlace } from "../../ledger/deeds.ts";
 import { UNPLACED, whyUnplaced } from "../../ledger/row-places.ts";
 import { areOfOneMoment } from "../histories/retold-times.ts";
 import type { BlockedDeed } from "./blocked-deeds.ts";

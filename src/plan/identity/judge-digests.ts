@@ -43,7 +43,7 @@ export async function judgeByDigests(
  * Whether the same deed once more in the input says something: newEvent and soldTicket that repeat have rules of their own, but
  * for those with a key.
  */
-export function repeatsMatter(
+function repeatsMatter(
   { action, input, keyed }: Pick<RecordOrigin, "action" | "input" | "keyed">,
   options: Pick<MatchOptions, "isSentOnce" | "sources"> & { readonly inputs: readonly { readonly readAs: string }[] },
 ): boolean {
@@ -249,8 +249,7 @@ class DigestJudge {
 
   /** Neither accepted as it stands nor pending. Remembers a deed that is new, if it may happen only once. */
   #takeUnknown(candidate: Indexed): void {
-    const { seq, action, identity, isUnknown, keyed, further, kind, rule, repeatsMatter } = candidate;
-    if (isUnknown && !keyed && sellsTicket(action)) this.#found.noteUnsold(seq);
+    const { identity, isUnknown, keyed, further, kind, rule, repeatsMatter } = candidate;
     const { ledger } = this.#options;
     const deeds = ledger === undefined || isUnknown ? [] : acceptedDeeds(ledger, identity);
     const isKnown = deeds.length > 0 || (!keyed && this.#beside?.has(identity) === true);

@@ -6,8 +6,7 @@
 
 import type { ActionData } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
-import { byPlace } from "../../ledger/deed-parts.ts";
-import { type AcceptedDeed, acceptedData, type TriedDeed, triedDeeds } from "../../ledger/deeds.ts";
+import { type AcceptedDeed, acceptedData, byPlace, type TriedDeed, triedDeeds } from "../../ledger/deeds.ts";
 import { hasKeyedDeeds, keyedDeeds } from "../../ledger/keyed-deeds.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { type Standings, UNPLACED, type Unplaced, whyUnplaced } from "../../ledger/row-places.ts";

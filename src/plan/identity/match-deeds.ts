@@ -61,7 +61,6 @@ export async function matchDeeds(options: MatchOptions): Promise<Verdicts> {
     of: ({ seq }) => found.of(seq),
     detailOf: ({ seq }) => found.detailOf(seq),
     isRepeated: ({ seq }) => found.isRepeated(seq),
-    plainOf: (seq) => found.plainOf(seq),
     closed: found.closed,
     missed,
     newestFirst,

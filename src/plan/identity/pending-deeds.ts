@@ -1,12 +1,11 @@
 import { type Action, type ActionData, actionSpec, registersEvent } from "../../actions/actions.ts";
 import { parseJson } from "../../actions/json.ts";
 import { Failure } from "../../failure.ts";
-import { byPlace } from "../../ledger/deed-parts.ts";
+import { byPlace } from "../../ledger/deeds.ts";
 import { ticketKey } from "../../ledger/known-state.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { takenUnmerged } from "../../ledger/outcomes.ts";
 import type { Pending, PendingDeed, Standing } from "../../ledger/pending.ts";
-import { presentIdentity } from "../../ledger/renamed-deeds.ts";
 import { openQuestions, type RunRecord, unmergedChunks, unmergedRuns } from "../../ledger/runs.ts";
 import { type Candidate, identityOf } from "../candidates/candidates.ts";
 import { contentAt } from "../files/index-file.ts";
@@ -31,7 +30,7 @@ export async function pendingIdentities(ledger: Ledger, plans: Plans): Promise<P
     standings.set(run, standingOf(record, isAhead));
     for await (const { action, seq, identity, content, isTaken } of unmergedOf(ledger, record, plans)) {
       const { data } = action;
-      const key = presentIdentity(action, identity.toString("hex"));
+      const key = identity.toString("hex");
       const isDecidedByIdentity = actionSpec(action.action).identity === "once";
       const said = { content: content.toString("hex"), data: isDecidedByIdentity ? undefined : data };
       const deed = { run, runNo: record.runNo, seq, ...said, isTaken };

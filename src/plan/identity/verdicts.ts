@@ -29,9 +29,6 @@ const VERDICTS = [
 ] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** `unsold`: a new sale, and none of its identity was accepted. */
-export type LoneVerdict = "new" | "unsold" | "sent";
-
 /** Accepted, or perhaps so. */
 const OLD: ReadonlySet<Verdict> = new Set(["sent", "changed", "pending"]);
 
@@ -116,8 +113,6 @@ export interface Verdicts {
   detailOf(candidate: Candidate): Detail | undefined;
   /** Whether the candidate's deed is repeated further on. */
   isRepeated(candidate: Candidate): boolean;
-  /** The verdict of a candidate of which there is nothing else to say, by its number; undefined for any other. */
-  plainOf(seq: number): LoneVerdict | undefined;
   /** Deeds of unsent rows that stand in the place of accepted ones. */
   readonly closed: readonly BlockedDeed[];
   /** Histories (hex) of bad rows that lack an accepted deed, which may be such a row. */
@@ -146,9 +141,6 @@ interface ComparedChain {
   readonly seqs: readonly number[];
 }
 
-/** Beside the number of a verdict. */
-const UNSOLD = 0x80;
-
 /** Verdicts while they are made. */
 export class FoundVerdicts {
   readonly #verdicts: Uint8Array;
@@ -176,7 +168,7 @@ export class FoundVerdicts {
   }
 
   of(seq: number): Verdict {
-    return VERDICTS[(this.#verdicts[seq] ?? 0) & ~UNSOLD] ?? "new";
+    return VERDICTS[this.#verdicts[seq] ?? 0] ?? "new";
   }
 
   detailOf(seq: number): Detail | undefined {
@@ -193,18 +185,6 @@ export class FoundVerdicts {
 
   isRepeated(seq: number): boolean {
     return this.#repeated.has(seq);
-  }
-
-  plainOf(seq: number): LoneVerdict | undefined {
-    const verdict = this.of(seq);
-    if (verdict !== "new" && verdict !== "sent") return undefined;
-    if (this.#details.has(seq) || this.#repeated.has(seq)) return undefined;
-    return this.#verdicts[seq] === UNSOLD ? "unsold" : verdict;
-  }
-
-  /** The candidate is a sale of which no other one of its identity was accepted. */
-  noteUnsold(seq: number): void {
-    if (this.isNew(seq)) this.#verdicts[seq] = UNSOLD;
   }
 
   set(seq: number, verdict: Verdict, detail?: Detail): void {

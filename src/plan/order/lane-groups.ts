@@ -10,7 +10,7 @@
  * even, and the order stays right.
  */
 
-import { hash128, hash128Ascii } from "../../actions/hash128.ts";
+import { hash128 } from "../../actions/hash128.ts";
 import type { KnownState } from "../../checks/cross-action.ts";
 
 /** What of an action decides about its lane. */
@@ -18,15 +18,6 @@ export interface Referring {
   readonly eventId?: unknown;
   readonly ticketId?: unknown;
   readonly nftId?: unknown;
-}
-
-/** The same as places in bytes of ASCII, for an action that names no nftId; -1 where a text is not there. */
-export interface PlainReferring {
-  readonly bytes: Buffer;
-  readonly eventFrom: number;
-  readonly eventTo: number;
-  readonly ticketFrom: number;
-  readonly ticketTo: number;
 }
 
 /** The events that rows name, for those of their actions that carry none. */
@@ -63,7 +54,6 @@ export interface LaneGroups {
   expect(actions: number): void;
   /** Adds the plan's next action, of so many bytes. */
   add(action: Referring, row: number, bytes: number): void;
-  addPlain(action: PlainReferring, row: number, bytes: number): void;
   /** Spreads all actions over at most `lanes` lanes. */
   assignment(lanes: number): LaneAssignment;
 }
@@ -117,16 +107,6 @@ class Nodes {
   /** The node of an id, a new one where it has none. */
   of(kind: Kind, id: unknown): number {
     hash128(String(id), SEED[kind], this.#hash);
-    return this.#hashed(kind);
-  }
-
-  /** The same of an id that stands in bytes of ASCII. */
-  ofAscii(kind: Kind, bytes: Uint8Array, from: number, to: number): number {
-    hash128Ascii(bytes, from, to, SEED[kind], this.#hash);
-    return this.#hashed(kind);
-  }
-
-  #hashed(kind: Kind): number {
     const first = this.#hash[0] as number; // four words
     const second = this.#hash[1] as number; // likewise
     const at = this.#slotOf(first, second);
@@ -225,19 +205,6 @@ class Groups implements LaneGroups {
   expect(actions: number): void {
     // Most are sales, each of a ticket of its own.
     this.#nodes.expect(actions);
-  }
-
-  addPlain({ bytes, eventFrom, eventTo, ticketFrom, ticketTo }: PlainReferring, row: number, size: number): void {
-    const nodes = this.#nodes;
-    const event = eventFrom === -1 ? this.#eventOf(row) : nodes.ofAscii("event", bytes, eventFrom, eventTo);
-    const ticket = ticketFrom === -1 ? undefined : nodes.ofAscii("ticketId", bytes, ticketFrom, ticketTo);
-    if (event !== undefined && ticket !== undefined) {
-      nodes.join(event, ticket);
-      nodes.mark(ticket, IS_RESOLVED);
-    } else if (ticket !== undefined) this.#ask(ticket, { ticketId: bytes.toString("latin1", ticketFrom, ticketTo) });
-    const node = event ?? ticket;
-    if (node === undefined) this.add({}, row, size);
-    else this.#noteAction(node, size);
   }
 
   /** The node of the event that the row names. */

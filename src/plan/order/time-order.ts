@@ -24,15 +24,14 @@ import {
   createCandidates,
   endCandidates,
   syncCandidates,
-  type WholeCandidate,
 } from "../candidates/candidates.ts";
-import { isTime, type OrderKey } from "../candidates/facts.ts";
+import { type CandidateBytes, isTime, type OrderKey } from "../candidates/facts.ts";
 import type { BlockedRows } from "../candidates/rows-not-sent.ts";
 import { createScratch, type Scratch } from "../candidates/scratch.ts";
 
 export interface TimeOrder extends Disposable {
   /** Takes the next candidate. */
-  candidate(action: OrderKey, candidate: WholeCandidate): void;
+  candidate(action: OrderKey, candidate: CandidateBytes): void;
   /** Takes, among the candidates, an action of a row that is not sent. */
   held(action: OrderKey, row: Omit<BlockedRow, "before" | "attempted">): void;
   /** Writes the candidate files in order, and adds the held actions at their places. */
@@ -139,9 +138,9 @@ class PlacedActions implements TimeOrder {
     this.#scratch = createScratch(directory, "order", TABLES);
   }
 
-  candidate(action: OrderKey, { record, facts, texts, line }: WholeCandidate): void {
+  candidate(action: OrderKey, { index, facts, texts, lines }: CandidateBytes): void {
     const number = this.#note(action);
-    this.#scratch.run("INSERT INTO contents VALUES (?, NULL, ?, ?, ?, ?)", number, record, facts, texts, line);
+    this.#scratch.run("INSERT INTO contents VALUES (?, NULL, ?, ?, ?, ?)", number, index, facts, texts, lines);
   }
 
   held(action: OrderKey, row: Omit<BlockedRow, "before" | "attempted">): void {
@@ -298,7 +297,7 @@ async function writeInOrder(
         blockedRows.add({ ...(parseJson(held) as Omit<BlockedRow, "before">), before }); // as `held` wrote it
         continue;
       }
-      await appendCandidates(files, { index, facts, texts, lines });
+      await appendCandidates(files, [{ index, facts, texts, lines }]);
       before += 1;
     }
     onOrdered(before);

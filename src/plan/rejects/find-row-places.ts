@@ -43,7 +43,7 @@ interface Spot {
 const isBehind = (one: Spot, other: Spot): boolean =>
   one.before === other.before ? one.row > other.row : one.before > other.before;
 
-export const NOTHING_ACCEPTED: LastAccepted = {
+const NOTHING_ACCEPTED: LastAccepted = {
   ofHistory: new Map(),
   ofKind: new Map(),
   isUndecided: () => false,

@@ -1,7 +1,7 @@
 /** Rows of an input that are known: bad ones of which a mended one was accepted, and those of a rejects file that were mended. */
 
 import { type Action, actionSpec, registersEvent } from "../../actions/actions.ts";
-import { NO_REJECTED_ROWS, type RejectedRows } from "../../ledger/rejected-rows.ts";
+import type { RejectedRows } from "../../ledger/rejected-rows.ts";
 import { countsOfNames, namesAllOf, openActionText, openNames, parseName } from "../../mapping/open-actions.ts";
 import type { Row } from "../../mapping/row.ts";
 import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/row-digest.ts";
@@ -9,8 +9,6 @@ import { digestOfKey, keyOf, type RowDigester, sizeOfKey } from "../../mapping/r
 /** What is known of a row. */
 type RowMark =
   | MendedMark
-  /** It may be mended; that depends on the rows before it in the input. */
-  | { readonly kind: "unsure" }
   /** It stands in a rejects file of this input already, with all that it names: two nights' rejects hold it, and it is one row. */
   | { readonly kind: "repeated" }
   /** It comes from a rejects file. */
@@ -50,8 +48,6 @@ interface Twin {
 
 /** Looks at all rows of an input, in order. */
 export interface RowMarks {
-  /** Rows may be known without coming from a rejects file. */
-  readonly hasMended: boolean;
   of(row: Row, digester: RowDigester): RowMark | undefined;
   /** What a row gives now with which its mended one is not done. */
   openOf(mark: MendedMark, given: Given): StillOpen;
@@ -77,19 +73,11 @@ export interface StillOpen {
   readonly others: readonly Action[];
 }
 
-/**
- * @param keys of the rows of which a mended one was accepted.
- * @param sees "all" where every row of the input is shown, in order; "some" in a worker, which can only tell that a row
- *   may be one of them.
- */
 export function createRowMarks(
-  keys: ReadonlySet<string>,
-  sees: "all" | "some",
-  known: Pick<
-    RejectedRows,
-    "openSince" | "closedOf" | "takenBeside" | "deedsOf" | "isTaken" | "rulesOf"
-  > = NO_REJECTED_ROWS,
+  known: Pick<RejectedRows, "mended" | "openSince" | "closedOf" | "takenBeside" | "deedsOf" | "isTaken" | "rulesOf">,
 ): RowMarks {
+  /** Of the rows of which a mended one was accepted. */
+  const keys = known.mended;
   const digests = new Set([...keys].map(digestOfKey));
   const sizes = new Set([...keys].map(sizeOfKey));
   const numbers = createRowNumbers();
@@ -113,19 +101,16 @@ export function createRowMarks(
     return { line: first.line, open: open.length === 0 ? [] : [...new Set([...first.open, ...open])] };
   };
   return {
-    hasMended: keys.size > 0,
     of(row, digester) {
       // Behind it more may be lost than the row itself.
       if (row.kind === "malformed" && !row.bordersKnown) return undefined;
       const written = digester.written(row);
       const isCandidate = keys.size > 0 && sizes.has(digester.size(row));
       if (!isCandidate && written === undefined) return undefined;
-      if (written !== undefined && sees === "some") return { kind: "unsure" };
       const digest = digester.digest(row);
       const twin = written === undefined ? undefined : twinOf(row, digester, written, digest);
       if (twin === "all of it") return { kind: "repeated" };
       if (digests.has(digest) && twin?.open === undefined) {
-        if (sees === "some") return { kind: "unsure" };
         const key = numbers.key(digest, written);
         if (keys.has(key)) return { kind: "mended", key, ...namedIn(key === written ? row : undefined, digester, key) };
       }

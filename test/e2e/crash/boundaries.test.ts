@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import type { CrashPoint } from "../../../src/disk/crash-points.ts";
-import { type SharedLedger, sharedLedger } from "../../support/both-ledgers.ts";
 import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig, settleByTruth, states } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
 import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { type SharedLedger, sharedLedger } from "../../support/shared-ledger.ts";
 
 interface Boundary {
   readonly point: CrashPoint;
@@ -26,7 +26,7 @@ const row = (settled: number, ...then: readonly string[]): string =>
     .join(" ");
 
 /** A chunk is settled with the intent of the next one. */
-const whileNextFlies = (time: number): string => row(time, "sending");
+const whileNextFlies = (time: number): string => row(time, "in doubt");
 
 const BOUNDARIES: readonly Boundary[] = [
   { point: "planned", at: () => undefined, next: () => 0 },
@@ -35,10 +35,10 @@ const BOUNDARIES: readonly Boundary[] = [
   { point: "listed", at: () => row(0), next: () => 0 },
   {
     point: "intended",
-    at: (time) => row(time - 1, "sending"),
+    at: (time) => row(time - 1, "in doubt"),
     next: () => 6,
   },
-  { point: "answered", at: (time) => row(time - 1, "sending"), next: () => 6 },
+  { point: "answered", at: (time) => row(time - 1, "in doubt"), next: () => 6 },
   { point: "settled", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "projected", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   // What was written is noted with the intent after the next.
@@ -74,7 +74,7 @@ describe("a process that dies at a boundary of a chunk's life", () => {
     const command = rig.stream("--chunk-size", String(20 / chunks), "--json", ...limits);
     const died = await rig.run(command, { interruption: { kind: "boundary", point, time } });
     expect(died.killed).toBe(true);
-    if (chunks === CHUNKS) expect(states(rig)).toBe(at(time) ?? "");
+    if (chunks === CHUNKS) expect(await states(rig)).toBe(at(time) ?? "");
 
     const shown = JSON.parse((await rig.run(["status", "--env", "playground", "--json"])).stdout);
     const again = await rig.run(command);
@@ -85,7 +85,7 @@ describe("a process that dies at a boundary of a chunk's life", () => {
         expected === 6 ? 20 / chunks : 0,
       );
     if (expected === 6) {
-      const { questions } = readTruth(rig, rig.placed);
+      const { questions } = await readTruth(rig, rig.placed);
       expect(questions).toHaveLength(1);
       expect(again.stderr).toContain(`tickets settle ${questions[0]?.run}`);
       const before = processedCount(rig);
@@ -94,7 +94,7 @@ describe("a process that dies at a boundary of a chunk's life", () => {
       await settleByTruth(rig, rig.placed);
       expect((await rig.run(command)).exitCode).toBe(0);
     }
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
     expect(rig.requests().map(({ length }) => length)).toEqual(Array(chunks).fill(20 / chunks));
     expect(summaryIn<Summary>(await rig.run(command)).state).toBe("nothing new");
     expect(processedCount(rig)).toBe(20);

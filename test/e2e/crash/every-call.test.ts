@@ -11,7 +11,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { settleByTruth } from "../../support/interrupted.ts";
 import { openRig, type Ran, type Rig } from "../../support/invariant/rig.ts";
 import { EVENTS, placedRows } from "../../support/invariant/sales.ts";
-import { expectAllTold, type Placed } from "../../support/invariant/truth.ts";
+import type { Placed } from "../../support/invariant/told-runs.ts";
+import { expectAllTold } from "../../support/invariant/truth.ts";
 import {
   type CallFault,
   type FailingCall,
@@ -143,7 +144,7 @@ async function putRight(rig: Rig): Promise<void> {
     again = await rig.run(STREAM);
   }
   expect(again.exitCode, again.stderr).toBe(DONE);
-  expectAllTold(rig, placed);
+  await expectAllTold(rig, placed);
   expect(rig.requests().flat().length).toBe(placed.length);
   expect(rig.place.read("sales.rejects.csv")).toContain("T-bad");
 }

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
 import { emptyRig, processedCount, settleByTruth, states } from "../../support/interrupted.ts";
 import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
-import { expectAllTold, readLedger, readTruth } from "../../support/invariant/truth.ts";
+import { readRuns } from "../../support/invariant/told-runs.ts";
+import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
 
 describe("a process that dies with four lanes", () => {
@@ -37,16 +38,16 @@ describe("a process that dies with four lanes", () => {
     const died = await rig.run(command, { interruption: { kind: "request", request: 2, when: "after" } });
     expect(died.killed).toBe(true);
     rig.sandbox.setFaults({ rules: [] });
-    const lane = "sending planned planned planned";
-    expect(states(rig)).toBe([lane, lane, lane, lane].join(" "));
-    const [run] = readLedger(rig);
+    const lane = "in doubt planned planned planned";
+    expect(await states(rig)).toBe([lane, lane, lane, lane].join(" "));
+    const [run] = await readRuns(rig);
     const shown = await rig.run(["status", run?.run ?? "", "--env", "playground"]);
     expect(shown.stdout).toContain("in doubt");
 
     const again = await rig.run(command);
     expect(again.exitCode).toBe(6);
     for (const chunk of [1, 5, 9, 13]) expect(again.stderr).toContain(`chunk ${chunk} (actions`);
-    const { questions } = readTruth(rig, placed);
+    const { questions } = await readTruth(rig, placed);
     expect(questions.map(({ chunk }) => chunk)).toEqual([1, 5, 9, 13]);
     expect(questions.map(({ answer }) => answer).toSorted()).toEqual(["not-sent", "not-sent", "sent", "sent"]);
     for (const { run, chunk, answer } of questions) {
@@ -56,7 +57,7 @@ describe("a process that dies with four lanes", () => {
     expect(rig.requests()).toHaveLength(2);
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
     expect(rig.requests()).toHaveLength(16);
-    expectAllTold(rig, placed);
+    await expectAllTold(rig, placed);
     expect(summaryIn<Summary>(await rig.run([...command, "--json"])).state).toBe("nothing new");
   });
 
@@ -68,12 +69,12 @@ describe("a process that dies with four lanes", () => {
       const died = await rig.run(command, { interruption: { kind: "boundary", point, time: 2 } });
       expect(died.killed).toBe(true);
       const again = await rig.run(command);
-      const { questions } = readTruth(rig, placed);
+      const { questions } = await readTruth(rig, placed);
       expect(again.exitCode).toBe(questions.length > 0 ? 6 : 0);
       expect(questions.length).toBeLessThanOrEqual(4);
       await settleByTruth(rig, placed);
       expect((await rig.run(command)).exitCode).toBe(0);
-      expectAllTold(rig, placed);
+      await expectAllTold(rig, placed);
       expect(processedCount(rig)).toBe(placed.length);
     },
   );

@@ -33,7 +33,7 @@ test("what was processed in part: sent again as a whole, nothing that happens on
   rig.sandbox.setFaults({ rules: [{ fault: "status", status: 500, processed: 3, on: { request: 2 } }] });
   const command = rig.stream("--chunk-size", "5");
   expect((await rig.run(command)).exitCode).toBe(6);
-  const [question] = readTruth(rig, rig.placed).questions;
+  const [question] = (await readTruth(rig, rig.placed)).questions;
   expect(question).toMatchObject({ answer: "partly", chunk: 2 });
   const shown = await rig.run(["settle", question?.run ?? "", "--env", "playground"]);
   expect(shown.stderr).toContain("The service would probably refuse 5 of them a second time (soldTicket)");
@@ -69,7 +69,7 @@ test("what was processed in part is settled action by action, as the service too
     "Chunk 2: the first 3 of 5 actions settled as sent.\nThe other 2 still wait, as chunk 5.",
   );
   expect(head.exitCode).toBe(6);
-  expect(statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
+  expect(await statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
   const again = await rig.run([...settle, "3", "--sent"]);
   expect(again.stderr).toContain(`Chunk 2 of run ${run} was settled before, as sent by `);
   expect(again.stderr).not.toContain("warning");
@@ -78,7 +78,7 @@ test("what was processed in part is settled action by action, as the service too
     /warning: Chunk 2 of run \S+ was settled before, as sent by .+: the first three are there\./,
   );
   expect(otherwise.stderr).toContain("Nothing was changed.");
-  expect(statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
+  expect(await statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
   await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "5", "--not-sent"]);
   const { resumed } = summaryIn<Summary>(await rig.run(command));
   expect(resumed).toMatchObject({ exitCode: 0, actions: { accepted: 17, settledByHand: 3 } });

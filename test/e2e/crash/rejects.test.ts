@@ -7,7 +7,7 @@ import type { CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
-import { readLedger } from "../../support/invariant/truth.ts";
+import { readRuns } from "../../support/invariant/told-runs.ts";
 
 describe("a process that dies while it adds to a rejects file of an earlier night", () => {
   const REJECTED = ["T-3", "T-5", "T-7"];
@@ -82,7 +82,7 @@ test("a run whose rejects can't be written, since its plan lacks the inputs, say
     ],
   });
   expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(5);
-  const run = readLedger(rig)[0]?.run ?? "";
+  const run = (await readRuns(rig))[0]?.run ?? "";
   rmSync(join(rig.state, "runs", run, "inputs"), { recursive: true });
   const resume = ["resume", "--env", "playground"];
   for (const _ of [1, 2]) {

@@ -2,12 +2,12 @@
 
 import { cpSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig, states, statesOf } from "../../support/interrupted.ts";
 import { summaryIn } from "../../support/invariant/sales.ts";
-import { expectAllTold, readLedger, readTruth } from "../../support/invariant/truth.ts";
+import { readRuns } from "../../support/invariant/told-runs.ts";
+import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
 import { readPromises, salesTable } from "../../support/tables.ts";
 
 describe("settle", () => {
@@ -16,7 +16,7 @@ describe("settle", () => {
     const command = rig.stream("--chunk-size", "5");
     await rig.run(command, { interruption: { kind: "boundary", point, time: 2 } });
     expect((await rig.run(command)).exitCode).toBe(6);
-    const [question] = readTruth(rig, rig.placed).questions;
+    const [question] = (await readTruth(rig, rig.placed)).questions;
     if (question === undefined) throw new Error("nothing is in doubt");
     return { rig, command, run: question.run, settle: ["settle", question.run, "--env", "playground"] };
   }
@@ -30,7 +30,7 @@ describe("settle", () => {
       if (point === "projected" || point === "recorded") expect(died.killed).toBe(true);
       expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
       expect((await rig.run(command)).exitCode).toBe(0);
-      expectAllTold(rig, rig.placed);
+      await expectAllTold(rig, rig.placed);
     },
   );
 
@@ -41,10 +41,10 @@ describe("settle", () => {
     const { rig, command, settle } = await inDoubt(point);
     for (const _ of [1, 2, 3]) {
       expect((await rig.run([...settle, decision])).exitCode).toBe(0);
-      expect(statesOf(rig)[1]).toBe(state);
+      expect((await statesOf(rig))[1]).toBe(state);
     }
     expect((await rig.run(command)).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   });
 
   test("for one chunk, twice is as good as once", { tags: ["long"] }, async () => {
@@ -52,7 +52,7 @@ describe("settle", () => {
     const one = [...settle, "--not-sent", "--chunk", "2"];
     expect((await rig.run(one)).exitCode).toBe(0);
     expect((await rig.run(one)).exitCode).toBe(0);
-    expect(states(rig)).toBe("settled planned planned planned");
+    expect(await states(rig)).toBe("settled planned planned planned");
   });
 
   describe.each([
@@ -90,7 +90,7 @@ describe("settle", () => {
       expect(processedCount(rig)).toBe(5);
 
       for (const _ of [1, 2]) expect((await rig.run(abandon)).exitCode).toBe(0);
-      expect(states(rig)).toBe("settled abandoned abandoned abandoned");
+      expect(await states(rig)).toBe("settled abandoned abandoned abandoned");
       const ended = await rig.run(["status", run, "--env", "playground"]);
       expect(ended.stdout.match(/settled run as abandon by .*: for tonight/g)).toHaveLength(1);
       expect(ended.stdout).toContain(": abandoned\n");
@@ -109,22 +109,6 @@ describe("settle", () => {
     };
     const name = "nothing sends what is left of the run, and the same command finishes";
     test(name, { tags: ["long"] }, isKept);
-  });
-
-  test("a run of which an earlier version closed a part ends with its rejects, exit 4", {
-    tags: ["long"],
-  }, async () => {
-    const rig = await salesRig(20);
-    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 403, on: { request: 2 } }] });
-    const stopped = await rig.run(rig.stream("--chunk-size", "5", "--json"));
-    const run = summaryIn<Summary>(stopped).run ?? "";
-    const abandon = ["settle", run, "--abandon", "--env", "playground"];
-    await rig.run(abandon, { interruption: { kind: "boundary", point: "settled", time: 1 } });
-    using ledger = new DatabaseSync(join(rig.state, "ledger.db"));
-    ledger.exec("DELETE FROM settlements");
-    const resumed = await rig.run(["resume", "--env", "playground", "--json"]);
-    expect(resumed.exitCode).toBe(4);
-    expect(summaryIn<Summary>(resumed).rejects).toEqual([rig.place.path("sales.rejects.csv")]);
   });
 
   test("--abandon leaves the rest unsent, and a later command with the same file sends exactly that, but not the doubt", {
@@ -180,42 +164,12 @@ describe("settle", () => {
     test(name, { tags: ["long"] }, isWritten);
   });
 
-  test("a doubt of a run that was closed is remembered for as long as it is one", { tags: ["long"] }, async () => {
-    const { rig, command, settle } = await inDoubt();
-    await rig.run([...settle, "--abandon"]);
-    // Long ago, and many runs ago.
-    using ledger = new DatabaseSync(join(rig.state, "ledger.db"));
-    ledger.exec("UPDATE runs SET ended_at = '2020-01-01T00:00:00.000Z'");
-    const insert = ledger.prepare(
-      "INSERT INTO runs (run, created_at, ended_at, state, exit_code, manifest) SELECT ?, created_at, created_at, 'finished', 0, manifest FROM runs LIMIT 1",
-    );
-    ledger.exec("BEGIN");
-    for (let run = 0; run < 1001; run += 1) insert.run(`0000${run.toString(16).padStart(4, "0")}`);
-    ledger.exec("COMMIT");
-    for (const _ of [1, 2]) {
-      const later = await rig.run([...command, "--json"]);
-      expect(summaryIn<Summary>(later).actions).toMatchObject({ total: 20, inDoubt: 5 });
-    }
-    expect((await rig.run([...settle, "--sent"])).exitCode).toBe(0);
-    expect(summaryIn<Summary>(await rig.run([...command, "--json"])).actions).toMatchObject({ alreadySent: 20 });
-    expect(
-      new Set(
-        rig
-          .requests()
-          .flat()
-          .map(({ data }) => data),
-      ).size,
-    ).toBe(processedCount(rig));
-  });
-
-  // Where the plan can still be opened, the answer that is missing is noted first, as a doubt.
-  test.each<[string, { exitCode: number; remedy: string; noted: string; harm: (plan: string) => void }]>([
+  test.each<[string, { exitCode: number; remedy: string; harm: (plan: string) => void }]>([
     [
       "lost",
       {
         exitCode: 10,
         remedy: "--abandon --env playground",
-        noted: "sending",
         harm: (plan) => rmSync(plan, { recursive: true }),
       },
     ],
@@ -224,28 +178,18 @@ describe("settle", () => {
       {
         exitCode: 6,
         remedy: "--env playground",
-        noted: "in doubt",
         harm: (plan) => truncateSync(join(plan, "actions.index"), 100),
       },
     ],
   ])(
     "of a run whose plan is %s leads out of it: nothing is sent before a person says so",
     { tags: ["long"] },
-    async (_, { exitCode, remedy, noted, harm }) => {
+    async (_, { exitCode, remedy, harm }) => {
       const rig = await salesRig(20);
       const command = rig.stream("--chunk-size", "5");
       await rig.run(command, { interruption: { kind: "boundary", point: "intended", time: 3 } });
-      const run = readLedger(rig)[0]?.run ?? "";
-      using ledger = new DatabaseSync(join(rig.state, "ledger.db"), { readOnly: true });
-      const chunks = ledger.prepare(
-        "SELECT chunks.state FROM chunks JOIN runs USING (run_no) WHERE run = ? ORDER BY first",
-      );
-      const chunkStates = () =>
-        chunks
-          .all(run)
-          .map(({ state }) => state)
-          .join(" ");
-      expect(chunkStates()).toBe("settled settled sending planned");
+      const run = (await readRuns(rig))[0]?.run ?? "";
+      expect(await states(rig)).toBe("settled settled in doubt planned");
       const settle = ["settle", run, "--env", "playground"];
       const plan = join(rig.state, "runs", run);
       cpSync(plan, `${plan}.backup`, { recursive: true });
@@ -267,19 +211,18 @@ describe("settle", () => {
         expect((await rig.run(settle)).exitCode).toBe(6);
         expect((await rig.run([...settle, "--sent"])).exitCode).toBe(2);
       }
-      expect(chunkStates()).toBe(`settled settled ${noted} abandoned`);
+      expect(await states(rig)).toBe("settled settled in doubt abandoned");
       const sent = processedCount(rig);
 
-      // With the folder, the doubt is noted as one.
+      // With the folder, it can be looked at again.
       rmSync(plan, { recursive: true, force: true });
       cpSync(`${plan}.backup`, plan, { recursive: true });
       expect(await rig.run(settle)).toMatchObject({ exitCode: 6 });
-      expect(chunkStates()).toBe("settled settled in doubt abandoned");
 
       harm(plan);
       expect((await rig.run([...settle, "--not-sent"])).exitCode).toBe(0);
       expect((await rig.run([...settle, "--not-sent"])).exitCode).toBe(0);
-      expect(chunkStates()).toBe("settled settled abandoned abandoned");
+      expect(await states(rig)).toBe("settled settled abandoned abandoned");
       expect((await rig.run(command)).exitCode).toBe(0);
       expect(processedCount(rig)).toBe(sent + 10);
     },

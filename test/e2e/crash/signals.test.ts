@@ -6,7 +6,8 @@ import type { Summary } from "../../support/counts.ts";
 import { processedCount, salesRig, settleByTruth, states, statesOf } from "../../support/interrupted.ts";
 import type { Ran, Rig } from "../../support/invariant/rig.ts";
 import { placedRows, summaryIn } from "../../support/invariant/sales.ts";
-import { expectAllTold, readLedger, readTruth } from "../../support/invariant/truth.ts";
+import { readRuns } from "../../support/invariant/told-runs.ts";
+import { expectAllTold, readTruth } from "../../support/invariant/truth.ts";
 import { salesTable } from "../../support/tables.ts";
 
 describe("signals", () => {
@@ -38,7 +39,7 @@ describe("signals", () => {
     expect(stopped.exitCode).toBe(130);
     const summary = summaryIn<Summary>(stopped);
     expect(summary).toMatchObject({ state: "stopped", actions: { accepted: 10, inDoubt: 0, notSent: 10 } });
-    expect(states(rig)).toBe("settled settled planned planned");
+    expect(await states(rig)).toBe("settled settled planned planned");
 
     rig.place.write("corrected.csv", salesTable(30));
     const corrected = ["stream", "corrected.csv", "--action", "soldTicket", "--env", "playground", "-o", "out.ndjson"];
@@ -58,7 +59,7 @@ describe("signals", () => {
     const rig = await salesRig(20);
     expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGINT")).exitCode).toBe(130);
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
     expect((await rig.run(rig.stream())).exitCode).toBe(0);
   });
 
@@ -71,7 +72,7 @@ describe("signals", () => {
     const died = await rig.run(resume, { interruption: { kind: "boundary", point: "settled", time: 2 } });
     expect(died.killed).toBe(true);
     expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   });
 
   test("SIGTERM, then tonight's file: the old run is finished first, and its summary is told", {
@@ -79,7 +80,7 @@ describe("signals", () => {
   }, async () => {
     const rig = await salesRig(20);
     expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGTERM")).exitCode).toBe(143);
-    const run = readLedger(rig)[0]?.run;
+    const run = (await readRuns(rig))[0]?.run;
     const tonight = salesTable(5, { first: 101 });
     rig.place.write("tonight.csv", tonight);
     const next = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground", "--json"]);
@@ -90,7 +91,7 @@ describe("signals", () => {
       actions: { total: 5, accepted: 5 },
       resumed: { run, state: "finished", actions: { total: 20, accepted: 20 } },
     });
-    expectAllTold(rig, [...rig.placed, ...placedRows("tonight.csv", "soldTicket", tonight)]);
+    await expectAllTold(rig, [...rig.placed, ...placedRows("tonight.csv", "soldTicket", tonight)]);
     expect(rig.requests().map(({ length }) => length)).toEqual([5, 5, 5, 5, 5]);
   });
 
@@ -99,18 +100,18 @@ describe("signals", () => {
     const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT", "SIGTERM");
     expect([6, 130]).toContain(stopped.exitCode);
     expect(stopped.stderr).toContain("in doubt");
-    expect(states(rig)).toBe("settled in doubt planned planned");
-    expect(readTruth(rig, rig.placed).questions).toMatchObject([{ chunk: 2, answer: "sent" }]);
+    expect(await states(rig)).toBe("settled in doubt planned planned");
+    expect((await readTruth(rig, rig.placed)).questions).toMatchObject([{ chunk: 2, answer: "sent" }]);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   });
 
   test("SIGHUP ends in 129, and the same command goes on", { tags: ["long"] }, async () => {
     const rig = await salesRig(20);
     expect((await signalled(rig, rig.stream("--chunk-size", "5"), 2, "SIGHUP")).exitCode).toBe(129);
     expect((await rig.run(rig.stream("--chunk-size", "5"))).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   });
 
   test("a process that was frozen for longer than an answer may take reads the answer that came meanwhile", async () => {
@@ -126,7 +127,7 @@ describe("signals", () => {
       },
     });
     expect(ran.exitCode, ran.stderr).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   });
 
   test("a signal during the last request leaves nothing to do: the run is finished", { tags: ["long"] }, async () => {
@@ -144,10 +145,10 @@ describe("signals", () => {
     rig.sandbox.setFaults({ rules: [{ fault: "latency", ms: 15_000, on: { request: 2 } }] });
     const command = rig.stream("--chunk-size", "10");
     expect((await rig.run([...command, "--max-duration", "15s"])).exitCode).toBe(7);
-    expect(readTruth(rig, rig.placed).questions).toEqual([]);
-    expect(new Set(statesOf(rig))).toEqual(new Set(["settled", "planned"]));
+    expect((await readTruth(rig, rig.placed)).questions).toEqual([]);
+    expect(new Set(await statesOf(rig))).toEqual(new Set(["settled", "planned"]));
     rig.sandbox.setFaults({ rules: [] });
     expect((await rig.run(command)).exitCode).toBe(0);
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
   });
 });

@@ -16,7 +16,7 @@ test.each([2, 3, 4, 5])(
     for (let starts = 0; starts < 4 && (await rig.run(command)).exitCode === 6; starts += 1) {
       await settleByTruth(rig, rig.placed);
     }
-    expectAllTold(rig, rig.placed);
+    await expectAllTold(rig, rig.placed);
     expect(
       rig
         .requests()

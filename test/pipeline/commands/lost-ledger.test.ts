@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { find } from "../../../src/commands/find.ts";
 import { status } from "../../../src/commands/status.ts";
-import { IS_LEDGER_SHARED } from "../../support/both-ledgers.ts";
 import { makeContext, openField } from "../../support/context.ts";
+import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () => {
   const field = await openField();

@@ -118,16 +118,16 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
     const { ledger, proxy } = await openThroughProxy();
     for (let at = 0; at < 3; at += 1)
       ledger.run(
-        "INSERT INTO zero_lengths SELECT 1000 * CAST(? AS INTEGER) + n FROM generate_series(1, 1000) AS n",
+        "INSERT INTO listed_runs SELECT 1000 * CAST(? AS INTEGER) + n, 1 FROM generate_series(1, 1000) AS n",
         at,
       );
     for (const moment of MOMENTS) {
-      proxy.cut({ statement: /zero_lengths/, moment });
-      expect(ledger.get("SELECT count(*) AS n FROM zero_lengths")).toEqual({ n: 3000 });
+      proxy.cut({ statement: /listed_runs/, moment });
+      expect(ledger.get("SELECT count(*) AS n FROM listed_runs")).toEqual({ n: 3000 });
       proxy.cut({ statement: /^DECLARE/, moment });
-      expect([...ledger.iterate("SELECT length FROM zero_lengths ORDER BY length")]).toHaveLength(3000);
+      expect([...ledger.iterate("SELECT run_no FROM listed_runs ORDER BY run_no")]).toHaveLength(3000);
       proxy.cut({ statement: /^FETCH/, nth: 2, moment });
-      const read = (): unknown => [...ledger.iterate("SELECT length FROM zero_lengths")];
+      const read = (): unknown => [...ledger.iterate("SELECT run_no FROM listed_runs")];
       expect(read).toThrow(expect.objectContaining({ code: "storage" }));
     }
   });

@@ -130,7 +130,7 @@ async function walkBlock(block: Block, page: Page): Promise<void> {
     page.expectExit(block, block.text, exit, now);
     page.last = now.output;
   } else if (block.language === "sql") {
-    const now = await page.typeNow(`tickets query "$(cat <<'SQL'\n${block.text}SQL\n)"`);
+    const now = await page.typeNow(`sqlite3 -readonly -box "$LEDGER" <<'SQL'\n${block.text}SQL`);
     page.expectExit(block, block.text, exit, now);
     page.last = now.output;
   } else if (printed === undefined) throw new Error(`line ${block.line}: nothing says what becomes of this block`);

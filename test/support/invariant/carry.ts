@@ -2,17 +2,17 @@
 
 import { expect } from "vitest";
 import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
-import type { SharedLedger } from "../both-ledgers.ts";
 import { expectCountsToAddUp, type Summary } from "../counts.ts";
+import type { SharedLedger } from "../shared-ledger.ts";
+import type { PromiseLine } from "../tables.ts";
 import { type Interruption, openRig, type Ran, type Rig } from "./rig.ts";
+import type { Placed } from "./told-runs.ts";
 import { type Trial, type TrialInterruption, writeTrial } from "./trial.ts";
-import { expectAllTold, type Placed, type Question, readTruth, type Truth, type TruthOptions } from "./truth.ts";
+import { expectAllTold, type Question, readTruth, type Truth, type TruthOptions } from "./truth.ts";
 
 export interface Tally {
   readonly boundaries: Map<CrashPoint, number>;
   readonly exitCodes: Map<string, number>;
-  /** Runs by how many lanes they had. */
-  readonly lanes: Map<number, number>;
   kills: number;
   starts: number;
   settled: number;
@@ -22,7 +22,6 @@ export function newTally(): Tally {
   return {
     boundaries: new Map(CRASH_POINTS.map((point) => [point, 0])),
     exitCodes: new Map(),
-    lanes: new Map(),
     kills: 0,
     starts: 0,
     settled: 0,
@@ -96,7 +95,7 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
     const ran = await run(next);
     next = command;
     if (ran.killed) continue;
-    const truth = readTruth(rig, placed, options);
+    const truth = await readTruth(rig, placed, options);
     const { questions } = truth;
     const summary = summaryOf(ran);
     if (summary !== undefined) expectCountedRightly(summary, truth, rig);
@@ -119,20 +118,15 @@ async function carry(trial: Trial, rig: Rig, tally: Tally, story: string[]): Pro
         throw new Error(`unexpected exit code ${ran.exitCode}`);
     }
   }
-  for (const { chunks } of expectAllTold(rig, placed, options).runs) {
-    const lanes = new Set(chunks.map(({ lane }) => lane)).size;
-    tally.lanes.set(lanes, (tally.lanes.get(lanes) ?? 0) + 1);
-  }
+  const { runs } = await expectAllTold(rig, placed, options);
 
   // Once more: nothing is sent that the service has, and nothing that was written is touched.
   const requests = rig.requests().length;
-  const rejected = readTruth(rig, placed, options).runs.some(({ outcomes }) =>
-    outcomes.some(({ outcome }) => outcome === "rejected"),
-  );
+  const rejected = runs.some(({ lines }) => [...lines.values()].some(isRejected));
   interruptions.length = 0;
   rig.sandbox.setFaults({ rules: [] });
   const once = await run(command);
-  const truth = readTruth(rig, placed, options);
+  const truth = await readTruth(rig, placed, options);
   if (!rejected) {
     expect(rig.requests().length, "the same command sends nothing again").toBe(requests);
     if (once.exitCode !== 0 && !isUnclear(once)) throw new Error(`unexpected exit code ${once.exitCode}`);
@@ -172,24 +166,27 @@ function isUnclear(ran: Ran): boolean {
   return ran.exitCode === 3 && ran.stderr.includes("history-unclear");
 }
 
-/** What the summary says of its run is what the ledger says. */
+const isRejected = ({ status }: PromiseLine): boolean => status !== "success" && status !== "settled-by-hand";
+
+/** What the summary says of its run is what `status` and `results` say. */
 function expectCountedRightly(summary: Summary, { runs }: Truth, { shared }: Rig): void {
   // Where others may send, what was being sent in further lanes stays so until a person settles, and is counted as it will be.
   const doubted = shared === undefined ? ["in doubt"] : ["in doubt", "sending"];
   for (let each: Summary | null = summary; each !== null; each = each.resumed) {
     const run = runs.find(({ run }) => run === each?.run);
     if (run === undefined) continue;
-    const of = (wanted: string): number => run.outcomes.filter(({ outcome }) => outcome === wanted).length;
+    const lines = [...run.lines.values()];
+    const of = (status: string): number => lines.filter((line) => line.status === status).length;
     const inState = (...states: readonly string[]): number =>
       run.chunks.filter(({ state }) => states.includes(state)).reduce((sum, { count }) => sum + count, 0);
     expect(each.actions).toMatchObject({
-      accepted: of("accepted"),
-      rejected: of("rejected"),
-      settledByHand: of("settled by hand"),
+      accepted: of("success"),
+      rejected: lines.filter(isRejected).length,
+      settledByHand: of("settled-by-hand"),
       inDoubt: inState(...doubted),
       refused: inState("refused"),
       // What its plan leaves out and tells never becomes a part of the run.
-      notSent: inState("planned") + of("not sent") + each.actions.late + each.actions.superseded,
+      notSent: inState("planned", "abandoned") + each.actions.late + each.actions.superseded,
     });
   }
 }
@@ -220,6 +217,6 @@ async function settleByTruth(
       expectCountsToAddUp({ ...ran, args: ["stream", "--json"] });
       tally.settled += atOnce ? questions.length : 1;
     }
-    questions = readTruth(rig, placed, options).questions;
+    questions = (await readTruth(rig, placed, options)).questions;
   }
 }

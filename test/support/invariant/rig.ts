@@ -8,7 +8,7 @@ import type { FaultScript } from "../../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../bin.ts";
-import { configOf, type SharedLedger } from "../both-ledgers.ts";
+import { configOf, type SharedLedger } from "../shared-ledger.ts";
 
 /** A kill -9, and when. */
 export type Interruption =

@@ -1,10 +1,10 @@
 /** Files of sales for a rig, and where each action stands in them. */
 
 import type { Action } from "../../../src/actions/actions.ts";
-import type { SharedLedger } from "../both-ledgers.ts";
+import type { SharedLedger } from "../shared-ledger.ts";
 import { readTable, salesTable } from "../tables.ts";
 import { openRig, type Ran, type Rig } from "./rig.ts";
-import type { Placed } from "./truth.ts";
+import type { Placed } from "./told-runs.ts";
 
 export const EVENTS = "eventId,currency\nE-1,EUR\n";
 

@@ -18,10 +18,10 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import type { SharedLedger } from "../both-ledgers.ts";
 import { makeContext, settleOptions, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, startService } from "../service.ts";
+import type { SharedLedger } from "../shared-ledger.ts";
 import type { Random } from "./deeds.ts";
 
 /** How many histories a world has. */

@@ -17,10 +17,10 @@ import { settle } from "../../../src/commands/settle.ts";
 import { stream } from "../../../src/commands/stream.ts";
 import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { configOf, type SharedLedger } from "../both-ledgers.ts";
 import { makeContext, settleOptions, streamOptions } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, type Service, startService } from "../service.ts";
+import { configOf, type SharedLedger } from "../shared-ledger.ts";
 import {
   createWorld,
   DAMAGED,

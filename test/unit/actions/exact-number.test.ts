@@ -2,7 +2,6 @@
 
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { textsOf } from "../../../src/actions/identity.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../../src/actions/json.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../src/checks/severity.ts";
@@ -95,7 +94,7 @@ function wireOf(file: string, text: string): { readonly sent?: string; readonly 
     .filter(({ rule }) => severityOf(rule) === "error");
   return errors.length > 0
     ? { errors }
-    : { sent: mapped.actions.map((action) => textsOf(action).json).join("\n"), errors };
+    : { sent: mapped.actions.map((action) => stringifyJson(action)).join("\n"), errors };
 }
 
 const FIELD_NUMBER = /(?:latitude|longitude|startTime|price|value)\\?":"?(-?\d[\d.eE+-]*)/g;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hash128, hash128Ascii, hash128Bytes } from "../../../src/actions/hash128.ts";
+import { hash128, hash128Bytes } from "../../../src/actions/hash128.ts";
 
 const hashOf = (text: string, seed = 1): string => {
   const out = new Uint32Array(4);
@@ -27,15 +27,6 @@ describe("the hash", () => {
     ];
     expect(new Set(texts.map((text) => hashOf(text))).size).toBe(texts.length);
     expect(hashOf("a", 1)).not.toBe(hashOf("a", 2));
-  });
-
-  it("is the same of ASCII in bytes, whatever was hashed before", () => {
-    const out = new Uint32Array(4);
-    for (const length of [40, 0, 1, 7, 8, 9, 15, 16, 17, 300, 5]) {
-      const text = "t-0123456789 ".repeat(30).slice(0, length);
-      hash128Ascii(Buffer.from(`--${text}--`), 2, 2 + length, 1, out);
-      expect([...out].join(" ")).toBe(hashOf(text));
-    }
   });
 
   it("is the same of bytes as of the text whose units they are", () => {

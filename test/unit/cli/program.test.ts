@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
+import { completionScript, SHELLS } from "../../../src/cli/completion.ts";
 import { buildProgram, welcome } from "../../../src/cli/program.ts";
 
 function programOf(columns: number): Command {
   const { signal } = new AbortController();
   const process = {
-    ...{ stop: signal, abort: signal, onFirstSignal: () => undefined, letSignalsEnd: () => () => undefined },
+    ...{ stop: signal, abort: signal, onFirstSignal: () => undefined },
     explain: async () => undefined,
   };
   const program = buildProgram(process, () => undefined);
@@ -30,6 +31,16 @@ describe("help is as it was agreed", () => {
       expect(shown).toBe(readFileSync(new URL(`../../e2e/golden/${name}.txt`, import.meta.url), "utf8"));
     },
   );
+});
+
+test.each(SHELLS)("the script for %s names every command, flag and choice", (shell) => {
+  const program = programOf(80);
+  const script = completionScript(shell, program);
+  const flag = (long = "") => (shell === "fish" ? `-l ${long.slice(2)} ` : long);
+  for (const command of program.commands)
+    for (const word of [command.name(), ...command.options.map(({ long }) => flag(long))])
+      expect(script).toContain(word);
+  for (const word of SHELLS) expect(script).toContain(word);
 });
 
 describe.each([80, 60, 40])("help on %i columns", (columns) => {

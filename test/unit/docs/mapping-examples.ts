@@ -192,7 +192,6 @@ export async function runWhole({
         version: () => "0.0.0",
         verbose: false,
         stop: signal,
-        hearSignals: nothing,
         abort: signal,
         trace: newTrace(),
       },

@@ -5,9 +5,7 @@ import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../../src/cli/program.ts";
 import { EXIT_CODES } from "../../../src/failure.ts";
-import { defineActionsView } from "../../../src/ledger/actions-view.ts";
-import { wrap } from "../../../src/ledger/open-ledger.ts";
-import { migrate } from "../../../src/ledger/schema.ts";
+import { createTables } from "../../../src/ledger/schema.ts";
 import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";
 
 /** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */
@@ -18,7 +16,6 @@ const program = buildProgram(
     stop: new AbortController().signal,
     abort: new AbortController().signal,
     onFirstSignal: () => undefined,
-    letSignalsEnd: () => () => undefined,
     explain: async () => undefined,
   },
   () => undefined,
@@ -157,9 +154,7 @@ describe("exit codes in the docs", () => {
 describe("docs/ledger.md", () => {
   const page = readPage("docs/ledger.md");
   const database = new DatabaseSync(":memory:");
-  const ledger = wrap(database, ":memory:");
-  migrate(database, ledger, 0, () => {});
-  defineActionsView(database, ledger);
+  createTables(database);
 
   const columns = database
     .prepare(

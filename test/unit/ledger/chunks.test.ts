@@ -1,7 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHUNK_EVENTS, type ChunkEvent, type ChunkEventName, changeChunk } from "../../../src/ledger/chunks.ts";
-import type { Ledger, SqlRow } from "../../../src/ledger/ledger.ts";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { CHUNK_STATES, type ChunkState } from "../../../src/ledger/states.ts";
 import { describeBothLedgers } from "../../support/both-ledgers.ts";
 
@@ -16,7 +16,6 @@ const before = (runNo: number, chunk: number, state: ChunkState) => ({
   ...{ run_no: runNo, chunk, lane: 7, first: 70 + chunk, count: 11, offset: 700, length: 77, state, parent: 8 },
   ...{
     http_status: 599,
-    answer: "before",
     answered_at: "then",
     detail: "why",
     projected: 5,
@@ -31,12 +30,12 @@ const OTHERS = [before(1, 1, "planned"), before(2, 2, "in doubt")];
 /** What comes with an event, by column. */
 const GIVEN: Readonly<Record<string, SQLInputValue>> = {
   ...{ lane: 3, first: 30, count: 31, offset: 32, length: 33, parent: 34, http_status: 234 },
-  ...{ answer: "given", answered_at: "now", detail: "so" },
+  ...{ answered_at: "now", detail: "so" },
 };
 
 /** As the table is made where nothing is said. */
 const FRESH = {
-  ...{ run_no: CHUNK.runNo, chunk: CHUNK.chunk, parent: null, http_status: null, answer: null, answered_at: null },
+  ...{ run_no: CHUNK.runNo, chunk: CHUNK.chunk, parent: null, http_status: null, answered_at: null },
   ...{ detail: null, projected: 0, rejects_written: 0, merged: 0 },
 };
 
@@ -47,13 +46,7 @@ const columnsOf = ({ writes }: ChunkEvent, which: (value: unknown) => boolean): 
       .map(([column, value]) => [column, value === "given" ? (GIVEN[column] ?? null) : value]),
   );
 
-const rowsOf = (of: Ledger) =>
-  of.all("SELECT * FROM chunks ORDER BY run_no, chunk").map(
-    (row): SqlRow => ({
-      ...row,
-      answer: row.answer === null ? null : Buffer.from(row.answer as Uint8Array).toString(), // a BLOB column
-    }),
-  );
+const rowsOf = (of: Ledger) => of.all("SELECT * FROM chunks ORDER BY run_no, chunk");
 
 /** The chunk as it is given, among others, before and after the event. */
 function happen(ledger: Ledger, name: ChunkEventName, event: ChunkEvent, state: ChunkState | undefined) {
@@ -61,12 +54,11 @@ function happen(ledger: Ledger, name: ChunkEventName, event: ChunkEvent, state: 
   for (const row of [...OTHERS, ...(state === undefined ? [] : [before(1, 2, state)])]) {
     const columns = Object.keys(row);
     ledger.run(
-      `INSERT INTO chunks (${columns.join(", ")}) VALUES (${columns.map((each) => (each === "answer" ? "CAST(? AS BLOB)" : "?")).join(", ")})`,
+      `INSERT INTO chunks (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
       ...Object.values(row),
     );
   }
   const given = columnsOf(event, (value) => value === "given");
-  if (given.answer !== undefined) given.answer = Buffer.from("given");
   // Walks all events, so what comes with each is only known here.
   const change = (): void => (changeChunk as (...values: unknown[]) => void)(ledger, name, CHUNK, given);
   return { rows: rowsOf(ledger), change };
@@ -119,9 +111,6 @@ describeBothLedgers("an event of a chunk", ({ newPlace }) => {
   });
 });
 
-/** Only ledgers of earlier versions have chunks in it. */
-const FORMER = "answered";
-
 describe("the table", () => {
   const leadingTo = (state: ChunkState, from: ChunkState): readonly string[] =>
     EVENTS.filter(([, event]) => event.to === state && event.from.includes(from)).map(([name]) => name);
@@ -130,7 +119,7 @@ describe("the table", () => {
     const reached = new Set<ChunkState>(["planned"]);
     for (const from of reached)
       for (const state of CHUNK_STATES) if (leadingTo(state, from).length > 0) reached.add(state);
-    expect([...reached].sort()).toEqual(CHUNK_STATES.filter((state) => state !== FORMER).sort());
+    expect([...reached].sort()).toEqual([...CHUNK_STATES].sort());
     expect(EVENTS.filter(([, { to }]) => to === "sending").map(([name]) => name)).toEqual(["intend"]);
     expect(CHUNK_EVENTS.intend.from).toEqual(["planned"]);
   });
@@ -145,7 +134,6 @@ describe("the table", () => {
 
   it("lets what may have been sent be sent again only after an answer, a person or the list of runs has said so", () => {
     expect(leadingTo("planned", "sending")).toEqual(["giveBack"]);
-    expect(leadingTo("planned", "answered")).toEqual([]);
     expect(leadingTo("planned", "in doubt")).toEqual(["settleNotSent", "foundUnsent"]);
     expect(leadingTo("planned", "refused")).toEqual(["reopen", "settleNotSent", "foundUnsent"]);
   });

@@ -5,8 +5,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { insertOutcomes, type NewOutcome } from "../../../src/ledger/blocks.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
-import { DEED_BOUNDS, type DeedBounds } from "../../../src/ledger/fold-deeds.ts";
-import { deedsAtATime, mergeOutcomes, rememberUnplaced } from "../../../src/ledger/merge.ts";
+import { mergeOutcomes, rememberUnplaced } from "../../../src/ledger/merge.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
 import { describeBothLedgers, type LedgerKind } from "../../support/both-ledgers.ts";
@@ -54,10 +53,7 @@ function told({ action, data, identity, outcome }: Sent, at: number) {
   };
 }
 
-/** In a file: as rows, as parts, and as rows that become a part. */
-const bounds = fc.constantFrom(DEED_BOUNDS, { ...DEED_BOUNDS, leastOfPart: 20 }, { ...DEED_BOUNDS, mostLoose: 30 });
-
-async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[], bounds: DeedBounds) {
+async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[]) {
   using place = await newPlace();
   using ledger = place.open();
   const chunks = [{ lane: 0, first: 1, count: outcomes.length, offset: 0, length: 0 }];
@@ -68,35 +64,22 @@ async function merged({ newPlace }: LedgerKind, outcomes: readonly NewOutcome[],
       changeChunk(ledger, "foundSettled", chunk, chunk);
     }
   });
-  mergeOutcomes(ledger, bounds);
+  mergeOutcomes(ledger);
   const hex = (bytes: unknown): string => Buffer.from(bytes as Uint8Array).toString("hex"); // two columns of bytes
   return ledger
-    .all(
-      `SELECT identity, seq, content, taken, event_id, holder
-       FROM deeds LEFT JOIN event_numbers USING (event_no) ORDER BY seq`,
-    )
+    .all("SELECT identity, seq, content, taken, event_id, holder FROM deeds ORDER BY seq")
     .map((row) => ({ ...row, identity: hex(row.identity), content: hex(row.content) }));
 }
 
 describeBothLedgers("a merge", (of) => {
   test("makes each action a deed with what it says of a sale, whatever bytes its ids have", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(sent, { minLength: 1, maxLength: 130 }), bounds, async (rows, within) => {
-        expect(await merged(of, rows.map(toOutcome), within)).toEqual(rows.map(told));
+      fc.asyncProperty(fc.array(sent, { minLength: 1, maxLength: 130 }), async (rows) => {
+        expect(await merged(of, rows.map(toOutcome))).toEqual(rows.map(told));
       }),
       { numRuns: of.kind === "sqlite" ? 40 : 10 },
     );
   });
-});
-
-test.each([
-  { pages: 100, actions: 30, expected: 30 },
-  { pages: 100, actions: 1_000_200, expected: 2 ** 19 },
-  { pages: 20_000, actions: 1_000_200, expected: 2 ** 19 },
-  { pages: 500_000, actions: 1_000_200, expected: 1_000_200 },
-  { pages: 100, actions: 10_000_000, expected: 2 ** 20 },
-])("of $actions actions, $expected are written at a time beside $pages pages", ({ pages, actions, expected }) => {
-  expect(deedsAtATime({ pages, actions })).toBe(expected);
 });
 
 test("as many actions without a place as an import has are remembered at once", { tags: ["long"] }, async () => {

@@ -1,5 +1,4 @@
 import { parseJson } from "../../../src/actions/json.ts";
-import type { Mapper, Understanding } from "../../../src/mapping/mapper.ts";
 import type { Row } from "../../../src/mapping/row.ts";
 
 /** A CSV row as a reader gives it. */
@@ -12,10 +11,4 @@ export function json(text: string): Row {
   const value = parseJson(text);
   if (typeof value !== "object" || value === null) throw new Error("not an object");
   return { kind: "object", line: 1, value: Object.fromEntries(Object.entries(value)), text };
-}
-
-/** How a mapper understands a file whose rows it has read. */
-export function understood(mapper: Mapper): Understanding {
-  mapper.join?.(mapper.takeSeen?.() ?? {});
-  return mapper.understanding;
 }

@@ -9,7 +9,7 @@ import type { SourceConfig } from "../../../src/mapping/source.ts";
 import { sourceSchema } from "../../../src/mapping/source.ts";
 
 /** The sources of a config's text, read and checked as the program does. */
-export function sourcesOf(text: string): Record<string, SourceConfig> {
+function sourcesOf(text: string): Record<string, SourceConfig> {
   const document = parseConfigText("tickets.config.yaml", text);
   if (document === undefined || document.problems.length > 0) throw new Error(stringifyJson(document?.problems));
   return z.object({ sources: z.record(z.string(), sourceSchema) }).parse(document.value).sources;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { stringifyJson } from "../../../src/actions/json.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
-import { json, understood } from "./rows.ts";
+import { json } from "./rows.ts";
 import { actionsOf, mapText, sourceOf, tableOf } from "./samples.ts";
 
 const SCAN = "actions:\n  - scannedTicket:\n      fields: ";
@@ -341,7 +341,7 @@ actions:
       ],
     });
     // The list of buyer is of names of which any will do.
-    expect(understood(mapper).notes).toEqual([]);
+    expect(mapper.understanding.notes).toEqual([]);
     expect(mapper.findingsOfFile?.()).toEqual([]);
   });
 
@@ -640,21 +640,6 @@ actions:
       kind: "skipped",
       reason: "the event was given by an earlier row",
     });
-  });
-
-  test("given once need one reader that knows the rows before, or one that knew the same of their events", () => {
-    const config = sourceOf('actions: [newEvent: {fields: {eventId: "{e}", currency: EUR}}]');
-    const reader = () => createMapper({ fileName: "x.ndjson", source: { name: "s", config } });
-    const [first, second, third] = [reader(), reader(), reader()];
-    const row = json('{"e":"E"}');
-    expect(first.map(row)).toMatchObject({ kind: "actions" });
-    const seen = first.takeSeen?.() ?? {};
-    expect(second.agrees?.(seen)).toBe(true);
-    second.join?.(seen);
-    expect(second.agrees?.(seen)).toBe(false);
-    expect([first, second].map((mapper) => mapper.map(row).kind)).toEqual(["skipped", "skipped"]);
-    const seenAgain = first.takeSeen?.() ?? {};
-    expect([second, third].map((mapper) => mapper.agrees?.(seenAgain))).toEqual([true, false]);
   });
 });
 

@@ -10,18 +10,10 @@ const SOLD = `actions:
   - soldTicket:
       fields: {eventId: e, ticketId: "{ID}", userId: ["{User}", guest], price: "{Price}"}`;
 
-function read(
-  csv: string,
-  yaml = SOLD,
-  batch = Number.POSITIVE_INFINITY,
-): { mapped: readonly Mapped[]; said: readonly FileFinding[] } {
+function read(csv: string, yaml = SOLD): { mapped: readonly Mapped[]; said: readonly FileFinding[] } {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  const mapped = rows.map((cells, at) => {
-    if (at % batch === 0) mapper.join?.(structuredClone(mapper.takeSeen?.() ?? {}));
-    return mapper.map({ kind: "cells", line: at + 2, cells });
-  });
-  mapper.join?.(structuredClone(mapper.takeSeen?.() ?? {}));
+  const mapped = rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
   return { mapped, said: mapper.findingsOfFile?.() ?? [] };
 }
 
@@ -111,11 +103,10 @@ describe("a last row whose amount is the sum of all", () => {
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `t${at},u,${at + 1}.25,A\n`).join("");
   const sumOf = (count: number) => String((count * (count + 1)) / 2 + count * 0.25);
 
-  test("is told, whichever batches it came in", () => {
+  test("is told", () => {
     const csv = `ID,User,Price,Seat\n${rows(12)}12,all,${sumOf(12)},x\n`;
     const { said } = read(csv);
     expect(said).toMatchObject([{ rule: "totals-line", line: 14, value: sumOf(12), isOfAllRows: true }]);
-    for (const batch of [1, 5, 12]) expect(read(csv, SOLD, batch).said).toEqual(said);
   });
 
   test("of a short file is told where it also leaves out what all rows have", () => {

@@ -6,18 +6,12 @@ import type { FileFinding } from "../../../src/mapping/file-finding.ts";
 import { json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 
-/** What is said of a whole file; with `batch`, its rows are joined in batches of so many, as workers give them. */
-function saidOf(yaml: string, csv: string, batch = Number.POSITIVE_INFINITY): readonly FileFinding[] {
+/** What is said of a whole file. */
+function saidOf(yaml: string, csv: string): readonly FileFinding[] {
   const { header, rows } = tableOf(csv);
-  const made = () => createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  const whole = made();
-  const worker = made();
-  for (const [at, cells] of rows.entries()) {
-    worker.map({ kind: "cells", line: at + 2, cells });
-    if ((at + 1) % batch === 0) whole.join?.(structuredClone(worker.takeSeen?.() ?? {}));
-  }
-  whole.join?.(structuredClone(worker.takeSeen?.() ?? {}));
-  return whole.findingsOfFile?.() ?? [];
+  const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
+  for (const [at, cells] of rows.entries()) mapper.map({ kind: "cells", line: at + 2, cells });
+  return mapper.findingsOfFile?.() ?? [];
 }
 
 const FIELDS = 'fields: {eventId: e, ticketId: "{ID}", userId: u, price: "1"}';
@@ -120,7 +114,6 @@ actions:
       ]),
     });
     for (const [at, id] of ["a", "b", "c"].entries()) lookup.map({ kind: "cells", line: at + 2, cells: [id] });
-    lookup.join?.(lookup.takeSeen?.() ?? {});
     expect(lookup.findingsOfFile?.().map(({ field, message }) => [field, message])).toEqual([
       ["order.State", 'No when, skip or expect names "VOIDED" (line 2).'],
     ]);
@@ -135,18 +128,16 @@ actions:
       },
     });
     items.map(json('{"codes":[{"id":"a","state":"in"},{"id":"b","state":"IN"}]}'));
-    items.join?.(items.takeSeen?.() ?? {});
     expect(items.findingsOfFile?.().map(({ message }) => message)).toEqual([
       'No when, skip or expect names "IN" (line 1; did you mean "in"?).',
     ]);
   });
 
-  test("says so of many values in few words, in the same whichever batches they came in", () => {
+  test("says so of many values in few words", () => {
     const csv = `ID,checkin\n${Array.from({ length: 5000 }, (_, at) => `t${at},v${at % 2500}\n`).join("")}`;
     const [whole, ...others] = saidOf(CHECKIN, csv);
     expect(others.map(({ rule }) => rule)).toEqual([]);
     expect(whole?.message).toMatch(/"v7" \(2 times, first in line 9\) and more than 992 others\.$/);
-    for (const batch of [1, 7, 1000]) expect(saidOf(CHECKIN, csv, batch)).toEqual([whole]);
   });
 });
 
@@ -206,7 +197,7 @@ describe("another spelling of a value that the source names", () => {
 });
 
 describe("what is said of many rows", () => {
-  const marksOf = (yaml: string, csv: string, batch?: number) => saidOf(yaml, csv, batch).map(({ mark }) => mark);
+  const marksOf = (yaml: string, csv: string) => saidOf(yaml, csv).map(({ mark }) => mark);
   const ELSE = `actions:
   - soldTicket:
       fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Product}", map: {VIP: 79.50}, else: "0"}}`;
@@ -229,7 +220,6 @@ describe("what is said of many rows", () => {
     expect(mark).toMatch(/^[0-9a-f]+$/);
     expect(others).toEqual([]);
     expect(marksOf(yaml, `${header}${b}y,yes,1\n${a}`)).toEqual([mark]);
-    expect(marksOf(yaml, `${header}${b}y,yes,1\n${a}`, 1)).toEqual([mark]);
     for (const other of [a, b, a + b + c, a + b + a, b + c, a + b + a + a])
       expect(marksOf(yaml, header + other)).not.toEqual([mark]);
   });

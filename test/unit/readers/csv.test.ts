@@ -9,14 +9,10 @@ import { brief, feed, messageOf } from "./feed.ts";
 
 const CUTS = [Number.POSITIVE_INFINITY, 1, 2, 3, 7] as const;
 
-/** By the reference alone, and as much as is plain by the fast path. */
-const FAST_FROM = [Number.POSITIVE_INFINITY, 0] as const;
-
-/** Reads a text in one block and in small ones, and in both ways, which must make no difference. */
+/** Reads a text in one block and in small ones, which must make no difference. */
 function read(text: string | Buffer, options: CsvOptions = {}) {
-  const [whole, ...cut] = CUTS.flatMap((size) => FAST_FROM.map((fastFrom) => ({ size, fastFrom }))).map((way) => {
-    const { size, fastFrom } = way;
-    const parser = csvParser(options, fastFrom);
+  const [whole, ...cut] = CUTS.map((size) => {
+    const parser = csvParser(options);
     const rows = feed(parser, text, size);
     const { header, headerLine, delimiter, stopped, lineEnds } = parser;
     return { rows, header, headerLine, delimiter, stopped, lineEnds: stopped ? 0 : lineEnds };

@@ -2,7 +2,6 @@ import { afterAll, expect, it, onTestFinished } from "vitest";
 import { openBlockCompressor } from "../../../src/ledger/block-compressor.ts";
 import { openCheckpointer } from "../../../src/ledger/checkpointer.ts";
 import { chunksOf, enterRun } from "../../../src/ledger/runs.ts";
-import { openLineMaker } from "../../../src/outputs/line-maker.ts";
 import type { PromiseSink } from "../../../src/outputs/promise-sink.ts";
 import { toChunkActions } from "../../../src/plan/files/chunk-actions.ts";
 import { RECORD_BYTES } from "../../../src/plan/files/index-file.ts";
@@ -57,15 +56,14 @@ async function beginIn({ newPlace }: LedgerKind) {
     [Symbol.asyncDispose]: async () => undefined,
   };
   const facts = () => ({
-    actions: toChunkActions(Buffer.concat([Buffer.alloc(1), LINE]), 1),
+    actions: toChunkActions(LINE.toString(), 1),
     index: Buffer.alloc(RECORD_BYTES, 1),
   });
   // All that is asked of a plan.
   const plan = { manifest: { inputs: [{ name: "events.csv" }] }, chunk: async () => facts() } as unknown as Plan;
   const told: number[] = [];
   const context = { ledger, plan, runNo, promises };
-  const beside = { checkpointer: openCheckpointer(ledger), lineMaker: openLineMaker() };
-  const log = openChunkLog(context, { number: 0 }, openPromiseLog(context, beside), {
+  const log = openChunkLog(context, { number: 0 }, openPromiseLog(context, openCheckpointer(ledger)), {
     onRecorded: ({ chunk }) => {
       told.push(chunk.chunk);
     },

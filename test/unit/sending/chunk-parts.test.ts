@@ -15,7 +15,7 @@ const PLAN = {
   manifest: { inputs: [{ name: "events.csv" }] },
   lines: async ({ count }: ChunkBorders) => Array.from({ length: count }, () => LINE.subarray(0, -1)),
   chunk: async ({ count }: ChunkBorders) => ({
-    actions: toChunkActions(Buffer.concat([Buffer.alloc(1), ...Array.from({ length: count }, () => LINE)]), 1),
+    actions: toChunkActions(LINE.toString().repeat(count), 1),
     index: Buffer.alloc(RECORD_BYTES * count, 1),
   }),
 } as unknown as Plan;

@@ -6,17 +6,17 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import type { Action } from "../../../../src/actions/actions.ts";
+import { digestHex, identityText } from "../../../../src/actions/identity.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
 import { plan } from "../../../../src/commands/plan.ts";
 import { validate } from "../../../../src/commands/validate.ts";
-import { createCandidateWriter } from "../../../../src/plan/candidates/candidate-writer.ts";
+import { candidateBytes } from "../../../../src/plan/candidates/candidate-bytes.ts";
 import {
   actionOf,
   openCandidateLines,
   readCandidates,
   readWithLines,
   removeCandidates,
-  toWhole,
 } from "../../../../src/plan/candidates/candidates.ts";
 import { createBlockedRows } from "../../../../src/plan/candidates/rows-not-sent.ts";
 import type { Order } from "../../../../src/plan/files/manifest.ts";
@@ -107,11 +107,10 @@ describe("a shuffled file", () => {
       fc.asyncProperty(shuffled, async ([history, shuffle]) => {
         await removeCandidates(folder);
         using order = createTimeOrder(folder);
-        const writer = createCandidateWriter();
-        for (const [at, action] of shuffle.entries())
-          writer.add(action, { input: 0, line: at + 1, row: at + 1, nth: 0 }, undefined);
-        for (const [at, candidate] of toWhole(writer.take()).entries())
-          order.candidate(shuffle[at] ?? { data: {} }, candidate);
+        for (const [at, action] of shuffle.entries()) {
+          const origin = { input: 0, line: at + 1, row: at + 1, nth: 0, keyed: false, further: false };
+          order.candidate(action, candidateBytes(action, origin, digestHex(identityText(action))));
+        }
         using blockedRows = createBlockedRows(folder);
         await order.arrange({ blockedRows, onOrdered: () => {}, signal: new AbortController().signal });
         const found: Action[] = [];

@@ -12,7 +12,7 @@ interface Line {
 }
 
 const chunkOf = (lines: readonly Line[]) =>
-  toChunkActions(Buffer.from(`\n${lines.map((line) => `${stringifyJson(line)}\n`).join("")}`), lines.length);
+  toChunkActions(lines.map((line) => `${stringifyJson(line)}\n`).join(""), lines.length);
 
 const ids = ({ eventId, ticketId, nftId }: Data): Data =>
   Object.fromEntries(Object.entries({ eventId, ticketId, nftId }).filter(([, value]) => value != null));
@@ -55,7 +55,7 @@ describe("the actions of a chunk", () => {
   it("are a JSON array of the plan's lines", () => {
     fc.assert(
       fc.property(lines, (given) => {
-        expect(parseJson(Buffer.from(chunkOf(given).body).toString("utf8"))).toEqual(
+        expect(parseJson(chunkOf(given).body.toString("utf8"))).toEqual(
           parseJson(`[${given.map((line) => stringifyJson(line)).join(",")}]`),
         );
       }),
@@ -70,7 +70,7 @@ describe("the actions of a chunk", () => {
         for (const [at, line] of given.entries()) {
           const read = chunk.read(at);
           expect(read.action).toBe(line.action);
-          expect(Buffer.from(read.data).toString("utf8")).toBe(stringifyJson(line.data));
+          expect(read.data).toBe(stringifyJson(line.data));
           expect(read.length).toBe(Buffer.byteLength(stringifyJson(line)));
         }
       }),
@@ -82,15 +82,6 @@ describe("the actions of a chunk", () => {
     ["more", 3],
   ])("of a chunk that has %s actions than its lines are refused", (_what, count) => {
     const line = '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n';
-    expect(() => toChunkActions(Buffer.from(`\n${line}${line}`), count)).toThrow(/actions/);
-  });
-
-  it("that are not as the planner writes them are refused", () => {
-    for (const line of [
-      '{"data":{},"action":"newEvent"}',
-      '{"action":"newEvent","data":{"eventId":"E"}} ',
-      '{"action":"new","data":{}}',
-    ])
-      expect(() => toChunkActions(Buffer.from(`\n${line}\n`), 1)).toThrow(/the plan/);
+    expect(() => toChunkActions(`${line}${line}`, count)).toThrow(/actions/);
   });
 });

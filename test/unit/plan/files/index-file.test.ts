@@ -1,14 +1,13 @@
 import { expect, it } from "vitest";
 import { ACTION_NAMES, actionSpec } from "../../../../src/actions/actions.ts";
-import { findOrigin, RECORD_BYTES, readOrigin, writeOrigin } from "../../../../src/plan/files/index-file.ts";
+import { findOrigin, RECORD_BYTES, readOrigin, recordOf } from "../../../../src/plan/files/index-file.ts";
 
 const ORIGIN = { input: 1, line: 70_000, row: 69_999, untimed: false, keyed: false, further: false, nth: 0 } as const;
 
 it.each(ACTION_NAMES)("writes the code of %s, whatever its marks, and reads it again", (action) => {
   for (const marks of [{}, { untimed: true }, { keyed: true }, { untimed: true, keyed: true, further: true, nth: 3 }]) {
-    const record = Buffer.alloc(RECORD_BYTES);
     const origin = { ...ORIGIN, action, ...marks };
-    writeOrigin(record, 0, origin);
+    const record = recordOf(origin, "0".repeat(64), "0".repeat(64));
     expect(record[12]).toBe(actionSpec(action).code);
     expect(readOrigin(record, 0)).toEqual(origin);
   }

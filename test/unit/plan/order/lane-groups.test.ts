@@ -118,36 +118,6 @@ describe("an action's lane", () => {
   });
 });
 
-test("an action's lane is the same where its texts stand in bytes", () => {
-  const id = fc.constantFrom("A", "B", "C", "10", "x".repeat(40));
-  const row = fc.record({ eventId: id, ticketId: id, nftId: id, row: id }, { requiredKeys: [] });
-  const known = fc.record({ tickets: fc.dictionary(id, id), nfts: fc.dictionary(id, id) });
-  fc.assert(
-    fc.property(fc.array(row, { maxLength: 30 }), known, fc.integer({ min: 1, max: 5 }), (rows, state, lanes) => {
-      const knownState = remembers(state.tickets, state.nfts);
-      const rowEvents = new RowEvents();
-      const groups = createLaneGroups(knownState, rowEvents);
-      for (const [at, { row: event }] of rows.entries()) if (event !== undefined) rowEvents.note(at + 1, event);
-      for (const [at, action] of rows.entries()) {
-        const { eventId = "", ticketId = "", nftId } = action as Readonly<Record<string, string | undefined>>; // texts
-        const bytes = Buffer.from(`>${eventId}${ticketId}`);
-        const middle = 1 + eventId.length;
-        const plain = {
-          ...{ bytes, eventFrom: eventId === "" ? -1 : 1, eventTo: middle },
-          ...{ ticketFrom: ticketId === "" ? -1 : middle, ticketTo: bytes.length },
-        };
-        if (nftId === undefined) groups.addPlain(plain, at + 1, BYTES);
-        else groups.add(action, at + 1, BYTES);
-      }
-      const [found, expected] = [groups.assignment(lanes), assignment(rows, lanes, knownState)];
-      expect({ ...found, of: rows.map((_, at) => found.of(at)) }).toEqual({
-        ...expected,
-        of: rows.map((_, at) => expected.of(at)),
-      });
-    }),
-  );
-});
-
 describe("lanes", () => {
   test("are no more than there are independent events, and none is empty", () => {
     expect(assignment([event("A"), event("B"), sale("B", "T")], 16).lanes).toEqual([

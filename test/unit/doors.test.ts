@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { globSync } from "tinyglobby";
+import { describe, expect, it } from "vitest";
+import { importsOf } from "../support/imports.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The tables of the service, the sandbox, exit codes and the points at which a process may be killed. */
+const OPEN_TO_ALL = /^src\/(?:actions\/|sandbox\/|failure\.ts$|disk\/crash-points\.ts$)/;
+
+/** The files of this repository that a file imports, by their paths. */
+function importedBy(path: string): readonly string[] {
+  return importsOf(readFileSync(join(ROOT, path), "utf8"))
+    .filter((target) => target.startsWith("."))
+    .map((target) => posix.join(posix.dirname(path), target));
+}
+
+/** What a test knows of the inside, itself or through its support: `src/a.ts`, or `src/a.ts by test/support/b.ts`. */
+function insideOf(path: string): readonly string[] {
+  const seen = new Set([path]);
+  const found = new Set<string>();
+  for (const file of seen) {
+    for (const target of importedBy(file)) {
+      if (target.startsWith("test/") && existsSync(join(ROOT, target))) seen.add(target);
+      if (!target.startsWith("src/") || OPEN_TO_ALL.test(target)) continue;
+      found.add(file === path ? target : `${target} by ${file}`);
+    }
+  }
+  return [...found];
+}
+
+describe("a test that types commands", () => {
+  // The two that remain go with the archaeology of ledgers.
+  const files = globSync("test/e2e/**/*.test.ts", { cwd: ROOT }).filter(
+    (path) => !/ledger-copy|lost-ledger/.test(path),
+  );
+
+  it("is one of many", () => {
+    expect(files.length).toBeGreaterThan(40);
+  });
+
+  it.each(files)("%s knows nothing of the inside", (path) => {
+    expect(insideOf(path)).toEqual([]);
+  });
+});
