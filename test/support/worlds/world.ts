@@ -10,6 +10,8 @@ export interface WorldKind {
   readonly form: "full" | "window" | "delta";
   /** Times are corrected at the source in some seasons. */
   readonly retells: boolean;
+  /** Its actions have no content, as scans. */
+  readonly saysNothing?: boolean;
 }
 
 export const HISTORIES: readonly Pick<WorldKind, "kind" | "isTimed" | "repeats">[] = [
@@ -156,7 +158,8 @@ class Playing {
     this.#time += this.#range(1, 50);
     const last = this.#history.at(-1)?.content;
     const choices = ["A", "B", "C"].filter((each) => each !== last);
-    const content = this.#world.repeats ? (choices[this.#range(0, choices.length)] ?? "A") : `${this.#g}`;
+    const said = this.#world.repeats ? (choices[this.#range(0, choices.length)] ?? "A") : `${this.#g}`;
+    const content = this.#world.saysNothing === true ? "" : said;
     const happened: Happened = { g: this.#g, content, time: this.#time };
     if (at === undefined) this.#history.push(happened);
     else {
