@@ -39,6 +39,12 @@ export interface Judged {
   /** Something is bad or held, so that what depends on it is to be found. */
   readonly isAnyHeld: boolean;
   readonly events: Events;
+  readonly report: (
+    of: Pick<Item, "row" | "input">,
+    finding: Finding,
+    severity: Problem["severity"],
+    place: number,
+  ) => void;
 }
 
 const BY_SUBJECT = `SELECT seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, run, at, verdict,
@@ -253,7 +259,7 @@ class SubjectJudge implements Judged {
     if (row !== undefined && row > item.row) {
       const { input = 0 } = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", row) ?? {};
       const where = `stands at ${placeText(this.#lineOf(item.row))}`;
-      this.#reportAcross({ row, input }, nearAnother(other, item.subject, where), severity);
+      this.#reportAcross({ row, input, place: row }, nearAnother(other, item.subject, where), severity);
       this.isAnyHeld = true;
       return;
     }
@@ -268,23 +274,27 @@ class SubjectJudge implements Judged {
   }
 
   /** Tells what is found of one action; an error makes its row bad. */
-  #reportAcross(item: Pick<Item, "row" | "input">, finding: Finding, severity: Problem["severity"]): void {
-    this.#report(item, finding, severity);
+  #reportAcross(item: Offender, finding: Finding, severity: Problem["severity"]): void {
+    this.report(item, finding, severity, item.place);
     if (severity !== "error") return;
     const reason = `${finding.rule}: ${finding.message}`;
     const sql = "UPDATE row SET state = 'invalid', reason = ? WHERE row = ? AND state IS NULL";
     if (this.#store.run(sql, reason, item.row) === 1) this.#read.invalid += 1;
   }
 
-  #report({ row, input }: Pick<Item, "row" | "input">, finding: Finding, severity: Problem["severity"]): void {
-    const { pointer: inItem, ...rest } = finding;
+  /** @param place by which problems that are found across rows are put in order. */
+  report(
+    { row, input }: Pick<Item, "row" | "input">,
+    finding: Finding,
+    severity: Problem["severity"],
+    place: number,
+  ): void {
+    const { rule, ...rest } = finding;
+    const { pointer, ...ofTable } = rest;
     const format = this.#read.inputs[input]?.format;
     const index = format === "json" ? `/${row - 1 - (this.#firstRows[input] ?? 0)}` : "";
-    const pointer = inItem === undefined || format === "cells" ? undefined : `${index}${inItem}`;
-    this.#options.problems.add(
-      { ...this.#lineOf(row), severity, ...rest, ...(pointer !== undefined && { pointer }) },
-      row,
-    );
+    const found = pointer === undefined || format === "cells" ? ofTable : { ...rest, pointer: `${index}${pointer}` };
+    this.#options.problems.add({ ...this.#lineOf(row), rule, severity, ...found }, place);
   }
 
   #lineOf(row: number): SourceLine {
@@ -340,10 +350,14 @@ class SubjectJudge implements Judged {
     if (severity === "off") return;
     for (const { id, told } of this.events.told()) {
       const found = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", told.row);
-      this.#report({ row: told.row, input: found?.input ?? 0 }, unknownEvent(id, this.#options.hasEnvironment), "warn");
+      const finding = unknownEvent(id, this.#options.hasEnvironment);
+      // Before what else is found of the action.
+      this.report({ row: told.row, input: found?.input ?? 0 }, finding, "warn", told.place - 0.5);
     }
   }
 }
+
+type Offender = Pick<Checked, "row" | "input" | "place">;
 
 interface Near {
   readonly subject: string;

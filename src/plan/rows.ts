@@ -414,7 +414,7 @@ class Writer {
     const kind = ACTION_NAMES.find((name) => name === action);
     const { eventId, ticketId, nftId, orderTime } = Object(data) as Record<string, unknown>;
     if (kind === undefined) return;
-    const time = typeof orderTime === "number" || typeof orderTime === "bigint" ? Number(orderTime) : undefined;
+    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
     const event = typeof eventId === "string" ? eventId : undefined;
     const isOfEvent = actionSpec(kind).about === "event";
     const subjects = isOfEvent
