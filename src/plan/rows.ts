@@ -2,7 +2,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
-import { formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
+import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import type { Ledger, Position } from "../book/ledger.ts";
 import { decimals } from "../checks/price-decimals.ts";
@@ -404,7 +404,7 @@ class Writer {
 
   /** What the corrected version of a bad row was accepted as. */
   corrected(at: At, { kind, subject, mark }: { kind: ActionName; subject: string; mark: string }): void {
-    this.#insert(at, kind, subject, mark, null, undefined, undefined, undefined, null, "sent", "corrected");
+    this.#insert(at, kind, subject, baseOf(mark), null, undefined, undefined, undefined, null, "sent", "corrected");
     this.#read.actions += 1;
   }
 
