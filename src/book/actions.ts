@@ -2,24 +2,23 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { type Database, first, type Session } from "./database.ts";
-import type { ActionFacts, Identity, KnownAction, Ledger, NewAction, Origin, Position } from "./ledger.ts";
+import type { ActionFacts, Identity, KnownAction, Ledger, NewAction, Origin } from "./ledger.ts";
 import { ACTIONS, CORRECTED, PENDING, SPELLINGS } from "./schema.ts";
 import { raw, rowsOf, type Sql, sql, type Value } from "./sql.ts";
 
 const KEY = { subject: "text", kind: "text", mark: "text" } as const;
 const keyOf = ({ subject, kind, mark }: Identity): readonly string[] => [subject, kind, mark];
 
-/** Part of a transaction. The chunk and place of one that was adopted are undefined. */
-export function toRow(
+/** The chunk and place of one that was adopted are null. */
+export const toRow = (
   run: number,
-  action: ActionFacts & { readonly position: Position },
+  { subject, kind, mark, content, time, event, owner, seq }: ActionFacts & { readonly seq: number },
   chunk: number | null,
   place: number | null,
-): readonly Value[] {
-  const { subject, kind, mark, content, time, event, owner, position } = action;
-  const fixed = [subject, kind, mark, content, toSigned(time), event ?? null, owner ?? null];
-  return [...fixed, run, chunk, place, position.run, position.seq];
-}
+): readonly Value[] => [
+  ...[subject, kind, mark, content, toSigned(time), event ?? null, owner ?? null],
+  ...[run, chunk, place, run, seq],
+];
 
 /** Databases have signed numbers of 64 bits, and a time has none. */
 const toSigned = (time: number | bigint | undefined): Value =>
@@ -33,11 +32,10 @@ function fromSigned(text: string | null): number | bigint | undefined {
 
 /** Part of a transaction. @throws Failure `busy` where one is known. */
 export async function insertActions(session: Session, run: number, actions: readonly NewAction[]): Promise<void> {
-  const rows = actions.map((action) => {
-    const position = action.position ?? { run, seq: action.seq };
-    return toRow(run, { ...action, position }, action.chunk, action.place);
-  });
-  await session.insert(ACTIONS, rows);
+  await session.insert(
+    ACTIONS,
+    actions.map((action) => toRow(run, action, action.chunk, action.place)),
+  );
   await insertSpellings(session, actions);
 }
 
@@ -47,9 +45,7 @@ const ADOPTED = `ON CONFLICT (subject, kind, mark) DO UPDATE SET content = exclu
 
 /** Part of a transaction: they are known from now on, and nothing is sent. */
 export async function adoptActions(session: Session, run: number, actions: readonly NewAction[]): Promise<void> {
-  const rows = actions.map((action) =>
-    toRow(run, { ...action, position: action.position ?? { run, seq: action.seq } }, null, null),
-  );
+  const rows = actions.map((action) => toRow(run, action, null, null));
   await session.insert(ACTIONS, rows, ADOPTED);
   await insertSpellings(session, actions);
 }

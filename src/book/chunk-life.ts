@@ -1,5 +1,6 @@
 /** The steps of a chunk's life, each as part of a transaction. */
 
+import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { deleteActions, moveActions, noteCorrected } from "./actions.ts";
 import { type ChunkEvent, type ChunkState, TRANSITIONS } from "./chunks.ts";
@@ -195,8 +196,15 @@ export async function storeAnswers(
   await noteAccepted(session, origins, answers);
   if (doubts.length === 0) return undefined;
   const [part = 0] = await carve(session, run, chunk, [doubts], "in doubt", place);
+  await session.run(sql`UPDATE chunks SET detail = ${detailOf(answers)} WHERE run = ${run} AND chunk = ${part}`);
   await storeOutcomes(session, run, part, toStored(answers.filter(({ outcome }) => outcome === "in doubt")));
   return part;
+}
+
+/** Of the first that is in doubt. */
+function detailOf(answers: readonly Answer[]): string {
+  const doubt = answers.find((answer) => answer.outcome === "in doubt");
+  return doubt === undefined ? "" : `${doubt.why}: ${cleanText(doubt.response, 200)}`;
 }
 
 /** Those in doubt get a chunk of their own. */

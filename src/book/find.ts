@@ -87,7 +87,7 @@ function lookAt(session: Session, place: string) {
     return {
       ...{ subject, kind, mark, run, chunk, place: at, line, outcome, promise, response },
       runId: ofRun?.run ?? "",
-      position: origin.position ?? { run, seq },
+      position: { run, seq },
       chunkState: of.state,
       source: ofRun?.inputs[origin.input]?.name,
       json: bytes === undefined ? undefined : Buffer.from(bytes).toString(),

@@ -4,7 +4,7 @@ import { insertSpellings, toRow } from "./actions.ts";
 import { insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, first, type Session } from "./database.ts";
-import type { Answer, Imported, ImportedLine, Ledger, Origin, Position, Run, RunInput } from "./ledger.ts";
+import type { Answer, Imported, ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
 import { itemsOf, toStored } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS } from "./schema.ts";
@@ -110,22 +110,15 @@ async function enter(
   );
   const chunk = wanted ?? Number(last?.last) + 1;
   const inputs = await inputsWith(session, run, fresh);
-  const positions = await positionsOf(session, run, fresh);
-  const origins = fresh.map((line, at): Origin => {
+  const origins = fresh.map((line): Origin => {
     const { subject, kind, mark, content, time, event, owner, seq } = line;
-    const position = positions[at] ?? { run: run.number, seq };
-    const moved = position.run === run.number && position.seq === seq ? undefined : position;
     const input = inputs.findIndex(({ name }) => name === line.source);
-    return { input, line: line.line, row: 0, seq, subject, kind, mark, content, time, event, owner, position: moved };
+    return { input, line: line.line, row: 0, seq, subject, kind, mark, content, time, event, owner };
   });
   const place = { run: run.number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "answered" } as const;
   await insertChunk(session, place, { body: undefined, origins, rows: undefined });
   await noteAnswers(session, run.number, chunk, fresh);
-  const rows = fresh.flatMap((line, at) =>
-    line.outcome === "rejected"
-      ? []
-      : [toRow(run.number, { ...line, position: positions[at] ?? { run: run.number, seq: line.seq } }, chunk, at)],
-  );
+  const rows = fresh.flatMap((line, at) => (line.outcome === "rejected" ? [] : [toRow(run.number, line, chunk, at)]));
   // A file that tells of one action twice tells of it once.
   await session.insert(ACTIONS, rows, "ON CONFLICT DO NOTHING");
   await insertSpellings(session, fresh);
@@ -186,22 +179,4 @@ async function inputsWith(session: Session, run: Run, lines: readonly ImportedLi
   const facts = { ...JSON.parse(row?.facts ?? "{}"), inputs };
   await session.run(sql`UPDATE runs SET facts = ${JSON.stringify(facts)} WHERE number = ${run.number}`);
   return inputs;
-}
-
-/** By number, of positions that name a run by its id. One that is not known here counts as this one. */
-async function positionsOf(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<readonly Position[]> {
-  const names = new Set(
-    lines.flatMap(({ position }) => (position !== undefined && "runId" in position ? [position.runId] : [])),
-  );
-  const numbers = new Map<string, number>();
-  for (const name of names) {
-    const row = await first<{ number: number }>(session, sql`SELECT number FROM runs WHERE id = ${name}`);
-    if (row !== undefined) numbers.set(name, row.number);
-  }
-  return lines.map(({ position, seq }) => {
-    if (position === undefined) return { run: run.number, seq };
-    if ("run" in position) return position;
-    const number = numbers.get(position.runId);
-    return number === undefined ? { run: run.number, seq } : { run: number, seq: position.seq };
-  });
 }

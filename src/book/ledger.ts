@@ -16,7 +16,7 @@ export interface Identity {
   readonly mark: string;
 }
 
-/** Where an action was first read: the number of the run and the place in its input, from 1. Later runs have higher numbers. */
+/** Where an action was read: the number of the run and the place there, from 1. Later runs have higher numbers. */
 export interface Position {
   readonly run: number;
   readonly seq: number;
@@ -37,10 +37,8 @@ export interface NewAction extends ActionFacts {
   /** The chunk that holds it, and its place there, from 0. */
   readonly chunk: number;
   readonly place: number;
-  /** Place in the input, from 1. */
+  /** Place in the order in which it was judged, from 1: its position in this run. */
   readonly seq: number;
-  /** Where it was first read, when that was in an earlier run: a row from rejects. */
-  readonly position?: Position | undefined;
   /** Its subject with the id in normal form, where that differs from the subject (`id-near-another`). */
   readonly normal?: string | undefined;
 }
@@ -66,7 +64,7 @@ export interface Origin extends Identity {
   readonly line: number;
   /** Index of its row among `rows` of the chunk. */
   readonly row: number;
-  /** Place in the input, from 1. */
+  /** As in `NewAction`. */
   readonly seq: number;
   readonly content: string;
   /** Of a row that corrects a bad one: the digest of the bad one. */
@@ -75,6 +73,7 @@ export interface Origin extends Identity {
   readonly time?: number | bigint | undefined;
   readonly event?: string | undefined;
   readonly owner?: string | undefined;
+  /** Of a row from rejects: where it was first read. Its rejects keep that; what is accepted stands where it was sent. */
   readonly position?: Position | undefined;
 }
 
@@ -99,6 +98,9 @@ export interface RunInput {
   readonly format: string;
   readonly sha256: string;
   readonly rows: number;
+  /** Of a table: what its rejects are written with. */
+  readonly header?: readonly string[] | undefined;
+  readonly delimiter?: string | undefined;
 }
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -204,7 +206,7 @@ export type Answer =
   | { readonly outcome: "accepted"; readonly promise: string }
   /** `response`: its item, JSON, as it came. */
   | { readonly outcome: "rejected"; readonly response: string }
-  | { readonly outcome: "in doubt"; readonly response: string };
+  | { readonly outcome: "in doubt"; readonly response: string; readonly why: string };
 
 export interface Answered {
   readonly chunk: number;
@@ -328,7 +330,6 @@ export interface ImportedLine extends ActionFacts {
   readonly outcome: "accepted" | "rejected" | "settled";
   readonly promise: string | undefined;
   readonly response: string | undefined;
-  readonly position: Position | { readonly runId: string; readonly seq: number } | undefined;
   readonly normal?: string | undefined;
 }
 

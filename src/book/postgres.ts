@@ -408,22 +408,21 @@ class Postgres implements Database, Server {
 
   async lock(options: LockOptions): Promise<AsyncDisposable> {
     const { name, command } = options;
-    const queued = <T>(work: () => Promise<T>): Promise<T> => this.#inOrder(() => this.#again(work));
-    await untilTaken(
-      () => queued(() => this.#tryLock(name)),
-      () => this.holder(name),
-      options,
-    );
-    const unlock = { [Symbol.asyncDispose]: () => this.unlock(name) };
-    const fence = await this.write(async (session) => {
-      const [row] = await session.all<{ fence: number }>(sql`INSERT INTO locks (name, fence, host, pid, since, command)
-        VALUES (${name}, 1, ${hostname()}, ${process.pid}, ${new Date().toISOString()}, ${command})
-        ON CONFLICT (name) DO UPDATE SET fence = locks.fence + 1, host = excluded.host, pid = excluded.pid, since = excluded.since,
-          command = excluded.command RETURNING fence`);
-      return Number(row?.fence);
-    });
-    this.#locks.set(name, fence);
-    return unlock;
+    const take = sql`INSERT INTO locks (name, fence, host, pid, since, command)
+      VALUES (${name}, 1, ${hostname()}, ${process.pid}, ${new Date().toISOString()}, ${command})
+      ON CONFLICT (name) DO UPDATE SET fence = locks.fence + 1, host = excluded.host, pid = excluded.pid, since = excluded.since,
+        command = excluded.command RETURNING fence`;
+    // In one transaction: whoever has lost its session meanwhile may have lost the lock.
+    const tryIt = (): Promise<boolean> =>
+      this.write(async (session) => {
+        this.#locks.delete(name);
+        if (!(await this.#tryLock(name))) return false;
+        const [row] = await session.all<{ fence: number }>(take);
+        this.#locks.set(name, Number(row?.fence));
+        return true;
+      });
+    await untilTaken(tryIt, () => this.holder(name), options);
+    return { [Symbol.asyncDispose]: () => this.unlock(name) };
   }
 
   async holder(name: string): Promise<LockHolder | undefined> {
@@ -597,6 +596,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   default_transaction_deferrable: "off",
   // A statement of the ledger takes less time than compiling it does, whatever the server expects.
   jit: "off",
+  // Everything is looked up by its key; a server that does not know yet how much was entered would rather read all of it.
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
   // A session that holds locks may wait long for its next statement, but not while it keeps others from rows.
   idle_session_timeout: "0",
   idle_in_transaction_session_timeout: "60s",

@@ -4,7 +4,7 @@ import { at, bodyOf, describeBoth, each, enter, newRun, planned, promise, SERVIC
 
 const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });
 const REJECTED: Answer = { outcome: "rejected", response: '{"status":"ticket_exists"}' };
-const DOUBT: Answer = { outcome: "in doubt", response: '{"status":"success"}' };
+const DOUBT: Answer = { outcome: "in doubt", response: '{"status":"success"}', why: "no promise" };
 const BY = { who: "ops", at: at(9), reason: "looked it up" };
 
 /** Sends the next chunk of lane 1 and stores these answers. */
@@ -154,7 +154,7 @@ describeBoth("a run", (newPlace) => {
     expect(Buffer.from(await ledger.body(run, doubt)).toString()).toBe(bodyOf([{ id: "b", price: "19.00" }]));
     const { items, rows, chunk } = await ledger.outcomes(run, doubt);
     expect(items).toMatchObject([{ outcome: "in doubt", response: '{"status":"success"}', origin: { line: 3 } }]);
-    expect([rows, chunk.whole]).toEqual([["b;19.00"], 1]);
+    expect([rows, chunk.whole, chunk.detail]).toEqual([["b;19.00"], 1, 'no promise: {"status":"success"}']);
     expect((await ledger.outcomes(run, 1)).items.map(({ outcome, promise: given }) => [outcome, given])).toEqual([
       ["accepted", promise(1)],
       ["moved", undefined],

@@ -7,16 +7,14 @@ const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise
 /** The lines of a promises file, as whoever writes it makes them of the outcomes. */
 async function linesOf(ledger: Ledger): Promise<readonly ImportedLine[]> {
   const lines: ImportedLine[] = [];
-  const ids = new Map((await ledger.runs()).map(({ number, run }) => [number, run]));
   for (const { number, run, environment, inputs } of await ledger.runs())
     for (const { chunk, answeredAt = "" } of await ledger.chunks(number, { states: ["answered", "settled"] }))
       for (const { origin, outcome, promise: given, response } of (await ledger.outcomes(number, chunk)).items) {
         if (outcome !== "accepted" && outcome !== "rejected" && outcome !== "settled") continue;
-        const { subject, kind, mark, content, time, event, owner, seq, line, input, position } = origin;
+        const { subject, kind, mark, content, time, event, owner, seq, line, input } = origin;
         lines.push({
           ...{ subject, kind, mark, content, time, event, owner, seq, line, chunk, outcome, response, environment },
           ...{ runId: run, source: inputs[input]?.name ?? "", at: answeredAt, promise: given },
-          position: position && { runId: ids.get(position.run) ?? "", seq: position.seq },
         });
       }
   return lines;
@@ -27,7 +25,7 @@ async function send(ledger: Ledger, run: number, chunk: number, answers: readonl
   await ledger.advance(run, { answered: { chunk, attempt, httpStatus: 200, at: at(2), answers } });
 }
 
-/** Two runs: accepted, rejected, settled by a person; one action comes from the rejects of the first. */
+/** Two runs: accepted, rejected, settled by a person; what the first rejected is accepted by the second. */
 async function fill(ledger: Ledger): Promise<void> {
   const first = await enter(
     ledger,
@@ -39,19 +37,8 @@ async function fill(ledger: Ledger): Promise<void> {
   await ledger.change(first, 2, "doubt", { at: at(2), class: "in doubt" });
   await ledger.settle(first, 2, "sent", { who: "ops", at: at(3), reason: undefined });
   const plan = planned([{ sales: [{ id: "a", price: "20" }, { id: "d" }] }]);
-  const position = { run: first, seq: 2 };
-  const isA = ({ subject }: { readonly subject: string }): boolean => subject === "t:a";
-  const second = await enter(
-    ledger,
-    newRun({ inputs: [{ name: "more.csv", source: "s", format: "csv", sha256: "", rows: 1 }] }),
-    {
-      chunks: plan.chunks.map((chunk) => ({
-        ...chunk,
-        origins: chunk.origins.map((origin) => (isA(origin) ? { ...origin, position } : origin)),
-      })),
-      actions: plan.actions.map((action) => (isA(action) ? { ...action, position } : action)),
-    },
-  );
+  const inputs = [{ name: "more.csv", source: "s", format: "csv", sha256: "", rows: 1 }];
+  const second = await enter(ledger, newRun({ inputs }), plan);
   await send(ledger, second, 1, [accepted(3), { outcome: "accepted", promise: "no uuid" }]);
 }
 

@@ -125,6 +125,30 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
     expect(await said(other)).toEqual(["one"]);
   });
 
+  test.each([/pg_try_advisory_lock/, /^INSERT INTO locks/, /^COMMIT$/])(
+    "takes its lock wholly or not at all, wherever it is cut in %s",
+    async (statement) => {
+      const options = { name: "env", command: "one", waitMs: 0, signal: new AbortController().signal };
+      for (const moment of MOMENTS) {
+        const { ledger, proxy, server, schema } = await throughProxy();
+        proxy.cut({ statement, moment });
+        const isTaken = await ledger.lock(options).then(
+          () => true,
+          () => false,
+        );
+        proxy.deliver();
+        const other = await seatOn(server, undefined, {}, schema).open();
+        if (isTaken) {
+          await say(ledger, "held again, where its session was lost since");
+          await expect(other.lock(options)).rejects.toMatchObject({ code: "busy" });
+        } else {
+          await ledger[Symbol.asyncDispose]();
+          await other.lock({ ...options, waitMs: 5000 });
+        }
+      }
+    },
+  );
+
   test("is said to be away after some seconds, and a stop is heard", async () => {
     const stop = new AbortController();
     const onAway = vi.fn();
@@ -316,6 +340,28 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(Number(obstacle)).toBeGreaterThan(90_000);
     await first.putOff(200_000);
     expect(Number((await intend(2, undefined)).obstacle)).toBeGreaterThan(190_000);
+  });
+
+  test("exclude each other when two publish the same at once", async () => {
+    const { one, other } = await twoWorkers();
+    const publish = (ledger: Ledger) => enter(ledger, newRun(), planned([{ sales: [{ id: "y" }, { id: "z" }] }]));
+    const ends = await Promise.allSettled([publish(one), publish(other)]);
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(ends.find((end) => end.status === "rejected")?.reason).toMatchObject({ code: "busy" });
+    expect(await one.runs()).toHaveLength(2);
+  });
+
+  test("and people see in plain tables what was sent, with its promise", async () => {
+    const { one, run, server, schema } = await twoWorkers([{ sales: [{ id: "a" }, { id: "b" }] }]);
+    const { attempt = 0 } = await one.advance(run, { intent: { chunk: 1, at: at(1) } });
+    const answers = [
+      { outcome: "rejected", response: "{}" } as const,
+      { outcome: "accepted", promise: promise(7) } as const,
+    ];
+    await one.advance(run, { answered: { chunk: 1, attempt, httpStatus: 200, at: at(2), answers } });
+    expect(await server.query(`SELECT subject, state, promise FROM ${schema}.known`)).toEqual([
+      { subject: "t:b", state: "answered", promise: promise(7).replaceAll("-", "") },
+    ]);
   });
 
   test("are woken by what is entered, and by a signal", async () => {
