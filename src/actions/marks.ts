@@ -220,6 +220,6 @@ export function formOf(subject: string): string {
     .normalize("NFKC")
     .trim()
     .replace(/\s+/g, " ")
-    .replace(/[\p{Pd}\u2212\u00ad]/gu, "-");
+    .replace(/[\p{Pd}\u2212]/gu, "-");
   return `${subject.slice(0, 2)}${folded.replace(DECIMALS, "$1").replace(/^0+(?=\d+$)/, "")}`;
 }

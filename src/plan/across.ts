@@ -320,7 +320,30 @@ export function dependsOnBad(subject: string, cause: SourceLine): Finding {
 
 const FIELD: Readonly<Record<string, string>> = { t: "ticketId", n: "nftId", e: "eventId" };
 
-export const fieldOf = (subject: string): string => FIELD[subject.charAt(0)] ?? "eventId";
+/** An id that is written almost like another one. */
+export function nearAnother(subject: string, other: string, where: string): Finding {
+  const [id, otherId] = [subject.slice(2), other.slice(2)];
+  const field = FIELD[subject.charAt(0)] ?? "eventId";
+  const difference =
+    PLAIN.test(id) && PLAIN.test(otherId)
+      ? "zeros in front or decimals of a number"
+      : "blanks, hyphens or the Unicode form of characters";
+  return {
+    rule: "id-near-another",
+    ...about(field, id),
+    message: `${shown(id)} differs from ${shown(otherId)}, which ${where}, only in how it is written: ${difference}.`,
+    hint: `Have the export write it as it is there, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with --resend.`,
+  };
+}
+
+const PLAIN = /^[!-~]*$/;
+
+/** With escapes for what people can't tell apart: six characters for one, and never less of the id than an id may have. */
+const shown = (id: string): string =>
+  `"${cleanText(
+    id.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    6 * 255,
+  )}"`;
 
 export const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
 

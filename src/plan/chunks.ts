@@ -116,12 +116,19 @@ class OpenChunk {
     if (row !== this.#row) this.#rows.push(text);
     this.#row = row;
     this.#origins.push({
-      ...{ input, line, row: this.#rows.length - 1, seq: place, kind, subject, mark, content },
-      ...(digest !== null && { digest }),
-      ...(time !== null && { time }),
-      ...(event !== null && { event }),
-      ...(owner !== null && { owner }),
-      ...(run !== null && at !== null && { position: { run, seq: at } }),
+      input,
+      line,
+      row: this.#rows.length - 1,
+      seq: place,
+      kind,
+      subject,
+      mark,
+      content,
+      digest: digest ?? undefined,
+      time: time ?? undefined,
+      event: event ?? undefined,
+      owner: owner ?? undefined,
+      position: run === null || at === null ? undefined : { run, seq: at },
     });
   }
 
@@ -146,11 +153,17 @@ export async function* actionsByKey(store: Store): AsyncGenerator<readonly NewAc
     yield batch.map(([kind, subject, mark, content, time, event, owner, seq, chunk, place]) => {
       const normal = formOf(subject);
       return {
-        ...{ subject, kind, mark, content, chunk, place, seq },
+        subject,
+        kind,
+        mark,
+        content,
+        chunk,
+        place,
+        seq,
         time: time ?? undefined,
         event: event ?? undefined,
         owner: owner ?? undefined,
-        ...(normal !== subject && { normal }),
+        normal: normal === subject ? undefined : normal,
       };
     });
 }

@@ -1,6 +1,7 @@
 /** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
 
-import { ACTION_NAMES, type ActionName, acceptedFields } from "../actions/actions.ts";
+import { type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
+import type { FieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Guard, GuardNote } from "../ledger/ledger.ts";
@@ -13,24 +14,27 @@ export interface Made {
   readonly made: Readonly<Record<"ids" | "times" | "key", string>>;
 }
 
-/** What the config says of a source. */
+const IDS = { event: ["eventId"], ticket: ["ticketId", "nftId"] } as const;
+
+/** What the config says of a source: of each kind of action, each way in which its ids and times are made. */
 export function madeBy(config: SourceConfig): readonly Made[] {
-  const { key, zone, columns, each, fields } = config;
-  const rules = (config.actions ?? []).flatMap((entry) => Object.entries(entry));
-  return ACTION_NAMES.filter((kind) => rules.some(([name]) => name === kind)).map((kind) => {
-    const given = rules.filter(([name]) => name === kind).map(([, rule]) => ({ ...fields, ...rule?.fields }));
-    const ids = given.map(({ eventId, ticketId, nftId }) => ({ eventId, ticketId, nftId }));
-    const times = given.map(({ orderTime }) => orderTime ?? null);
-    const isTimed = acceptedFields(kind).includes("orderTime");
-    return {
-      kind,
-      made: {
-        ids: stable({ ids, columns, each }),
-        times: isTimed ? stable({ times, zone }) : "",
-        key: stable(key ?? null),
-      },
-    };
-  });
+  const kinds = new Map<ActionName, { readonly ids: string[]; readonly times: string[] }>();
+  for (const [kind, rule] of (config.actions ?? []).flatMap((entry) => Object.entries(entry))) {
+    if (!isActionName(kind)) continue;
+    const made = kinds.get(kind) ?? { ids: [], times: [] };
+    const ruleOf = (field: FieldName): unknown => rule?.fields?.[field] ?? config.fields?.[field];
+    const ids = IDS[actionSpec(kind).about].map((field) => [field, ruleOf(field)] as const);
+    made.ids.push(...ids.flatMap(([field, how]) => (how === undefined ? [] : [`${field} ${stable(how)}`])));
+    const time = acceptedFields(kind).includes("orderTime") ? ruleOf("orderTime") : undefined;
+    if (time !== undefined)
+      made.times.push(`orderTime ${stable(time)}${config.zone === undefined ? "" : `, zone ${config.zone}`}`);
+    kinds.set(kind, made);
+  }
+  const key = JSON.stringify(config.key === undefined ? [] : [`key ${stable(config.key)}`]);
+  return [...kinds].map(([kind, { ids, times }]) => ({
+    kind,
+    made: { ids: JSON.stringify(ids), times: JSON.stringify(times), key },
+  }));
 }
 
 /** JSON with the keys of its objects in order. */
@@ -72,19 +76,29 @@ interface Change {
   readonly after: string;
 }
 
+/** A way that is only new, or only gone, changes nothing that was sent; a key that came or went does. */
 function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): readonly Change[] {
-  return (["ids", "times", "key"] as const).flatMap((what) => {
-    const before = then[what];
-    return before === undefined || before === now[what] ? [] : [{ what, before, after: now[what] }];
+  return WHAT.flatMap((what) => {
+    const [before, after] = [waysOf(then[what]), waysOf(now[what])];
+    const gone = before.filter((way) => !after.includes(way));
+    const added = after.filter((way) => !before.includes(way));
+    const isChanged = what === "key" ? gone.length + added.length > 0 : gone.length > 0 && added.length > 0;
+    return isChanged ? [{ what, before: told(gone), after: told(added) }] : [];
   });
 }
+
+const WHAT = ["ids", "times", "key"] as const;
+
+const waysOf = (text = "[]"): readonly string[] => JSON.parse(text); // as `madeBy` wrote it
+
+const told = (ways: readonly string[]): string => (ways.length === 0 ? "none" : [...new Set(ways)].join(" and "));
 
 const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
 
 const changeFinding = (source: string, { what, before, after }: Change): Finding => ({
   rule: "mapping-changed",
-  field: FIELD_OF[what],
-  message: `The ${cleanText(source, 100)} makes the ${what === "key" ? "key" : what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
+  field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
+  message: `The ${cleanText(source, 100)} makes the ${what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
   hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
 });
 

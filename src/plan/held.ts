@@ -2,7 +2,7 @@
 
 import type { Severity, SourceLine } from "../actions/problem.ts";
 import { dependsOnBad } from "./across.ts";
-import type { Problems } from "./problems.ts";
+import type { Judged } from "./judge.ts";
 import type { Store } from "./store.ts";
 
 /** A row that others wait for. */
@@ -34,26 +34,20 @@ WHERE a.verdict = 'new'
 UNION ALL
 SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
 FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.subject = b.subject
-WHERE a.verdict = 'new' AND (b.verdict = 'bad' OR a.place > b.place)
+WHERE a.verdict = 'new' AND ((b.verdict = 'bad' AND b.mark IS NULL) OR a.place > b.place)
 UNION ALL
 SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
 FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.event = substr(b.subject, 3) JOIN event e ON e.id = a.event
 WHERE b.kind = 'newEvent' AND a.verdict = 'new' AND a.kind = 'soldTicket' AND NOT (e.state ->> 'isKnown')
 ORDER BY 1`;
 
+interface HeldOptions extends Pick<Judged, "report"> {
+  readonly lineOf: (row: number) => SourceLine;
+  readonly severityOf: (rule: string) => Severity;
+}
+
 /** @returns the rows and actions that wait. */
-export function spreadHeld(
-  store: Store,
-  {
-    lineOf,
-    problems,
-    severityOf,
-  }: {
-    readonly lineOf: (row: number) => SourceLine;
-    readonly problems: Problems;
-    readonly severityOf: (rule: string) => Severity;
-  },
-): Held {
+export function spreadHeld(store: Store, options: HeldOptions): Held {
   store.run("CREATE INDEX by_subject ON action (subject, place)");
   store.run("CREATE INDEX by_row ON action (row)");
   store.run("CREATE INDEX by_event ON action (event) WHERE event IS NOT NULL");
@@ -72,19 +66,20 @@ export function spreadHeld(
   }
   const rows = store.run(`UPDATE row SET state = 'held'
     WHERE state IS NULL AND row IN (SELECT row FROM action WHERE verdict = 'held')`);
-  const held: Held = { heldFor: causesOf(store, lineOf), heldBy: runsOf(store), rows };
-  tell(store, { lineOf, problems, severityOf });
+  const held: Held = { heldFor: causesOf(store, options.lineOf), heldBy: runsOf(store), rows };
+  tell(store, options);
   return held;
 }
 
 /** One problem a row that waits for a bad one. */
-function tell(store: Store, { lineOf, problems, severityOf }: Parameters<typeof spreadHeld>[1]): void {
+function tell(store: Store, { lineOf, report, severityOf }: HeldOptions): void {
   if (severityOf("depends-on-invalid") === "off") return;
-  const sql = `SELECT row, subject, CAST(cause AS INTEGER) AS cause, min(seq) FROM action
+  type Found = { row: number; input: number; subject: string; cause: number; place: number };
+  const sql = `SELECT row, input, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
     WHERE verdict = 'held' AND why = 'bad' GROUP BY row ORDER BY row`;
-  for (const batch of store.batches<{ row: number; subject: string; cause: number }>(sql))
-    for (const { row, subject, cause } of batch)
-      problems.add({ ...lineOf(row), severity: "error", ...dependsOnBad(subject, lineOf(cause)) }, row);
+  for (const batch of store.batches<Found>(sql))
+    for (const { place, subject, cause, ...of } of batch)
+      report(of, dependsOnBad(subject, lineOf(cause)), "error", place);
 }
 
 /** As many causes, and rows of a cause, are told by their place. */

@@ -3,9 +3,9 @@
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
-import { about, type Finding, type Problem, type Severity, type SourceLine } from "../actions/problem.ts";
+import type { Finding, Problem, Severity, SourceLine } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
-import { Across, type Checked, fieldOf, placeText, quoted, unknownEvent } from "./across.ts";
+import { Across, type Checked, nearAnother, placeText, unknownEvent } from "./across.ts";
 import { Events } from "./events.ts";
 import type { Problems } from "./problems.ts";
 import type { RowsRead } from "./rows.ts";
@@ -39,6 +39,12 @@ export interface Judged {
   /** Something is bad or held, so that what depends on it is to be found. */
   readonly isAnyHeld: boolean;
   readonly events: Events;
+  readonly report: (
+    of: Pick<Item, "row" | "input">,
+    finding: Finding,
+    severity: Problem["severity"],
+    place: number,
+  ) => void;
 }
 
 const BY_SUBJECT = `SELECT seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, run, at, verdict,
@@ -56,6 +62,7 @@ const TOLD: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
 
 /** Subjects that are looked up at once. */
 const SUBJECTS_AT_ONCE = 2000;
+const SENT_AT_ONCE = 20_000;
 
 export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judged> {
   const judged = new SubjectJudge(store, read, options);
@@ -81,7 +88,7 @@ export async function judgeActions(store: Store, read: RowsRead, options: JudgeO
   }
   if (group.length > 0) groups.push(group);
   await judged.groups(groups);
-  judged.tellUnknownEvents();
+  judged.end();
   return judged;
 }
 
@@ -89,17 +96,25 @@ function itemOf(stored: Stored): Checked {
   const [seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, run, at, verdict, why] =
     stored;
   return {
-    ...{ seq, row, input, kind, subject, place, verdict },
+    seq,
+    row,
+    input,
+    kind,
+    subject,
     mark: mark ?? undefined,
     content: content ?? "",
     time: time ?? undefined,
     event: event ?? undefined,
     owner: owner ?? undefined,
     decimals: decimals ?? undefined,
+    place,
+    verdict,
     isCorrected: why === "corrected",
     isFromRejects: run !== null,
     position: { run: run ?? THIS_RUN, seq: at ?? place },
-    ...{ why: undefined, other: undefined, heldBy: undefined },
+    why: undefined,
+    other: undefined,
+    heldBy: undefined,
   };
 }
 
@@ -114,6 +129,8 @@ class SubjectJudge implements Judged {
   readonly #judging: Judging;
   readonly #update: ReturnType<Store["prepare"]>;
   readonly #lookups: Lookups;
+  /** Actions that were sent, to be written down together: most nights these are almost all. */
+  readonly #sent: number[] = [];
   /** Of the present subject, by seq: what rejects say of an action that is not sent. */
   readonly #reasons = new Map<number, string>();
   /** Number of the first row of each input, from 0. */
@@ -160,7 +177,7 @@ class SubjectJudge implements Judged {
       const ofSubject = known.get(subject) ?? [];
       judge(items, ofSubject, this.#judging);
       const other = ofSubject.length > 0 ? undefined : this.#nearOther(subject, near);
-      if (other !== undefined) this.#reportNear(items, other);
+      if (other !== undefined) await this.#tellNear(items, other);
       if (subject.startsWith("e:")) {
         const event = this.events.of(subject.slice(2));
         this.#across.checkEvent(event, items, ofSubject);
@@ -170,6 +187,13 @@ class SubjectJudge implements Judged {
       holdForBad(items);
       this.#write(items);
     }
+    if (this.#sent.length >= SENT_AT_ONCE) this.#writeSent();
+  }
+
+  #writeSent(): void {
+    const sent = JSON.stringify(this.#sent.splice(0).sort((one, other) => one - other));
+    // OR FAIL: else SQLite would copy each page first, to undo the statement.
+    this.#store.run("UPDATE OR FAIL action SET verdict = 'sent' WHERE seq IN (SELECT value FROM json_each(?))", sent);
   }
 
   async #known(subjects: readonly string[]): Promise<ReadonlyMap<string, readonly KnownAction[]>> {
@@ -212,8 +236,6 @@ class SubjectJudge implements Judged {
     const forms = [...new Set(subjects.filter((subject) => !known.has(subject)).map(formOf))].sort(byCodePoints);
     if (forms.length === 0) return near;
     for (const { normal, subject } of await ledger.near(forms)) near.set(normal, subject);
-    const odd = this.#read.hasOdd ? forms.filter((form) => !near.has(form)) : [];
-    for (const subject of (await this.#known(odd)).keys()) near.set(subject, subject);
     return near;
   }
 
@@ -229,44 +251,50 @@ class SubjectJudge implements Judged {
     return this.#store.get<Near>(sql, form, subject);
   }
 
-  #reportNear(items: readonly Checked[], { subject: other, row }: Near): void {
+  /** Told of whichever stands further down; of an accepted one, of the first that is new. */
+  async #tellNear(items: readonly Checked[], { subject: other, row }: Near): Promise<void> {
     const item = items.find(({ verdict }) => verdict === "new");
-    if (item === undefined) return;
     const severity = this.#options.severityOf("id-near-another");
-    const where = row === undefined ? "was accepted" : `stands at ${placeText(this.#lineOf(row))}`;
-    if (severity === "off") return;
-    const id = item.subject.slice(2);
-    this.#reportAcross(
-      item,
-      {
-        rule: "id-near-another",
-        ...about(fieldOf(item.subject), id),
-        message: `${quoted(id)} is written almost like ${quoted(other.slice(2))}, which ${where}: only leading zeros, a .0, blanks, hyphens or the Unicode form differ.`,
-        hint: "Export it as it was, with ids as text. If it is another one, set rules: {id-near-another: warn} for one run.",
-      },
-      severity,
-    );
+    if (item === undefined || severity === "off") return;
+    if (row !== undefined && row > item.row) {
+      const { input = 0 } = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", row) ?? {};
+      const where = `stands at ${placeText(this.#lineOf(item.row))}`;
+      this.#reportAcross({ row, input, place: row }, nearAnother(other, item.subject, where), severity);
+      this.isAnyHeld = true;
+      return;
+    }
+    const [known] = row === undefined ? ((await this.#known([other])).get(other) ?? []) : [];
+    const state = known?.state === "pending" ? "is pending" : "was accepted";
+    const where =
+      row === undefined
+        ? `${state}${known && ` in the run ${known.runId}`}`
+        : `stands at ${placeText(this.#lineOf(row))}`;
+    this.#reportAcross(item, nearAnother(item.subject, other, where), severity);
     if (severity === "error") item.verdict = "bad";
   }
 
   /** Tells what is found of one action; an error makes its row bad. */
-  #reportAcross(item: Checked, finding: Finding, severity: Problem["severity"]): void {
-    this.#report(item, finding, severity);
+  #reportAcross(item: Offender, finding: Finding, severity: Problem["severity"]): void {
+    this.report(item, finding, severity, item.place);
     if (severity !== "error") return;
     const reason = `${finding.rule}: ${finding.message}`;
     const sql = "UPDATE row SET state = 'invalid', reason = ? WHERE row = ? AND state IS NULL";
     if (this.#store.run(sql, reason, item.row) === 1) this.#read.invalid += 1;
   }
 
-  #report({ row, input }: Pick<Item, "row" | "input">, finding: Finding, severity: Problem["severity"]): void {
-    const { pointer: inItem, ...rest } = finding;
+  /** @param place by which problems that are found across rows are put in order. */
+  report(
+    { row, input }: Pick<Item, "row" | "input">,
+    finding: Finding,
+    severity: Problem["severity"],
+    place: number,
+  ): void {
+    const { rule, ...rest } = finding;
+    const { pointer, ...ofTable } = rest;
     const format = this.#read.inputs[input]?.format;
     const index = format === "json" ? `/${row - 1 - (this.#firstRows[input] ?? 0)}` : "";
-    const pointer = inItem === undefined || format === "cells" ? undefined : `${index}${inItem}`;
-    this.#options.problems.add(
-      { ...this.#lineOf(row), severity, ...rest, ...(pointer !== undefined && { pointer }) },
-      row,
-    );
+    const found = pointer === undefined || format === "cells" ? ofTable : { ...rest, pointer: `${index}${pointer}` };
+    this.#options.problems.add({ ...this.#lineOf(row), rule, severity, ...found }, place);
   }
 
   #lineOf(row: number): SourceLine {
@@ -301,6 +329,10 @@ class SubjectJudge implements Judged {
       }
       if (verdict === "bad" || verdict === "held") this.isAnyHeld = true;
       if (verdict === "new" ? mark?.includes("#") !== true : isCorrected && verdict === "sent") continue;
+      if (verdict === "sent") {
+        this.#sent.push(seq);
+        continue;
+      }
       const { run, seq: at } = item.position;
       const reason = this.#reasons.get(seq) ?? null;
       const cause = heldBy === undefined ? null : String(heldBy);
@@ -311,16 +343,21 @@ class SubjectJudge implements Judged {
     this.#reasons.clear();
   }
 
-  /** One warning for each event that may have been registered elsewhere. */
-  tellUnknownEvents(): void {
+  /** All was judged. One warning for each event that may have been registered elsewhere. */
+  end(): void {
+    this.#writeSent();
     const severity = this.#options.severityOf("event-not-registered");
     if (severity === "off") return;
     for (const { id, told } of this.events.told()) {
       const found = this.#store.get<{ input: number }>("SELECT input FROM row WHERE row = ?", told.row);
-      this.#report({ row: told.row, input: found?.input ?? 0 }, unknownEvent(id, this.#options.hasEnvironment), "warn");
+      const finding = unknownEvent(id, this.#options.hasEnvironment);
+      // Before what else is found of the action.
+      this.report({ row: told.row, input: found?.input ?? 0 }, finding, "warn", told.place - 0.5);
     }
   }
 }
+
+type Offender = Pick<Checked, "row" | "input" | "place">;
 
 interface Near {
   readonly subject: string;

@@ -13,9 +13,10 @@ const NEW = "SELECT seq, subject, event, place FROM action WHERE verdict = 'new'
 
 /** @returns the number of lanes that are used. */
 export function spreadOverLanes(store: Store, events: Events, wanted: number, signal: AbortSignal): number {
+  if (wanted <= 1) return 1;
   // A ticket that is named by its nftId here and by its ticketId there would be in two lanes.
   const kinds = store.all("SELECT DISTINCT substr(subject, 1, 1) FROM action WHERE verdict = 'new' AND subject > 'n'");
-  if (wanted <= 1 || kinds.length > 1) return 1;
+  if (kinds.length > 1) return 1;
   const put = store.prepare("UPDATE action SET lane = ?, stage = ? WHERE seq = ?");
   const lanes = new Set<number>();
   let ticket: { readonly subject: string; readonly lane: number; readonly own: readonly number[] } | undefined;

@@ -193,7 +193,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
 }
 
 async function planIn(store: Store, options: PlanOptions): Promise<Plan> {
-  const { order, signal, ledger, environment, problems } = options;
+  const { order, signal, ledger, environment } = options;
   const severityOf = severityIn(options.severities);
   const now = Math.floor(options.now().getTime() / 1000);
   const sources = new Sources(options);
@@ -206,7 +206,9 @@ async function planIn(store: Store, options: PlanOptions): Promise<Plan> {
   const judged = await judgeActions(store, read, { ...options, ledger, severityOf, shows, complete, hasEnvironment });
   const isStrange = sources.isStrange(read, judged.recognised);
   const lineOf = lineIn(store, read);
-  const held = judged.isAnyHeld ? spreadHeld(store, { lineOf, problems, severityOf }) : NOTHING_HELD;
+  const held = judged.isAnyHeld
+    ? spreadHeld(store, { lineOf, severityOf, report: (...told) => judged.report(...told) })
+    : NOTHING_HELD;
   const lanes = spreadOverLanes(store, judged.events, options.lanes, signal);
   const isRefused = isStrange || read.isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read);
   const guard = read.isCut || options.mode !== "judge" ? [] : sources.notes(read, judged.recognised);

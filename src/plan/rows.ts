@@ -2,7 +2,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
-import { formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
+import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { decimals } from "../checks/price-decimals.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
@@ -404,7 +404,7 @@ class Writer {
 
   /** What the corrected version of a bad row was accepted as. */
   corrected(at: At, { kind, subject, mark }: { kind: ActionName; subject: string; mark: string }): void {
-    this.#insert(at, kind, subject, mark, null, undefined, undefined, undefined, null, "sent", "corrected");
+    this.#insert(at, kind, subject, baseOf(mark), null, undefined, undefined, undefined, null, "sent", "corrected");
     this.#read.actions += 1;
   }
 
@@ -414,7 +414,7 @@ class Writer {
     const kind = ACTION_NAMES.find((name) => name === action);
     const { eventId, ticketId, nftId, orderTime } = Object(data) as Record<string, unknown>;
     if (kind === undefined) return;
-    const time = typeof orderTime === "number" || typeof orderTime === "bigint" ? Number(orderTime) : undefined;
+    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
     const event = typeof eventId === "string" ? eventId : undefined;
     const isOfEvent = actionSpec(kind).about === "event";
     const subjects = isOfEvent

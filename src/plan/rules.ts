@@ -35,10 +35,4 @@ export const PLAN_RULES = rulesOf("warn", NEVER_TWICE, {
       "A source of which most was recognised on its last two nights, and now almost nothing, has changed at the exporter.",
     example: "an export in another time zone",
   },
-  "id-near-another": {
-    severity: "error",
-    reason:
-      "An id that differs from another one only in leading zeros, a `.0`, blanks, hyphens or its Unicode form is most likely the same.",
-    example: '"ticketId":"123", where "00123" was accepted',
-  },
 });

@@ -74,10 +74,16 @@ export function judge(items: readonly Item[], known: readonly KnownAction[], jud
   holdForBad(items);
 }
 
-/** Nobody knows what the action of a bad row was, so all that is new of its ticket waits. */
+/**
+ * Nobody knows what the action of a bad row was, so all that is new of its ticket waits. Of one that is refused beside others that
+ * is known, and only what comes behind it waits.
+ */
 export function holdForBad(items: readonly Item[]): void {
-  const bad = items.find(({ verdict }) => verdict === "bad");
-  if (bad !== undefined) for (const item of items) if (item.verdict === "new") hold(item, "bad", bad.row);
+  let bad = items.find(({ verdict, mark }) => verdict === "bad" && mark === undefined);
+  for (const item of items) {
+    if (item.verdict === "bad") bad ??= item;
+    else if (bad !== undefined && item.verdict === "new") hold(item, "bad", bad.row);
+  }
 }
 
 /** Returns false: it is not let through. */

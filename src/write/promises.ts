@@ -32,7 +32,6 @@ const COLUMNS = [
     "content",
     "time",
     "owner",
-    "position",
     "response",
   ] as const),
 ] as const;
@@ -61,7 +60,7 @@ const isTold = ({ outcome }: Item): boolean =>
 
 function lineOf(item: Item, chunk: Outcomes["chunk"], { environment, run, inputs }: LineStyle): PromiseLine {
   const { origin, promise, response } = item;
-  const { subject, kind, mark, content, event, time, owner, position } = origin;
+  const { subject, kind, mark, content, event, time, owner } = origin;
   const id = subject.slice(2);
   return {
     source: inputs[origin.input]?.name ?? "",
@@ -81,7 +80,6 @@ function lineOf(item: Item, chunk: Outcomes["chunk"], { environment, run, inputs
     content,
     time: time === undefined ? undefined : String(time),
     owner,
-    position: position && `${position.run}:${position.seq}`,
     response: response === undefined ? undefined : stringifyJson(parseJson(response)),
   };
 }

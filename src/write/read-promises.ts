@@ -30,10 +30,6 @@ const LINE = z.looseObject({
   content: z.string(),
   time: z.coerce.number().int().optional(),
   owner: z.string().optional(),
-  position: z
-    .string()
-    .regex(/^\d+:\d+$/)
-    .optional(),
   response: z.unknown().optional(),
 });
 
@@ -95,12 +91,11 @@ const notALine = (name: string, place: number, why: string): Failure =>
   new Failure("usage", `${name}:${place} ${why}.`, { hint: HINT });
 
 function toImported(line: z.infer<typeof LINE>, name: string, place: number): ImportedLine {
-  const { action: kind, ticketId, nftId, eventId, status, actionPromise, response, position } = line;
+  const { action: kind, ticketId, nftId, eventId, status, actionPromise, response } = line;
   const isAccepted = status === "success";
   if (isAccepted && !actionPromise)
     throw notALine(name, place, "is not a line of a promises file: success without an actionPromise");
   const subject = ticketId !== undefined ? `t:${ticketId}` : nftId !== undefined ? `n:${nftId}` : `e:${eventId}`;
-  const [, run, seq] = /^(\d+):(\d+)$/.exec(position ?? "") ?? [];
   const normal = formOf(subject);
   return {
     ...{ subject, kind, mark: line.mark, content: line.content, time: line.time, owner: line.owner },
@@ -110,7 +105,6 @@ function toImported(line: z.infer<typeof LINE>, name: string, place: number): Im
     outcome: isAccepted ? "accepted" : status === "settled" && response === undefined ? "settled" : "rejected",
     promise: actionPromise,
     response: response === undefined ? undefined : typeof response === "string" ? response : stringifyJson(response),
-    position: run === undefined ? undefined : { run: Number(run), seq: Number(seq) },
     ...(normal !== subject && { normal }),
   };
 }

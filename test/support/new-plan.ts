@@ -117,7 +117,7 @@ export async function enter(
   ledger: Ledger,
   { plan }: Planned,
   { rejects = () => false, isAnswered = true }: { rejects?: (origin: Origin) => boolean; isAnswered?: boolean } = {},
-): Promise<readonly NewChunk[]> {
+): Promise<number> {
   const chunks: NewChunk[] = [];
   async function* kept(): AsyncGenerator<NewChunk> {
     for await (const chunk of plan.chunks()) {
@@ -135,7 +135,7 @@ export async function enter(
     });
     await ledger.advance(run, { answered: { chunk, attempt: attempt ?? 1, httpStatus: 200, at, answers } });
   }
-  return chunks;
+  return run;
 }
 
 /** Verdicts by subject and kind, as the plan has them. */

@@ -195,7 +195,7 @@ describe("the chunks table", () => {
     expect(old.filter((path) => changes.test(readFileSync(join(SRC, path), "utf8")))).toEqual(["ledger/chunks.ts"]);
   });
 
-  it("of the new ledger has its states changed by src/book/chunk-life.ts alone", () => {
+  it("of the new ledger has its states changed by src/ledger/chunk-life.ts alone", () => {
     const changes = /\bUPDATE\s+chunks\s+SET\s+state\b|\bINSERT INTO\s+chunks\b|\bDELETE FROM\s+chunks\b/i;
     const own = files.filter((path) => layerOf(path) === "book");
     expect(own.filter((path) => changes.test(readFileSync(join(SRC, path), "utf8")))).toEqual(["book/chunk-life.ts"]);
