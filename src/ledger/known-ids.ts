@@ -8,13 +8,6 @@ import { keyedDeeds } from "./keyed-deeds.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Pending } from "./pending.ts";
 
-/** Part of a transaction: notes an accepted id that is not in its normal form, so that it is found by that. */
-export function noteId(ledger: Ledger, field: IdField, id: string): void {
-  const normal = normalId(id);
-  if (normal !== id)
-    ledger.run("INSERT OR IGNORE INTO ids_by_normal (field, normal, id) VALUES (?, ?, ?)", field, normal, id);
-}
-
 /** Accepted ids with this normal form that are written otherwise. */
 export const idsByNormal = (ledger: Ledger, field: IdField, normal: string): readonly string[] =>
   ledger

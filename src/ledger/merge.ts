@@ -2,10 +2,10 @@
 
 import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
+import { normalId } from "../checks/ids.ts";
 import { changeChunk } from "./chunks.ts";
 import { type Columns, insertRows, type Value } from "./insert-rows.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
-import { noteId } from "./known-ids.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, upsert } from "./ledger.ts";
 import { insertOutcomes, type NewOutcome } from "./new-outcomes.ts";
@@ -91,7 +91,9 @@ const DEED_COLUMNS: Columns = {
   ...{ event_id: "TEXT", holder: "TEXT" },
 };
 
-const BUT_THOSE_THERE = "ON CONFLICT DO NOTHING RETURNING seq";
+const ID_COLUMNS: Columns = { field: "TEXT", normal: "TEXT", id: "TEXT" };
+
+const BUT_THOSE_THERE = "ON CONFLICT DO NOTHING";
 
 type DeedRow = readonly [identity: Uint8Array, ...Value[]];
 
@@ -101,6 +103,8 @@ class Merging {
   readonly #runNo: number;
   readonly #keys: ReturnType<typeof keysOfRun>;
   #deeds: DeedRow[] = [];
+  /** Accepted ids that are not in their normal form. */
+  #ids: (readonly [field: string, normal: string, id: string])[] = [];
   #effects: Effective[] = [];
   /** A ticket that is not among the deeds alone is looked for in the table of tickets only where there is one. */
   #hasTickets: boolean;
@@ -132,7 +136,7 @@ class Merging {
     if (!isIt) return;
     const field = actionSpec(action).about === "event" ? "eventId" : "ticketId";
     const id = given[field];
-    if (id !== undefined) noteId(this.#ledger, field, id);
+    if (id !== undefined && normalId(id) !== id) this.#ids.push([field, normalId(id), id]);
     if (!isSale) this.#hasTickets ||= actionSpec(action).about === "ticket";
     if (!isSale || this.#hasTickets) this.#effects.push({ seq, action, given });
   }
@@ -141,8 +145,11 @@ class Merging {
   end(): void {
     // In the order of the table, each of its pages is written once.
     this.#deeds.sort(([one], [other]) => Buffer.compare(one, other));
-    const entered = insertRows(this.#ledger, "deeds", DEED_COLUMNS, this.#deeds, BUT_THOSE_THERE);
+    const entered = insertRows(this.#ledger, "deeds", DEED_COLUMNS, this.#deeds, `${BUT_THOSE_THERE} RETURNING seq`);
     this.#deeds = [];
+    this.#ids.sort(([, one], [, other]) => (one < other ? -1 : 1));
+    insertRows(this.#ledger, "ids_by_normal", ID_COLUMNS, this.#ids, BUT_THOSE_THERE);
+    this.#ids = [];
     // Of a chunk of which a second file has told more, the others were merged before.
     const isNew = new Set(entered.map(({ seq }) => Number(seq)));
     const tickets = new TicketTable(this.#ledger, this.#runNo);

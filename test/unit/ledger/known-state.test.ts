@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { digestOf, identityText } from "../../../src/actions/identity.ts";
+import { normalId } from "../../../src/checks/ids.ts";
 import { changeChunk } from "../../../src/ledger/chunks.ts";
 import { acceptedDeeds } from "../../../src/ledger/deeds.ts";
 import { noteKeyedDeed } from "../../../src/ledger/keyed-deeds.ts";
@@ -149,5 +150,35 @@ describeBothLedgers("known state", ({ kind, newPlace }) => {
     const { ticket } = ledgerKnownState(ledger, NOTHING_PENDING);
     expect(ticket({ ticketId: "T" })).toEqual({ state: "sold", holder: "ann" });
     expect(ticket({ ticketId: "other" })).toBeUndefined();
+  });
+
+  it("finds an accepted id by the one normal form, however either is written, and none of a rejected one", async () => {
+    using place = await newPlace();
+    using ledger = place.open();
+    const accepted = ["007", "8", "Mu\u0308-1", "T 1"];
+    const ids = [...accepted, "0099"];
+    const chunks = [{ lane: 0, first: 1, count: ids.length, offset: 0, length: ids.length }];
+    enterRun(ledger, { run: "000000000001", manifest: "{}", output: undefined, chunks, at: AT });
+    const outcomes = ids.map((ticketId, index) => {
+      const isTaken = accepted.includes(ticketId);
+      const data = { eventId: "E-1", ticketId };
+      return {
+        ...{ seq: index + 1, chunk: 1, source: "sales.csv", line: index + 2, action: "soldTicket" as const, at: AT },
+        ...{ data: JSON.stringify(data), identity: digestOf(identityText({ action: "soldTicket", data })) },
+        content: Buffer.alloc(8, index),
+        ...(isTaken
+          ? { outcome: "accepted" as const, status: "success" }
+          : { outcome: "rejected" as const, status: "error" }),
+      };
+    });
+    insertOutcomes(ledger, 1, outcomes);
+    for (const chunk of chunksOf(ledger, 1)) changeChunk(ledger, "foundSettled", chunk, chunk);
+    mergeOutcomes(ledger);
+    const { nearId } = ledgerKnownState(ledger, NOTHING_PENDING);
+    const near = (id: string) => nearId("soldTicket", "ticketId", id, normalId(id))?.id;
+    expect(["7", "0007", "7.0", "08", "M\u00fc-1", "T\u00a01"].map(near)).toEqual([
+      ...["007", "007", "007", "8", "Mu\u0308-1", "T 1"],
+    ]);
+    expect([...accepted, "99", "70", "T1"].map(near)).toEqual(Array(7).fill(undefined));
   });
 });
