@@ -16,8 +16,6 @@ export interface Ledger extends Disposable {
   all(sql: string, ...values: SQLInputValue[]): SqlRow[];
   iterate(sql: string, ...values: SQLInputValue[]): Iterable<SqlRow>;
   hasTable(name: string): boolean;
-  /** How large it is, in pages of SQLite (4 KiB), as a rule of thumb. */
-  pages(): number;
   /** What used up the reserve: store what is known, and begin nothing more. */
   readonly exhaustedBy: "a full disk" | "a failed write" | undefined;
   /** All or nothing; after it returns the change is on disk. Transactions don't nest. */

@@ -70,7 +70,7 @@ const SELLING: ReadonlySet<string> = new Set(actionsThat("sell-ticket"));
 
 type TicketState = "sold" | "checked-in" | "invalidated";
 
-interface FoldedTicket {
+interface TicketRow {
   eventId: string | null;
   holder: string | null;
   state: TicketState;
@@ -163,7 +163,7 @@ class Merging {
 class TicketTable {
   readonly #ledger: Ledger;
   readonly #runNo: number;
-  readonly #tickets = new Map<string, FoldedTicket>();
+  readonly #tickets = new Map<string, TicketRow>();
 
   constructor(ledger: Ledger, runNo: number) {
     this.#ledger = ledger;
@@ -171,7 +171,7 @@ class TicketTable {
   }
 
   /** The ticket before an action. */
-  of(given: GivenFields, seq: number): FoldedTicket {
+  of(given: GivenFields, seq: number): TicketRow {
     const key = ticketKey(given);
     const ticket = this.#listed(key) ?? this.#sold(given, seq) ?? { eventId: null, holder: null, state: "sold" };
     this.#tickets.set(key, ticket);
@@ -189,15 +189,15 @@ class TicketTable {
     });
   }
 
-  #listed(key: string): FoldedTicket | undefined {
+  #listed(key: string): TicketRow | undefined {
     const row =
       this.#tickets.get(key) ??
       this.#ledger.get("SELECT event_id AS eventId, holder, state FROM tickets WHERE ticket = ?", key);
     // The columns hold texts or NULL, and the table's CHECK holds the state to those there are.
-    return row && { ...(row as unknown as FoldedTicket) };
+    return row && { ...(row as unknown as TicketRow) };
   }
 
-  #sold({ ticketId }: GivenFields, seq: number): FoldedTicket | undefined {
+  #sold({ ticketId }: GivenFields, seq: number): TicketRow | undefined {
     const before = { runNo: this.#runNo, seq };
     const sale = ticketId === undefined ? undefined : latestSale(this.#ledger, ticketId, before);
     return sale && { eventId: sale.eventId ?? null, holder: sale.holder ?? null, state: "sold" };

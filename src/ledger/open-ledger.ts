@@ -193,7 +193,6 @@ export function wrap(database: DatabaseSync, path: string): Ledger {
     },
     hasTable: (name) =>
       guarded(() => prepared("SELECT 1 AS one FROM sqlite_schema WHERE name = ?").get(name) !== undefined),
-    pages: () => guarded(() => Number(prepared("PRAGMA page_count").get()?.page_count)),
     get exhaustedBy() {
       return exhaustedBy;
     },

@@ -3,6 +3,7 @@
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Ledger } from "../ledger/ledger.ts";
+import { isShared } from "./worker.ts";
 
 /** Bytes of a file, or of all files below a folder; 0 where there is nothing. Links are not followed. */
 export function bytesIn(path: string): number {
@@ -21,13 +22,9 @@ export interface DiskUse {
   readonly setAside: number;
 }
 
-/** Of what a ledger counts as a page. */
-const PAGE_BYTES = 4096;
-
 /** @param ledger counts too, where it is no file in the folder. */
 export function diskUseOf(ledgerPath: string, ledger: Ledger): DiskUse {
-  const inDatabase = ledger.kind === "postgres" ? ledger.pages() * PAGE_BYTES : 0;
-  const use = { ledger: inDatabase, plans: 0, ballast: 0, sandbox: 0, setAside: 0 };
+  const use = { ledger: isShared(ledger) ? ledger.bytes() : 0, plans: 0, ballast: 0, sandbox: 0, setAside: 0 };
   const folder = dirname(ledgerPath);
   // With a ledger in PostgreSQL there may be none yet.
   if (!existsSync(folder)) return use;

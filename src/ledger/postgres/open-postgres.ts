@@ -43,6 +43,8 @@ export interface PostgresLedger extends Ledger {
    * @returns whether there was one.
    */
   readonly endSilentHolder: (name: string, silentMs: number) => boolean;
+  /** How large its tables are, with their indexes. */
+  readonly bytes: () => number;
   /** How often the session was lost and begun again. What was locked before was locked again by then. */
   readonly sessions: () => number;
 }
@@ -317,10 +319,10 @@ class Session implements PostgresLedger {
     );
   }
 
-  pages(): number {
+  bytes(): number {
     const sql =
       "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
-    return Math.ceil(Number(this.get(sql)?.bytes) / 4096);
+    return Number(this.get(sql)?.bytes);
   }
 
   /**
