@@ -5,9 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
-import { type StreamOptions, stream } from "../../src/commands/stream.ts";
-import { validate } from "../../src/commands/validate.ts";
-import { makeContext, streamOptions } from "../support/context.ts";
+import { makeContext, type Options, verbs } from "../support/context.ts";
 import type { Summary } from "../support/counts.ts";
 import { randomOf } from "../support/random.ts";
 import { type Item, startService } from "../support/service.ts";
@@ -50,10 +48,17 @@ async function openWorld(failureOf: (item: Item) => boolean = () => false) {
   const config = (...rows: readonly string[]): Promise<void> =>
     write("tickets.config.yaml", "environments: {playground: {maxRejected: 100000}}", ...rows);
   await config();
-  const send = async (names: readonly string[], options: Partial<StreamOptions> = {}): Promise<Night> => {
+  const send = async (names: readonly string[], options: Partial<Options<"stream">> = {}): Promise<Night> => {
     const asked = makeContext(folder, env);
-    const exitCode = await stream(
-      streamOptions(names, { output: "promises.ndjson", maxInvalid: { rows: 1000 }, ...options }),
+    const exitCode = await verbs.stream(
+      {
+        files: names,
+        output: "promises.ndjson",
+        maxInvalid: { rows: 1000 },
+        json: true,
+        flags: { retries: 0 },
+        ...options,
+      },
       asked.context,
     );
     return {
@@ -64,7 +69,7 @@ async function openWorld(failureOf: (item: Item) => boolean = () => false) {
   };
   const problemsOf = async (name: string, action: ActionName): Promise<readonly Problem[]> => {
     const asked = makeContext(folder, env);
-    await validate({ files: [name], json: true, flags: {}, action, maxProblems: 100_000 }, asked.context);
+    await verbs.validate({ files: [name], json: true, flags: {}, action, maxProblems: 100_000 }, asked.context);
     return (JSON.parse(asked.out()) as { readonly problems: readonly Problem[] }).problems; // `--json` of a command that ran
   };
   const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
@@ -101,7 +106,7 @@ async function show(
   kind: Kind,
   name: string,
   states: Readonly<Record<string, string>>,
-  options: Partial<StreamOptions> = {},
+  options: Partial<Options<"stream">> = {},
 ): Promise<Night> {
   const { header, row } = KINDS[kind];
   await world.write(name, header, ...Object.entries(states).map(([id, state]) => row(id, state)));

@@ -4,10 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
-import { settle } from "../../src/commands/settle.ts";
-import { status } from "../../src/commands/status.ts";
-import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
+import { type Field, makeContext, openField, processedBy, verbs } from "../support/context.ts";
 import type { Summary } from "../support/counts.ts";
 import { forWalks } from "../support/walks.ts";
 
@@ -33,18 +30,7 @@ const url = (name: string): string => `https://img.example.com/${name}.png`;
 const abandon = (field: Field): Promise<void> => settleLast(field, "abandon");
 
 async function settleLast(field: Field, decision: "abandon" | "sent"): Promise<void> {
-  const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC")?.run));
-  const options = {
-    run,
-    decision,
-    chunk: undefined,
-    first: undefined,
-    reason: "test",
-    json: false,
-    waitLock: 0,
-    flags: {},
-  } as const;
-  await settle(options, makeContext(field.folder, field.env).context);
+  await field.settle(decision);
 }
 
 const rejecting = (...items: readonly number[]): object => ({ on: { request: 1 }, fault: "failure-items", items });
@@ -1981,7 +1967,7 @@ describe("an action that is pending in another run", () => {
     const dry = await field.stream(["later.ndjson"], { dryRun: true });
     expect(dry.said).toContain(rows);
     const planned = makeContext(field.folder, field.env);
-    await plan({ files: ["later.ndjson"], flags: {}, json: false, output: "out.ndjson" }, planned.context);
+    await verbs.plan({ files: ["later.ndjson"], flags: {}, json: false, output: "out.ndjson" }, planned.context);
     expect(planned.said()).toContain(rows);
     expect(planned.said()).toContain("1 waiting in another run, 2 waiting for what another run holds");
     const nothingNew = await field.stream(["later.ndjson"], { maxProblems: 1 });
@@ -1992,7 +1978,7 @@ describe("an action that is pending in another run", () => {
     expect(night.said).toContain("of those not sent 2 waiting");
     const asked = makeContext(field.folder, field.env);
     for (const run of [undefined, night.summary?.run ?? ""])
-      await status({ run, chunk: undefined, maxAge: undefined, json: false, flags: {} }, asked.context);
+      await verbs.status({ run, chunk: undefined, maxAge: undefined, json: false, flags: {} }, asked.context);
     expect(
       asked.out().match(/4 actions: 1 accepted, 1 in doubt, 2 not sent; of those not sent 2 waiting/g),
     ).toHaveLength(2);

@@ -3,10 +3,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importResults } from "../../src/commands/results.ts";
-import { resume } from "../../src/commands/resume.ts";
-import { settle } from "../../src/commands/settle.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
+import { type Field, makeContext, type Options, openField, verbs } from "../support/context.ts";
 import { forWalks } from "../support/walks.ts";
 
 interface Given {
@@ -101,17 +98,12 @@ function loseLedger({ folder }: Field): void {
 
 const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 
-function openRun(field: Field): string {
-  return field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC LIMIT 1")?.run));
-}
+const openRun = async (field: Field): Promise<string> => (await field.runs())[0]?.run ?? "";
 
-async function person(
-  field: Field,
-  says: Partial<Pick<Parameters<typeof settle>[0], "decision" | "chunk" | "first">> = {},
-) {
+async function person(field: Field, says: Partial<Pick<Options<"settle">, "decision" | "chunk" | "first">> = {}) {
   const { context, said } = makeContext(field.folder, field.env);
-  const exitCode = await settle(
-    { ...OPTIONS, run: openRun(field), reason: "looked", yes: true, ...NOTHING, ...says },
+  const exitCode = await verbs.settle(
+    { ...OPTIONS, run: await openRun(field), reason: "looked", yes: true, ...NOTHING, ...says },
     context,
   );
   return { exitCode, said: said() };
@@ -120,7 +112,7 @@ const NOTHING = { decision: undefined, chunk: undefined, first: undefined };
 
 async function goOn(field: Field) {
   const { context, said } = makeContext(field.folder, field.env);
-  const exitCode = await resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context);
+  const exitCode = await verbs.resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context);
   return { exitCode, said: said() };
 }
 
@@ -295,7 +287,7 @@ function isClosed(way: Way): void {
     loseLedger(field);
     const { context } = makeContext(field.folder, field.env);
     for (const name of ["sales", "night"])
-      await importResults({ ...OPTIONS, file: `${name}.local.promises.ndjson` }, context);
+      await verbs.importResults({ ...OPTIONS, file: `${name}.local.promises.ndjson` }, context);
     expect((await person(field)).said).toContain("2 actions would undo a later one");
     expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 2 superseded");
     expect((await goOn(field)).exitCode).toBe(4);

@@ -3,15 +3,17 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Context } from "../../src/commands/context.ts";
-import { forgetLostRuns } from "../../src/commands/env.ts";
-import { importResults } from "../../src/commands/results.ts";
-import { resume } from "../../src/commands/resume.ts";
-import { settle } from "../../src/commands/settle.ts";
-import { stream } from "../../src/commands/stream.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { readRunList, runListLine } from "../../src/ledger/run-list.ts";
-import { expectNothingDoubled, type Field, makeContext, openField, processedBy } from "../support/context.ts";
+import {
+  type Asked,
+  expectNothingDoubled,
+  type Field,
+  makeContext,
+  openField,
+  processedBy,
+  verbs,
+} from "../support/context.ts";
 
 const sale = (ticketId: string): object => ({
   action: "soldTicket",
@@ -46,7 +48,7 @@ function copyLedger(field: Field, ...more: readonly string[]): () => void {
 /** A backup that holds all but the plans, which are the larger part. */
 const copyWithList = (field: Field): (() => void) => copyLedger(field, "run-list.ndjson");
 
-async function ask(field: Field, command: (context: Context) => Promise<number>) {
+async function ask(field: Field, command: (context: Asked["context"]) => Promise<number>) {
   const { context, said } = makeContext(field.folder, field.env);
   try {
     // Answers come at the time of the machine, and what came when is compared.
@@ -67,14 +69,17 @@ const person = (
     first,
     run = runOf(field),
   }: { readonly chunk?: number; readonly first?: number; readonly run?: string } = {},
-) => ask(field, (context) => settle({ ...OPTIONS, run, decision, reason: "looked", chunk, first, yes: true }, context));
+) =>
+  ask(field, (context) =>
+    verbs.settle({ ...OPTIONS, run, decision, reason: "looked", chunk, first, yes: true }, context),
+  );
 const forget = (field: Field) =>
-  ask(field, (context) => forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it is known" }, context));
+  ask(field, (context) => verbs.forgetLost({ ...OPTIONS, name: undefined, reason: "it is known" }, context));
 const goOn = (field: Field) =>
-  ask(field, (context) => resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context));
+  ask(field, (context) => verbs.resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context));
 const night = (field: Field, output?: string, file = "night.ndjson", chunkSize = 2) =>
   ask(field, (context) =>
-    stream(
+    verbs.stream(
       {
         ...{ files: [file], flags: { chunkSize, retries: 0 }, again: false, dryRun: false, force: false },
         ...{ json: false, yes: false, safeCsv: false, waitLock: 0, output },
@@ -83,7 +88,7 @@ const night = (field: Field, output?: string, file = "night.ndjson", chunkSize =
     ),
   );
 const importPromises = (field: Field, file = "night.local.promises.ndjson") =>
-  ask(field, (context) => importResults({ ...OPTIONS, file }, context));
+  ask(field, (context) => verbs.importResults({ ...OPTIONS, file }, context));
 
 /** One chunk was accepted and a copy of the ledger made; then the second got lost on its way. The third was never sent. */
 async function doubtAfterCopy(output?: string): Promise<{ readonly field: Field; readonly putBack: () => void }> {
@@ -200,7 +205,7 @@ describe("an older copy of the ledger, put back after a doubt", () => {
     const { field, putBack } = await doubtAfterCopy();
     putBack();
     const forgotten = await ask(field, (context) =>
-      forgetLostRuns({ ...OPTIONS, name: undefined, reason: "it has none of them" }, context),
+      verbs.forgetLost({ ...OPTIONS, name: undefined, reason: "it has none of them" }, context),
     );
     expect(forgotten.said).toContain(`The next command resumes ${runOf(field)}`);
     expect(forgotten.said).toContain("stops where it has something in doubt");
@@ -266,9 +271,7 @@ describe("an older copy of the ledger in which a run is open", { tags: ["long"] 
     const imported = await importPromises(field, "second.ndjson");
     expect(imported.exitCode).toBe(0);
     expect(imported.said).toContain(`Run ${run} went on after the copy that was restored as the ledger of local`);
-    expect(field.withLedger((ledger) => ledger.get("SELECT state FROM runs WHERE run = ?", run))).toEqual({
-      state: "abandoned",
-    });
+    expect((await field.runs()).find((each) => each.run === run)?.state).toBe("abandoned");
     const last = await night(field, "third.ndjson");
     expect(last.exitCode).toBe(0);
     expect(last.said).toContain("Nothing new");
@@ -344,9 +347,7 @@ describe("an older copy of the ledger in which a run is open", { tags: ["long"] 
     await person(field, "abandon");
     putBack();
     expect((await person(field)).said).toContain("2 of its actions are in doubt");
-    expect(field.withLedger((ledger) => ledger.get("SELECT state FROM runs WHERE run = ?", run))).toEqual({
-      state: "abandoned",
-    });
+    expect((await field.runs()).find((each) => each.run === run)?.state).toBe("abandoned");
     expect((await night(field)).exitCode).toBe(6);
     expect(processedBy(field.sandbox), "what was closed unsent is not in doubt").toBe(ALL);
   });
@@ -549,7 +550,7 @@ describe("a run that the ledger lacks, and whose promises file is damaged", { ta
     expect(await field.read(name)).not.toBe(whole);
     const ways = `Restore ${name} first: as it is, it can't be read as promises.`;
     const dry = ask(field, (context) =>
-      stream(
+      verbs.stream(
         {
           ...{ files: ["night.ndjson"], flags: {}, again: false, dryRun: true, force: false, json: false, yes: false },
           ...{ safeCsv: false, waitLock: 0, output: undefined },
@@ -704,7 +705,10 @@ describe("a ledger that was lost while actions were in doubt", () => {
     await importPromises(field);
     rmSync(join(stateOf(field), "runs", run), { recursive: true });
     const shown = await ask(field, (context) =>
-      settle({ ...OPTIONS, run, decision: undefined, reason: undefined, chunk: undefined, first: undefined }, context),
+      verbs.settle(
+        { ...OPTIONS, run, decision: undefined, reason: undefined, chunk: undefined, first: undefined },
+        context,
+      ),
     );
     expect(shown.exitCode).toBe(2);
     expect(shown.said).toContain("--forget-lost");

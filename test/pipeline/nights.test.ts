@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../src/actions/actions.ts";
 import { stringifyJson } from "../../src/actions/json.ts";
-import { settle } from "../../src/commands/settle.ts";
-import { type Done, type Field, makeContext, openField } from "../support/context.ts";
+import { type Done, type Field, openField } from "../support/context.ts";
 import { createWorld, JOB_FILES, type JobNight } from "../support/nights/deeds.ts";
 import { randomOf } from "../support/random.ts";
 
@@ -65,17 +64,7 @@ async function surviveNight(
   if (truth === undefined) return;
   const stopped = await field.stream(JOB_FILES);
   expect(stopped.exitCode, stopped.said).toBe(6);
-  const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC")?.run));
-  const options = {
-    run,
-    decision: truth,
-    chunk: undefined,
-    first: undefined,
-    reason: "the test looked",
-    json: true,
-    waitLock: 0,
-  };
-  await settle({ ...options, flags: {} }, makeContext(field.folder, field.env).context);
+  await field.settle(truth);
 }
 
 function expectSummary({ exitCode, said, summary }: Done, night: JobNight, sent: number): void {

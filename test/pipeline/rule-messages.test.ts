@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
 import { ended, fieldOf, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
+import { verbs } from "../support/context.ts";
 
 interface Words {
   /** File, line, field or column, and the text there: cleaned and shortened, and masked where it names a person. */
@@ -211,7 +211,7 @@ const WORDS: Readonly<Record<string, Words>> = {
 describe("the words of", () => {
   test.each(Object.entries(WORDS))("%s", async (rule, { where, what, todo }) => {
     const { field, names } = await fieldOf(triggerOf(rule), "");
-    const { said } = await ended(field, plan, names);
+    const { said } = await ended(field, verbs.plan, names);
     const told = said.replaceAll(field.folder, "FOLDER").replaceAll(/\brun [0-9a-f]{8}\b/g, "run RUN");
     // A warning begins with its rule, and an error ends in it; a row that waits is told by the row that holds it.
     const ofRule = new RegExp(`^${rule}(?: \\(.*?\\))?: | \\[${rule}\\]$`);

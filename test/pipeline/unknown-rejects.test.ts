@@ -7,11 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
-import { importResults } from "../../src/commands/results.ts";
-import { settle } from "../../src/commands/settle.ts";
-import type { StreamOptions } from "../../src/commands/stream.ts";
-import { readRunList } from "../../src/ledger/run-list.ts";
-import { type Done, type Field, makeContext, openField } from "../support/context.ts";
+import { type Done, type Field, makeContext, type Options, openField, verbs } from "../support/context.ts";
 import { isLeft, mend } from "../support/rejects.ts";
 
 /** Built by `npm test`. */
@@ -45,7 +41,7 @@ const acceptedOf = ({ sandbox }: Field, action: ActionName = "resoldTicket", nam
 const streamed = (
   field: Field,
   files: readonly string[],
-  options: Partial<StreamOptions>,
+  options: Partial<Options<"stream">>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<Done> =>
   field.stream(files, options, { env, asked: ({ context }) => Object.assign(context, { now: () => new Date() }) });
@@ -79,19 +75,13 @@ function copyLedger(field: Field): () => void {
 
 async function importPromises(field: Field, file: string = OUTPUT.output): Promise<void> {
   const { context, said } = makeContext(field.folder, field.env);
-  expect(await importResults({ flags: {}, waitLock: 0, file }, context), said()).toBe(0);
+  expect(await verbs.importResults({ flags: {}, waitLock: 0, file }, context), said()).toBe(0);
 }
 
 async function settleLost(field: Field, run: string, decision?: "sent"): Promise<number> {
   const which = { run, chunk: undefined, first: undefined, decision, reason: "looked", yes: true };
-  return settle({ ...which, flags: {}, json: false, waitLock: 0 }, makeContext(field.folder, field.env).context);
+  return verbs.settle({ ...which, flags: {}, json: false, waitLock: 0 }, makeContext(field.folder, field.env).context);
 }
-
-/** Runs that the service took something of. */
-const runsOf = (field: Field): readonly string[] =>
-  [...readRunList(join(stateOf(field), "run-list.ndjson")).runs.values()]
-    .filter(({ taken }) => taken > 0)
-    .map(({ run }) => run);
 
 const SOURCES = [
   ["without a key", ""],
@@ -168,13 +158,13 @@ describe("rejects of a night that the ledger has lost", () => {
       const bad = resale("u2").replace("10.00", "ten");
       await field.write("resales.csv", `${RESALES}${bad}${resale("u3")}${resale("u4", "T2")}`);
       expect((await streamed(field, ["resales.csv"], more)).exitCode).toBe(4);
+      const lost = (await field.runs()).filter(({ actions }) => actions.accepted > 0).slice(0, -1);
       putBack();
       if (how === "imported") await importPromises(field, more.output);
       else {
         rmSync(join(field.folder, more.output));
-        const lost = runsOf(field).slice(1);
-        for (const run of lost) expect(await settleLost(field, run)).toBe(6);
-        for (const run of lost) await settleLost(field, run, "sent");
+        for (const { run } of lost.toReversed()) expect(await settleLost(field, run)).toBe(6);
+        for (const { run } of lost.toReversed()) await settleLost(field, run, "sent");
       }
       // What is open is finished first.
       await streamed(field, ["none.csv"], BEARING);

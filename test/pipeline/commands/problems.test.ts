@@ -3,8 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { importResults } from "../../../src/commands/results.ts";
-import { type Field, makeContext, openField } from "../../support/context.ts";
+import { type Field, makeContext, openField, verbs } from "../../support/context.ts";
 
 const scanOf = (column: string): string =>
   `scannedTicket: {when: {${column}: {empty: false}}, fields: {orderTime: "{${column}}"}}`;
@@ -57,7 +56,10 @@ test("imported-history", async () => {
   await field.write("scans.csv", table(...TICKETS.map((ticket) => `${ticket},1780000061,,`)));
   expect((await field.stream(["scans.csv"], { output: "kept.ndjson" })).exitCode).toBe(0);
   await rm(join(field.folder, "state"), { recursive: true });
-  await importResults({ file: "kept.ndjson", waitLock: 0, flags: {} }, makeContext(field.folder, field.env).context);
+  await verbs.importResults(
+    { file: "kept.ndjson", waitLock: 0, flags: {} },
+    makeContext(field.folder, field.env).context,
+  );
   await field.write("tickets.config.yaml", relaxed("imported-history", source(["In", "Out"])));
   await field.write("scans.csv", table(...TICKETS.map((ticket) => `${ticket},1780000071,1780000081,`)));
   await namesTheOthers(field, "imported-history", "scans.csv:2, scans.csv:3, scans.csv:4");

@@ -2,9 +2,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importResults } from "../../../src/commands/results.ts";
-import { stream } from "../../../src/commands/stream.ts";
-import { type Field, makeContext, openField, processedBy } from "../../support/context.ts";
+import { type Field, makeContext, openField, processedBy, verbs } from "../../support/context.ts";
 
 const sale = (ticketId: string): object => ({
   action: "soldTicket",
@@ -35,7 +33,7 @@ async function afterLoss(more: { readonly isPlanLost?: boolean } = {}) {
 
 function night(field: Field): Promise<number> {
   const { context } = makeContext(field.folder, field.env);
-  return stream(
+  return verbs.stream(
     {
       ...{ files: ["night.ndjson"], flags: { retries: 0 }, again: false, dryRun: false, force: false },
       ...{ json: false, yes: false, safeCsv: false, waitLock: 0 },
@@ -47,7 +45,7 @@ function night(field: Field): Promise<number> {
 async function importOf(field: Field, lines: readonly Line[], file = "night.local.promises.ndjson"): Promise<number> {
   await field.write(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   const { context } = makeContext(field.folder, field.env);
-  return importResults({ flags: {}, waitLock: 0, file }, context);
+  return verbs.importResults({ flags: {}, waitLock: 0, file }, context);
 }
 
 const change = (lines: readonly Line[], at: number, more: Line): readonly Line[] =>

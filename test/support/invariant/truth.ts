@@ -6,9 +6,10 @@ import type { Action } from "../../../src/actions/actions.ts";
 import { contentText } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
+import type { Chunk } from "../chunks.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
-import { type Chunk, type Placed, placeText, readRuns, type ToldRun } from "./told-runs.ts";
+import { type Placed, placeText, readRuns, type ToldRun } from "./told-runs.ts";
 
 /** A chunk whose fate a person must say, and what it really was. */
 export interface Question {

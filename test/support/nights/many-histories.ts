@@ -13,12 +13,8 @@ import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import { expect } from "vitest";
-import type { Context } from "../../../src/commands/context.ts";
-import { settle } from "../../../src/commands/settle.ts";
-import { stream } from "../../../src/commands/stream.ts";
-import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext, settleOptions, streamOptions } from "../context.ts";
+import { type Asked, makeContext, verbs } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, startService } from "../service.ts";
 import type { SharedLedger } from "../shared-ledger.ts";
@@ -303,7 +299,7 @@ async function play(
     ...shared?.env,
   };
 
-  const run = async (work: (context: Context) => Promise<number>) => {
+  const run = async (work: (context: Asked["context"]) => Promise<number>) => {
     const asked = makeContext(folder, env);
     const exitCode = await work(asked.context).catch((cause: unknown) => {
       if (!(cause instanceof Failure)) throw cause;
@@ -330,7 +326,10 @@ async function play(
   };
   const streamOnce = (names: readonly string[]) =>
     run((context) =>
-      stream(streamOptions(names, { output: "promises.ndjson", maxInvalid: { rows: 100_000 } }), context),
+      verbs.stream(
+        { files: names, output: "promises.ndjson", maxInvalid: { rows: 100_000 }, json: true, flags: { retries: 0 } },
+        context,
+      ),
     );
   const send = async (names: readonly string[]): Promise<void> => {
     command += 1;
@@ -341,7 +340,7 @@ async function play(
       for (const { ticket } of histories) note(ticket, `    no answer, and settled as ${decision}`);
       lost = undefined;
       const { run: inDoubt } = JSON.parse(done.out) as Summary; // `--json` of a command that stopped in doubt
-      await run((context) => settle(settleOptions(String(inDoubt), decision), context));
+      await run((context) => verbs.settle({ run: String(inDoubt), decision, json: true }, context));
       done = await streamOnce(names);
     }
     lost = undefined;
@@ -472,7 +471,7 @@ async function play(
   const last = `${file}-last.csv`;
   const tickets = (await writeExport(nights + 2, last)).map(([ticket = ""]) => ticket);
   const checked = await run((context) =>
-    validate({ files: [last], json: true, flags: {}, maxProblems: 100_000 }, context),
+    verbs.validate({ files: [last], json: true, flags: {}, maxProblems: 100_000 }, context),
   );
   const { problems } = JSON.parse(checked.out) as { problems: readonly Problem[] }; // `--json` of a command that ran
   const toldLines = new Set(

@@ -13,11 +13,8 @@ import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import { glob } from "tinyglobby";
 import { expect } from "vitest";
-import { settle } from "../../../src/commands/settle.ts";
-import { stream } from "../../../src/commands/stream.ts";
-import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext, settleOptions, streamOptions } from "../context.ts";
+import { makeContext, verbs } from "../context.ts";
 import type { Summary } from "../counts.ts";
 import { type Item, type Service, startService } from "../service.ts";
 import { configOf, type SharedLedger } from "../shared-ledger.ts";
@@ -217,8 +214,14 @@ async function openDesk(world: World, random: Random, shared: SharedLedger | und
 
   const streamOnce = (names: readonly string[], maxInvalid: number) =>
     run((context) =>
-      stream(
-        streamOptions(names, { output: "promises.ndjson", maxInvalid: { rows: maxInvalid }, flags: { chunkSize: 7 } }),
+      verbs.stream(
+        {
+          files: names,
+          output: "promises.ndjson",
+          maxInvalid: { rows: maxInvalid },
+          json: true,
+          flags: { retries: 0, chunkSize: 7 },
+        },
         context,
       ),
     );
@@ -233,14 +236,14 @@ async function openDesk(world: World, random: Random, shared: SharedLedger | und
       if (done.exitCode !== 6) return { ...done, doubts };
       doubts += 1;
       const decision = isTaken ? "sent" : "not-sent";
-      const settled = await run((context) => settle(settleOptions(lastRun(done.out), decision), context));
+      const settled = await run((context) => verbs.settle({ run: lastRun(done.out), decision, json: true }, context));
       story.push(`  settled --${decision}: exit ${settled.exitCode}`);
     }
   };
 
   const checkOnce = async (names: readonly string[]) => {
     const done = await run((context) =>
-      validate({ files: names, json: true, flags: {}, maxProblems: 10_000 }, context),
+      verbs.validate({ files: names, json: true, flags: {}, maxProblems: 10_000 }, context),
     );
     const found: { problems: readonly { source: string; line: number; rule: string; severity: string }[] } =
       done.out === "" ? { problems: [] } : JSON.parse(done.out);

@@ -3,9 +3,9 @@
 import { appendFile, chmod, mkdir, readFile, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { trustConfig } from "../../../src/commands/env.ts";
-import { makeContext, openField, processedBy } from "../../support/context.ts";
-import { failureOf, openFolders, PROJECT, USER } from "./files.ts";
+import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
+import { makeContext, openField, processedBy, verbs } from "../../support/context.ts";
+import { openFolders } from "./folders.ts";
 
 const live = (more: string): string => `environments:\n  live: {baseUrl: https://api.example.com, ${more}}\n`;
 const LOOKUP = (file: string): string => `sources: {s: {lookup: {o: {file: "${file}", where: {A: "{B}"}}}}}\n`;
@@ -47,7 +47,7 @@ async function openHostile(text: string) {
     ...folders,
     trust: async (options: { readonly config?: string } = {}) => {
       const { context, said } = makeContext(folders.cwd, env);
-      await trustConfig({ ...options, flags: {} }, context);
+      await verbs.trust({ ...options, flags: {} }, context);
       return said();
     },
   };
@@ -119,7 +119,7 @@ describe("a config of the working directory", () => {
     expect((await failureOf(folders.trust({ config: "tickets.config.yaml" }))).message).toContain("counts as trusted");
     await using none = await openFolders({ [USER]: live("apiKey: {env: SECRET}") });
     const { context } = makeContext(none.cwd, { HOME: none.home });
-    expect((await failureOf(trustConfig({ flags: {} }, context))).message).toContain("There is no config in");
+    expect((await failureOf(verbs.trust({ flags: {} }, context))).message).toContain("There is no config in");
   });
 });
 

@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { type Environment, type KeySource, resolveEnvironment } from "../../../src/config/environment.ts";
 import { Key, keyPresence, readKey } from "../../../src/config/key.ts";
 import { Failure } from "../../../src/failure.ts";
-import { failureOf, openFolders, PROJECT } from "./files.ts";
+import { failureOf, PROJECT } from "../../support/config-files.ts";
+import { openFolders } from "./folders.ts";
 
 const SECRET = "5EcReT-k3y";
 const never = () => new AbortController().signal;

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Failure } from "../../../src/failure.ts";
+import { Failure } from "../../../../src/failure.ts";
 import {
   openPostgres,
   type PostgresLedger,
@@ -10,15 +10,15 @@ import {
   refuseNarrow,
   refuseOld,
   shownAddress,
-} from "../../../src/ledger/postgres/open-postgres.ts";
+} from "../../../../src/ledger/postgres/open-postgres.ts";
 import {
   NEEDS_POSTGRES,
   type PostgresServer,
   startOwnPostgres,
   startPostgres,
   WITHOUT_POSTGRES,
-} from "../../support/postgres.ts";
-import { startProxy } from "../../support/proxy.ts";
+} from "../../../support/postgres.ts";
+import { startProxy } from "../../../support/proxy.ts";
 
 interface Place {
   readonly url: string;

@@ -20,8 +20,8 @@ import { copyInputs } from "../../../src/plan/files/input-copies.ts";
 import { type Clock, refuseEarlyEnd } from "../../../src/readers/finished.ts";
 import { type Input, openInput } from "../../../src/readers/input.ts";
 import { resolveInputs } from "../../../src/readers/inputs.ts";
+import { failureOf } from "../../support/config-files.ts";
 import { openField, processedBy } from "../../support/context.ts";
-import { failureOf } from "../config/files.ts";
 
 const HEADER = "eventId,currency\n";
 const rows = (count: number): string => Array.from({ length: count }, (_, at) => `E-${at + 1},EUR\n`).join("");

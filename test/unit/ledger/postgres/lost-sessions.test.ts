@@ -1,15 +1,19 @@
 /** What a ledger in PostgreSQL does where its connection or its server is lost, at any moment: each transaction happens once. */
 
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openPostgres, type PostgresLedger, type PostgresOptions } from "../../../src/ledger/postgres/open-postgres.ts";
+import {
+  openPostgres,
+  type PostgresLedger,
+  type PostgresOptions,
+} from "../../../../src/ledger/postgres/open-postgres.ts";
 import {
   NEEDS_POSTGRES,
   type PostgresServer,
   startOwnPostgres,
   startPostgres,
   WITHOUT_POSTGRES,
-} from "../../support/postgres.ts";
-import { type CuttingProxy, startProxy } from "../../support/proxy.ts";
+} from "../../../support/postgres.ts";
+import { type CuttingProxy, startProxy } from "../../../support/proxy.ts";
 
 interface Place {
   readonly server: PostgresServer;

@@ -8,7 +8,8 @@ import {
   resolveEnvironment,
 } from "../../../src/config/environment.ts";
 import { userConfigDirectory, userStateDirectory } from "../../../src/config/paths.ts";
-import { failureOf, openFolders, PROJECT, USER } from "./files.ts";
+import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
+import { openFolders } from "./folders.ts";
 
 const TWO = `environments:
   playground: {baseUrl: https://play.example.com}

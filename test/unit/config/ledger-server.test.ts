@@ -6,7 +6,8 @@ import { resolveEnvironment } from "../../../src/config/environment.ts";
 import { describeLedgerSource, type LedgerServer, ledgerPlace } from "../../../src/config/ledger-server.ts";
 import type { Failure } from "../../../src/failure.ts";
 import { selfSigned } from "../../support/certificate.ts";
-import { failureOf, openFolders, PROJECT } from "./files.ts";
+import { failureOf, PROJECT } from "../../support/config-files.ts";
+import { openFolders } from "./folders.ts";
 
 const SECRET = "sk-5EcReT";
 const URL_OF_LIVE = { TICKETS_LIVE_LEDGER_URL: `postgres://tickets:${SECRET}@db.example.com:5433/ledgers` };

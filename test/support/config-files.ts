@@ -1,8 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Config, loadConfig } from "../../../src/config/config.ts";
-import { Failure } from "../../../src/failure.ts";
+import { Failure } from "../../src/failure.ts";
 
 /** A project folder and a home of its own, gone at the end of the test. */
 export async function openFolders(files: Readonly<Record<string, string>> = {}) {
@@ -23,8 +22,6 @@ export async function openFolders(files: Readonly<Record<string, string>> = {}) 
     cwd,
     home,
     write,
-    load: (env: NodeJS.ProcessEnv = {}, configFlag?: string): Promise<Config> =>
-      loadConfig({ cwd, env: { HOME: home, ...env }, configFlag, knownRules: ["price-invalid", "currency-unknown"] }),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   };
 }

@@ -7,7 +7,8 @@ import { describe, expect, test } from "vitest";
 import { loadConfig, originOf } from "../../../src/config/config.ts";
 import { openExplorer } from "../../../src/config/explorer.ts";
 import { Failure } from "../../../src/failure.ts";
-import { failureOf, openFolders, PROJECT, USER } from "./files.ts";
+import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
+import { openFolders } from "./folders.ts";
 
 const environment = (name: string) => `environments:\n  ${name}:\n    baseUrl: https://api.example.com\n`;
 
