@@ -162,7 +162,7 @@ export interface Done {
   readonly requests: number;
 }
 
-export interface Ran {
+interface Ran {
   readonly exitCode: number;
   /** On standard error and on standard output. */
   readonly said: string;
@@ -186,13 +186,14 @@ export interface Field {
   /** Any other command, by its verb. */
   readonly ask: <V extends Verb>(verb: V, options: Options<V>, env?: NodeJS.ProcessEnv) => Promise<Ran>;
   /** As `status --json` has them, the newest first. */
-  readonly runs: () => Promise<readonly (Summary & { readonly run: string })[]>;
+  readonly runs: (env?: NodeJS.ProcessEnv) => Promise<readonly (Summary & { readonly run: string })[]>;
   /** Those of the newest run. */
-  readonly chunks: () => Promise<readonly Chunk[]>;
+  readonly chunks: (env?: NodeJS.ProcessEnv) => Promise<readonly Chunk[]>;
   /** Says what became of the newest run that has a doubt, or of the newest. */
   readonly settle: (
     decision: Options<"settle">["decision"],
     which?: Pick<Options<"settle">, "chunk" | "first">,
+    env?: NodeJS.ProcessEnv,
   ) => Promise<Ran>;
 }
 
@@ -223,17 +224,23 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     const exitCode = await exitCodeOf(asked, () => carryOut(options, asked.context));
     return { exitCode, said: asked.said(), out: asked.out() };
   };
-  const runs: Field["runs"] = async () => JSON.parse((await ask("status", { json: true })).out).runs;
-  const newest = async (): Promise<string> => (await runs())[0]?.run ?? "";
+  const runs: Field["runs"] = async (more) => {
+    const { said, out } = await ask("status", { json: true }, more);
+    expect(out, said).not.toBe("");
+    return JSON.parse(out).runs;
+  };
   return {
     folder,
     ask,
     runs,
-    chunks: async () => chunksIn((await ask("status", { run: await newest() })).out),
-    async settle(decision, which) {
-      const known = await runs();
+    async chunks(more) {
+      const [newest] = await runs(more);
+      return newest === undefined ? [] : chunksIn((await ask("status", { run: newest.run }, more)).out);
+    },
+    async settle(decision, which, more) {
+      const known = await runs(more);
       const doubted = known.find(({ actions }) => actions.inDoubt + actions.refused > 0);
-      return ask("settle", { run: (doubted ?? known[0])?.run ?? "", decision, ...which });
+      return ask("settle", { run: (doubted ?? known[0])?.run ?? "", decision, ...which }, more);
     },
     env: ownEnv,
     sandbox,
@@ -277,7 +284,7 @@ function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {
 }
 
 /** Runs a command as the process boundary does: a failure becomes its exit code. */
-export async function exitCodeOf({ context }: Asked, command: () => Promise<number>): Promise<number> {
+async function exitCodeOf({ context }: Asked, command: () => Promise<number>): Promise<number> {
   try {
     return await command();
   } catch (cause) {

@@ -90,10 +90,10 @@ async function openNight(items: readonly Item[], given: ServiceOptions = {}, set
       };
       return verbs.resume(options, given.context);
     },
-    settle: async (decision, chunk) => (await field.settle(decision, { chunk })).exitCode,
+    settle: async (decision, chunk) => (await field.settle(decision, { chunk }, env)).exitCode,
     promised: async () =>
       readPromises(await field.read("out.ndjson")).map(({ ticketId, eventId }) => ticketId ?? eventId ?? ""),
-    states: async () => (await field.chunks()).map(({ state }) => state).join(", "),
+    states: async () => (await field.chunks(env)).map(({ state }) => state).join(", "),
   };
 }
 
