@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, test } from "vitest";
-import { ended, fieldOf, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 import { verbs } from "../support/context.ts";
+import { ended, fieldOf, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
 interface Words {
   /** File, line, field or column, and the text there: cleaned and shortened, and masked where it names a person. */

@@ -8,8 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
-import type { ActionRule } from "../../src/actions/rules.ts";
-import type { CHECK_RULES } from "../../src/checks/rules.ts";
 import { checkEnvironment } from "../../src/commands/check-environment.ts";
 import type { Context } from "../../src/commands/context.ts";
 import { forgetLostRuns, showEnvironment, trustConfig } from "../../src/commands/env.ts";
@@ -29,8 +27,6 @@ import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { BALLAST_BYTES } from "../../src/ledger/open-ledger.ts";
-import type { MAPPING_RULES } from "../../src/mapping/rules.ts";
-import type { INPUT_RULES, READER_RULES } from "../../src/readers/rules.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/sending/send.ts";
@@ -40,12 +36,6 @@ import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./shared-ledg
 
 export { KNOWN_RULES } from "../../src/run/rules.ts";
 export type { Stop } from "../../src/sending/send.ts";
-export type RuleId =
-  | ActionRule
-  | keyof typeof CHECK_RULES
-  | keyof typeof READER_RULES
-  | keyof typeof INPUT_RULES
-  | keyof typeof MAPPING_RULES;
 
 /** A command whose options are left out as flags are on a command line. */
 const command =

@@ -538,7 +538,8 @@ async function writeInput(field: Field): Promise<void> {
 const run = (field: Field, options: Partial<Options<"stream">> = {}): Promise<Done> =>
   field.stream(["night.ndjson"], { ...options, flags: { chunkSize: 2, ...options.flags } });
 
-const statesOf = async (field: Field): Promise<readonly string[]> => (await field.chunks()).map(({ state }) => state);
+const statesOf = async (field: Field, env?: NodeJS.ProcessEnv): Promise<readonly string[]> =>
+  (await field.chunks(env)).map(({ state }) => state);
 
 /** No chunk may be left as if a request were under way. */
 async function expectNoLooseEnds(field: Field): Promise<void> {
@@ -737,7 +738,7 @@ describe("what comes before any answer", () => {
     const first = await field.stream(["night.ndjson"], {}, { env: { TICKETS_LOCAL_API_KEY: "wr0ng-key" } });
     expect(first).toMatchObject({ exitCode: 5, said: expect.stringContaining("TICKETS_LOCAL_API_KEY") });
     expect(`${first.said}${JSON.stringify(first.summary)}`).not.toContain("wr0ng-key");
-    expect([(await statesOf(field, env)).join(", "), processedBy(field.sandbox)]).toEqual(["planned", ""]);
+    expect([(await statesOf(field)).join(", "), processedBy(field.sandbox)]).toEqual(["planned", ""]);
     expect((await field.stream(["night.ndjson"])).exitCode).toBe(0);
     expect(processedBy(field.sandbox)).toBe(ALL);
   });

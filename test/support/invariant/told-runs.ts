@@ -53,7 +53,7 @@ export async function readRuns(rig: Rig): Promise<readonly ToldRun[]> {
   return told;
 }
 
-const MAYBE_SENT = ["sending", "answered", "in doubt", "refused"];
+const MAYBE_SENT = ["sending", "in doubt", "refused"];
 
 async function ask(rig: Rig, ...words: readonly string[]): Promise<string> {
   const { place, env } = rig;

@@ -32,7 +32,7 @@ export interface TruthOptions {
 /** A person, or the next command, has to say what became of it. */
 const DOUBTFUL = ["sending", "in doubt", "refused"];
 const UNSENT = ["planned", "abandoned"];
-const OPEN = ["planned", "answered", ...DOUBTFUL];
+const OPEN = ["planned", ...DOUBTFUL];
 
 /**
  * Asks the program and holds the service's record against it. Whatever the moment, so long as no process runs:
