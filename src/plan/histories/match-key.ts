@@ -10,7 +10,7 @@ import { findTries, type Try } from "./first-tries.ts";
 import type { HistoryDeed } from "./history.ts";
 
 /** A deed of one kind under a key. */
-export interface KeyDeed extends HistoryDeed {
+interface KeyDeed extends HistoryDeed {
   /** Its ticket or event. */
   readonly subject: string;
   readonly data: () => ActionData;
