@@ -79,7 +79,6 @@ const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly stri
   results: { waitLock: ["import"], report: ["run"] },
   collect: { output: ["run"], force: ["output"] },
   settle: { first: ["chunk"] },
-  env: { reason: ["forgetLost"], waitLock: ["forgetLost"] },
 };
 
 /** Refuses flags that would have no effect: whoever typed them counts on one. */
@@ -372,19 +371,15 @@ export function buildProgram(
     .description("what would be used, and why")
     .addOption(
       new Option("--check", "try whether the address can be reached and, with statusPath, the key is let in").conflicts(
-        ["trust", "forgetLost"],
+        "trust",
       ),
     )
-    .addOption(new Option("--trust", "trust the config of the working directory as it is now").conflicts("forgetLost"))
-    .option("--forget-lost", "accept that the ledger lacks runs that were sent from here")
-    .option("--reason <text>", "with --forget-lost: why; kept in the list of runs")
-    .option("--wait-lock <time>", "with --forget-lost: wait for a run to end, such as 10m")
+    .addOption(new Option("--trust", "trust the config of the working directory as it is now"))
     .action((name: string | undefined, flags: Flags) =>
       run(flags, async (options, context) => {
         if (options.check)
           return (await import("../commands/check-environment.ts")).checkEnvironment({ ...options, name }, context);
-        const { forgetLostRuns, showEnvironment, trustConfig } = await import("../commands/env.ts");
-        if (options.forgetLost) return forgetLostRuns({ ...options, name }, context);
+        const { showEnvironment, trustConfig } = await import("../commands/env.ts");
         if (options.trust) return trustConfig(options, context);
         return showEnvironment({ ...options, name }, context);
       }),

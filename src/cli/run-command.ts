@@ -45,7 +45,7 @@ const SWITCHES = [
     "yes",
     "untilIdle",
   ] as const),
-  ...(["sent", "notSent", "abandon", "follow", "trust", "forgetLost", "reset", "remote", "watch", "check"] as const),
+  ...(["sent", "notSent", "abandon", "follow", "trust", "reset", "remote", "watch", "check"] as const),
 ] as const;
 
 type TextFlag =
@@ -239,7 +239,6 @@ function whyFailed(failure: unknown, stop: AbortSignal): string | undefined {
 /** Commands that send, check or change something; those that only look leave nothing, so that a monitor may call them often. */
 function leavesTrace(verb: string, flags: Flags): boolean {
   if (verb === "results") return flags.import !== undefined;
-  if (verb === "env") return flags.forgetLost === true;
   if (verb === "prune") return flags.dryRun !== true;
   return ["stream", "validate", "plan", "resume", "publish", "collect", "settle"].includes(verb);
 }

@@ -1,8 +1,7 @@
 /** `tickets env`: what would be used, and why; and what a person says of an environment's config and ledger. */
 
 import { dirname } from "node:path";
-import { importCommand } from "../actions/next-command.ts";
-import { cleanText, count, displayPath, textWidth } from "../actions/text.ts";
+import { cleanText, displayPath, textWidth } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
@@ -10,11 +9,9 @@ import { describeHolder } from "../ledger/lock.ts";
 import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
 import type { DiskUse } from "../run/disk-use.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
-import { type ForgetSettings, type Forgotten, forgetLostRuns as forget } from "../run/forget-lost.ts";
-import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
+import type { EnvironmentOptions } from "../run/settings.ts";
 import { trustConfig as trust } from "../run/trust.ts";
 import type { Context } from "./context.ts";
-import { runContextOf } from "./run-context.ts";
 import { columnsOf } from "./table.ts";
 import { describeBytes } from "./words.ts";
 
@@ -152,37 +149,6 @@ function table(rows: readonly (readonly string[])[], columns: number): readonly 
   const padded = (cell: string, at: number): string =>
     cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - textWidth(cell)));
   return rows.map((row) => `  ${row.map(padded).join("  ")}`.trimEnd());
-}
-
-export interface ForgetOptions extends EnvOptions, Omit<ForgetSettings, "settings"> {}
-
-/** `tickets env --forget-lost` */
-export async function forgetLostRuns(options: ForgetOptions, context: Context): Promise<number> {
-  const { reporter, cwd } = context;
-  const core = runContextOf(context);
-  const settings = await loadSettings(core, { ...options, env: options.name ?? options.env }, "any");
-  const { environment } = settings;
-  const { path, lost } = await forget(core, { ...options, settings });
-  if (lost === undefined) {
-    reporter.info(`The ledger of ${environment.name} knows every run that was sent from here; nothing was forgotten.`);
-    return EXIT_CODES.ok;
-  }
-  reporter.warn(describeForgotten(lost, environment.name));
-  for (const promises of lost.unread)
-    reporter.warn(
-      `${displayPath(promises, cwd)} holds promises that the ledger does not know; no run appends to that file until they are imported: ${importCommand(environment, displayPath(promises, cwd))}`,
-    );
-  reporter.detail(`Kept in ${displayPath(path, cwd)}.`);
-  return EXIT_CODES.ok;
-}
-
-function describeForgotten({ runs, open }: NonNullable<Forgotten["lost"]>, name: string): string {
-  if (runs.length === 0) return `The list of runs was rebuilt from the ledger of ${name}.`;
-  const next =
-    open.length === 0
-      ? ""
-      : ` The next command resumes ${open.join(", ")}: it sends what the ledger has as not sent, and stops where it has something in doubt, which a person settles first.`;
-  return `${count(runs.length, "run")} of ${name} forgotten (${runs.join(", ")}). What the ledger does not know of them will be sent again when it is in the input.${next}`;
 }
 
 /** `tickets env --trust` */

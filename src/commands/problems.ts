@@ -190,7 +190,6 @@ const TELLS_WHAT_IS_NOT_SENT: ReadonlySet<string> = new Set([
   "history-late",
   "history-superseded",
   "history-unclear",
-  "imported-history",
   "key-shared",
   "mended-gives-more",
   "mended-unsure",

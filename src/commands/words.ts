@@ -1,18 +1,12 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import {
-  collectCommand,
-  decideChunkCommand,
-  importCommand,
-  resultsCommand,
-  settleCommand,
-} from "../actions/next-command.ts";
+import { collectCommand, resultsCommand, settleCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin, type Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import { describeHolder } from "../ledger/lock.ts";
 import type { NotedSettlement } from "../ledger/settlements.ts";
-import type { MendedRun, OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
+import type { OpenedLedger, Progress, RunEvent, WhyElsewhere, WorkUnderWay } from "../run/progress.ts";
 import { proxyOf } from "../sending/proxy.ts";
 import { describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
@@ -35,15 +29,6 @@ const WORDS: Words = {
       `Waiting for another run to end${holder === undefined ? "" : ` (${describeHolder(holder)}, since ${holder.since})`} …`,
       { event: "lock.waiting" },
     ),
-  "list of runs made again": ({ path, runs }, { reporter }) =>
-    reporter.warn(`The list of runs ${path} was missing. It was rebuilt from the ledger, with ${count(runs, "run")}.`),
-  "list of runs set aside": ({ aside }, { reporter, cwd }) =>
-    reporter.warn(`The damaged list of runs was set aside as ${displayPath(aside, cwd)}.`),
-  // Two copies of a ledger on two machines would send everything twice: neither knows what the other sends.
-  "state came from another machine": ({ environment, from }, { reporter }) =>
-    reporter.warn(
-      `The state of ${environment.name} came from another machine (${cleanText(from.host, 100)}, which had it since ${from.at}). Use it on one machine only: a second copy does not know what this one sends, and would send it again.`,
-    ),
   "ledger opened": (opened, context) => {
     // A ledger that is NEW is always announced: nothing is known to have been sent before.
     const say = opened.isToSend && opened.runs === 0 ? context.reporter.notice : context.reporter.info;
@@ -59,7 +44,6 @@ const WORDS: Words = {
   },
   "input checked": tellChecked,
   "sending planned": tellPlanned,
-  "lost run mended": (mended, { reporter }) => reporter.warn(describeMended(mended)),
   "earlier run comes first": ({ run, createdAt }, { reporter, trace }) => {
     trace.sending = run;
     reporter.info(`Run ${run} of ${createdAt} is not finished; it comes first.`, { event: "run.first" });
@@ -86,10 +70,6 @@ const WORDS: Words = {
       `${count(actions, "action")} that ${were} in doubt ${were} not sent: a later action of the same history was accepted meanwhile, and now ${they} would come after it. To send ${them} anyway, stream the rows in the rejects with --again.`,
     );
   },
-  "sent elsewhere": ({ run, actions }, { reporter }) =>
-    reporter.warn(
-      `${count(actions, "action")} of run ${run} ${actions === 1 ? "is" : "are"} not sent: since it was planned, another run has sent ${actions === 1 ? "it, or another action of the same history" : "them, or other actions of the same histories"}. What can't be told apart goes into rejects.`,
-    ),
   "run started": ({ run, actions, chunks, isResumed }, { reporter, trace }) => {
     trace.sending = run;
     reporter.log(
@@ -128,8 +108,6 @@ const WORDS: Words = {
     reporter.warn(
       'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',
     ),
-  "runs are lost": ({ problem }, { reporter }) => reporter.warn(problem.message),
-  "promises unusable": ({ why }, { reporter }) => reporter.warn(`Its promises can't be used: ${why}`),
   "closing run": tellClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
   "plan lost": ({ run }, { reporter }) =>
@@ -152,20 +130,12 @@ const WORDS: Words = {
         `The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`,
       );
   },
-  "chunk promised elsewhere": ({ run, chunk, environment }, { reporter }) =>
-    reporter.warn(
-      `Chunk ${chunk.chunk} still waits: ${cleanText(chunk.detail ?? "", 300)}. If the service has ${count(chunk.count, "action")} beside that promise: ${decideChunkCommand(run, chunk.chunk, environment, "--sent")}. If not: the same with --not-sent.`,
-    ),
   "doubts found late": ({ run, chunks, environment }, { reporter }) => {
     const [noun, verb, it] = chunks.length === 1 ? ["Chunk", "is", "it"] : ["Chunks", "are", "them"];
     reporter.warn(
       `${noun} ${chunks.map(({ chunk }) => chunk).join(", ")} ${verb} in doubt only now: the sender vanished, and nobody has looked yet whether the service has ${it}. Nothing was decided about ${it}. To see what it is about: ${settleCommand(run, environment)}`,
     );
   },
-  "promises without a place": ({ run, promises, directory }, { reporter }) =>
-    reporter.warn(
-      `${count(promises, "promise")} of run ${run} can't be placed: the ledger has the whole chunk that held ${promises === 1 ? "it" : "them"} as open or closed, and the run's plan is lost. Their ids are remembered and not sent again. For the rest of the run, restore the folder ${directory} from a backup, then import again.`,
-    ),
   "promises lacking": ({ environment, file, run, promises }, { reporter }) =>
     reporter.warn(
       `${file} lacks ${count(promises, "promise")} of run ${run} that the ledger has. Unless another file holds ${promises === 1 ? "it" : "them"}, write all of the run again: ${resultsCommand(environment, run)}`,
@@ -247,23 +217,6 @@ function tellClosing(
         ]),
   ];
   reporter.info(`Closing run ${run}; it can't be resumed afterwards: ${parts.join("; ")}.`);
-}
-
-function describeMended({ environment, lost, doubted, closed, wasMissing }: MendedRun): string {
-  if (!lost.isDecided)
-    return `The ledger of ${environment.name} did not know everything that run ${lost.run} had sent. ${doubted === 0 ? "None" : number(doubted)} of its actions ${doubted === 1 ? "is" : "are"} in doubt for that reason. If their promises turn up: ${importCommand(environment)}`;
-  const closing = lost.state === "abandoned" ? ", and was closed; it is closed again" : "";
-  const [what, open] = wasMissing
-    ? [`The ledger of ${environment.name} had lost run ${lost.run}, which was entered again from its plan`, "of it"]
-    : [
-        `Run ${lost.run} went on after the copy that was restored as the ledger of ${environment.name}`,
-        "that this copy has as open",
-      ];
-  const left =
-    closed === 0
-      ? ""
-      : ` The service did not take ${count(closed, "action")} ${open}; the run no longer sends ${closed === 1 ? "it" : "them"}.`;
-  return `${what}${closing}. By the list of runs, none of it is in doubt.${left}`;
 }
 
 function describeElsewhere(why: WhyElsewhere, cwd: string): string {

@@ -28,8 +28,8 @@ export interface ChunkEvent {
   readonly when: string;
   /** The states in which it may find the chunk; none where the chunk begins with it. */
   readonly from: readonly ChunkState[];
-  /** `same`: the state it had. `gone`: the chunk is removed. */
-  readonly to: ChunkState | "same" | "gone";
+  /** `same`: the state it had. */
+  readonly to: ChunkState | "same";
   /** A fixed value, or `given` with the event. */
   readonly writes: Readonly<Partial<Record<Column, null | 0 | 1 | "given">>>;
 }
@@ -37,21 +37,13 @@ export interface ChunkEvent {
 const BORDERS = { lane: "given", first: "given", count: "given", offset: "given", length: "given" } as const;
 const PART = { ...BORDERS, parent: "given", http_status: "given", detail: "given" } as const;
 const CUT = { count: "given", length: "given" } as const;
-const FOUND = { ...CUT, detail: "given" } as const;
 const ATTEMPT_ENDED = { http_status: "given", detail: "given" } as const;
 
 export const CHUNK_EVENTS = {
   plan: { from: [], to: "planned", writes: BORDERS, when: "a plan becomes a run" },
-  enterDoubt: {
-    from: [],
-    to: "in doubt",
-    writes: { ...BORDERS, detail: "given" },
-    when: "a lost run is entered again from its plan",
-  },
   addPlanned: { from: [], to: "planned", writes: PART, when: "a part of a chunk is to be sent by itself" },
   addDoubt: { from: [], to: "in doubt", writes: PART, when: "a part of a chunk is in doubt by itself" },
   addRefused: { from: [], to: "refused", writes: PART, when: "a person decided about the actions before this part" },
-  addSettled: { from: [], to: "settled", writes: PART, when: "an imported promises file says what became of a part" },
   addAbandoned: { from: [], to: "abandoned", writes: PART, when: "a part of a chunk is closed unsent" },
 
   intend: { from: ["planned"], to: "sending", writes: {}, when: "its request is about to leave" },
@@ -137,34 +129,16 @@ export const CHUNK_EVENTS = {
   },
 
   foundUnsent: {
-    from: ["planned", "in doubt", "refused"],
-    to: "planned",
-    writes: { ...FOUND, http_status: null },
-    when: "its first actions were never sent; the rest became a chunk of its own",
-  },
-  foundDoubt: {
-    from: ["planned", "in doubt"],
-    to: "in doubt",
-    writes: FOUND,
-    when: "the ledger was restored from an older copy: its first actions may have been sent since",
-  },
-  foundRefused: {
-    from: ["refused"],
-    to: "refused",
-    writes: FOUND,
-    when: "nothing more is known of its first actions; the rest, of which more is known, became a chunk of its own",
-  },
-  foundSettled: {
-    from: ["planned", "in doubt", "refused"],
-    to: "settled",
-    writes: FOUND,
-    when: "an imported promises file says what became of its first actions",
+    from: ["planned"],
+    to: "same",
+    writes: CUT,
+    when: "its later actions must not be sent, and became a chunk of their own",
   },
   foundClosed: {
-    from: ["planned", "in doubt", "refused"],
+    from: ["planned"],
     to: "abandoned",
-    writes: FOUND,
-    when: "its first actions must not be sent: they were closed before, or something accepted since rules it out",
+    writes: CUT,
+    when: "its first actions must not be sent: something accepted since rules it out",
   },
 
   project: {
@@ -196,19 +170,13 @@ export const CHUNK_EVENTS = {
     from: [],
     to: "settled",
     writes: { lane: 0, first: "given", count: "given", offset: 0, length: 0, projected: 1, rejects_written: 1 },
-    when: "an imported promises file names a run whose plan is lost",
+    when: "an imported promises file names a run that the ledger lacks",
   },
   rememberMore: {
     from: ["settled"],
     to: "same",
     writes: { first: "given", count: "given", merged: 0 },
     when: "a second file tells more about it",
-  },
-  forget: {
-    from: ["settled"],
-    to: "gone",
-    writes: {},
-    when: "it held promises without a place in their run, and they are merged now",
   },
 } as const satisfies Record<string, ChunkEvent>;
 
@@ -259,7 +227,7 @@ function toStatement({ from, to, writes }: ChunkEvent): Statement {
   const entries = Object.entries(writes);
   const open = entries.filter(([, value]) => value === "given").map(([column]) => column);
   const fixed = [
-    ...(to === "same" || to === "gone" ? [] : [["state", `'${to}'`]]),
+    ...(to === "same" ? [] : [["state", `'${to}'`]]),
     ...entries.filter(([, value]) => value !== "given").map(([column, value]) => [column, value ?? "NULL"]),
   ];
   if (from.length === 0) {
@@ -271,7 +239,7 @@ function toStatement({ from, to, writes }: ChunkEvent): Statement {
   const sets = [...open.map((column) => `${column} = ?`), ...fixed.map(([column, value]) => `${column} = ${value}`)];
   const guard = `run_no = ? AND chunk = ? AND state IN (${from.map((state) => `'${state}'`).join(", ")})`;
   return {
-    sql: to === "gone" ? `DELETE FROM chunks WHERE ${guard}` : `UPDATE chunks SET ${sets.join(", ")} WHERE ${guard}`,
+    sql: `UPDATE chunks SET ${sets.join(", ")} WHERE ${guard}`,
     open,
   };
 }

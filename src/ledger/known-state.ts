@@ -5,8 +5,8 @@ import { digestOf, identityText } from "../actions/identity.ts";
 import type { KnownState, KnownTicket } from "../checks/cross-action.ts";
 import { acceptedDeeds, hasDeeds } from "./deeds.ts";
 import { knownIds } from "./known-ids.ts";
-import { type Ledger, readMeta } from "./ledger.ts";
-import { outcomeOf, TAKEN } from "./outcomes.ts";
+import type { Ledger } from "./ledger.ts";
+import { TAKEN } from "./outcomes.ts";
 import type { Pending } from "./pending.ts";
 import type { AskedAt } from "./row-places.ts";
 import { fieldsOf } from "./sent-action.ts";
@@ -139,17 +139,3 @@ const SALES = `SELECT data FROM actions WHERE action IN ${sqlList(SELLING)} AND 
 
 const isListed = (ledger: Ledger, ticketId: string): boolean =>
   ledger.get("SELECT 1 AS one FROM tickets WHERE ticket = ?", ticketKey({ ticketId })) !== undefined;
-
-/** Which actions of a run are remembered without a place in its chunks. */
-export function unplacedActions(ledger: Ledger, runNo: number): ReadonlySet<number> {
-  if (readMeta(ledger, IMPORTED) === undefined) return new Set();
-  const sql = `SELECT seq FROM deeds WHERE run_no = ? AND ${outcomeOf("deeds.run_no", "deeds.seq")} IS NULL`;
-  return new Set(ledger.all(sql, runNo).map(({ seq }) => Number(seq)));
-}
-
-/** Part of a transaction: such actions have a place now, and will be merged again with all their data. */
-export function forgetUnplaced(ledger: Ledger, runNo: number, seqs: readonly number[]): void {
-  if (seqs.length === 0) return;
-  const sql = "DELETE FROM deeds WHERE run_no = ? AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))";
-  ledger.run(sql, runNo, JSON.stringify(seqs));
-}

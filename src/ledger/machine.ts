@@ -48,7 +48,7 @@ export function shownPlace({ path, machine }: Placed): string {
 }
 
 /** Which machine this is, as a digest; empty where the system does not say, as in many containers and on macOS. */
-export function thisMachine(): string {
+function thisMachine(): string {
   for (const place of ["/etc/machine-id", "/var/lib/dbus/machine-id"]) {
     const id = existsSync(place) ? cleanText(readFileSync(place, "utf8").trim(), 200) : "";
     if (id !== "") return createHash("sha256").update(`tickets ${id}`).digest("hex").slice(0, 16);

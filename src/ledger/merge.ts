@@ -1,6 +1,6 @@
 /** What the service has taken becomes part of what the ledger knows: deeds, events, tickets and their ids. */
 
-import { type ActionName, actionSpec, actionsThat } from "../actions/actions.ts";
+import { type ActionName, actionSpec } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { normalId } from "../checks/ids.ts";
 import { changeChunk } from "./chunks.ts";
@@ -8,10 +8,8 @@ import { type Columns, insertRows, type Value } from "./insert-rows.ts";
 import { keysOfRun, noteKeyedDeed, noteKeySource } from "./keyed-deeds.ts";
 import { latestSale, ticketKey } from "./known-state.ts";
 import { type Ledger, upsert } from "./ledger.ts";
-import { insertOutcomes, type NewOutcome } from "./new-outcomes.ts";
-import { chunksToMerge, isTaken, SENT_ELSEWHERE, UNMERGED, type UnmergedAction, unmergedActions } from "./outcomes.ts";
+import { chunksToMerge, isTaken, UNMERGED, type UnmergedAction, unmergedActions } from "./outcomes.ts";
 import { mergeMended } from "./rejected-rows.ts";
-import { nextChunkNumber } from "./runs.ts";
 import { fieldsOf, type GivenFields } from "./sent-action.ts";
 
 /**
@@ -33,40 +31,6 @@ function mergeRun(ledger: Ledger, runNo: number): void {
   mergeMended(ledger, runNo);
   for (const { chunk } of chunks) changeChunk(ledger, "merge", { runNo, chunk: Number(chunk) });
 }
-
-/**
- * Part of a transaction: remembers actions of a run that the service has taken and that have no place in its chunks. The run
- * stays as it is and still counts them as open, but nothing planned from now on sends them again.
- */
-export function rememberUnplaced(ledger: Ledger, runNo: number, rows: readonly NewOutcome[]): void {
-  // They have a chunk of their own while they are merged.
-  const chunk = nextChunkNumber(ledger, runNo);
-  const seqs = rows.map(({ seq }) => seq).sort((one, other) => one - other);
-  const [first = 0, last = first] = [seqs[0], seqs.at(-1)];
-  changeChunk(ledger, "remember", { runNo, chunk }, { first, count: last - first + 1 });
-  insertOutcomes(
-    ledger,
-    runNo,
-    rows.map((row) => ({ ...row, chunk })),
-  );
-  mergeRun(ledger, runNo);
-  noteUnplacedTickets(ledger, rows);
-  for (const table of ["actions", "tallies"])
-    ledger.run(`DELETE FROM ${table} WHERE run_no = ? AND chunk = ?`, runNo, chunk);
-  changeChunk(ledger, "forget", { runNo, chunk });
-}
-
-/** Nothing but the table of tickets holds the texts of their ids. */
-function noteUnplacedTickets(ledger: Ledger, rows: readonly NewOutcome[]): void {
-  for (const { action, data, outcome } of rows) {
-    const { eventId, ticketId, userId } = fieldsOf(data);
-    if (!isTaken(outcome) || ticketId === undefined || !SELLING.has(action)) continue;
-    const sql = "INSERT OR IGNORE INTO tickets (ticket, event_id, holder, state) VALUES (?, ?, ?, 'sold')";
-    ledger.run(sql, ticketKey({ ticketId }), eventId ?? null, userId ?? null);
-  }
-}
-
-const SELLING: ReadonlySet<string> = new Set(actionsThat("sell-ticket"));
 
 type TicketState = "sold" | "checked-in" | "invalidated";
 
@@ -118,7 +82,7 @@ class Merging {
 
   take(actions: readonly UnmergedAction[]): void {
     if (this.#deeds.length >= AT_ONCE) this.end();
-    for (const action of actions) if (action.status !== SENT_ELSEWHERE) this.#take(action);
+    for (const action of actions) this.#take(action);
   }
 
   #take({ seq, source, outcome, sent: { action, data }, identity, content }: UnmergedAction): void {

@@ -19,9 +19,6 @@ export const UNMERGED = `merged = 0 AND state IN ${sqlList(DECIDED_STATES)}`;
 /** Status of an action that was closed unsent because a later one of its history was taken. */
 export const SUPERSEDED = "superseded";
 
-/** Status of an action that was closed unsent because another run had sent it meanwhile. */
-export const SENT_ELSEWHERE = "sent-elsewhere";
-
 export interface OutcomeRow extends OutcomeFacts {
   /** The action's data as it was sent, JSON text. */
   readonly data: string;
@@ -119,7 +116,7 @@ export function openOutcomesOfChunk(ledger: Ledger, runNo: number, chunk: number
     WHERE run_no = ? AND chunk = ? AND outcome IN (SELECT value FROM json_each(?)) LIMIT 1`;
   if (ledger.get(sql, runNo, chunk, JSON.stringify(OPEN)) === undefined) return [];
   const outcomes = outcomesOfChunk(ledger, runNo, chunk);
-  return outcomes.filter(({ outcome, status }) => OPEN.includes(outcome) && status !== SENT_ELSEWHERE);
+  return outcomes.filter(({ outcome }) => OPEN.includes(outcome));
 }
 
 /** Whether the run leaves rows open. */
@@ -211,12 +208,6 @@ const ofAction = (column: string, runNo: string, seq: string): string =>
  */
 export const outcomeOf = (runNo: string, seq: string): string => ofAction("outcome", runNo, seq);
 
-/** The actions of a run that have outcomes, from a number to before another. */
-export function decidedWithin(ledger: Ledger, runNo: number, first: number, end: number): ReadonlySet<number> {
-  const sql = "SELECT seq FROM actions WHERE run_no = ? AND seq >= ? AND seq < ?";
-  return new Set(ledger.all(sql, runNo, first, end).map(({ seq }) => Number(seq)));
-}
-
 /** Whether something of a run, from an action to before another, was sent: it was answered, or may have been taken. */
 export const wasSentWithin = (ledger: Ledger, runNo: number, first: number, end: number): boolean =>
   [PERHAPS_TAKEN, ANSWERED].some((sql) => ledger.get(sql, runNo, first, end) !== undefined);
@@ -242,39 +233,6 @@ const TAKEN_WITHIN = `SELECT seq FROM actions
 export const lastTaken = (ledger: Ledger, runNo: number): number => Number(ledger.get(LAST_TAKEN, runNo)?.seq ?? 0);
 
 const LAST_TAKEN = `SELECT seq FROM actions WHERE run_no = ? AND outcome IN ${TAKEN} ORDER BY seq DESC LIMIT 1`;
-
-/** A deed that the service has. */
-export interface TakenDeed {
-  readonly run: string;
-  /** Unique to the deed. */
-  readonly place: string;
-  readonly content: Buffer;
-  /** By the clocks. */
-  readonly isSince: boolean;
-}
-
-/**
- * Deeds of an identity that other runs have sent, in their order: those behind a run in the ledger, or all of a run that was
- * lost (`hasRunSince`).
- *
- * @param since when the run was planned.
- */
-export function takenBeside(
-  ledger: Ledger,
-  identity: Buffer,
-  runNo: number,
-  { wasLost, since }: { readonly wasLost: boolean; readonly since: string },
-): readonly TakenDeed[] {
-  const others = wasLost ? "<>" : ">";
-  const sql = `SELECT run_no, run, seq, content, ${ofAction("at", "deeds.run_no", "deeds.seq")} > ? AS is_since
-    FROM deeds JOIN runs USING (run_no) WHERE identity = ? AND taken = 1 AND run_no ${others} ? ORDER BY run_no, seq`;
-  return ledger.all(sql, since, identity, runNo).map((row) => ({
-    run: String(row.run),
-    place: `${row.run} ${row.seq}`,
-    content: Buffer.from(row.content as Uint8Array), // a BLOB NOT NULL column
-    isSince: Number(row.is_since) === 1,
-  }));
-}
 
 /** The promises that a run was given, those of items in doubt too. */
 export function* promisesGiven(ledger: Ledger, runNo: number): Generator<string> {

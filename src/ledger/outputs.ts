@@ -21,9 +21,6 @@ interface Segment {
   readonly sha256: string;
 }
 
-export const knownOutputs = (ledger: Ledger): ReadonlySet<string> =>
-  new Set(pathsHere(ledger, ledger.all("SELECT path FROM outputs")));
-
 /** Of the paths that a ledger holds, those of this machine. */
 function pathsHere(ledger: Ledger, rows: readonly SqlRow[]): readonly string[] {
   return rows

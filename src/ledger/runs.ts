@@ -2,7 +2,7 @@
 
 import { EXIT_CODES } from "../failure.ts";
 import { type ChunkEventName, changeChunk } from "./chunks.ts";
-import { type Ledger, readMeta, type SqlRow, writeMeta } from "./ledger.ts";
+import type { Ledger, SqlRow } from "./ledger.ts";
 import { fromPlaced, toPlaced } from "./machine.ts";
 import { outcomeAt, SUPERSEDED, TAKEN } from "./outcomes.ts";
 import { type Mending, noteMendings } from "./rejected-rows.ts";
@@ -101,8 +101,6 @@ export function enterRun(
     readonly chunks: readonly PlannedChunk[];
     readonly at: string;
     readonly mendings?: readonly Mending[];
-    /** Why nothing is known of its chunks, which are in doubt then and not planned. */
-    readonly doubt?: string;
   },
 ): RunRecord {
   return ledger.transaction(() => {
@@ -111,37 +109,19 @@ export function enterRun(
     const record = findRun(ledger, run.run);
     if (record === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
     for (const [at, chunk] of run.chunks.entries()) {
-      const key = { runNo: record.runNo, chunk: at + 1 };
-      if (run.doubt === undefined) changeChunk(ledger, "plan", key, chunk);
-      else changeChunk(ledger, "enterDoubt", key, { ...chunk, detail: run.doubt });
+      changeChunk(ledger, "plan", { runNo: record.runNo, chunk: at + 1 }, chunk);
     }
-    if (run.doubt !== undefined) noteEnteredAgain(ledger, run.run);
     noteMendings(ledger, record.runNo, run.mendings ?? []);
     return record;
   });
 }
 
-/** Part of a transaction: the run was lost, and is entered from its plan, which numbers other runs as the lost ledger did. */
-export function noteEnteredAgain(ledger: Ledger, run: string): void {
-  writeMeta(ledger, enteredAgain(run), "yes");
-}
-
-export const wasEnteredAgain = (ledger: Ledger, { run }: Pick<RunRecord, "run">): boolean =>
-  readMeta(ledger, enteredAgain(run)) !== undefined;
-
-function enteredAgain(run: string): string {
-  return `entered from its plan: ${run}`;
-}
-
 /** What the manifest of an imported run says in place of the mapping's digest. */
 export const IMPORTED_MAPPING = "imported";
 
-/** Whether all runs before it in the ledger are older. */
-export const isInOrderOfTime = (
-  ledger: Ledger,
-  { runNo, createdAt }: Pick<RunRecord, "runNo" | "createdAt">,
-): boolean =>
-  ledger.get("SELECT 1 AS one FROM runs WHERE run_no < ? AND created_at >= ? LIMIT 1", runNo, createdAt) === undefined;
+/** Of such a run the ledger knows only what a promises file said; it has no plan. */
+export const isImportedRun = ({ manifest }: Pick<RunRecord, "manifest">): boolean =>
+  (JSON.parse(manifest) as { readonly mapping?: string }).mapping === IMPORTED_MAPPING; // as `manifestOf` made it
 
 export function findRun(ledger: Ledger, run: string): RunRecord | undefined {
   const row = ledger.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run = ?`, run);
@@ -255,30 +235,6 @@ export function unmergedChunks(ledger: Ledger, runNo: number): readonly ChunkRec
 
 const UNMERGED = `merged = 0 AND state IN ${sqlList([...UNDECIDED_STATES, ...SETTLED_STATES])}`;
 
-/**
- * Whether another run may have sent what this one holds since it was planned. Which came first is told by their order in the
- * ledger, and not by clocks: one that was an hour fast makes what it stamped look later than what is planned an hour on. Only a
- * run that was lost stands behind others that were planned after it; of these, times are all that is known.
- *
- * Where several machines publish, runs wait in line, and none plans what another one holds: only those that came back after a
- * loss are left.
- *
- * @param plannedAt when it was planned.
- */
-export function hasRunSince(
-  ledger: Ledger,
-  { runNo, run }: Pick<RunRecord, "runNo" | "run">,
-  plannedAt: string,
-): boolean {
-  const cameBack = ` AND (manifest ->> '$.mapping' = '${IMPORTED_MAPPING}'
-    OR EXISTS (SELECT 1 FROM meta WHERE key = '${enteredAgain("")}' || run))`;
-  const among = ledger.kind === "postgres" ? cameBack : "";
-  if (!wasEnteredAgain(ledger, { run }))
-    return ledger.get(`SELECT 1 AS one FROM runs WHERE run_no > ?${among} LIMIT 1`, runNo) !== undefined;
-  const sql = `SELECT 1 AS one FROM runs WHERE run_no <> ? AND (ended_at IS NULL OR ended_at > ?)${among} LIMIT 1`;
-  return ledger.get(sql, runNo, plannedAt) !== undefined;
-}
-
 /** The last run that was given an input of this name, with what its bytes were then. */
 export function lastGiven(
   ledger: Ledger,
@@ -362,7 +318,6 @@ const PART_EVENTS: Partial<Record<ChunkState, ChunkEventName & `add${string}`>> 
   planned: "addPlanned",
   "in doubt": "addDoubt",
   refused: "addRefused",
-  settled: "addSettled",
   abandoned: "addAbandoned",
 };
 
@@ -458,16 +413,6 @@ export function enterImportedRun(ledger: Ledger, run: string, from: string, to: 
 
 export function noteManifest(ledger: Ledger, runNo: number, manifest: string): void {
   ledger.run("UPDATE runs SET manifest = ? WHERE run_no = ?", manifest, runNo);
-}
-
-/** A run of which only promises were known has its plan again. */
-export function reopenRun(ledger: Ledger, runNo: number, manifest: string, output: string | undefined): void {
-  ledger.run(
-    "UPDATE runs SET manifest = ?, state = 'open', ended_at = NULL, output = ? WHERE run_no = ?",
-    manifest,
-    placedOutput(ledger, output),
-    runNo,
-  );
 }
 
 export function endRun(ledger: Ledger, runNo: number, state: RunState, exitCode: number, at: string): void {

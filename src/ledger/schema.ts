@@ -163,7 +163,6 @@ CREATE TABLE rejected_rows (
 ) STRICT, WITHOUT ROWID;
 
 -- By run, its latest entry in the list of runs. It is kept here before it is written there.
-CREATE TABLE listed_runs (run_no INTEGER PRIMARY KEY, entry INTEGER NOT NULL) STRICT;
 
 -- What rejected rows gave, with where the service was last asked for it.
 CREATE TABLE row_actions (

@@ -22,14 +22,6 @@ export interface SentAction extends OutcomeRow {
   readonly runNo: number;
 }
 
-/** An accepted action of which an imported promises file told, and which has no place in its run. */
-interface UnplacedAction {
-  readonly runNo: number;
-  readonly seq: number;
-  readonly action: ActionName;
-  readonly field: IdField;
-}
-
 /** The field by which an action names this id as what it is about; undefined where it is about something else. */
 export function fieldNaming(
   { action, data }: { action: ActionName; data: ActionData },
@@ -64,24 +56,17 @@ function possibleDeeds(id: string): readonly PossibleDeeds[] {
 export const digestsOf = (id: string): ReadonlySet<string> =>
   new Set(possibleDeeds(id).flatMap(({ digests }) => digests.map((digest) => digest.toString("hex"))));
 
-export interface SentAbout {
-  readonly actions: readonly SentAction[];
-  readonly unplaced: readonly UnplacedAction[];
-}
-
 /** Every action about the ticket or event of this id that has an outcome, in no order. */
-export function sentAbout(ledger: Ledger, id: string): SentAbout {
+export function sentAbout(ledger: Ledger, id: string): readonly SentAction[] {
   const actions = new Map<string, SentAction>();
-  const unplaced = new Map<string, UnplacedAction>();
-  for (const { field, action, digests } of possibleDeeds(id)) {
+  for (const { digests } of possibleDeeds(id)) {
     for (const { runNo, seq } of digests.flatMap((digest) => deedsAt(ledger, digest))) {
       const outcome = outcomeAt(ledger, runNo, seq);
-      if (outcome === undefined) unplaced.set(`${runNo} ${seq}`, { runNo, seq, action, field });
-      else actions.set(`${runNo} ${seq}`, { runNo, ...outcome });
+      if (outcome !== undefined) actions.set(`${runNo} ${seq}`, { runNo, ...outcome });
     }
   }
   for (const action of unmergedAbout(ledger, id)) actions.set(`${action.runNo} ${action.seq}`, action);
-  return { actions: [...actions.values()], unplaced: [...unplaced.values()] };
+  return [...actions.values()];
 }
 
 /** Places of the deeds of an identity, those that a source's own key identifies too. */

@@ -25,14 +25,7 @@ import {
   takenSinceRejected,
 } from "../ledger/rejected-rows.ts";
 import { historiesOfRow, historyAsked, ROW_PLACE, type RowPlace } from "../ledger/row-places.ts";
-import {
-  type ChunkRecord,
-  decidedChunks,
-  hasRejectsWritten,
-  isInOrderOfTime,
-  type RunRecord,
-  wasEnteredAgain,
-} from "../ledger/runs.ts";
+import { type ChunkRecord, decidedChunks, hasRejectsWritten, type RunRecord } from "../ledger/runs.ts";
 import {
   namesAllOf,
   OPEN_ACTIONS_COLUMN,
@@ -133,18 +126,6 @@ export async function writeRejects(options: RejectsOptions & { readonly director
   return { paths, gone, written, accepted: found.nothingOpen, areUnclear: isWhole && areUnclear(found) };
 }
 
-/** Notes the rows of a run whose rejects files were written by a command of which the ledger has lost its memory. */
-export async function noteRejects(options: RejectsOptions): Promise<void> {
-  const { ledger } = options;
-  const found = await findOpenRows(options);
-  const all: Rejects[] = [];
-  for await (const { rejects } of readRejects(options, found)) all.push(rejects);
-  ledger.transaction(() => {
-    for (const rejects of all) noteRows(ledger, options, rejects);
-    noteWritten(ledger, options, found);
-  });
-}
-
 /** What a run leaves to do that is in no rejects file yet. */
 interface FoundOpen {
   /** By input, then by running number of the row. */
@@ -213,14 +194,14 @@ async function addSent(plan: Plan, rows: ReadonlyMap<number, OpenRow>): Promise<
 }
 
 /** How the reason of a row begins that was compared with what was accepted; rows with a wrong value are not. */
-const UNCLEAR = ["history-unclear: ", "imported-history: "] as const;
+const UNCLEAR = "history-unclear: ";
 /** The same for a row that waits for another. */
 const HELD = "depends-on-invalid: ";
 
 function areUnclear({ open }: FoundOpen): boolean {
   const rows = [...open.values()].flatMap((ofInput) => [...ofInput.values()]);
   const reasons = rows.flatMap((row) => row.reasons).filter((reason) => !reason.startsWith(HELD));
-  return reasons.length > 0 && reasons.every((reason) => UNCLEAR.some((start) => reason.startsWith(start)));
+  return reasons.length > 0 && reasons.every((reason) => reason.startsWith(UNCLEAR));
 }
 
 /** The rows that were found open, input by input. */
@@ -242,24 +223,12 @@ async function* readRejects(
 function noteRows(ledger: Ledger, { run, plan }: RejectsOptions, { rows, numbers, readAs, rules }: Rejects): void {
   const { runNo } = run;
   const isAgain = plan.manifest.again;
-  const wasLost = wasEnteredAgain(ledger, run);
-  // Where runs were entered again in another order, nobody knows which is later: the rows stay unknown.
-  const isInOrder = !wasLost || isInOrderOfTime(ledger, run);
   for (const { key, open, place, ...row } of rows) {
-    const placed = wasLost ? placeWithoutRuns(place) : place;
     // Of equal rows that were rejected, fewer stand in this input: nobody knows which these are.
     const isOneOfSeveral = !row.isFromRejects && copiesOf(ledger, key).some((copy) => !numbers.has(copy));
-    if (isInOrder) noteRejected(ledger, key, { runNo, readAs, isAgain, isOneOfSeveral, ...row, place: placed });
+    noteRejected(ledger, key, { runNo, readAs, isAgain, isOneOfSeveral, ...row, place });
     if (open !== "" && rules !== undefined) noteRules(ledger, key, open, rules);
   }
-}
-
-/** A plan numbers other runs as the lost ledger did, so which deed stood behind a row is no longer known. */
-function placeWithoutRuns(place: RowPlace | undefined): RowPlace | undefined {
-  const histories = place?.histories.map(({ behind, ...history }) =>
-    behind === undefined ? history : { ...history, isUndecided: true },
-  );
-  return place && histories && { ...place, histories };
 }
 
 /** Part of a transaction. */

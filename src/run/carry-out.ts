@@ -30,7 +30,6 @@ import type { Plan } from "../plan/files/plan.ts";
 import { type LaneSource, theseLanes } from "../sending/lanes.ts";
 import { projectUnwritten, type RecordContext, recover } from "../sending/record-answer.ts";
 import type { Stop, StopRequest } from "../sending/send.ts";
-import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { RunContext } from "./context.ts";
 import { PLAN_KEPT_MS } from "./places.ts";
@@ -174,8 +173,6 @@ function endOf(
 /** Closes, unsent, what must not be sent any more. Where others may send, that is done lane by lane once it is claimed. */
 async function closeUnwanted(context: RunContext, { ledger, plan }: RecordContext, run: RunRecord): Promise<void> {
   tellSuperseded(context, await closeSuperseded(ledger, plan, run.runNo));
-  const elsewhere = await closeSentElsewhere(ledger, plan, run.runNo);
-  if (elsewhere > 0) context.progress.happened({ kind: "sent elsewhere", run: run.run, actions: elsewhere });
 }
 
 /** How many rejected actions are listed one by one. */

@@ -7,11 +7,10 @@ import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import { changeChunk } from "../ledger/chunks.ts";
-import { type Ledger, runListPath } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { hostOf, isHere, shownPlace } from "../ledger/machine.ts";
 import { linesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
 import { rejectsFilesOf } from "../ledger/outputs.ts";
-import { readRunList } from "../ledger/run-list.ts";
 import {
   chunksOf,
   countRun,
@@ -330,8 +329,7 @@ async function moveOutput(
   if (run === undefined) throw unknownRun(name, environment);
   if (run.output === path && isHere(ledger, run.outputMachine)) return;
   const { safeCsv } = parseManifest(run.manifest).options;
-  const runList = { content: readRunList(runListPath(environment.ledgerPath)) };
-  await makeWayForOutput(context, { ledger, environment, runList }, path, { force, safeCsv });
+  await makeWayForOutput(context, { ledger, environment }, path, { force, safeCsv });
   ledger.transaction(() => {
     noteOutput(ledger, run.runNo, path);
     for (const chunk of SETTLED_STATES.flatMap((state) => chunksOf(ledger, run.runNo, state)))

@@ -7,7 +7,7 @@ import { pastOfChunk } from "../ledger/chunk-past.ts";
 import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { type OutcomeRow, SUPERSEDED } from "../ledger/outcomes.ts";
 import { readRunList } from "../ledger/run-list.ts";
-import { type RunRecord, runNumbers, runOf, wasEnteredAgain } from "../ledger/runs.ts";
+import { isImportedRun, runNumbers, runOf } from "../ledger/runs.ts";
 import {
   countOutcomes,
   doubtsWithPromise,
@@ -19,7 +19,6 @@ import {
   withPromise,
 } from "../ledger/sent-about.ts";
 import { rejectionText } from "../outputs/rejection-text.ts";
-import { isImportedRun } from "../sending/mend-lost-run.ts";
 import type { RunContext } from "./context.ts";
 import { type Undecided, undecidedAbout } from "./find-undecided.ts";
 import { type FoundAction, type FoundAs, type FoundAt, itemOf, placeText, type Searched } from "./found-action.ts";
@@ -84,21 +83,7 @@ export async function find(context: RunContext, { settings, id }: FindSettings):
 
 /** Actions that have an outcome. */
 function decidedAbout(searched: Searched): readonly FoundAt[] {
-  const { actions, unplaced } = sentAbout(searched.ledger, searched.id);
-  return [
-    ...actions.map((action) => toFound(searched, action)),
-    ...unplaced.map(({ runNo, seq, action, field }) => ({
-      at: { runNo, seq },
-      found: {
-        ...{ ...labelOf(runOf(searched.ledger, runNo)), as: field, seq, action },
-        outcome: "accepted" as const,
-        ...{ chunk: undefined, source: undefined, line: undefined, data: undefined, status: undefined },
-        reason: "A promises file that was imported told of it, and not where it stood in its run.",
-        ...{ actionPromise: undefined, response: undefined, sentAt: undefined, at: undefined },
-        ...{ attempts: 0, settlements: [] },
-      },
-    })),
-  ];
+  return sentAbout(searched.ledger, searched.id).map((action) => toFound(searched, action));
 }
 
 function toFound(searched: Searched, { runNo, ...outcome }: SentAction, as?: FoundAs): FoundAt {
@@ -147,8 +132,7 @@ async function promisedAs({ progress, stop }: RunContext, searched: Searched): P
 }
 
 /**
- * Within a run by the plan's order, and the runs as the ledger numbers them. One that an import brought, or that came back from its
- * plan, has a number that says nothing: then they stand by what was first sent of them, by the clocks.
+ * Within a run by the plan's order, and the runs as the ledger numbers them. One that an import brought has a number that says nothing: then they stand by what was first sent of them, by the clocks.
  */
 function inOrderSent(ledger: Ledger, all: readonly FoundAt[]): readonly FoundAt[] {
   const begins = new Map<number, string>();
@@ -157,10 +141,8 @@ function inOrderSent(ledger: Ledger, all: readonly FoundAt[]): readonly FoundAt[
     if (time !== undefined && (first === undefined || time < first)) begins.set(at.runNo, time);
   }
   const runs = new Set(all.map(({ at }) => at.runNo));
-  const isByNumber = [...runs].every((runNo) => isInOwnPlace(ledger, runOf(ledger, runNo)));
+  const isByNumber = [...runs].every((runNo) => !isImportedRun(runOf(ledger, runNo)));
   const begin = ({ at }: FoundAt): string => (isByNumber ? "" : (begins.get(at.runNo) ?? "~"));
   const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
   return all.toSorted((a, b) => compare(begin(a), begin(b)) || a.at.runNo - b.at.runNo || a.at.seq - b.at.seq);
 }
-
-const isInOwnPlace = (ledger: Ledger, run: RunRecord): boolean => !isImportedRun(run) && !wasEnteredAgain(ledger, run);

@@ -1,32 +1,42 @@
 /** Refills a lost or restored ledger from promises files. */
 
-import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { ActionData } from "../actions/actions.ts";
+import { digestOf, identityText, importedIdentityText } from "../actions/identity.ts";
+import { stringifyJson } from "../actions/json.ts";
+import { statusCommand } from "../actions/next-command.ts";
+import { andMore } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { sha256OfFile } from "../disk/sha256-of-file.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import { changeChunk } from "../ledger/chunks.ts";
 import { IMPORTED } from "../ledger/known-state.ts";
 import { type Ledger, runListPath, writeMeta } from "../ledger/ledger.ts";
-import { mergeOutcomes, rememberUnplaced } from "../ledger/merge.ts";
-import { leavesOpen, outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
-import { adoptOutput, knownOutputs } from "../ledger/outputs.ts";
-import { wasReset } from "../ledger/run-list.ts";
-import { countRun, decidedChunks, endRun, findRun, isUndecided, type RunRecord } from "../ledger/runs.ts";
+import { mergeOutcomes } from "../ledger/merge.ts";
+import { insertOutcomes, type NewOutcome } from "../ledger/new-outcomes.ts";
+import { countByAction, hasOutcome, outcomesOfChunk, unprojectedChunks } from "../ledger/outcomes.ts";
+import { adoptOutput } from "../ledger/outputs.ts";
+import { readRunList, wasReset } from "../ledger/run-list.ts";
+import {
+  type ChunkRecord,
+  chunksOf,
+  countRun,
+  enterImportedRun,
+  findRun,
+  IMPORTED_MAPPING,
+  isImportedRun,
+  noteManifest,
+  openRuns,
+} from "../ledger/runs.ts";
 import { promiseFormat, promiseLines } from "../outputs/promise-lines.ts";
-import { noteRejects } from "../outputs/rejects.ts";
-import { parseManifest } from "../plan/files/manifest.ts";
-import { openPlan } from "../plan/files/plan.ts";
+import { CONTENT_BYTES } from "../plan/files/index-file.ts";
+import { type Manifest, manifestOf, NO_ACTIONS, parseManifest } from "../plan/files/manifest.ts";
 import { refuseEmptyName } from "../readers/inputs.ts";
-import { isImportedRun } from "../sending/mend-lost-run.ts";
 import type { RunContext } from "./context.ts";
-import { completeRun, contradictionOf, enterFromPlan, importRun, missingFrom, toOutcome } from "./imported-lines.ts";
-import { lostRunsFailure, waysOut } from "./lost-runs.ts";
-import { mendLost } from "./mend-lost.ts";
-import { planDirectory } from "./places.ts";
+import { lostRunsFailure } from "./lost-runs.ts";
 import { arePromisesElsewhere, labelOf, lockOutput } from "./promises.ts";
-import { appendWhole, lineFailure, mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
+import { appendWhole, mendEnd, type PromiseLine, readPromises } from "./promises-file.ts";
 import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
@@ -71,82 +81,157 @@ export async function importResults(context: RunContext, options: ImportSettings
   const path = resolve(cwd, file);
   // In a shared ledger others write promises while this one imports.
   using _lock = await lockOutput(context, ledger, path, "tickets results --import");
-  const { lines, end } = await readToImport(context, session, path, file);
+  const { lines, end } = await readToImport(path, file);
   refuseForeign(file, lines, environment);
   const runs = Map.groupBy(lines, ({ run }) => run);
   refuseReset(file, [...runs.keys()], environment);
-  for (const [run, ofRun] of runs) await refuseContradiction(session, file, run, ofRun);
-  let [imported, unplaced, completed] = [0, 0, 0];
-  for (const [run, ofRun] of runs) {
-    const done = await importLines(context, session, run, ofRun);
-    imported += done.imported;
-    unplaced += done.unplaced;
-    if (done.imported > 0) completed += 1;
-  }
+  const lacking = [...runs].flatMap(([run, ofRun]) => {
+    const missing = linesLacking(ledger, run, ofRun);
+    return missing.length === 0 ? [] : [{ run, missing }];
+  });
+  refuseBesideOpenRun(session, lacking, cwd);
+  const listed = readRunList(runListPath(environment.ledgerPath));
+  for (const { run, missing } of lacking) importRun(session, path, run, missing);
   mergeOutcomes(ledger);
   const isOurs = await mendEnd(path, end);
   if (end.isIncomplete) progress.happened({ kind: "promises end amid a line", file, text: end.text, isCutOff: isOurs });
-  const originals = await originalsOf(session, path, [...runs.keys()]);
   if (isOurs) await adoptFile(ledger, path, runs);
-  for (const original of originals) {
-    using _ofOriginal = await lockOutput(context, ledger, original, "tickets results --import");
-    await adoptFile(ledger, original, runs);
-  }
   for (const [run, ofRun] of runs) tellLacking(context, session, { path, file }, run, ofRun);
-  await mendDecided(context, session);
-  for (const [run, ofRun] of runs) await endAsListed(session, run, ofRun);
   const lost = session.lost();
+  const imported = lacking.reduce((sum, { missing }) => sum + missing.length, 0);
   return {
     path,
     imported,
-    runs: completed,
-    known: lines.length - imported - unplaced,
+    runs: lacking.length,
+    known: lines.length - imported,
     stillLost:
-      lost.length === 0
-        ? undefined
-        : await lostRunsFailure(lost, environment, cwd, "Nothing is sent until that is mended."),
-    onlyPromised: [...runs.keys()].filter((run) => isOnlyPromised(session, run)),
+      lost.length === 0 ? undefined : lostRunsFailure(lost, environment, cwd, "Nothing is sent until that is mended."),
+    onlyPromised: lacking.flatMap(({ run }) => (listed.has(run) ? [] : [run])),
   };
 }
 
-/** @throws Failure `usage` that names the way without the file, where a run that the ledger lacks has its promises there. */
-async function readToImport({ cwd }: RunContext, session: Session, path: string, file: string) {
+async function readToImport(path: string, file: string) {
   try {
     return await readPromises(path, file);
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
-    const lost = session.lost().filter(({ unread }) => unread.includes(path));
-    const hint = lost.length === 0 ? cause.hint : await waysOut(lost, session.environment, cwd);
-    throw new Failure(cause.code, `${cause.message} Nothing was imported.`, { cause, hint });
+    throw new Failure(cause.code, `${cause.message} Nothing was imported.`, { cause, hint: cause.hint });
   }
 }
 
-/** The lines of one run that the ledger lacks. */
-async function importLines(
-  { progress }: RunContext,
-  session: Session,
+const linesLacking = (ledger: Ledger, name: string, lines: readonly PromiseLine[]): readonly PromiseLine[] => {
+  const run = findRun(ledger, name);
+  return run === undefined ? lines : lines.filter(({ seq }) => !hasOutcome(ledger, run.runNo, seq));
+};
+
+/**
+ * A run that was planned without what is imported would send it again. And what a file knows better than the ledger of a run
+ * that it has sent itself, an older copy has forgotten.
+ */
+function refuseBesideOpenRun(
+  { ledger, environment, lost }: Session,
+  lacking: readonly { readonly run: string }[],
+  cwd: string,
+): void {
+  if (lacking.length === 0) return;
+  const older = lost().filter(({ how }) => how === "older");
+  if (older.length > 0) throw lostRunsFailure(older, environment, cwd, "Nothing was imported.");
+  const half = lacking.find(({ run }) => {
+    const known = findRun(ledger, run);
+    return known !== undefined && !isImportedRun(known);
+  });
+  const waiting = [...new Set([...(half === undefined ? [] : [half.run]), ...openRuns(ledger).map(({ run }) => run)])];
+  const [first] = waiting;
+  if (first === undefined) return;
+  throw new Failure(
+    "usage",
+    `The ledger of ${environment.name} holds ${waiting.slice(0, 3).join(", ")}${andMore(waiting.length - 3)}, which ${waiting.length === 1 ? "was" : "were"} planned without what the file tells. Nothing was imported.`,
+    {
+      hint: `Finish or close it first: ${statusCommand(environment, first)}\nOr move this ledger away, and import all promises into a new one.`,
+    },
+  );
+}
+
+/** Enters a run that the ledger lost, or more lines of one that was imported before. */
+function importRun(
+  { ledger, environment, boundTo, runList }: Session,
+  path: string,
   run: string,
   lines: readonly PromiseLine[],
-): Promise<{ readonly imported: number; readonly unplaced: number }> {
-  const { ledger, environment } = session;
-  const known = findRun(ledger, run) ?? (await enterFromPlan(session, run));
-  const missing = known === undefined ? lines : missingFrom(ledger, known, lines);
-  if (missing.length === 0) return { imported: 0, unplaced: 0 };
-  // More of an imported run may be in another file, or in the rest of this one.
-  if (known === undefined || isImportedRun(known)) {
-    importRun(session, run, missing);
-    return { imported: missing.length, unplaced: 0 };
-  }
-  const imported = await completeRun(session, known, missing);
-  if (imported === missing.length) return { imported, unplaced: 0 };
-  const left = missingFrom(ledger, known, missing);
-  ledger.transaction(() => {
-    rememberUnplaced(ledger, known.runNo, left.map(toOutcome));
+): void {
+  const rows = lines.toSorted((a, b) => a.seq - b.seq);
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const { record, manifest } = ledger.transaction(() => {
+    const record = enterImportedRun(ledger, run, first.at, last.at);
+    const { runNo, createdAt } = record;
+    const known = new Map(chunksOf(ledger, runNo).map((each) => [each.chunk, each]));
+    for (const [chunk, ofChunk] of Map.groupBy(rows, (row) => row.chunk)) {
+      const before = known.get(chunk);
+      const seqs = [...ofChunk.map(({ seq }) => seq), ...(before === undefined ? [] : endsOf(before))];
+      const from = Math.min(...seqs);
+      const borders = { first: from, count: Math.max(...seqs) - from + 1 };
+      changeChunk(ledger, before === undefined ? "remember" : "rememberMore", { runNo, chunk }, borders);
+      insertOutcomes(ledger, runNo, ofChunk.map(toOutcome));
+    }
+    const manifest = manifestOfImported(
+      { run, createdAt, environment: lines[0]?.environment ?? environment.name, boundTo },
+      countByAction(ledger, runNo),
+    );
+    noteManifest(ledger, runNo, JSON.stringify(manifest));
     writeMeta(ledger, IMPORTED, "yes");
+    return { record, manifest };
   });
-  const directory = planDirectory(environment, run);
-  progress.happened({ kind: "promises without a place", run, promises: left.length, directory });
-  return { imported, unplaced: left.length };
+  runList.imported(ledger, { ...record, output: path }, manifest);
+}
+
+function manifestOfImported(
+  run: Pick<Manifest, "run" | "createdAt" | "environment" | "boundTo">,
+  byAction: Manifest["byAction"],
+): Manifest {
+  const total = Object.values(byAction).reduce((sum, actions) => sum + actions, 0);
+  return manifestOf({
+    ...run,
+    inputs: [],
+    mapping: IMPORTED_MAPPING,
+    rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
+    actions: { ...NO_ACTIONS, total, planned: total },
+    repeated: 0,
+    byAction,
+    problems: { errors: 0, warnings: 0 },
+    chunks: [],
+    again: false,
+    options: { directory: "", safeCsv: false },
+  });
+}
+
+/** The first and the last action of a chunk. */
+const endsOf = ({ first, count: actions }: ChunkRecord): readonly number[] => [first, first + actions - 1];
+
+function toOutcome(line: PromiseLine): NewOutcome {
+  const { source, action, eventId, ticketId, nftId, status, actionPromise, seq, chunk, at, response } = line;
+  const data: ActionData = {
+    ...(eventId !== undefined && { eventId }),
+    ...(ticketId !== undefined && { ticketId }),
+    ...(nftId !== undefined && { nftId }),
+  };
+  const identity = importedIdentityText({ action, data }) ?? identityText({ action, data });
+  return {
+    seq,
+    chunk,
+    source,
+    line: line.line,
+    action,
+    data: stringifyJson(data),
+    outcome: status === "success" ? "accepted" : status === "settled-by-hand" ? "settled by hand" : "rejected",
+    status,
+    actionPromise,
+    response: response === undefined || typeof response === "string" ? response : stringifyJson(response),
+    at,
+    identity: digestOf(identity),
+    // Only the ids are known, so no later action is ever called changed against it.
+    content: Buffer.alloc(CONTENT_BYTES),
+  };
 }
 
 /** What the ledger has of a run that wrote into this file, and the file has not: somebody took it out, or put an older copy back. */
@@ -173,18 +258,6 @@ function refuseForeign(file: string, lines: readonly PromiseLine[], { name, ledg
   );
 }
 
-async function refuseContradiction(
-  session: Session,
-  file: string,
-  run: string,
-  lines: readonly PromiseLine[],
-): Promise<void> {
-  const wrong = await contradictionOf(session, run, lines);
-  if (wrong === undefined) return;
-  const why = `contradicts the plan of run ${run}, which has another action under number ${wrong.seq}`;
-  throw lineFailure(file, wrong.place, `${why}. Nothing was imported`);
-}
-
 /** The new sandbox has nothing of what the old one took; a ledger that believed otherwise would never send it. */
 function refuseReset(file: string, runs: readonly string[], environment: Environment): void {
   const run = runs.find((each) => wasReset(runListPath(environment.ledgerPath), each));
@@ -194,74 +267,6 @@ function refuseReset(file: string, runs: readonly string[], environment: Environ
     `${file} belongs to the sandbox before its reset (run ${run}); the new sandbox has none of it. Nothing was imported.`,
     { hint: "You need no import: whatever you stream is sent to the new sandbox." },
   );
-}
-
-/** Mends the runs about which the list of runs says everything, so that a person has nothing to decide. */
-async function mendDecided(context: RunContext, session: Session): Promise<void> {
-  for (const lost of session.lost()) {
-    const run = findRun(session.ledger, lost.run);
-    if (lost.isDecided && run !== undefined && existsSync(planDirectory(session.environment, run.run)))
-      await mendLost(context, session, run, lost);
-  }
-}
-
-/** Ends a run that had finished before and of which the ledger knows everything now, so that it is not resumed. */
-async function endAsListed(
-  { ledger, runList, environment }: Session,
-  name: string,
-  lines: readonly PromiseLine[],
-): Promise<void> {
-  const [run, listed] = [findRun(ledger, name), runList.content.runs.get(name)];
-  if (run?.state !== "open" || listed?.stopped?.state !== "finished") return;
-  if (isUndecided(ledger, run.runNo)) return;
-  await noteRejectsOf(ledger, run, planDirectory(environment, name));
-  const exitCode = EXIT_CODES[leavesOpen(ledger, run.runNo) ? "finished-with-rejects" : "ok"];
-  ledger.transaction(() => {
-    // The rejects were written before the list said that the run was finished.
-    for (const chunk of decidedChunks(ledger, run.runNo)) changeChunk(ledger, "writeRejects", chunk);
-    const last = lines
-      .map(({ at }) => at)
-      .toSorted()
-      .at(-1);
-    endRun(ledger, run.runNo, "finished", exitCode, last ?? run.createdAt);
-  });
-}
-
-/** Notes again where the rows of a run's rejects stood. Without its plan that stays unknown. */
-async function noteRejectsOf(ledger: Ledger, run: RunRecord, directory: string): Promise<void> {
-  if (!existsSync(directory)) return;
-  try {
-    await using plan = await openPlan(directory, run.manifest);
-    await noteRejects({ ledger, run, plan });
-  } catch {
-    // A damaged plan is as good as a lost one.
-  }
-}
-
-/** Whether a run is known from promises alone: neither the list nor a plan says how much of it there is. */
-function isOnlyPromised({ ledger, runList }: Session, name: string): boolean {
-  const run = findRun(ledger, name);
-  return run !== undefined && isImportedRun(run) && !runList.content.runs.has(name);
-}
-
-/** The files that these runs wrote and of which the imported file is an exact copy: they become known as well. */
-async function originalsOf(
-  { ledger, runList }: Session,
-  path: string,
-  runs: readonly string[],
-): Promise<readonly string[]> {
-  const outputs = new Set(runs.flatMap((run) => runList.content.runs.get(run)?.outputs ?? []));
-  const known = knownOutputs(ledger);
-  const originals: string[] = [];
-  for (const output of outputs)
-    if (output !== path && !known.has(output) && (await areSameBytes(output, path))) originals.push(output);
-  return originals;
-}
-
-async function areSameBytes(one: string, other: string): Promise<boolean> {
-  const [found, expected] = await Promise.all([stat(one).catch(() => undefined), stat(other)]);
-  if (found?.isFile() !== true || found.size !== expected.size) return false;
-  return (await sha256OfFile(one)) === (await sha256OfFile(other));
 }
 
 /** Makes the file the ledger's own again, so that later runs append to it. */

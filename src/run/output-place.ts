@@ -7,7 +7,9 @@ import { importCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
+import { runListPath } from "../ledger/ledger.ts";
 import { adoptMoved, isKnownOutput } from "../ledger/outputs.ts";
+import { readRunList } from "../ledger/run-list.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
 import {
   inspectOutput,
@@ -68,9 +70,7 @@ function refuseOwnFolder(path: string, { ledgerPath }: Pick<Environment, "ledger
   );
 }
 
-interface OutputSession extends Pick<Session, "ledger" | "environment"> {
-  readonly runList: Pick<Session["runList"], "content">;
-}
+interface OutputSession extends Pick<Session, "ledger" | "environment"> {}
 
 /** Makes sure, before anything is sent, that the promises have a place to go. */
 export async function makeWayForOutput(
@@ -114,9 +114,11 @@ export async function makeWayForOutput(
 
 /** Refuses a file that a run has written and the ledger has forgotten, although it knows the runs in the file's end again. */
 function refuseForgottenOutput(path: string, state: OutputState, { cwd }: RunContext, session: OutputSession): void {
-  const { ledger, runList, environment } = session;
+  const { ledger, environment } = session;
   if (state.state !== "strange" || hasLostRuns(state, environment)) return;
-  const isListed = [...runList.content.runs.values()].some(({ outputs }) => outputs.includes(path));
+  const isListed = [...readRunList(runListPath(environment.ledgerPath)).values()].some(({ outputs }) =>
+    outputs.includes(path),
+  );
   if (!isListed || isKnownOutput(ledger, path)) return;
   const name = displayPath(path, cwd);
   throw new Failure(

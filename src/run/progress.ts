@@ -3,7 +3,6 @@
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { LockHolder } from "../ledger/lock.ts";
-import type { ListHead, LostRun } from "../ledger/run-list.ts";
 import type { ChunkRecord, RunCounts } from "../ledger/runs.ts";
 import type { NotedSettlement } from "../ledger/settlements.ts";
 import type { Understanding } from "../mapping/mapper.ts";
@@ -56,11 +55,6 @@ export type RunEvent =
   | { readonly kind: "ledgers in conflict"; readonly problem: Failure }
   | { readonly kind: "key doubtful"; readonly warning: string }
   | { readonly kind: "waiting for the lock"; readonly holder: LockHolder | undefined }
-  /** It was missing, and was rebuilt from the ledger. */
-  | { readonly kind: "list of runs made again"; readonly path: string; readonly runs: number }
-  /** It was damaged. */
-  | { readonly kind: "list of runs set aside"; readonly aside: string }
-  | { readonly kind: "state came from another machine"; readonly environment: Environment; readonly from: ListHead }
   | ({ readonly kind: "ledger opened" } & OpenedLedger)
   | { readonly kind: "ordered by time" }
   | { readonly kind: "files passed over"; readonly message: string }
@@ -68,7 +62,6 @@ export type RunEvent =
   | ({ readonly kind: "input checked" } & CheckedBefore)
   /** What is new of the input is about to be sent. */
   | { readonly kind: "sending planned"; readonly plan: PlanResult; readonly manifest: Manifest }
-  | ({ readonly kind: "lost run mended" } & MendedRun)
   | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
   /** What rejects are made of is where the run was planned. `host`: undefined for another folder of this machine. */
   | {
@@ -85,8 +78,6 @@ export type RunEvent =
   | { readonly kind: "promises go elsewhere"; readonly path: string; readonly why: WhyElsewhere }
   /** Something later of the same history was accepted while it was in doubt. */
   | { readonly kind: "superseded left out"; readonly actions: number }
-  /** Since the run was planned, another one has sent them. */
-  | { readonly kind: "sent elsewhere"; readonly run: string; readonly actions: number }
   /** What is left of it is about to be sent. */
   | {
       readonly kind: "run started";
@@ -110,9 +101,6 @@ export type RunEvent =
   /** A question about promises was not answered. `isFirst`: of this round of questions. */
   | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
   | { readonly kind: "answers without status" }
-  | { readonly kind: "runs are lost"; readonly problem: Failure }
-  /** A promises file that should fill in what the ledger lacks. */
-  | { readonly kind: "promises unusable"; readonly why: string }
   | {
       readonly kind: "closing run";
       readonly run: string;
@@ -124,27 +112,12 @@ export type RunEvent =
   | { readonly kind: "plan lost"; readonly run: string }
   | ({ readonly kind: "nothing to settle" } & NothingToSettle)
   | ({ readonly kind: "chunk settled by hand" } & ChunkByHand)
-  /** Another run's promise may be for the very deeds of this chunk, so a person decides about it separately. */
-  | {
-      readonly kind: "chunk promised elsewhere";
-      readonly run: string;
-      readonly chunk: ChunkRecord;
-      readonly environment: Environment;
-    }
   /** They were on their way from workers that vanished, and are in doubt only since the person decided about others. */
   | {
       readonly kind: "doubts found late";
       readonly run: string;
       readonly chunks: readonly ChunkRecord[];
       readonly environment: Environment;
-    }
-  /** Lines of a promises file that the ledger can't place without the run's plan; their ids are remembered. */
-  | {
-      readonly kind: "promises without a place";
-      readonly run: string;
-      readonly promises: number;
-      /** Where the plan was. */
-      readonly directory: string;
     }
   /** A promises file was imported that has fewer of a run than the ledger. */
   | {
@@ -213,18 +186,6 @@ interface ChunkByHand {
   readonly first: number;
   /** Number of the chunk in which the others wait. */
   readonly rest: number | undefined;
-}
-
-/** A run of which the ledger did not know everything. */
-export interface MendedRun {
-  readonly environment: Environment;
-  readonly lost: LostRun;
-  /** How many of its actions are in doubt from now on. */
-  readonly doubted: number;
-  /** How many are not sent any more, since the list of runs says that the service did not take them. */
-  readonly closed: number;
-  /** The ledger did not know the run at all. */
-  readonly wasMissing: boolean;
 }
 
 /** Why promises do not go where they should. */

@@ -36,7 +36,7 @@ const LINE = z.looseObject({
 export type PromiseLine = z.infer<typeof LINE> & { readonly place: number };
 
 /** What is wrong with a line of a file. */
-export const lineFailure = (name: string, place: number, why: string): Failure =>
+const lineFailure = (name: string, place: number, why: string): Failure =>
   new Failure("usage", `${name}:${place} ${why}.`, { hint: "Name a promises file exactly as tickets wrote it." });
 
 /** The last line of a file, where no line end follows it. */

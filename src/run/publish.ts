@@ -76,7 +76,7 @@ export async function publish(context: RunContext, options: PublishSettings): Pr
   if ("ending" in planned) return nothingEntered(session, planned);
   const entered = await enterPlanned(context, options, planned, () => Promise.resolve());
   if ("ending" in entered) return nothingEntered(session, entered);
-  session.runList.complete(session.ledger, ({ manifest }) => parseManifest(manifest));
+  session.runList.sending(session.ledger, entered, planned.manifest);
   if (planned.manifest.actions.planned === 0) return await endEmpty(context, options, session, entered);
   return published(options, planned, entered, ahead.length);
 }

@@ -30,7 +30,7 @@ export async function sendRun(
     readonly session: Service;
     readonly run: RunRecord;
     readonly deadline: number;
-    readonly onSending: () => void | Promise<void>;
+    readonly onSending?: () => void;
   },
   recording: RecordContext,
   lanes: LaneSource,
@@ -38,7 +38,7 @@ export async function sendRun(
   const { session, run, deadline, onSending } = options;
   const { environment } = session;
   const key = await session.key();
-  await onSending();
+  onSending?.();
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   const sending: SendContext = {

@@ -5,28 +5,22 @@ import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
-import { type Ledger, readMeta, runListPath, writeMeta } from "../ledger/ledger.ts";
-import { thisMachine } from "../ledger/machine.ts";
+import { type Ledger, runListPath } from "../ledger/ledger.ts";
 import { type LostRun, openRunList, type RunList, readRunList } from "../ledger/run-list.ts";
-import { countRuns, findRun, listRuns } from "../ledger/runs.ts";
-import { parseManifest } from "../plan/files/manifest.ts";
+import { countRuns, findRun } from "../ledger/runs.ts";
 import { planFiles } from "../plan/files/plan.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
 import { openLocked } from "./ledger-of.ts";
-import { lostRunsFailure, lostRunsOf, strayPlans } from "./lost-runs.ts";
+import { lostRunsFailure, lostRunsOf } from "./lost-runs.ts";
 import { PLAN_KEPT_MS, runsDirectory } from "./places.ts";
 import type { Settings } from "./settings.ts";
-import { refuseLostWork } from "./work-list.ts";
 
 /** A session that may send: it holds the environment's lock until it is disposed. */
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
   readonly ledger: Ledger;
   readonly runList: RunList;
-  /**
-   * Runs that were sent from here and of which the ledger does not know everything. Found anew each time, since a command may
-   * mend them.
-   */
+  /** Runs that were sent from here and of which the ledger does not know everything. Found anew each time. */
   readonly lost: () => readonly LostRun[];
   /** Where requests go. For the sandbox that is known only once it runs. */
   readonly baseUrl: string;
@@ -47,7 +41,7 @@ export async function openSession(
      * needed.
      */
     readonly sends?: boolean;
-    /** Only for commands that mend a lost ledger: it need not know everything that was sent from here. */
+    /** Only for an import: the ledger need not know everything that was sent from here. */
     readonly mayLackRuns?: boolean;
   },
 ): Promise<Session> {
@@ -76,10 +70,10 @@ export async function openSession(
     return sandbox === undefined ? environment.baseUrl : `sandbox:${sandbox.instanceId}`;
   };
   const { mayLackRuns = false } = options;
-  const refuseLost = async (boundTo: string, ledger: Ledger | undefined): Promise<boolean> => {
-    const lost = lostRunsOf({ environment, boundTo }, readRunList(runListPath(environment.ledgerPath)), ledger);
-    if (lost.length > 0 && !mayLackRuns) throw await lostRunsFailure(lost, environment, context.cwd);
-    if (!mayLackRuns) refuseLostWork(environment, ledger);
+  const list = runListPath(environment.ledgerPath);
+  const refuseLost = (boundTo: string, ledger: Ledger | undefined): boolean => {
+    const lost = lostRunsOf({ environment, boundTo }, readRunList(list), ledger);
+    if (lost.length > 0 && !mayLackRuns) throw lostRunsFailure(lost, environment, context.cwd);
     return lost.length > 0;
   };
   let boundTo = "";
@@ -94,25 +88,18 @@ export async function openSession(
       },
       // Before a new ledger is created, which the next command would take for one that was there.
       beforeCreating: async () => {
-        await refuseLost(boundTo, undefined);
+        refuseLost(boundTo, undefined);
       },
     });
     const started = sandbox;
     const { ledger } = opened;
-    const lacksRuns = await refuseLost(boundTo, ledger);
-    const runList = openRunList(runListPath(environment.ledgerPath), thisMachine());
-    if (runList.isNew) makeRunList(context, environment, ledger, runList, boundTo);
-    else runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
-    const from = runList.cameFrom;
-    // Two copies of a file would send everything twice; a database is one for all.
-    if (from !== undefined && ledger.kind === "sqlite")
-      progress.happened({ kind: "state came from another machine", environment, from });
+    const lacksRuns = refuseLost(boundTo, ledger);
     if (!lacksRuns) await removeUnfinishedPlans(environment, ledger);
     return {
       environment,
       ledger,
-      runList,
-      lost: () => lostRunsOf({ environment, boundTo }, runList.content, ledger),
+      runList: openRunList(list),
+      lost: () => lostRunsOf({ environment, boundTo }, readRunList(list), ledger),
       boundTo,
       tls,
       baseUrl: started?.url ?? environment.baseUrl,
@@ -130,29 +117,6 @@ export async function tlsOf({ env, progress }: RunContext, environment: Environm
   if (environment.tls === undefined) return undefined;
   const { readTls } = await import("../config/tls.ts");
   return readTls(environment, env, (warning) => progress.happened({ kind: "key doubtful", warning }));
-}
-
-/** Key in the ledger's meta table: a list of runs lies beside it. */
-const HAS_RUN_LIST = "run_list";
-
-/** Builds a missing list from what the ledger knows. If there was one before, it was lost, and that is reported. */
-function makeRunList(
-  { progress }: RunContext,
-  environment: Environment,
-  ledger: Ledger,
-  runList: RunList,
-  boundTo: string,
-): void {
-  const strays = strayPlans(environment, ledger, (each) => environment.kind !== "sandbox" || each === boundTo);
-  runList.complete(ledger, ({ manifest }) => parseManifest(manifest));
-  runList.addStrays(strays);
-  const runs = listRuns(ledger).length;
-  // Each machine that works with a ledger in PostgreSQL has a list of its own, and may have one in each folder.
-  const key = ledger.kind === "sqlite" ? HAS_RUN_LIST : `${HAS_RUN_LIST} ${thisMachine()} ${runList.path}`;
-  const isKnown = ledger.kind === "sqlite" || thisMachine() !== "";
-  if (readMeta(ledger, key) !== undefined && runs > 0 && isKnown)
-    progress.happened({ kind: "list of runs made again", path: runList.path, runs });
-  ledger.transaction(() => writeMeta(ledger, key, "yes"));
 }
 
 /** Removes the folders of plans that never became runs because the process died before. */

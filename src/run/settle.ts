@@ -10,7 +10,6 @@ import { leftToOthers } from "../ledger/left-to-others.ts";
 import { mergeOutcomes } from "../ledger/merge.ts";
 import { isDiskFull, sqliteErrorKind, storageFailure } from "../ledger/open-ledger.ts";
 import { ServerError } from "../ledger/postgres/connection.ts";
-import { isPromisedElsewhere } from "../ledger/promised-elsewhere.ts";
 import {
   type ChunkRecord,
   countRun,
@@ -39,7 +38,6 @@ import { closeSuperseded } from "../sending/superseded.ts";
 import { noteInList, rejectsOf, tellSuperseded } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { writeLeft } from "./left-unwritten.ts";
-import { mendLost, refuseLost } from "./mend-lost.ts";
 import { planDirectory } from "./places.ts";
 import type { NothingToSettle } from "./progress.ts";
 import { openPromises, openPromisesLate } from "./promises.ts";
@@ -102,17 +100,11 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   await using session = await openSession(context, settings, {
     command: "tickets settle",
     waitLockMs: options.waitLock,
-    mayLackRuns: true,
   });
   const { ledger } = session;
-  await refuseLost(context, session, options);
-  // While runs are lost, files may tell more than the ledger knows. That is mended first.
-  if (session.lost().length === 0) await writeLeft(context, session);
-  const found = findRun(ledger, options.run);
-  const lost = session.lost().find(({ run }) => run === options.run);
-  const run = lost === undefined ? found : await mendLost(context, session, found, lost);
+  await writeLeft(context, session);
+  const run = findRun(ledger, options.run);
   if (run === undefined) throw unknownRun(options.run, environment);
-  if (decision !== undefined) session.runList.changing(ledger, run);
   const closes = decision === "abandon";
   if ((closes || run.state !== "open") && !(await isPlanWhole(session, run, closes))) {
     if (closes && !(await mayClose(context, options, session, run, false))) return { kind: "stays open" };
@@ -207,18 +199,13 @@ async function decide(
 ): Promise<void> {
   const { progress } = context;
   const { ledger, environment } = session;
-  const { decision, chunks, late, chunk: only, settling } = options;
+  const { decision, chunks, late, settling } = options;
   const { plan } = settling;
   const settlement = settlementOf(decision, options.reason);
   if (late.length > 0) progress.happened({ kind: "doubts found late", run: run.run, chunks: late, environment });
   else if (chunks.length === 0)
     progress.happened({ kind: "nothing to settle", ...whatIsSettled(ledger, run, options) });
   for (const chunk of chunks) {
-    // Decided about together with others, one deed could be counted twice unnoticed.
-    if (decision === "sent" && only === undefined && isPromisedElsewhere(ledger, run, chunk)) {
-      progress.happened({ kind: "chunk promised elsewhere", run: run.run, chunk, environment });
-      continue;
-    }
     const first = options.first ?? chunk.count;
     if (decision === "sent") await settleSent(ledger, plan, chunk, settlement, first);
     else await settleNotSent(ledger, plan, run, chunk, settlement, first);

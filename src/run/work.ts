@@ -29,7 +29,6 @@ import { openPlanToSend } from "./run-plan.ts";
 import { type Service, sendRun, stopAfter } from "./send-run.ts";
 import { tellOpened, tlsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
-import { noteWork } from "./work-list.ts";
 import { claimedLanes, isShared, LOOK_AGAIN_MS, startWorker, type Worker } from "./worker.ts";
 
 export interface WorkSettings {
@@ -173,7 +172,7 @@ async function workOn(context: RunContext, working: Work, run: RunRecord): Promi
   const { runNo } = run;
   const recording = { ledger, plan, runNo, promises: undefined };
   const lanes = claimedLanes(context, worker, {
-    ...{ ledger, environment, plan, runNo, run: run.run },
+    ...{ ledger, environment, plan, runNo },
     atOnce: Math.min(environment.lanes, openLanes(ledger, runNo).length),
   });
   const before = countRun(ledger, runNo);
@@ -185,8 +184,7 @@ async function workOn(context: RunContext, working: Work, run: RunRecord): Promi
     isResumed: before.chunks.settled > 0,
   });
   const { deadline } = working;
-  const onSending = (): Promise<void> => noteWork(context, working, run, plan.manifest);
-  const stops = await sendRun(context, { session: working, run, deadline, onSending }, recording, lanes);
+  const stops = await sendRun(context, { session: working, run, deadline }, recording, lanes);
   context.progress.advanced(undefined);
   const end = gravestOf(context, working, run, plan.manifest, stops);
   // Others send what is left, or have stopped it.

@@ -20,7 +20,6 @@ import type { Plan } from "../plan/files/plan.ts";
 import { holdLane, marginOf } from "../sending/lane-hold.ts";
 import type { LaneSource, TakenLane } from "../sending/lanes.ts";
 import { pause } from "../sending/pause.ts";
-import { closeSentElsewhere } from "../sending/sent-elsewhere.ts";
 import { closeSuperseded } from "../sending/superseded.ts";
 import type { RunContext } from "./context.ts";
 
@@ -98,11 +97,10 @@ export function claimedLanes(
     readonly environment: Pick<Environment, "timeoutMs" | "rate">;
     readonly plan: Plan;
     readonly runNo: number;
-    readonly run: string;
     readonly atOnce: number;
   },
 ): LaneSource {
-  const { ledger, environment, plan, runNo, run, atOnce } = options;
+  const { ledger, environment, plan, runNo, atOnce } = options;
   const mine = new Set<number>();
   const take = async (lane: number): Promise<TakenLane | undefined> => {
     const claim = worker.claim(runNo, lane);
@@ -118,8 +116,6 @@ export function claimedLanes(
       if (isReady && maySend(ledger, runNo)) {
         const superseded = await closeSuperseded(ledger, plan, runNo, lane);
         if (superseded > 0) progress.happened({ kind: "superseded left out", actions: superseded });
-        const elsewhere = await closeSentElsewhere(ledger, plan, runNo, lane);
-        if (elsewhere > 0) progress.happened({ kind: "sent elsewhere", run, actions: elsewhere });
       }
     } finally {
       if (!isReady) release();

@@ -16,18 +16,16 @@ import { outcomesOf, projectStored, type RecordContext } from "./record-answer.t
  *
  * @param lines of the chunk's actions.
  * @param stateOf what an action's chunk is to be in, by the action's number in the plan.
- * @param whyOf an action's detail, in place of the chunk's; neighbours with the same one stay together.
  */
-export function cutChunk(
+function cutChunk(
   ledger: Ledger,
   chunk: ChunkRecord,
   lines: readonly Buffer[],
   stateOf: (seq: number) => ChunkState,
-  whyOf: (seq: number) => string | undefined = () => undefined,
 ): readonly ChunkRecord[] {
   const fateOf = (seq: number): Fate => {
     const state = stateOf(seq);
-    return { state, detail: whyOf(seq) ?? (state === chunk.state ? chunk.detail : undefined) };
+    return { state, detail: state === chunk.state ? chunk.detail : undefined };
   };
   const stretches = stretchesOf(chunk, lengthsOf(lines), fateOf);
   const next = nextChunkNumber(ledger, chunk.runNo);
@@ -37,19 +35,16 @@ export function cutChunk(
 }
 
 /** Of lines in the plan, each with its newline. */
-export const lengthsOf = (lines: readonly Buffer[]): readonly number[] => lines.map(({ length }) => length + 1);
+const lengthsOf = (lines: readonly Buffer[]): readonly number[] => lines.map(({ length }) => length + 1);
 
 /** By the state of the part that keeps the chunk's number. */
 const FOUND_EVENTS: Partial<Record<ChunkState, ChunkEventName & `found${string}`>> = {
   planned: "foundUnsent",
-  "in doubt": "foundDoubt",
-  refused: "foundRefused",
-  settled: "foundSettled",
   abandoned: "foundClosed",
 };
 
 /** Part of a transaction: the parts of `cutChunk` take the chunk's place. No other chunk may have been added meanwhile. */
-export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly ChunkRecord[]): void {
+function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly ChunkRecord[]): void {
   for (const { chunk: number, count, length, state, detail, ...part } of parts) {
     if (number !== chunk.chunk) {
       addChunks(ledger, chunk, [{ ...part, count, length, detail }], state);
@@ -57,7 +52,7 @@ export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly
     }
     const event = FOUND_EVENTS[state];
     if (event === undefined) throw new Error(`the first part of chunk ${number} can't be found ${state}`);
-    changeChunk(ledger, event, chunk, { count, length, detail });
+    changeChunk(ledger, event, chunk, { count, length });
   }
 }
 
@@ -67,7 +62,7 @@ export function replaceChunk(ledger: Ledger, chunk: ChunkRecord, parts: readonly
  * @param itemOf what is said of such an action, by its number in the plan.
  * @returns false where another process has changed the chunk since it was read, and nothing was changed.
  */
-export async function divideChunk(
+async function divideChunk(
   ledger: Ledger,
   plan: Plan,
   chunk: ChunkRecord,

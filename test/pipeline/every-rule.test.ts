@@ -22,7 +22,6 @@ const UNSENT: Readonly<Record<string, { readonly alreadySent: number; readonly n
   "history-superseded": { alreadySent: 1, notSent: 1 },
   "history-unclear": { alreadySent: 0, notSent: 1 },
   "key-shared": { alreadySent: 0, notSent: 1 },
-  "imported-history": { alreadySent: 0, notSent: 1 },
 };
 
 describe("every rule", () => {

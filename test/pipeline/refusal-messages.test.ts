@@ -289,11 +289,6 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Set it to the address that came with the key.",
   ],
   [
-    (context) => verbs.forgetLost({ name: "local", reason: " ", waitLock: 0, flags: {} }, context),
-    "--forget-lost needs a reason, which is kept. Nothing was forgotten.",
-    'Give one with --reason "…".',
-  ],
-  [
     (context) => verbs.importResults({ file: "none.ndjson", waitLock: 0, flags: {} }, context),
     "There is no file none.ndjson that can be read. Nothing was imported.",
     "A relative path begins in the folder that the command runs in.",

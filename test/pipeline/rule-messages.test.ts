@@ -171,11 +171,6 @@ const WORDS: Readonly<Record<string, Words>> = {
     what: 'This newEvent comes after an updateEvent of "E", which was accepted before this input.',
     todo: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
   },
-  "imported-history": {
-    where: "scans.csv:2",
-    what: "Before the ledger was lost, a scannedTicket of this ticket was accepted, and the imported promises don't say which one.",
-    todo: "If this is a new one, send its rows alone with --again; if not, remove them. If an export brings them every night, let the others through with rules: {imported-history: warn}.",
-  },
   changed: {
     where: "sales.ndjson:1",
     what: "It was accepted with other content and is not sent again: price 1 → 2.",

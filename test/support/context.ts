@@ -10,7 +10,7 @@ import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import { checkEnvironment } from "../../src/commands/check-environment.ts";
 import type { Context } from "../../src/commands/context.ts";
-import { forgetLostRuns, showEnvironment, trustConfig } from "../../src/commands/env.ts";
+import { showEnvironment, trustConfig } from "../../src/commands/env.ts";
 import { find } from "../../src/commands/find.ts";
 import { init } from "../../src/commands/init.ts";
 import { plan } from "../../src/commands/plan.ts";
@@ -62,7 +62,6 @@ export const verbs = {
   env: command(showEnvironment, { ...CHECKING, name: undefined }),
   checkEnvironment: command(checkEnvironment, { ...CHECKING, name: undefined }),
   trust: command(trustConfig, { flags: {} }),
-  forgetLost: command(forgetLostRuns, { flags: {}, waitLock: 0, name: undefined }),
   prune: command(prune, { ...CHECKING, dryRun: false }),
   sandbox: command(serveSandbox, { flags: {} }),
 };

@@ -1,12 +1,11 @@
 /** An input for every rule that breaks it, and a field in which a command reads it. */
 
 import { readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { type Field, makeContext, openField, verbs } from "./context.ts";
+import { type Field, makeContext, openField, type verbs } from "./context.ts";
 
 const BAD = fileURLToPath(new URL("../../fixtures/bad/", import.meta.url));
 
@@ -192,19 +191,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
       expect((await field.stream(["x-before.csv"])).summary?.actions).toMatchObject({ accepted: 1 });
     },
     isNeverSent: true,
-  },
-  "imported-history": {
-    isNeverSent: true,
-    files: { "scans.csv": "ticketId,orderTime\nT-1,1781280000\n" },
-    before: async (field, names) => {
-      await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
-      await field.stream(["sold.ndjson", ...names], { output: "kept.ndjson" });
-      await rm(join(field.folder, "state"), { recursive: true });
-      await verbs.importResults(
-        { file: "kept.ndjson", waitLock: 0, flags: {} },
-        makeContext(field.folder, field.env).context,
-      );
-    },
   },
 };
 

@@ -191,7 +191,6 @@ CREATE TABLE row_histories (
 );
 CREATE TABLE kinds_behind (row ${TEXT} NOT NULL, action ${TEXT} NOT NULL, PRIMARY KEY (row, action));
 CREATE TABLE row_rules (row ${TEXT} NOT NULL, open ${TEXT} NOT NULL, rules ${TEXT} NOT NULL, PRIMARY KEY (row, open, rules));
-CREATE TABLE listed_runs (run_no bigint PRIMARY KEY, entry bigint NOT NULL);
 CREATE TABLE keyed_deeds (
   identity bytea NOT NULL,
   run_no bigint NOT NULL,

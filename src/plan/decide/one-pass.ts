@@ -353,9 +353,9 @@ const DEED_REPEATED = { rule: "deed-repeated", hint: "Remove the row if it says 
 
 function importedHistory({ action }: Pick<Action, "action">): Finding {
   return {
-    rule: "imported-history",
+    rule: "history-unclear",
     message: `Before the ledger was lost, ${withArticle(action)} of this ${actionSpec(action).about} was accepted, and the imported promises don't say which one.`,
-    hint: "If this is a new one, send its rows alone with --again; if not, remove them. If an export brings them every night, let the others through with rules: {imported-history: warn}.",
+    hint: "If this is a new one, send its rows alone with --again; if not, remove them. If an export brings them every night, let the others through with rules: {history-unclear: warn}.",
   };
 }
 

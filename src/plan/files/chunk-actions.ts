@@ -58,8 +58,7 @@ function readLine(line: string): ReadAction {
 }
 
 /** The text of `data` in a line of the plan. */
-export const dataTextOf = (line: string, action: ActionName): string =>
-  line.slice(`{"action":"${action}","data":`.length, -1);
+const dataTextOf = (line: string, action: ActionName): string => line.slice(`{"action":"${action}","data":`.length, -1);
 
 /** What the answer to a chunk must echo. */
 export function sentActions(chunk: ChunkActions): readonly SentAction[] {

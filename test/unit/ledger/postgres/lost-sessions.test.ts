@@ -120,18 +120,19 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
 
   it("reads again what was lost, and takes nothing of a list that it has begun for all of it", async () => {
     const { ledger, proxy } = await openThroughProxy();
+    ledger.run("CREATE TABLE many_rows (run_no bigint PRIMARY KEY, entry bigint NOT NULL)");
     for (let at = 0; at < 3; at += 1)
       ledger.run(
-        "INSERT INTO listed_runs SELECT 1000 * CAST(? AS INTEGER) + n, 1 FROM generate_series(1, 1000) AS n",
+        "INSERT INTO many_rows SELECT 1000 * CAST(? AS INTEGER) + n, 1 FROM generate_series(1, 1000) AS n",
         at,
       );
     for (const moment of MOMENTS) {
-      proxy.cut({ statement: /listed_runs/, moment });
-      expect(ledger.get("SELECT count(*) AS n FROM listed_runs")).toEqual({ n: 3000 });
+      proxy.cut({ statement: /many_rows/, moment });
+      expect(ledger.get("SELECT count(*) AS n FROM many_rows")).toEqual({ n: 3000 });
       proxy.cut({ statement: /^DECLARE/, moment });
-      expect([...ledger.iterate("SELECT run_no FROM listed_runs ORDER BY run_no")]).toHaveLength(3000);
+      expect([...ledger.iterate("SELECT run_no FROM many_rows ORDER BY run_no")]).toHaveLength(3000);
       proxy.cut({ statement: /^FETCH/, nth: 2, moment });
-      const read = (): unknown => [...ledger.iterate("SELECT run_no FROM listed_runs")];
+      const read = (): unknown => [...ledger.iterate("SELECT run_no FROM many_rows")];
       expect(read).toThrow(expect.objectContaining({ code: "storage" }));
     }
   });
