@@ -21,9 +21,7 @@ function importedBy(path: string): readonly string[] {
 const DOOR = "test/support/context.ts";
 
 /** Support of unit tests alone. */
-const FOR_UNITS: readonly string[] = ["both-ledgers", "output-text", "planned"].map(
-  (name) => `test/support/${name}.ts`,
-);
+const FOR_UNITS: readonly string[] = ["both-ledgers", "planned"].map((name) => `test/support/${name}.ts`);
 
 /** What a test knows of the inside, itself or through its support: `src/a.ts`, or `src/a.ts by test/support/b.ts`. */
 function insideOf(path: string, doors: readonly string[] = []): readonly string[] {
@@ -41,10 +39,7 @@ function insideOf(path: string, doors: readonly string[] = []): readonly string[
 }
 
 describe("a test that types commands", () => {
-  // The two that remain go with the archaeology of ledgers.
-  const files = globSync("test/e2e/**/*.test.ts", { cwd: ROOT }).filter(
-    (path) => !/ledger-copy|lost-ledger/.test(path),
-  );
+  const files = globSync("test/e2e/**/*.test.ts", { cwd: ROOT });
 
   it("is one of many", () => {
     expect(files.length).toBeGreaterThan(40);
@@ -56,8 +51,7 @@ describe("a test that types commands", () => {
 });
 
 describe("a test that carries out commands", () => {
-  // The one that remains goes with the archaeology of ledgers.
-  const files = globSync("test/pipeline/**/*.ts", { cwd: ROOT }).filter((path) => !path.includes("lost-doubts"));
+  const files = globSync("test/pipeline/**/*.ts", { cwd: ROOT });
 
   it.each(files)("%s knows the inside by one door", (path) => {
     expect(insideOf(path, [DOOR])).toEqual([]);
