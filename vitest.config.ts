@@ -55,8 +55,18 @@ const walk = asked === "all" || asked === "rest" ? asked : "short";
 /** What is not tagged runs in the short walk; `both` marks what the long one continues with other seeds. */
 const LEFT_OUT = { short: ["!long"], rest: ["long || both"], all: undefined };
 
-const project = (name: string, timeoutMs: number, own: { isolate: boolean; setupFiles?: string[] }) => ({
-  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs, ...own },
+const project = (
+  name: string,
+  timeoutMs: number,
+  { others = [], ...own }: { isolate: boolean; setupFiles?: string[]; others?: string[] },
+) => ({
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`, ...others],
+    testTimeout: timeoutMs,
+    hookTimeout: timeoutMs,
+    ...own,
+  },
 });
 const setupFiles = ["test/support/property-seed.ts"];
 
@@ -122,7 +132,7 @@ export default defineConfig({
     ...(LEFT_OUT[walk] && { tagsFilter: LEFT_OUT[walk] }),
     projects: [
       // Tests share no state but their modules, so that these are loaded once a worker.
-      project("unit", 10 * MINUTE_MS, { isolate: false, setupFiles }),
+      project("unit", 10 * MINUTE_MS, { isolate: false, setupFiles, others: ["next/test/**/*.test.ts"] }),
       project("pipeline", 20 * MINUTE_MS, { isolate: false, setupFiles }),
       project("e2e", 30 * MINUTE_MS, { isolate: false }),
     ],

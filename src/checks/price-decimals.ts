@@ -6,7 +6,10 @@ import { count } from "../actions/text.ts";
 import type { EventState } from "./event-states.ts";
 
 /** @returns what is wrong with the decimals of a price in its event's currency. */
-export function priceDecimals(price: string, event: EventState | undefined): Omit<Finding, "rule"> | undefined {
+export function priceDecimals(
+  price: string,
+  event: Pick<EventState, "currency" | "digits"> | undefined,
+): Omit<Finding, "rule"> | undefined {
   const written = decimals(price);
   const digits = event?.digits;
   if (areFewDecimals(written, digits)) return undefined;
@@ -24,7 +27,7 @@ export function priceDecimals(price: string, event: EventState | undefined): Omi
 }
 
 /** Whether prices may have so many decimals, where the currency has `digits` of them or nobody knows how many. */
-function areFewDecimals(written: number, digits: number | undefined): boolean {
+export function areFewDecimals(written: number, digits: number | undefined): boolean {
   // All but a few currencies have fewer than three, and a group of thousands has three.
   return digits === undefined ? written !== 3 && written <= MOST_CURRENCY_DIGITS : written <= digits;
 }
@@ -33,7 +36,7 @@ function areFewDecimals(written: number, digits: number | undefined): boolean {
 const LIKE_THOUSANDS = /^[1-9]\d{0,2}\.\d{3}$/;
 
 /** Decimals that a price really uses: 12.50 has one. Three are three, whatever the last is: they may be a group of thousands. */
-function decimals(price: string): number {
+export function decimals(price: string): number {
   const point = price.indexOf(".");
   if (point === -1) return 0;
   if (price.length - point - 1 === 3) return 3;
