@@ -311,7 +311,7 @@ export function storageFailure(path: string, thrown: unknown, otherwise = OTHER_
     });
   if (code === "EISDIR") return folderInPlace(path, cause);
   if (code === "ENOTDIR")
-    return new Failure("storage", `${path} can't be a folder: a file of that name is in the way.`, {
+    return new Failure("storage", `${fileAbove(path)} can't be a folder: a file of that name is in the way.`, {
       hint: `Move the file away, ${otherwise}.`,
       cause,
     });
@@ -322,6 +322,12 @@ export function storageFailure(path: string, thrown: unknown, otherwise = OTHER_
     });
   }
   return cause;
+}
+
+/** The file that stands where a folder of this path must be. */
+function fileAbove(path: string): string {
+  const above = dirname(path);
+  return existsSync(above) || above === path ? above : fileAbove(above);
 }
 
 type SqliteErrorKind = "locked" | "read-only" | "failed" | "full" | "can't open" | "damaged";

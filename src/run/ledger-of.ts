@@ -1,16 +1,16 @@
 /** Where the ledger of an environment is, and its lock: a file of this machine, or a database that many machines share. */
 
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import type { LedgerServer } from "../config/ledger-server.ts";
 import { makeFolder } from "../disk/folders.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import { isUnmade } from "../ledger/bound.ts";
 import { enterInvocation, type Invocation, noteInvocation } from "../ledger/invocations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { acquireLock, isLocked, type LockHolder, readLockHolder } from "../ledger/lock.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
+import { openLedger, storageFailure } from "../ledger/open-ledger.ts";
 import type { PostgresLedger, PostgresOptions } from "../ledger/postgres/open-postgres.ts";
 import type { ServerFacts } from "../ledger/postgres/server-facts.ts";
 import type { RunContext } from "./context.ts";
@@ -52,11 +52,22 @@ export async function findLedgerOf(
 ): Promise<Ledger | undefined> {
   const { ledgerPath: path, ledgerServer: server } = environment;
   if (server !== undefined) return findServer(server, boundTo, PATIENCE_MS[patience]);
-  if (!existsSync(path)) return undefined;
+  if (!isThere(path)) return undefined;
   const ledger = openLedger({ path, boundTo, readOnly: true });
   if (!isUnmade(ledger)) return ledger;
   ledger[Symbol.dispose]();
   return undefined;
+}
+
+/** @throws Failure `storage` where it can't be told: what must be a folder is a file, or may not be searched. */
+function isThere(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (cause) {
+    if (errorCode(cause) === "ENOENT") return false;
+    throw storageFailure(path, cause);
+  }
 }
 
 /** Whether there is a ledger. Asks the server that holds it, so what is about to read it finds it instead. */
