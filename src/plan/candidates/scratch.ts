@@ -1,6 +1,6 @@
 /** What a plan keeps only while it is made, and may be more than memory holds: a temporary SQLite database in its folder. */
 
-import { closeSync, openSync, rmSync } from "node:fs";
+import { closeSync, openSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
@@ -76,7 +76,7 @@ export function createScratch(folder: string, name: string, tables: string): Scr
       if (database === undefined) return;
       database.close();
       database = undefined;
-      rmSync(path, { force: true });
+      unlinkSync(path);
     },
   };
 }
