@@ -24,7 +24,7 @@ import type { Verdict } from "./verdicts.ts";
 type Order = "input" | "time";
 
 /** How many invalid rows a run bears. */
-type Allowance = { readonly rows: number } | { readonly percent: number };
+export type Allowance = { readonly rows: number } | { readonly percent: number };
 
 export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "severityOf" | "ledger" | "readingOf" | "now"> {
   /** Folder of the plan's file; made here, must not exist, and is gone with the plan. */

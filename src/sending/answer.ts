@@ -4,9 +4,14 @@ import { echoesEvent } from "../actions/actions.ts";
 import { ExactNumber, isJsonObject } from "../actions/exact-number.ts";
 import { typeName } from "../actions/formats.ts";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
-import type { SentAction } from "../plan/files/chunk-actions.ts";
 import type { RunPromises } from "./run-promises.ts";
 import { folded, isRefusal, saysTaken, visible } from "./status-words.ts";
+
+/** What an answer has to echo of an action that was sent. */
+export interface SentAction {
+  readonly action: string;
+  readonly data: { readonly eventId?: unknown; readonly ticketId?: unknown; readonly nftId?: unknown };
+}
 
 /** What the client saw of one request. */
 export type Exchange =

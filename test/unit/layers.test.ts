@@ -56,6 +56,13 @@ const MAY_IMPORT_IN_NEXT = {
   actions: ["src/actions"],
   ledger: ["actions", "src/actions", "src/disk"],
   plan: ["actions", "ledger", "src/actions", "src/disk", "src/mapping", "src/checks", "src/readers"],
+  write: ["actions", "ledger", "src/actions", "src/disk", "src/mapping", "src/outputs"],
+  send: ["ledger", "src/actions", "src/disk", "src/sending"],
+  run: [
+    ...["actions", "ledger", "plan", "write", "send"],
+    ...["src/actions", "src/disk", "src/mapping", "src/checks", "src/readers", "src/config", "src/sending", "src/run"],
+  ],
+  library: ["run", "src/config", "src/sandbox"],
 } as const satisfies Record<string, readonly string[]>;
 
 type Layer = keyof typeof MAY_IMPORT;

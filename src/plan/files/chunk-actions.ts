@@ -12,7 +12,7 @@ export interface ChunkActions {
 }
 
 /** What an answer must echo of an action. */
-export interface SentAction {
+interface SentAction {
   readonly action: ActionName;
   readonly data: Readonly<Partial<Record<"eventId" | "ticketId" | "nftId", string | null | undefined>>>;
 }
