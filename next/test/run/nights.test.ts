@@ -1,18 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../../test/support/postgres.ts";
-import { type Desk, type Item, openDesk } from "../support/desk.ts";
+import { type Desk, EVENT, imageOf, openDesk, sale } from "../support/desk.ts";
 
-const event: Item = { action: "newEvent", data: { eventId: "E", eventName: "Fair", currency: "EUR" } };
-const sale = (ticketId: string, price = "18.00"): Item => ({
-  action: "soldTicket",
-  data: { eventId: "E", ticketId, userId: "u", price, orderTime: 1_600_000_000 },
-});
-const imageOf = (ticketId: string, name: string): Item => ({
-  action: "updateTicket",
-  data: { ticketId, imageUrl: `https://cdn.example/${name}.png` },
-});
-
-const FIRST = [event, sale("a"), sale("b"), sale("c"), imageOf("a", "one")];
+const FIRST = [EVENT, sale("a"), sale("b"), sale("c"), imageOf("a", "one")];
 const TAKEN = ["newEvent E", "soldTicket a", "soldTicket b", "soldTicket c", "updateTicket a"];
 
 /** A desk on which a first night was sent. */
@@ -54,7 +44,7 @@ describe.each(["sqlite", "postgres"] as const)(`nights with a ledger in %s`, (ki
 describe("a later night", () => {
   test("sends what is new, tells what changed, and leaves the rest", async () => {
     const desk = await afterFirst();
-    desk.write("sales.ndjson", [event, sale("a", "20.00"), sale("b", "18"), sale("d"), imageOf("b", "one")]);
+    desk.write("sales.ndjson", [EVENT, sale("a", "20.00"), sale("b", "18"), sale("d"), imageOf("b", "one")]);
     const { summary } = await desk.stream("sales.ndjson");
     expect(summary).toMatchObject({
       exitCode: 4,
@@ -162,7 +152,7 @@ describe("a rejected action", () => {
   test("lands in rejects with the service's words, and mended it is sent", async () => {
     const desk = await openDesk();
     desk.write("sales.csv", SALES);
-    desk.write("event.ndjson", [event]);
+    desk.write("event.ndjson", [EVENT]);
     await desk.stream("event.ndjson");
     desk.setFaults({
       fault: "failure-items",
@@ -204,7 +194,7 @@ describe("bad rows", () => {
 
   test("go into rejects with their digest and place in the run; mended they are sent, and the bad ones are known", async () => {
     const desk = await openDesk();
-    desk.write("event.ndjson", [event]);
+    desk.write("event.ndjson", [EVENT]);
     await desk.stream("event.ndjson");
     desk.write("sales.csv", SALES.replace("E,b,u,18.00", "E,b,u,x"));
     const { summary } = await desk.stream("sales.csv", badly);
@@ -218,7 +208,7 @@ describe("bad rows", () => {
 
   test("of a night that sends nothing stand behind the last run, not in the next one", async () => {
     const desk = await openDesk();
-    desk.write("event.ndjson", [event]);
+    desk.write("event.ndjson", [EVENT]);
     await desk.stream("event.ndjson");
     desk.write("sales.csv", `${HEAD}E,b,u,x,1600000000\n`);
     expect((await desk.stream("sales.csv", badly)).summary).toMatchObject({ run: null, rows: { invalid: 1 } });

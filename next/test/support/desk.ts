@@ -5,7 +5,10 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { isDeepStrictEqual } from "node:util";
 import { onTestFinished } from "vitest";
+import type { Environment } from "../../../src/config/environment.ts";
 import { type Engine, openEngine } from "../../../src/sandbox/engine.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
@@ -19,7 +22,9 @@ import {
   settle,
   stream,
 } from "../../library.ts";
+import type { RunContext } from "../../run/context.ts";
 import type { ImportedFile } from "../../run/results.ts";
+import { loadSettings } from "../../run/settings.ts";
 import type { SettleResult } from "../../run/settle.ts";
 import type { StreamResult } from "../../run/stream.ts";
 
@@ -27,6 +32,16 @@ export interface Item {
   readonly action: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
+
+export const EVENT: Item = { action: "newEvent", data: { eventId: "E", eventName: "Fair", currency: "EUR" } };
+export const sale = (ticketId: string, price = "18.00"): Item => ({
+  action: "soldTicket",
+  data: { eventId: "E", ticketId, userId: "u", price, orderTime: 1_600_000_000 },
+});
+export const imageOf = (ticketId: string, name: string): Item => ({
+  action: "updateTicket",
+  data: { ticketId, imageUrl: `https://cdn.example/${name}.png` },
+});
 
 export interface Desk {
   /** Writes an input of `{action, data}` lines, or of text as it is. */
@@ -44,6 +59,12 @@ export interface Desk {
     moment: string,
     more?: Partial<StreamOptions>,
   ) => Promise<NodeJS.Signals | null>;
+  /** Settles in a process that is killed at a moment. */
+  readonly settleAndDie: (options: SettleOptions, moment: string) => Promise<NodeJS.Signals | null>;
+  /** Whether the sandbox took an action with these data. */
+  readonly has: (action: string, data: Readonly<Record<string, unknown>>) => boolean;
+  /** What functions of `run/` take that the library does not offer. */
+  readonly inside: () => Promise<{ readonly context: RunContext; readonly environment: Environment }>;
   readonly setFaults: (...rules: FaultScript["rules"]) => void;
   /** What the sandbox took, in order: `soldTicket a`. */
   readonly taken: () => readonly string[];
@@ -52,6 +73,8 @@ export interface Desk {
   /** Forgets the ledger, and with `journal` what is noted beside it. */
   readonly loseLedger: (also?: "journal") => void;
 }
+
+const NEVER = new AbortController().signal;
 
 /** Two actions a request, so that a few make several chunks. */
 const FLAGS = { chunkSize: 2, retries: 0, timeout: "5s" };
@@ -86,8 +109,22 @@ export async function openDesk(ledger: "sqlite" | "postgres" = "sqlite"): Promis
     resume: () => resume(surroundings),
     settle: (options) => settle({ ...surroundings, reason: "looked", ...options }),
     importPromises: (...files) => importPromises({ ...surroundings, files }),
-    streamAndDie: (name, moment, more) => die({ ...streaming(name), ...more }, moment),
+    streamAndDie: (name, moment, more) => die("stream", { ...streaming(name), ...more }, moment),
+    settleAndDie: (options, moment) => die("settle", { ...surroundings, ...options }, moment),
+    inside: async () => {
+      const context: RunContext = {
+        ...{ cwd: folder, env, stdin: Readable.from([]), promisesTo: undefined, stop: NEVER, abort: NEVER },
+        progress: { happened: () => undefined, advanced: () => undefined },
+        openSandbox: () => Promise.reject(new Error("a service was named")),
+      };
+      const choice = { env: "playground", config: undefined, flags: FLAGS };
+      return { context, environment: (await loadSettings(context, choice, "any")).environment };
+    },
     setFaults: (...rules) => sandbox.setFaults({ rules }),
+    has: (action, data) =>
+      [...engine.processed()].some(
+        (each) => each.status === "success" && each.action === action && isDeepStrictEqual(JSON.parse(each.data), data),
+      ),
     taken: () => takenBy(engine),
     promises: () =>
       readFileSync(at("promises.ndjson"), "utf8")
@@ -112,13 +149,17 @@ function takenBy(engine: Engine): readonly string[] {
 }
 
 const VICTIM = `
-import { stream } from ${JSON.stringify(new URL("../../library.ts", import.meta.url).href)};
-await stream(JSON.parse(process.argv[1]));
+import * as library from ${JSON.stringify(new URL("../../library.ts", import.meta.url).href)};
+await library[process.argv[1]](JSON.parse(process.argv[2]));
 `;
 
-async function die(options: StreamOptions, moment: string): Promise<NodeJS.Signals | null> {
+async function die(
+  verb: "stream" | "settle",
+  options: StreamOptions | SettleOptions,
+  moment: string,
+): Promise<NodeJS.Signals | null> {
   const env = { ...process.env, TICKETS_TEST_CRASH_AT: moment };
-  const args = ["--input-type=module", "--eval", VICTIM, "--", JSON.stringify(options)];
+  const args = ["--input-type=module", "--eval", VICTIM, "--", verb, JSON.stringify(options)];
   const victim = spawn(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   victim.stderr.setEncoding("utf8").on("data", (text: string) => {
