@@ -217,8 +217,8 @@ async function streamInput(
   }
   const isEmpty = planned.actions.new === 0;
   const tellsChange = await tellChecked(context, options, checked, ledger);
-  const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
   if (planned.isRefused || isEmpty) {
+    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
     return endOfPlan(options, checked, { otherwise: "nothing new", rejects, tellsChange });
   }
@@ -226,7 +226,7 @@ async function streamInput(
   if (mode === "adopt") {
     const by = { who: userName(), at: run.createdAt, reason: options.reason };
     await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
-    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id, rejects });
+    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id });
     return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
   }
   context.progress.happened({ kind: "sending planned", ...checked });
@@ -236,6 +236,7 @@ async function streamInput(
       ending: { kind: "not confirmed" },
     };
   if (options.publishes !== true) await session.key();
+  await writeNotSent(context, options, ledger, checked);
   crashPoint("planned");
   const ahead = (await ledger.runs({ states: ["open"] })).length;
   const number = await ledger.enterRun(run, planned.chunks(), planned.byKey());
@@ -290,7 +291,8 @@ async function writeNotSent(
         yield { input: row.input, text: row.text, reason: row.reason, key: `${row.digest ?? ""}@${placeOf(row)}` };
   }
   const inputs = planned.inputs.map(toRejectsInput);
-  const files = await writeRejects({ ledger, inputs, directory: cwd, safeCsv, rows: rows() });
+  const run = entersRun ? last + 1 : undefined;
+  const files = await writeRejects({ ledger, run, inputs, directory: cwd, safeCsv, rows: rows() });
   crashPoint("rejects placed");
   return files;
 }

@@ -62,13 +62,11 @@ export async function writeRejects(options: {
     const place = { stem: join(directory, `${numberedStem(inputs, at)}.rejects`), table, rows };
     const { path, state, before } = await placeFor(ledger, place);
     const lines = linesOf(table, rows, before);
+    const of = { input: at, ...(options.run !== undefined && { run: options.run }) };
     if (lines !== "") {
-      await using file = await openOutput(ledger, path, {
-        ...{ kind: "rejects", header: table.header, state, input: at },
-        ...(options.run !== undefined && { run: options.run }),
-      });
+      await using file = await openOutput(ledger, path, { kind: "rejects", header: table.header, state, ...of });
       await file.append(lines);
-    }
+    } else if (state.state === "ours") await ledger.noteOutput({ ...state.known, ...of });
     files.push(path);
   }
   return files;

@@ -199,6 +199,8 @@ describe("bad rows", () => {
     desk.write("sales.csv", SALES.replace("E,b,u,18.00", "E,b,u,x"));
     const { summary } = await desk.stream("sales.csv", badly);
     expect(summary).toMatchObject({ exitCode: 4, rows: { read: 3, invalid: 1 }, actions: { accepted: 2 } });
+    expect(summary.rejects).toEqual([expect.stringMatching(/sales\.rejects\.csv$/)]);
+    expect(summary.next).toContain("tickets stream sales.rejects.csv");
     expect(desk.read("sales.rejects.csv")).toMatch(/,[\d.a-f]+@2:2\n$/);
     desk.write("sales.rejects.csv", desk.read("sales.rejects.csv").replace("E,b,u,x", "E,b,u,20.00"));
     expect((await desk.stream("sales.rejects.csv", badly)).summary).toMatchObject({ actions: { accepted: 1 } });
@@ -215,6 +217,51 @@ describe("bad rows", () => {
     expect(desk.read("sales.rejects.csv")).toMatch(/@1:1000000000001\n$/);
     await desk.stream("sales.csv", badly);
     expect(desk.read("sales.rejects.csv").trimEnd().split("\n")).toHaveLength(2);
+  });
+
+  test("that stand in rejects already are named again, and stand there once", async () => {
+    const desk = await openDesk();
+    const maxInvalid = { rows: 1 };
+    for (const more of [[sale("a")], [sale("a"), sale("c")]]) {
+      desk.write("sales.ndjson", [EVENT, sale("b", "x"), ...more]);
+      const { summary } = await desk.stream("sales.ndjson", { maxInvalid });
+      expect(summary).toMatchObject({ exitCode: 4, rejects: [expect.stringMatching(/sales\.rejects\.ndjson$/)] });
+    }
+    expect(desk.read("sales.rejects.ndjson").trimEnd().split("\n")).toHaveLength(1);
+  });
+
+  test("are written only once a person has confirmed that the others are sent", async () => {
+    const desk = await openDesk();
+    desk.write("tickets.config.yaml", "environments:\n  playground:\n    confirm: true\n");
+    desk.write("sales.ndjson", [EVENT, sale("a"), sale("b", "x")]);
+    const maxInvalid = { rows: 1 };
+    const { ending } = await desk.stream("sales.ndjson", { maxInvalid, confirm: async () => false });
+    expect(ending.kind).toBe("not confirmed");
+    expect(desk.exists("sales.rejects.ndjson")).toBe(false);
+    await desk.stream("sales.ndjson", { maxInvalid, confirm: async () => true });
+    expect(desk.read("sales.rejects.ndjson")).toContain("@1:3");
+    expect(desk.taken()).toEqual(["newEvent E", "soldTicket a"]);
+  });
+
+  test("of such a night, mended, are late only behind what was sent since", async () => {
+    const desk = await afterFirst();
+    const bad = imageOf("a", "two");
+    desk.write("images.ndjson", [{ ...bad, data: { ...bad.data, imageUrl: "ftp://bad" } }]);
+    const mended = async (name: string) => {
+      desk.write(
+        "mended.ndjson",
+        desk.read("images.rejects.ndjson").replace("ftp://bad", `https://cdn.example/${name}.png`),
+      );
+      return (await desk.stream("mended.ndjson")).summary;
+    };
+    await desk.stream("images.ndjson", badly);
+    expect(await mended("two")).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+    const [line] = desk.read("images.rejects.ndjson").split("\n");
+    expect(JSON.parse(line ?? "")["tickets:row"]).toMatch(/@1:1000000000001$/);
+    desk.write("newer.ndjson", [imageOf("a", "three")]);
+    await desk.stream("newer.ndjson");
+    expect(await mended("four")).toMatchObject({ exitCode: 4, actions: { accepted: 0, late: 1 } });
+    expect(desk.taken().slice(5)).toEqual(["updateTicket a", "updateTicket a"]);
   });
 
   test("that come late are told, and are in no rejects", async () => {
