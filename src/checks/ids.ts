@@ -9,12 +9,13 @@ import type { TicketStates } from "./ticket-states.ts";
 
 export type IdField = "eventId" | "ticketId";
 
-/** Of a character, one form (NFKC); one kind of blank and of hyphen; of a number, no zeros in front and no decimals behind. */
+/** Of a character, one form (NFKC), and none that can't be seen; one kind of blank and of hyphen; of a number, no zeros in front and no decimals behind. */
 export function normalId(id: string): string {
   const text = PLAIN.test(id)
     ? id
     : id
         .normalize("NFKC")
+        .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
         .replaceAll(/[\p{Pd}\u2212]/gu, "-")
         .replaceAll(/\s+/g, " ")
         .trim();

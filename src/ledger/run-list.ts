@@ -118,7 +118,7 @@ export interface RunList {
 }
 
 export function openRunList(path: string): RunList {
-  const append = (entry: Omit<Entry, "at">): void => appendEntry(path, { at: new Date().toISOString(), ...entry });
+  const append = (entry: Omit<Entry, "at">): void => appendEntry(path, { ...entry, at: new Date().toISOString() });
   const lastOf = (run: string): Entry | undefined => readEntries(path).entries.findLast((entry) => entry.run === run);
   const sending: RunList["sending"] = (ledger, run, { createdAt, boundTo, actions }) => {
     const output = outputHere(ledger, run);

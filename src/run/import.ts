@@ -147,7 +147,10 @@ function refuseBesideOpenRun(
     "usage",
     `The ledger of ${environment.name} holds ${waiting.slice(0, 3).join(", ")}${andMore(waiting.length - 3)}, which ${waiting.length === 1 ? "was" : "were"} planned without what the file tells. Nothing was imported.`,
     {
-      hint: `Finish or close it first: ${statusCommand(environment, first)}\nOr move this ledger away, and import all promises into a new one.`,
+      hint:
+        half === undefined
+          ? `Finish or close it first: ${statusCommand(environment, first)}\nOr move this ledger away, and import all promises into a new one.`
+          : "This ledger is an older copy. Put back the one that knows more. If it is gone, move this one away, and import all promises into a new one.",
     },
   );
 }

@@ -250,6 +250,14 @@ export async function refuseStrangeOutput(
   if (state.state !== "strange") return;
   if (hasLostRuns(state, environment)) {
     const command = importCommand(environment, displayPath(path, cwd));
+    if (ofRun !== undefined && state.lostRun?.run === ofRun)
+      throw new Failure(
+        "usage",
+        `${displayPath(path, cwd)} tells more of run ${ofRun} than its ledger knows: the ledger is an older copy. Nothing was sent.`,
+        {
+          hint: `Put back the ledger that knows more. If it is gone, move this one away, then import all promises into a new one: ${command}`,
+        },
+      );
     const isDamaged = (await whyNotImported(path)) !== undefined;
     const first = isDamaged
       ? `Restore it first: as it is, it can't be read as promises. Then import what the ledger lacks: ${command}`

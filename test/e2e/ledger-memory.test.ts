@@ -93,6 +93,19 @@ describe("the ledger", () => {
     await expectImported(rig, command);
   });
 
+  test("that was restored from a backup of the middle of a run is told by the promises alone, and nothing leads in a circle", {
+    tags: ["long"],
+  }, async () => {
+    const { rig, command } = await restoredFromTheMiddle();
+    rmSync(join(rig.state, "run-list.ndjson"));
+    for (const args of [command, ["results", "--import", "out.ndjson", "--env", "playground"]]) {
+      const refused = await rig.run(args);
+      expect(refused.exitCode).toBe(2);
+      expect(refused.stderr).toContain("Put back the ledger that knows more. If it is gone, move this one away");
+    }
+    expect(processedCount(rig)).toBe(20);
+  });
+
   test("belongs to its base URL also when its memory was imported", { tags: ["long"] }, async () => {
     const { rig, command } = await finished();
     for (const name of files(rig)) rmSync(join(rig.state, name));
