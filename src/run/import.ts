@@ -150,7 +150,7 @@ function refuseBesideOpenRun(
       hint:
         half === undefined
           ? `Finish or close it first: ${statusCommand(environment, first)}\nOr move this ledger away, and import all promises into a new one.`
-          : "This ledger is an older copy. Put back the one that knows more. If it is gone, move this one away, and import all promises into a new one.",
+          : "This ledger is an older copy. Put back the ledger that knows more. If it is gone, move this one away, and import all promises into a new one.",
     },
   );
 }
