@@ -57,7 +57,7 @@ const MOMENTS = ["before", "in the request", "in the reply", "half the reply", "
 const STATEMENTS: readonly RegExp[] = [/^BEGIN$/, /^INSERT INTO sources/, /^UPDATE commits SET number/, /^COMMIT$/];
 const QUESTION = /RETURNING number$/;
 
-describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS_POSTGRES}`, () => {
+describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS_POSTGRES}`, { tags: ["long"] }, () => {
   test.each(STATEMENTS)("leaves a transaction done once, wherever it is cut in %s", async (statement) => {
     const { ledger, proxy } = await throughProxy();
     for (const moment of MOMENTS) {

@@ -53,6 +53,7 @@ const inLanes = [
 
 test.each(["none", "intended:3", "answered:4", "settled:2", "settled:6", "projected:5"])(
   "lanes keep the order of each ticket and of the event, killed at %s",
+  { tags: ["long"] },
   async (moment) => {
     const desk = await openDesk();
     desk.write("all.ndjson", inLanes);
@@ -91,6 +92,7 @@ const SECOND = sale("t1");
 
 test.each(["projected:1", "projected:2", "projected:4"])(
   "promises as CSV are whole after a kill at %s",
+  { tags: ["long"] },
   async (moment) => {
     const desk = await openDesk();
     desk.write("sales.ndjson", [EVENT, ...sales]);
