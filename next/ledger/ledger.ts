@@ -581,8 +581,6 @@ export interface Ledger extends AsyncDisposable {
   ): Promise<void>;
   countStatuses(run: number): Promise<ReadonlyMap<string, number>>;
 
-  /** It belongs to this from now on: the same service under another address. */
-  rebind(boundTo: string): Promise<void>;
   /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
   prune(before: string): Promise<number>;
   /** Bytes on disk, and actions known. */
