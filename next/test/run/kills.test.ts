@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CRASH_POINTS } from "../../../src/disk/crash-points.ts";
+import { forWalks } from "../../../test/support/walks.ts";
 import { EVENT, imageOf, openDesk, sale } from "../support/desk.ts";
 
 const sales = Array.from({ length: 5 }, (_, at) => sale(`t${at}`));
@@ -16,7 +17,12 @@ const MOMENTS = [...CRASH_POINTS, "rejects placed", "rejects projected"]
     ),
   );
 
-test.each(MOMENTS)("killed at %s, the same call completes, with nothing lost and nothing doubled", async (moment) => {
+const COMPLETES = "killed at %s, the same call completes, with nothing lost and nothing doubled";
+const { short, long } = forWalks(MOMENTS, 3);
+test.each(short)(COMPLETES, completes);
+test.each(long)(COMPLETES, { tags: ["long"] }, completes);
+
+async function completes(moment: string): Promise<void> {
   const desk = await openDesk();
   const bad = moment.startsWith("rejects") ? [{ action: "soldTicket", data: { eventId: "E", ticketId: "bad" } }] : [];
   desk.write("sales.ndjson", [EVENT, ...sales, ...bad]);
@@ -38,7 +44,7 @@ test.each(MOMENTS)("killed at %s, the same call completes, with nothing lost and
   if (bad.length > 0) expect(desk.read("sales.rejects.ndjson").trimEnd().split("\n")).toHaveLength(1);
   expect((await desk.stream("sales.ndjson", { maxInvalid })).summary).toMatchObject({ actions: { alreadySent: 6 } });
   expect(desk.taken()).toEqual(TAKEN);
-});
+}
 
 /** Tickets whose updates tell their order; an update of the event stands among them. */
 const LANES = 3;

@@ -364,7 +364,9 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL${NEEDS_POSTGRES}`, 
       expect(thrownBy(ask)).toMatchObject(refused);
   });
 
-  it("refuses a server that nobody waited for and that took another's place, though it has all of this session's own", async () => {
+  it("refuses a server that nobody waited for and that took another's place, though it has all of this session's own", {
+    tags: ["long"],
+  }, async () => {
     const primary = await startOwnPostgres();
     const standby = await primary.addStandby();
     const place = placeOn(primary);
