@@ -8,7 +8,7 @@ const WALKS = {
   short: {
     INVARIANT_TRIALS: "10",
     // Left out of it, and named all the same.
-    ...{ SHARED_TRIALS: "1", SHARED_SEASONS: "1", SHARED_WORLDS: "1", PUBLISH_ROUNDS: "1" },
+    ...{ SHARED_TRIALS: "1", PUBLISH_ROUNDS: "1" },
     ...{ WORKER_ACTIONS: "600", WORKER_LANES: "8", WORKERS: "3", WORKER_SEED: "1", WORKER_SEEDS: "1" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "short",
@@ -16,27 +16,19 @@ const WALKS = {
     CUTS: "1",
     FIRST_CUT: "1",
     RACE_ROUNDS: "1",
-    SEASONS: "1",
-    FIRST_SEASON: "40",
-    WORLDS: "2",
-    FIRST_WORLD: "1",
     IDENTITY_WORLDS: "1",
     FIRST_IDENTITY_WORLD: "1",
     PROPERTY_SEED: "1",
   },
   rest: {
     INVARIANT_TRIALS: "20",
-    ...{ SHARED_TRIALS: "2", SHARED_SEASONS: "1", SHARED_WORLDS: "2", PUBLISH_ROUNDS: "12" },
+    ...{ SHARED_TRIALS: "2", PUBLISH_ROUNDS: "12" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
     CALLS: "150",
     CUTS: "199",
     FIRST_CUT: "2",
     RACE_ROUNDS: "12",
-    SEASONS: "10",
-    FIRST_SEASON: "41",
-    WORLDS: "18",
-    FIRST_WORLD: "3",
     IDENTITY_WORLDS: "5",
     FIRST_IDENTITY_WORLD: "2",
     PROPERTY_SEED: "2",
@@ -44,17 +36,13 @@ const WALKS = {
   },
   all: {
     INVARIANT_TRIALS: "40",
-    ...{ SHARED_TRIALS: "10", SHARED_SEASONS: "4", SHARED_WORLDS: "5", PUBLISH_ROUNDS: "50" },
+    ...{ SHARED_TRIALS: "10", PUBLISH_ROUNDS: "50" },
     INVARIANT_SEED: "1",
     INVARIANT_DAYS: "whole",
     CALLS: "150",
     CUTS: "201",
     FIRST_CUT: "1",
     RACE_ROUNDS: "12",
-    SEASONS: "11",
-    FIRST_SEASON: "40",
-    WORLDS: "20",
-    FIRST_WORLD: "1",
     IDENTITY_WORLDS: "6",
     FIRST_IDENTITY_WORLD: "1",
     PROPERTY_SEED: "1",
@@ -67,8 +55,18 @@ const walk = asked === "all" || asked === "rest" ? asked : "short";
 /** What is not tagged runs in the short walk; `both` marks what the long one continues with other seeds. */
 const LEFT_OUT = { short: ["!long"], rest: ["long || both"], all: undefined };
 
-const project = (name: string, timeoutMs: number, own: { isolate: boolean; setupFiles?: string[] }) => ({
-  test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: timeoutMs, hookTimeout: timeoutMs, ...own },
+const project = (
+  name: string,
+  timeoutMs: number,
+  { others = [], ...own }: { isolate: boolean; setupFiles?: string[]; others?: string[] },
+) => ({
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`, ...others],
+    testTimeout: timeoutMs,
+    hookTimeout: timeoutMs,
+    ...own,
+  },
 });
 const setupFiles = ["test/support/property-seed.ts"];
 
@@ -76,18 +74,15 @@ const MINUTE_MS = 60_000;
 
 /** Files whose one test takes longest: begun last, they would have the machine for themselves. */
 const LONGEST = [
-  "seasons-of-nights",
-  "histories-of-nights",
   "invariant",
   "e2e/workers",
   "e2e/published",
   "e2e/postgres",
-  "ledger/postgres-sessions",
+  "ledger/postgres/sessions",
   "crash/every-call",
   "crash/power-cut",
   "crash/boundaries",
   "crash/settle",
-  "pipeline/nights",
   "e2e/security",
   "e2e/identity-worlds",
   "e2e/golden-plans",
@@ -137,7 +132,7 @@ export default defineConfig({
     ...(LEFT_OUT[walk] && { tagsFilter: LEFT_OUT[walk] }),
     projects: [
       // Tests share no state but their modules, so that these are loaded once a worker.
-      project("unit", 10 * MINUTE_MS, { isolate: false, setupFiles }),
+      project("unit", 10 * MINUTE_MS, { isolate: false, setupFiles, others: ["next/test/**/*.test.ts"] }),
       project("pipeline", 20 * MINUTE_MS, { isolate: false, setupFiles }),
       project("e2e", 30 * MINUTE_MS, { isolate: false }),
     ],

@@ -110,7 +110,8 @@ function addRun(ledger: Ledger, number: number, span: Span): number {
     }
     ledger.transaction(() => {
       insertOutcomes(ledger, runNo, outcomes);
-      changeChunk(ledger, "foundSettled", chunk, chunk);
+      changeChunk(ledger, "intend", chunk);
+      changeChunk(ledger, "answer", chunk, { http_status: 200, answered_at: at });
       changeChunk(ledger, "project", chunk);
     });
   }

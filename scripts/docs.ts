@@ -206,7 +206,7 @@ function chunksSection(): string {
   const rows = events.map(([name, { from, to, writes, when }]) => [
     code(name),
     from.length === CHUNK_STATES.length ? "any" : from.map(code).join(", "),
-    to === "same" ? "the same" : to === "gone" ? "" : code(to),
+    to === "same" ? "the same" : code(to),
     Object.entries(writes)
       .map(([column, value]) => code(value === "given" ? column : `${column} = ${value ?? "NULL"}`))
       .join(", "),

@@ -22,7 +22,7 @@ const OTHERS = [
     files: [
       "test/e2e/",
       ...["cli", "disk", "ledger", "readers", "sandbox", "sending"].map((part) => `test/unit/${part}/`),
-      ...["cli", "outputs", "readers", "sandbox", "sending", "run"].map((part) => `test/pipeline/${part}/`),
+      ...["outputs", "sandbox", "sending", "run"].map((part) => `test/pipeline/${part}/`),
     ],
   },
   { version: "24", files: ["test/e2e/crash/", "test/e2e/validate"] },

@@ -2,10 +2,12 @@
 
 import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
-import type { CheckedInput, InputOptions } from "./run/check-input.ts";
+import type { InputOptions } from "./run/check-input.ts";
+import type { CheckedInput } from "./run/checked-input.ts";
 import type { RunContext } from "./run/context.ts";
 import { sandboxStatePath } from "./run/places.ts";
 import type { Progress } from "./run/progress.ts";
+import { type ImportedFile, importResults } from "./run/results.ts";
 import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
 import type { RunEnd } from "./run/run-end.ts";
 import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
@@ -119,6 +121,16 @@ export async function settle(options: SettleOptions): Promise<SettleResult> {
   const { environment } = await loadSettings(context, choiceOf(options), "any");
   const { run, chunk, first, reason, confirmClose, decision, waitLock = 0 } = options;
   return settleRun(context, { run, chunk, first, reason, confirmClose, decision, environment, waitLock, startedAt });
+}
+
+/** Refills a ledger from promises files. */
+export async function importPromises(
+  options: Surroundings & Patience & { readonly files: readonly string[] },
+): Promise<readonly ImportedFile[]> {
+  const context = contextOf(options);
+  const { environment } = await loadSettings(context, choiceOf(options), "any");
+  const { files, waitLock = 0 } = options;
+  return importResults(context, { environment, files, waitLock });
 }
 
 /** What the ledger knows of an environment's runs: those that are open, and the last 20. No lock is taken. */

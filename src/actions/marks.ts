@@ -18,9 +18,6 @@ const ONCE: ReadonlySet<ActionName> = new Set(["newEvent", "soldTicket", "checke
 /** Of these the last one decides how things stand; a scan undoes nothing. */
 const OVERWRITING: ReadonlySet<ActionName> = new Set(["updateEvent", "updateTicket", "resoldTicket", "claimedTicket"]);
 
-/** Whether the service would probably refuse it a second time: there is but one of its kind. It would take others again. */
-export const isOnce = (kind: ActionName): boolean => ONCE.has(kind) || kind === "claimedTicket";
-
 export const overwrites = (kind: ActionName): boolean => OVERWRITING.has(kind);
 
 /**
@@ -210,7 +207,7 @@ const ORDINARY = /^(?!0+\d+$)[!-~]+$/;
 const DECIMALS = /^(\d+)[.,]0+$/;
 
 /**
- * A subject in the one form in which ids are compared: NFKC, blanks and hyphens folded, without the leading zeros of a number
+ * A subject in the one form in which ids are compared: NFKC, without what can't be seen, blanks and hyphens folded, without the leading zeros of a number
  * and without a `.0` behind it. Two ids that share it look like one.
  */
 export function formOf(subject: string): string {
@@ -218,6 +215,7 @@ export function formOf(subject: string): string {
   if (ORDINARY.test(id) && !DECIMALS.test(id)) return subject;
   const folded = id
     .normalize("NFKC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .trim()
     .replace(/\s+/g, " ")
     .replace(/[\p{Pd}\u2212]/gu, "-");

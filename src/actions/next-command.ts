@@ -58,9 +58,6 @@ export const streamCommand = (files: readonly string[], environment: Named): str
 export const importCommand = (environment: Named, file?: string): string =>
   resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));
 
-export const forgetLostCommand = (environment: Named): string =>
-  `${commandOf("env", ["--forget-lost"], environment)} ${REASON}`;
-
 /** The command for the doubts of other runs that one waits for, the oldest first. */
 export function commandForDoubts(runs: readonly Run[], environment: Named): string {
   const [run] = runs;

@@ -9,12 +9,13 @@ import type { TicketStates } from "./ticket-states.ts";
 
 export type IdField = "eventId" | "ticketId";
 
-/** Of a character, one form (NFKC); one kind of blank and of hyphen; of a number, no zeros in front and no decimals behind. */
+/** Of a character, one form (NFKC), and none that can't be seen; one kind of blank and of hyphen; of a number, no zeros in front and no decimals behind. */
 export function normalId(id: string): string {
   const text = PLAIN.test(id)
     ? id
     : id
         .normalize("NFKC")
+        .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
         .replaceAll(/[\p{Pd}\u2212]/gu, "-")
         .replaceAll(/\s+/g, " ")
         .trim();
@@ -22,7 +23,7 @@ export function normalId(id: string): string {
 }
 
 const PLAIN = /^[!-~]*$/;
-const NUMBER = /^0*(\d+)(?:[.,]0+)?$/;
+const NUMBER = /^0*(\d+)([.,]0+)?$/;
 
 /** An id of which something was accepted or is pending. */
 interface KnownId {
@@ -39,6 +40,11 @@ interface IdHere {
   readonly at: SourceLine;
 }
 
+interface NumberForm {
+  readonly digits: number;
+  readonly decimals: string;
+}
+
 /** What an environment knows of ids. */
 export interface KnownIds {
   readonly isKnownId: (action: ActionName, field: IdField, id: string) => boolean;
@@ -52,8 +58,10 @@ export class NearIds {
   readonly #tickets: TicketStates;
   readonly #row: RowFindings;
   readonly #known: KnownIds;
-  /** Ids of this input that are not in their normal form, by it. */
+  /** Ids of this input that are not in their normal form, by it; but for numbers, which may be many. */
   readonly #others = { eventId: new Map<string, string[]>(), ticketId: new Map<string, string[]>() };
+  /** How such numbers are written: how many digits, and the decimals behind them. */
+  readonly #numbers = { eventId: new Map<string, NumberForm>(), ticketId: new Map<string, NumberForm>() };
   /** Where this input first names an event. */
   readonly #eventsAt = new Map<string, SourceLine>();
   /** Events that are another one, perhaps, and the row that said so. */
@@ -108,12 +116,20 @@ export class NearIds {
 
   #take(field: IdField, id: string, normal: string): void {
     if (normal === id) return;
+    const [, , decimals = ""] = NUMBER.exec(id) ?? [];
+    if (NUMBER.test(id)) {
+      const digits = id.length - decimals.length;
+      this.#numbers[field].set(`${digits}${decimals}`, { digits, decimals });
+      return;
+    }
     const ids = this.#others[field].get(normal) ?? [];
     if (!ids.includes(id)) this.#others[field].set(normal, [...ids, id]);
   }
 
   #nearHere(field: IdField, id: string, normal: string): IdHere | undefined {
-    for (const other of [normal, ...(this.#others[field].get(normal) ?? [])]) {
+    const numbers = NUMBER.test(normal) ? [...this.#numbers[field].values()] : [];
+    const others = numbers.map(({ digits, decimals }) => `${normal.padStart(digits, "0")}${decimals}`);
+    for (const other of [normal, ...others, ...(this.#others[field].get(normal) ?? [])]) {
       const at = other === id ? undefined : this.#placeOf(field, other);
       if (at !== undefined) return { id: other, at };
     }

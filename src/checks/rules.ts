@@ -154,12 +154,6 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
       "Equal scans or resales within one minute are several if times have no seconds, and copies if a file holds its rows twice.",
     example: "a log by the minute to which a job has appended all of its rows once more",
   },
-  "imported-history": {
-    reason:
-      "The ledger was imported from a promises file, which does not say which deed of this kind the ticket or event had.",
-    source: "what a promises file holds: ids, and no times, buyers or contents",
-    example: "a scannedTicket of a ticket that was scanned before the ledger was lost",
-  },
   changed: {
     severity: "warn",
     reason: "An accepted action is not sent again, but the input now says something else about it.",

@@ -6,7 +6,6 @@
 export const CRASH_POINTS = [
   "planned",
   "entered",
-  "counted",
   "listed",
   "intended",
   "answered",

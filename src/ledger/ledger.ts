@@ -103,7 +103,7 @@ export interface RunInput {
   readonly delimiter?: string | undefined;
 }
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** What the plan knows of a run. All but the first four fields is kept as it is given. */
 export interface RunFacts {
@@ -227,7 +227,7 @@ export interface Intent {
   readonly claim?: { readonly claim: Claim; readonly limitMs: number; readonly pace?: Pace } | undefined;
 }
 
-export interface Step {
+interface Step {
   readonly answered?: Answered | undefined;
   /** Lines of these chunks are in the promises file and on disk. */
   readonly written?: { readonly output: Output; readonly chunks: readonly number[] } | undefined;
@@ -290,7 +290,7 @@ export interface Attempt {
   readonly raw: Uint8Array | undefined;
 }
 
-export type Decision = "sent" | "not-sent" | "abandon" | "pause" | "resume";
+type Decision = "sent" | "not-sent" | "abandon" | "pause" | "resume";
 
 export interface Settlement extends By {
   /** Undefined: the whole run. */
@@ -396,7 +396,7 @@ export interface Invocation {
   readonly version: string;
 }
 
-export interface InvocationFilter {
+interface InvocationFilter {
   readonly commands?: readonly string[];
   readonly run?: string;
   readonly succeeded?: boolean;
@@ -581,8 +581,6 @@ export interface Ledger extends AsyncDisposable {
   ): Promise<void>;
   countStatuses(run: number): Promise<ReadonlyMap<string, number>>;
 
-  /** It belongs to this from now on: the same service under another address. */
-  rebind(boundTo: string): Promise<void>;
   /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
   prune(before: string): Promise<number>;
   /** Bytes on disk, and actions known. */

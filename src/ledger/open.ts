@@ -122,7 +122,7 @@ const ofOtherService = (place: string, bound: string, boundTo: string): Failure 
     {
       hint: boundTo.startsWith("sandbox:")
         ? "The sandbox's state was replaced. Set its ledger aside too: tickets sandbox --reset"
-        : "What one service has accepted says nothing about another. If it is the same service under a new address: tickets env --rebind, with the --env and --config of this command",
+        : "What one service has accepted says nothing about another. If it is the same service under a new address, write its promises, with the old one: tickets results -o FILE\nThen move this ledger away and, with the new one, import them: tickets results --import FILE",
     },
   );
 
@@ -133,16 +133,13 @@ interface About extends Omit<Opened, "database"> {
 
 function toLedger(database: Database, { isNew, workers, wake, bound, instance }: About): Ledger {
   const ids = new Map<number, string>();
-  let boundTo = bound;
   return {
     kind: database.kind,
     place: database.place,
     isNew,
     instance,
     workers,
-    get boundTo() {
-      return boundTo;
-    },
+    boundTo: bound,
     get exhausted() {
       return database.exhausted;
     },
@@ -157,10 +154,6 @@ function toLedger(database: Database, { isNew, workers, wake, bound, instance }:
     ...outputMethods(database),
     ...invocationMethods(database),
     ...statusMethods(database),
-    async rebind(to) {
-      await database.write((session) => writeBound(session, to));
-      boundTo = to;
-    },
     size: async () => ({ bytes: await database.bytes(), actions: await database.read(countActions) }),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };

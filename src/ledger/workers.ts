@@ -17,7 +17,7 @@ export interface Claim {
 
 export interface OpenLane {
   readonly lane: number;
-  /** The lowest stage in which something of the run is left to send: no other may be begun. */
+  /** The lowest in which something of the lane is left to send. */
   readonly stage: number;
   /** Actions that are planned or being sent. */
   readonly actions: number;

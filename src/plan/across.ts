@@ -345,6 +345,6 @@ const shown = (id: string): string =>
     6 * 255,
   )}"`;
 
-export const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
+const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
 
 export const placeText = ({ source, line }: SourceLine): string => `${cleanText(source, 200)}:${line}`;

@@ -2,8 +2,8 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import { formOf } from "../actions/marks.ts";
 import type { Finding, Problem, Severity, SourceLine } from "../actions/problem.ts";
+import { formOf } from "../actions/marks.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across, type Checked, nearAnother, placeText, unknownEvent } from "./across.ts";
 import { Events } from "./events.ts";
@@ -13,7 +13,7 @@ import type { Store } from "./store.ts";
 import { holdForBad, type Item, type Judging, judge, THIS_RUN } from "./verdicts.ts";
 import { acceptedData, findingOf, type Lookups } from "./words.ts";
 
-export type KnownSoFar = Pick<Ledger, "actionsOf" | "near" | "body">;
+type KnownSoFar = Pick<Ledger, "actionsOf" | "near" | "body">;
 
 export interface JudgeOptions {
   readonly ledger: KnownSoFar | undefined;

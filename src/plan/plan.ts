@@ -6,9 +6,9 @@ import { ACTION_NAMES } from "../actions/actions.ts";
 import type { SourceLine } from "../actions/problem.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
-import type { GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
+import type { GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import { actionsByKey, type ChunkLimits, cutChunks } from "./chunks.ts";
 import { type Made, mappingChanged, notesOf, nothingRecognised, usuallyShows } from "./guard.ts";
 import { type Held, NOTHING_HELD, spreadHeld } from "./held.ts";
@@ -21,7 +21,7 @@ import { Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
 
 /** In which order actions are sent (docs/order.md). */
-export type Order = "input" | "time";
+type Order = "input" | "time";
 
 /** How many invalid rows a run bears. */
 export type Allowance = { readonly rows: number } | { readonly percent: number };
@@ -278,7 +278,7 @@ function bySource(
   return sources;
 }
 
-export function lineIn(store: Store, { inputs }: RowsRead): (row: number) => SourceLine {
+function lineIn(store: Store, { inputs }: RowsRead): (row: number) => SourceLine {
   return (row) => {
     const found = store.get<{ input: number; line: number }>("SELECT input, line FROM row WHERE row = ?", row);
     return { source: inputs[found?.input ?? 0]?.name ?? "", line: found?.line ?? 0 };

@@ -7,14 +7,14 @@ import type { ActionName } from "../actions/actions.ts";
 import { baseOf, kindOfMark, overwrites, resentMark, timesOf } from "../actions/marks.ts";
 import type { KnownAction, Position } from "../ledger/ledger.ts";
 
-export const VERDICTS = ["new", "sent", "changed", "late", "unclear", "held"] as const;
+const VERDICTS = ["new", "sent", "changed", "late", "unclear", "held"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /**
  * Why an action is unclear: its content came back; its ticket's accepted ones have another kind of mark; one that this input
  * should show is missing; times fall within the input. Why it is held: a bad row, or another run.
  */
-export type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "bad" | "pending";
+type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "bad" | "pending";
 
 /** An action of the input while it is judged, in the order of the input. */
 export interface Item {
@@ -58,7 +58,7 @@ export interface Judging {
 /** The position of what is read now: behind everything that was accepted. */
 export const THIS_RUN = Number.MAX_SAFE_INTEGER;
 
-export const isBefore = (one: Position, other: Position): boolean =>
+const isBefore = (one: Position, other: Position): boolean =>
   one.run === other.run ? one.seq < other.seq : one.run < other.run;
 
 /** Judges the actions of one ticket or event. `known`: all that the ledger has of it. */

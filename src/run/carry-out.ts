@@ -3,10 +3,10 @@
 import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { pause } from "../send/pause.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
+import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import type { Sending, SendProgress, Stop, StopRequest } from "../send/send.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { type OpenRow, rejectsOf, writeRejects } from "../write/rejects.ts";
@@ -148,12 +148,12 @@ export async function sendFrom(
   noteInJournal(environment, ledger, run, countsOf(run).actions.new);
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
-  using seen = await seenOf(ledger, run);
+  using promises = await promisesOf(ledger, run);
   const sending: Omit<Sending, "halt"> = {
     ledger,
     run: run.number,
     environment,
-    seen,
+    promises,
     writePromises,
     progress: await sendProgress(context, ledger, run, lanes.atOnce),
     stop: timer.signal,
@@ -171,10 +171,10 @@ export async function sendFrom(
 }
 
 /** The promises that earlier commands were given for this run. */
-async function seenOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
-  const seen = openSeenPromises();
-  for await (const promises of ledger.promises(run.number, [])) seen.add(promises.map(({ promise }) => promise));
-  return seen;
+async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
+  const given = openSeenPromises();
+  for await (const promises of ledger.promises(run.number, [])) given.add(promises.map(({ promise }) => promise));
+  return given;
 }
 
 /** A signal that also stops when the time is up. */
@@ -278,7 +278,8 @@ async function firstRejected(ledger: Ledger, run: Run): Promise<readonly Item[]>
 /** Of a run of which nothing is left to send. */
 export function exitCodeOfDone(run: Run, counts: RunCounts): number {
   const { rows, actions } = countsOf(run);
-  const isOpen = counts.rejected + counts.notSent > 0 || hasUnsentRows(rows) || holdsBack(actions);
+  const isOpen =
+    counts.rejected + counts.notSent > 0 || hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true);
   return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 

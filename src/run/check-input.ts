@@ -6,14 +6,15 @@ import { severityTable } from "../checks/severity.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { errorCode, Failure } from "../failure.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import { type Allowance, makePlan, type Plan, type PlanOptions } from "../plan/plan.ts";
-import { Problems } from "../plan/problems.ts";
 import { openInput } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { resolveInputs } from "../readers/inputs.ts";
-import type { RunContext } from "./context.ts";
 import { readingOf } from "./lookups.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
+import { Problems } from "../plan/problems.ts";
+import type { CheckedInput } from "./checked-input.ts";
+import type { RunContext } from "./context.ts";
 import { createMappers, type OnRow } from "./mappers.ts";
 import { ALL_RULES } from "./rules.ts";
 
@@ -32,12 +33,6 @@ export interface InputOptions {
   readonly order?: PlanOptions["order"] | undefined;
   readonly maxInvalid?: Allowance | undefined;
   readonly maxProblems?: number | undefined;
-}
-
-export interface CheckedInput {
-  readonly files: readonly InputFile[];
-  readonly plan: Plan;
-  readonly problems: Problems;
 }
 
 export interface CheckOptions extends InputOptions {

@@ -15,17 +15,17 @@ import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
 import { selectSource } from "../mapping/select-source.ts";
 import type { SourceConfig } from "../mapping/source.ts";
-import { type Made, madeBy } from "../plan/guard.ts";
-import type { Problems } from "../plan/problems.ts";
-import type { Reading } from "../plan/rows.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { INPUT_RULES } from "../readers/rules.ts";
 import { atItsPlace, withSourcesNamed } from "./config-faults.ts";
 import { lookupFailure, readLookups } from "./lookups.ts";
+import { type Made, madeBy } from "../plan/guard.ts";
+import type { Problems } from "../plan/problems.ts";
+import type { Reading } from "../plan/rows.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
-export interface MappedFile {
+interface MappedFile {
   readonly file: InputFile;
   readonly header: readonly string[] | undefined;
   readonly source: SourceConfig | undefined;
@@ -48,7 +48,7 @@ interface MapperOptions {
 
 type SourceOf = (file: InputFile) => ReturnType<typeof selectSource>;
 
-export type MadeReading = Reading & { readonly made: readonly Made[] };
+type MadeReading = Reading & { readonly made: readonly Made[] };
 
 interface Mappers {
   readonly sourceOf: SourceOf;
@@ -137,7 +137,7 @@ function makeMapper(
 }
 
 /** What the rows of a source are read as. */
-export const readAsSource = (name: string): string => `source ${name}`;
+const readAsSource = (name: string): string => `source ${name}`;
 
 /** Whether every row of a source is of the same event, which its config names. */
 function isOfOneEvent({ fields, actions }: SourceConfig): boolean {

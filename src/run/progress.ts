@@ -2,12 +2,12 @@
 
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
-import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
 import type { Understanding } from "../mapping/mapper.ts";
-import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
-import type { CheckedInput } from "./check-input.ts";
+import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type { PublicValues } from "../plan/public-values.ts";
+import type { CheckedInput } from "./checked-input.ts";
 import type { RunEnd } from "./run-end.ts";
 
 /** Every function returns at once. */
@@ -18,7 +18,7 @@ export interface Progress {
   readonly advanced: (work: WorkUnderWay | undefined) => void;
 }
 
-export interface WorkUnderWay {
+interface WorkUnderWay {
   readonly doing: "checking" | "comparing" | "sending" | "looking at" | "asking about" | "collecting" | "storing";
   readonly done: number;
   readonly total?: number;
@@ -41,7 +41,7 @@ export interface Wait {
 }
 
 /** What can happen, and what there is to say about it. */
-export type RunEvent =
+type RunEvent =
   | { readonly kind: "environment chosen"; readonly environment: Environment }
   /** A command that sends would be refused for this. */
   | { readonly kind: "ledgers in conflict"; readonly problem: Failure }
@@ -101,7 +101,7 @@ export type RunEvent =
   /** A worker found the last chunk of a run answered. */
   | { readonly kind: "run done"; readonly run: string; readonly exitCode: number; readonly counts: RunCounts };
 
-export interface OpenedLedger {
+interface OpenedLedger {
   readonly environment: Environment;
   /** How many runs the ledger knows; 0 where it is new or there is none. */
   readonly runs: number;
@@ -110,7 +110,7 @@ export interface OpenedLedger {
 }
 
 /** How an input file is read. */
-export interface UnderstoodInput {
+interface UnderstoodInput {
   readonly file: InputFile;
   readonly understanding: Understanding;
   readonly input: Input;
@@ -127,7 +127,7 @@ interface CheckedBefore {
   readonly told: ReadonlySet<string> | undefined;
 }
 
-export interface NothingToSettle {
+interface NothingToSettle {
   readonly run: string;
   /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
   readonly before: Settlement | undefined;

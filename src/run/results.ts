@@ -10,7 +10,7 @@ import type { Environment } from "../config/environment.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { Imported, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
+import { adoptPromises, isPlainFile, makeOutputFolder } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
@@ -121,7 +121,11 @@ export async function importResults(
       environment.ledgerNames,
     );
     const counts = await session.ledger.importActions(read.lines);
-    imported.push({ file: name, torn: read.torn(), ...counts });
+    const torn = read.torn();
+    imported.push({ file: name, torn, ...counts });
+    const unwritten = await session.ledger.runs({ unwritten: true });
+    if (torn === undefined && (await isPlainFile(path)) && unwritten.every(({ output }) => output !== path))
+      await adoptPromises(session.ledger, path);
   }
   return imported;
 }

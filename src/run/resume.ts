@@ -35,7 +35,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   // Whoever resumes it has looked.
   await ledger.noteStop(run.number, { exitCode: run.exitCode ?? 0, paused: null });
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
-  return carryOut(context, { session, run, isResumed: true, deadline, startedAt });
+  return await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
 }
 
 /** What an older run holds goes first. */

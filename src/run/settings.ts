@@ -5,7 +5,12 @@ import { dirname, join } from "node:path";
 import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import { type Config, loadConfig } from "../config/config.ts";
-import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
+import {
+  type Environment,
+  type EnvironmentFlags,
+  ownLedgerOf,
+  resolveEnvironment,
+} from "../config/environment.ts";
 import { userStateDirectory } from "../config/paths.ts";
 import { twinFailure } from "../config/twins.ts";
 import { Failure } from "../failure.ts";
@@ -89,7 +94,7 @@ async function refuseMovedAddress(config: Config, environment: Environment, env:
 }
 
 /** What an environment was sent before it shared another's ledger must be imported there. */
-export function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
+function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
   if (own === undefined) return undefined;
   const { name, ledgerOwner } = environment;
   const file = `${name}.promises.ndjson`;

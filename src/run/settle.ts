@@ -12,6 +12,7 @@ import {
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { userName } from "./user-name.ts";
 import type { By, Chunk, Item, Ledger, Run } from "../ledger/ledger.ts";
 import { rejectsOf } from "../write/rejects.ts";
 import { countsOf, writeRejectsOf } from "./carry-out.ts";
@@ -20,9 +21,8 @@ import { openPromises } from "./outputs.ts";
 import { chosenRun } from "./resume.ts";
 import { openSession, type Session } from "./session.ts";
 import { type Summary, summarise } from "./summary.ts";
-import { userName } from "./user-name.ts";
 
-export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
+type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 
 export interface SettleSettings {
   readonly environment: Environment;
@@ -43,7 +43,7 @@ export interface SettleSettings {
 }
 
 /** What a person has to decide about. */
-export interface Question {
+interface Question {
   readonly chunk: Chunk;
   readonly actions: readonly AskedAction[];
 }
@@ -79,16 +79,17 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   // What a person sees now is what the command looked at, not what a worker leaves meanwhile.
   await ledger.doubtVanished(run.number, new Date().toISOString());
   const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
-  if (decision === "abandon") return close(context, session, run, options);
+  if (decision === "abandon") return await close(context, session, run, options);
   if (decision === "pause") {
     await ledger.noteStop(run.number, { exitCode: run.exitCode ?? EXIT_CODES["stopped-early"], paused: byOf(options) });
-    return resultOf(context, session, run, options, undefined);
+    return await resultOf(context, session, run, options, undefined);
   }
   const chosen = choose(open, options.chunk);
-  if (decision === undefined) return resultOf(context, session, run, options, await questionsOf(ledger, run, chosen));
+  if (decision === undefined)
+    return await resultOf(context, session, run, options, await questionsOf(ledger, run, chosen));
   await refuseUnseen(ledger, run, open, options, environment);
   await decide(context, session, run, { ...options, decision }, chosen);
-  return resultOf(context, session, run, options, undefined);
+  return await resultOf(context, session, run, options, undefined);
 }
 
 const byOf = ({ reason }: Pick<SettleSettings, "reason">): By => ({

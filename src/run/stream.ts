@@ -6,10 +6,13 @@ import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { userName } from "./user-name.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
+import type { RowNotSent } from "../plan/plan.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
-import { type CheckedInput, checkInput, type InputOptions, inputFlags } from "./check-input.ts";
+import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
+import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
 import { planFolder } from "./places.ts";
@@ -18,7 +21,6 @@ import { type NewLedgerWord, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
 import { removeLeftPlans } from "./temporary.ts";
-import { userName } from "./user-name.ts";
 import { plan } from "./validate.ts";
 
 export interface StreamSettings extends InputOptions {
@@ -76,11 +78,11 @@ type StreamEnding =
   | { readonly kind: "sent"; readonly end: RunEnd };
 
 /** Nothing is sent: the input is invalid, nothing in it is new, or this is a dry run. */
-export interface PlanEnding extends NothingSent {
+interface PlanEnding extends NothingSent {
   readonly kind: "nothing sent";
 }
 
-export interface NothingSent {
+interface NothingSent {
   readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "lanes" | "held" | "byAction">;
   readonly problems: CheckedInput["problems"];
   readonly otherwise: "nothing new" | "dry run";
@@ -91,8 +93,8 @@ export interface NothingSent {
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
   const { environment } = options.settings;
   await using checked = await plan(context, { ...options, lanes: environment.lanes });
-  await tellChecked(context, options, checked, checked);
-  return endOfPlan(options, checked, "dry run", []);
+  const tellsChange = await tellChecked(context, options, checked, checked);
+  return endOfPlan(options, checked, { otherwise: "dry run", rejects: [], tellsChange });
 }
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
@@ -214,17 +216,17 @@ async function streamInput(
     return { summary: resumed.summary, ending: { kind: "same input" } };
   }
   const isEmpty = planned.actions.new === 0;
-  await tellChecked(context, options, checked, ledger);
-  const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
+  const tellsChange = await tellChecked(context, options, checked, ledger);
   if (planned.isRefused || isEmpty) {
+    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
-    return endOfPlan(options, checked, "nothing new", rejects);
+    return endOfPlan(options, checked, { otherwise: "nothing new", rejects, tellsChange });
   }
-  const run = toRun(context, options, environment, checked, { id, output });
+  const run = toRun(context, options, environment, checked, { id, output, tellsChange });
   if (mode === "adopt") {
     const by = { who: userName(), at: run.createdAt, reason: options.reason };
     await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
-    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id, rejects });
+    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id });
     return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
   }
   context.progress.happened({ kind: "sending planned", ...checked });
@@ -234,6 +236,7 @@ async function streamInput(
       ending: { kind: "not confirmed" },
     };
   if (options.publishes !== true) await session.key();
+  await writeNotSent(context, options, ledger, checked);
   crashPoint("planned");
   const ahead = (await ledger.runs({ states: ["open"] })).length;
   const number = await ledger.enterRun(run, planned.chunks(), planned.byKey());
@@ -249,17 +252,24 @@ async function streamInput(
 const isSameInput = (run: Run, { inputs }: CheckedInput["plan"]): boolean =>
   run.inputs.length === inputs.length && inputs.every(({ sha256 }, at) => run.inputs[at]?.sha256 === sha256);
 
-/** Tells what was found in the input. */
+/** Tells what was found in the input. @returns whether something changed of which no earlier command told. */
 async function tellChecked(
   { progress }: RunContext,
   { maxProblems }: StreamSettings,
   { files, plan: planned, problems }: CheckedInput,
   { told }: Pick<Ledger, "told">,
-): Promise<void> {
+): Promise<boolean> {
   const marks = problems.kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark]));
   const known = await told(marks);
   progress.happened({ kind: "input checked", checked: { files, plan: planned, problems }, maxProblems, told: known });
+  return problems.kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
 }
+
+/**
+ * Rows of a night that enters no run stand behind all that the last run sent, and before what the next one will: its own
+ * number would make them rows of another input.
+ */
+const BEHIND_ALL = 1e12;
 
 /** Rows that are told and not sent go into rejects at once: it can be done again where the process is killed. */
 async function writeNotSent(
@@ -269,16 +279,22 @@ async function writeNotSent(
   { plan: planned }: CheckedInput,
 ): Promise<readonly string[]> {
   if (mode === "adopt") return [];
-  const next = (await ledger.runs({ last: 1 })).at(-1)?.number ?? 0;
+  const last = (await ledger.runs({ last: 1 })).at(-1)?.number ?? 0;
+  const entersRun = planned.actions.new > 0;
+  const placeOf = ({ position: { run, seq } = { run: undefined, seq: 0 } }: RowNotSent): string => {
+    if (run !== undefined) return `${run}:${seq}`;
+    return entersRun ? `${last + 1}:${seq}` : `${last}:${BEHIND_ALL + seq}`;
+  };
   function* rows(): Generator<OpenRow> {
-    for (const { input, text, state, reason, digest = "", position } of planned.notSent())
-      if (state !== "changed" && state !== "late")
-        yield { input, text, reason, key: `${digest}@${position?.run ?? next + 1}:${position?.seq ?? 0}` };
+    for (const row of planned.notSent())
+      if (row.state !== "changed" && row.state !== "late")
+        yield { input: row.input, text: row.text, reason: row.reason, key: `${row.digest ?? ""}@${placeOf(row)}` };
   }
   const inputs = planned.inputs.map(toRejectsInput);
-  const { files } = await writeRejects({ ledger, inputs, directory: cwd, safeCsv, rows: rows() });
+  const run = entersRun ? last + 1 : undefined;
+  const files = await writeRejects({ ledger, run, inputs, directory: cwd, safeCsv, rows: rows() });
   crashPoint("rejects placed");
-  return [...files.keys()];
+  return files;
 }
 
 type ReadInput = CheckedInput["plan"]["inputs"][number];
@@ -298,7 +314,11 @@ function toRun(
   options: StreamSettings,
   { name }: Environment,
   { plan: planned, problems }: CheckedInput,
-  { id, output }: { readonly id: string; readonly output: string | undefined },
+  {
+    id,
+    output,
+    tellsChange,
+  }: { readonly id: string; readonly output: string | undefined; readonly tellsChange: boolean },
 ): NewRun {
   return {
     run: id,
@@ -320,6 +340,7 @@ function toRun(
       safeCsv: options.safeCsv,
       flags: [...inputFlags(options)],
       order: options.order ?? "input",
+      tellsChange,
     },
     guard: planned.guard,
   };
@@ -353,7 +374,10 @@ async function published(
   ahead: number,
 ): Promise<StreamResult> {
   const { rows, actions } = checked.plan;
-  const exitCode = hasUnsentRows(rows) || holdsBack(actions) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  const exitCode =
+    hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true)
+      ? EXIT_CODES["finished-with-rejects"]
+      : EXIT_CODES.ok;
   const next = resultsCommand(environment, run.run, "--follow");
   const chunks = (await ledger.chunks(run.number)).length;
   const summary = summaryOf(options, checked, "published", exitCode, {
@@ -369,8 +393,11 @@ async function published(
 function endOfPlan(
   options: StreamSettings,
   checked: CheckedInput,
-  otherwise: NothingSent["otherwise"],
-  rejects: readonly string[],
+  {
+    otherwise,
+    rejects,
+    tellsChange,
+  }: Pick<NothingSent, "otherwise"> & { readonly rejects: readonly string[]; readonly tellsChange: boolean },
 ): StreamResult {
   const { plan: planned, problems } = checked;
   const { environment } = options.settings;
@@ -380,7 +407,7 @@ function endOfPlan(
     ? EXIT_CODES["input-invalid"]
     : doubt !== undefined && isDone
       ? EXIT_CODES["in-doubt"]
-      : hasUnsentRows(planned.rows) || holdsBack(planned.actions)
+      : hasUnsentRows(planned.rows) || holdsBack(planned.actions, tellsChange)
         ? EXIT_CODES["finished-with-rejects"]
         : EXIT_CODES.ok;
   const next = planned.isRefused

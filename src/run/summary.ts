@@ -100,5 +100,10 @@ export function summarise(fields: SummaryFields): Summary {
 /** Whether rows were not sent that someone has to correct, or that wait for those. */
 export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid + held > 0;
 
-/** Whether rows were told and not sent: someone has to decide about them. */
-export const holdsBack = ({ late, unclear }: Pick<PlanCounts, "late" | "unclear">): boolean => late + unclear > 0;
+/**
+ * Whether rows were told and not sent: someone has to decide about them.
+ *
+ * @param isNews whether something changed of which no earlier command told.
+ */
+export const holdsBack = ({ late, unclear }: Pick<PlanCounts, "late" | "unclear">, isNews: boolean): boolean =>
+  late + unclear > 0 || isNews;

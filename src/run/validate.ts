@@ -2,7 +2,8 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type CheckedInput, type CheckOptions, checkInput, type InputOptions } from "./check-input.ts";
+import { type CheckOptions, checkInput, type InputOptions } from "./check-input.ts";
+import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import type { OnRow } from "./mappers.ts";

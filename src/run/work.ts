@@ -175,8 +175,10 @@ export function claimedLanes(
         await ledger.doubtVanished(run.number, new Date().toISOString());
         const open = await workers.openLanes(run.number);
         if (open.length === 0 || !(await workers.maySend(run.number))) return undefined;
+        // A stage begins when all of the one before is answered.
+        const begun = Math.min(...open.map(({ stage }) => stage));
         for (const { lane, stage, overInMs } of open) {
-          if (overInMs > 0 || mine.has(lane)) continue;
+          if (stage > begun || overInMs > 0 || mine.has(lane)) continue;
           const claim = await workers.claim({ run: run.number, lane, worker }, silentMs);
           if (claim === undefined) continue;
           mine.add(lane);

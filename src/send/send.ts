@@ -3,15 +3,22 @@
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
-import type { Answered, Chunk, Given, Intent, Ledger } from "../ledger/ledger.ts";
-import type { Claim } from "../ledger/workers.ts";
-import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
+import {
+  type Exchange,
+  ITEM_DOUBTS,
+  type ItemOutcome,
+  type Reading,
+  readExchange,
+  type SentAction,
+} from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { instant, msSince } from "./instant.ts";
 import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { MAX_RETRY_AFTER_MS, waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
+import type { Answered, Chunk, Given, Intent, Ledger } from "../ledger/ledger.ts";
+import type { Claim } from "../ledger/workers.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
 export type Stop =
@@ -57,7 +64,7 @@ export interface SendProgress {
 }
 
 /** How to ask an environment's service, and what its answers mean. */
-export interface ServiceHabits {
+interface ServiceHabits {
   /** How often a request that was certainly not taken is tried again. */
   readonly retries: number;
   /** Statuses after which a request is sent again: the user's word that it was not taken. */
@@ -77,7 +84,8 @@ export interface Sending {
   /** The run's number. */
   readonly run: number;
   readonly environment: ServiceHabits;
-  readonly seen: SeenPromises;
+  /** That it was given. */
+  readonly promises: SeenPromises;
   /** Writes the promises of an answered chunk; after it resolves they are on disk, and that is noted. */
   readonly writePromises: (chunk: number) => Promise<void>;
   readonly progress: SendProgress;
@@ -93,7 +101,7 @@ export interface Sending {
   readonly common: Common;
 }
 
-export interface Common {
+interface Common {
   /** Actions that the service rejected since the command began. */
   rejected: number;
   /** How many answers decided a chunk. As long as it grows, the service is there. */
@@ -175,7 +183,7 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
       const exchange = await post(sending, lane, body, asked);
       crashPoint("answered");
       const at = new Date().toISOString();
-      const reading = readExchange(exchange, sent, sending.environment.retryStatuses, sending.seen);
+      const reading = readExchange(exchange, sent, sending.environment.retryStatuses, sending.promises);
       const attempt = { chunk, number: step.attempt, exchange, at };
       const end = await conclude(sending, lane, attempt, reading);
       if (end.previous !== undefined) previous = end.previous;
@@ -292,7 +300,7 @@ async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading
   const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
   const given: Given = {
     at,
-    class: reading.kind,
+    class: reading.kind === "authentication failed" ? "authentication failed" : reading.kind,
     httpStatus,
     detail: "detail" in reading ? withBody(reading) : undefined,
     ...(lane.claim !== undefined && { claim: { attempt, claim: lane.claim } }),

@@ -54,7 +54,12 @@ export async function inspectOutput(
   const known = await ledger.output(path, machineOf(ledger));
   if (known !== undefined && known.kind !== kind) return strange(`it is a ${known.kind} file`);
   if (size === 0) return { state: "fresh" };
-  if (known === undefined) return findMoved(ledger, path, kind, size);
+  if (known === undefined) {
+    // The process that made it died before the ledger was told.
+    const empty = { path, kind, length: 0, mtimeNs: "0", digest: createHash("sha256").digest("hex") };
+    if (await isTornAppend(path, 0, size, unwritten())) return { state: "ours", known: empty, isTorn: true };
+    return findMoved(ledger, path, kind, size);
+  }
   if (size < known.length) return strange("it is shorter than tickets left it");
   const isUntouched = size === known.length && known.mtimeNs === String(found.mtimeNs);
   if (!isUntouched && (await digestOf(path, known.length)) !== known.digest)
@@ -76,6 +81,14 @@ async function findMoved(ledger: Ledger, path: string, kind: OutputKind, size: n
         ? { state: "ours", known: { ...known, path }, isTorn: false, movedFrom: known.path }
         : strange(`it is a ${known.kind} file`);
   return strange("tickets did not write it for this environment");
+}
+
+/** Takes a promises file over whose lines the ledger has just learnt: later runs append to it. */
+export async function adoptPromises(ledger: Ledger, path: string): Promise<void> {
+  const { size, mtimeNs } = await stat(path, { bigint: true });
+  const length = Number(size);
+  const known = { kind: "promises", length, mtimeNs: String(mtimeNs), digest: await digestOf(path, length) } as const;
+  await ledger.noteOutput({ ...known, path, machine: machineOf(ledger) });
 }
 
 async function hashOf(path: string, length: number): Promise<Hash> {

@@ -3,8 +3,8 @@
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { escapeUnseen } from "../actions/text.ts";
-import type { Item, Outcomes } from "../ledger/ledger.ts";
 import { csvText } from "./csv.ts";
+import type { Item, Outcomes } from "../ledger/ledger.ts";
 
 const FORMATS = ["ndjson", "csv"] as const;
 export type PromiseFormat = (typeof FORMATS)[number];
@@ -22,21 +22,10 @@ export interface LineStyle {
 
 const COLUMNS = [
   ...(["source", "line", "action", "eventId", "ticketId", "nftId", "status", "actionPromise"] as const),
-  ...([
-    "environment",
-    "run",
-    "seq",
-    "chunk",
-    "at",
-    "mark",
-    "content",
-    "time",
-    "owner",
-    "response",
-  ] as const),
+  ...(["environment", "run", "seq", "chunk", "at", "mark", "content", "time", "owner", "response"] as const),
 ] as const;
 
-export type PromiseLine = { readonly [C in (typeof COLUMNS)[number]]?: string | number | undefined };
+type PromiseLine = { readonly [C in (typeof COLUMNS)[number]]?: string | number | undefined };
 
 /** The format that a file name asks for by its ending; NDJSON for any other. */
 export const promiseFormat = (path: string): PromiseFormat =>

@@ -6,14 +6,14 @@ import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
-import type { Ledger, RunInput } from "../ledger/ledger.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
-import { freeName, inspectOutput, type OutputState, openOutput } from "./output-file.ts";
+import type { Ledger, RunInput } from "../ledger/ledger.ts";
+import { freeName, inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
 
-export const REASON_COLUMN = "tickets:reason";
+const REASON_COLUMN = "tickets:reason";
 /** The row's digest and position: `<digest>@<run>:<seq>` (design §8). */
-export const ROW_COLUMN = "tickets:row";
+const ROW_COLUMN = "tickets:row";
 
 /** A row that is still open. */
 export interface OpenRow {
@@ -32,14 +32,11 @@ export type RejectsInput = Pick<RunInput, "name" | "format"> & {
   readonly delimiter?: string | undefined;
 };
 
-export interface WrittenRejects {
-  /** By file: rows that were added, and all that it holds. */
-  readonly files: ReadonlyMap<string, { readonly added: number; readonly total: number }>;
-}
-
 /**
  * Appends rows to the rejects files of their inputs: one an input, made only when needed. A row that stands there already is
  * not added again, so that a command that was killed can do this once more. After it resolves all is on disk.
+ *
+ * @returns the files.
  */
 export async function writeRejects(options: {
   readonly ledger: Ledger;
@@ -49,31 +46,30 @@ export async function writeRejects(options: {
   readonly directory: string;
   readonly safeCsv: boolean;
   readonly rows: AsyncIterable<OpenRow> | Iterable<OpenRow>;
-}): Promise<WrittenRejects> {
+}): Promise<readonly string[]> {
   const { ledger, inputs, directory, safeCsv } = options;
   const byInput = new Map<number, OpenRow[]>();
-  for await (const row of options.rows) byInput.set(row.input, [...(byInput.get(row.input) ?? []), row]);
-  const files = new Map<string, { readonly added: number; readonly total: number }>();
+  for await (const row of options.rows) {
+    const rows = byInput.get(row.input);
+    if (rows === undefined) byInput.set(row.input, [row]);
+    else rows.push(row);
+  }
+  const files: string[] = [];
   for (const [at, rows] of [...byInput].sort(([a], [b]) => a - b)) {
     const input = inputs[at];
     if (input === undefined) throw new Error(`row of input ${at}, which the run does not have`);
     const table = toTable(input, safeCsv);
-    const { path, state, before } = await placeFor(
-      ledger,
-      join(directory, `${numberedStem(inputs, at)}.rejects`),
-      table,
-    );
-    const fresh = rows.filter(({ text }) => !before.has(table.identity(text)));
-    if (fresh.length > 0) {
-      await using file = await openOutput(ledger, path, {
-        ...{ kind: "rejects", header: table.header, state, input: at },
-        ...(options.run !== undefined && { run: options.run }),
-      });
-      await file.append(fresh.map(table.line).join(""));
-    }
-    files.set(path, { added: fresh.length, total: before.size + fresh.length });
+    const place = { stem: join(directory, `${numberedStem(inputs, at)}.rejects`), table, rows };
+    const { path, state, before } = await placeFor(ledger, place);
+    const lines = linesOf(table, rows, before);
+    const of = { input: at, ...(options.run !== undefined && { run: options.run }) };
+    if (lines !== "") {
+      await using file = await openOutput(ledger, path, { kind: "rejects", header: table.header, state, ...of });
+      await file.append(lines);
+    } else if (state.state === "ours") await ledger.noteOutput({ ...state.known, ...of });
+    files.push(path);
   }
-  return { files };
+  return files;
 }
 
 /** How rows of an input are written, and known again. */
@@ -151,13 +147,22 @@ interface Place {
 }
 
 /** The file that earlier runs wrote, unless somebody changed it or it has other columns; then one beside it. */
-async function placeFor(ledger: Ledger, stem: string, table: Table): Promise<Place> {
+async function placeFor(
+  ledger: Ledger,
+  { stem, table, rows }: { readonly stem: string; readonly table: Table; readonly rows: readonly OpenRow[] },
+): Promise<Place> {
   const path = `${stem}.${table.extension}`;
-  const state = await inspectOutput(ledger, path, "rejects", async function* () {});
+  /** As far as the ledger knows it. */
+  const textOf = async (length = 0): Promise<string> => (await readFile(path)).subarray(0, length).toString("utf8");
+  const state = await inspectOutput(ledger, path, "rejects", async function* () {
+    yield table.header;
+    const before = table.read(await textOf((await ledger.output(path, machineOf(ledger)))?.length));
+    yield linesOf(table, rows, before);
+  });
   if (state.state === "fresh") return { path, state, before: new Set() };
   if (state.state === "ours") {
-    const text = (await readFile(path, "utf8")).slice(0, state.isTorn ? state.known.length : undefined);
-    if (text.startsWith(table.header)) return { path, state, before: table.read(text) };
+    const text = await textOf(state.known.length);
+    if (text === "" || text.startsWith(table.header)) return { path, state, before: table.read(text) };
   }
   return {
     path: await freeName(ledger, "rejects", stem, table.extension),
@@ -165,6 +170,13 @@ async function placeFor(ledger: Ledger, stem: string, table: Table): Promise<Pla
     before: new Set(),
   };
 }
+
+/** The rows that do not stand in the file yet. */
+const linesOf = ({ identity, line }: Table, rows: readonly OpenRow[], before: ReadonlySet<string>): string =>
+  rows
+    .filter(({ text }) => !before.has(identity(text)))
+    .map(line)
+    .join("");
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */
 function numberedStem(inputs: readonly RejectsInput[], at: number): string {

@@ -108,7 +108,6 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
       [["results", "--import", "sales.csv", "-o", "x.csv"], /'--import <file>' cannot be used with option '-o, /],
       [["results", "7f3a", "--import", "sales.csv"], /not those of the run 7f3a/],
       [["settle", "7f3a", "--sent", "--first", "3"], /^error: --first has no effect without --chunk$/m],
-      [["env", "--reason", "moved"], /^error: --reason has no effect without --forget-lost$/m],
       [["env", "--trust", "--check"], /'--check' cannot be used with option '--trust'/],
     ],
     8,

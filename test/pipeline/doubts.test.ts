@@ -3,16 +3,15 @@
 import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { resume } from "../../src/commands/resume.ts";
-import { settle } from "../../src/commands/settle.ts";
-import { status } from "../../src/commands/status.ts";
 import {
   type Done,
   expectNothingDoubled,
   type Field,
   makeContext,
+  type Options,
   openField,
   processedBy,
+  verbs,
 } from "../support/context.ts";
 import { startService } from "../support/service.ts";
 
@@ -38,7 +37,7 @@ const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 
 async function person(
   field: Field,
-  says: Pick<Parameters<typeof settle>[0], "decision"> & {
+  says: Pick<Options<"settle">, "decision"> & {
     readonly chunk?: number;
     readonly first?: number;
     readonly run?: string;
@@ -46,7 +45,7 @@ async function person(
 ): Promise<{ readonly exitCode: number; readonly said: string }> {
   const { context, said } = makeContext(field.folder, field.env);
   const run = readdirSync(join(statePath(field), "runs"))[0] ?? "";
-  const exitCode = await settle(
+  const exitCode = await verbs.settle(
     { ...OPTIONS, run, reason: "looked", chunk: undefined, first: undefined, ...says },
     context,
   );
@@ -54,7 +53,10 @@ async function person(
 }
 
 async function goOn(field: Field): Promise<number> {
-  return resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, makeContext(field.folder, field.env).context);
+  return verbs.resume(
+    { ...OPTIONS, run: undefined, maxDuration: undefined },
+    makeContext(field.folder, field.env).context,
+  );
 }
 
 interface Line {
@@ -96,7 +98,7 @@ test("every night after a run was closed with a doubt names the run and the comm
 
   const shown = async (name: string | undefined, json: boolean): Promise<{ said: string; out: string }> => {
     const { context, said, out } = makeContext(field.folder, field.env);
-    expect(await status({ flags: {}, run: name, chunk: undefined, maxAge: undefined, json }, context)).toBe(0);
+    expect(await verbs.status({ flags: {}, run: name, chunk: undefined, maxAge: undefined, json }, context)).toBe(0);
     return { said: said(), out: out() };
   };
   expect((await shown(run, false)).said).toContain(`Look, then decide: ${next}`);
@@ -146,7 +148,7 @@ describe("a run that held back what another one had in doubt, and stopped with a
   const runsOf = (field: Field): readonly string[] => readdirSync(join(statePath(field), "runs"));
   const shown = async (field: Field, run: string): Promise<object> => {
     const { context, out } = makeContext(field.folder, field.env);
-    await status({ flags: {}, run, chunk: undefined, maxAge: undefined, json: true }, context);
+    await verbs.status({ flags: {}, run, chunk: undefined, maxAge: undefined, json: true }, context);
     return JSON.parse(out()) as object; // of ours
   };
 
@@ -176,7 +178,7 @@ describe("a run that held back what another one had in doubt, and stopped with a
       const { field, first, second } = await held(scan);
       await person(field, { decision, run: first });
       const { context, said } = makeContext(field.folder, field.env);
-      expect(await resume({ ...OPTIONS, run: second, maxDuration: undefined }, context)).toBe(4);
+      expect(await verbs.resume({ ...OPTIONS, run: second, maxDuration: undefined }, context)).toBe(4);
       const open = decision === "sent" ? 1 : 3;
       expect(said()).toMatch(new RegExp(`${open} actions? waited for another run`));
       expect(await shown(field, second)).toMatchObject({ exitCode: 4, actions: { inDoubt: 0, notSent: open } });
@@ -300,18 +302,6 @@ test("nothing after the half of a chunk that is in doubt was sent", async () => 
   expect(said).toContain("Its answer is not known. Nothing after it was sent.");
 });
 
-test("an answer that is in doubt as a whole is kept, with the promises in it", async () => {
-  const field = await begin();
-  field.setFaults({ fault: "answer-status", status: "partial", on: { request: 2 } });
-  expect((await night(field)).exitCode).toBe(6);
-  const kept = field.withLedger((ledger) => ledger.get("SELECT chunk, attempt, answer FROM doubted_answers"));
-  expect([kept?.chunk, kept?.attempt]).toEqual([2, 1]);
-  const answer = JSON.parse(Buffer.from(kept?.answer as Uint8Array).toString()) as { readonly data: readonly Line[] }; // a BLOB
-  expect(answer.data.map(({ actionPromise }) => actionPromise)).toEqual(
-    Array.from(field.sandbox.engine.processed(), ({ actionPromise }) => actionPromise).slice(2),
-  );
-});
-
 test("an interrupted run that goes on remembers the promises it was given", async () => {
   const field = await begin();
   field.setFaults({ fault: "status", status: 429, on: { request: 2 } });
@@ -367,7 +357,7 @@ test("a doubt whose plan is lost: each command names the next step, and none lea
   const runs = join(statePath(field), "runs");
   const [run = ""] = readdirSync(runs);
   const settleRun = async (decision: "abandon" | "not-sent", chunk?: number): Promise<number> =>
-    settle(
+    verbs.settle(
       { ...OPTIONS, run, decision, reason: "lost", chunk, first: undefined, yes: true },
       makeContext(field.folder, field.env).context,
     );

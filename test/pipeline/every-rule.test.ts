@@ -5,9 +5,7 @@
  */
 
 import { describe, expect, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
-import { validate } from "../../src/commands/validate.ts";
-import { ALL_RULES } from "../../src/run/rules.ts";
+import { KNOWN_RULES, verbs } from "../support/context.ts";
 import { ended, fieldOf, SHOWN, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
 /** Its row can't be an action at all: what is off is told under this very rule. */
@@ -24,11 +22,10 @@ const UNSENT: Readonly<Record<string, { readonly alreadySent: number; readonly n
   "history-superseded": { alreadySent: 1, notSent: 1 },
   "history-unclear": { alreadySent: 0, notSent: 1 },
   "key-shared": { alreadySent: 0, notSent: 1 },
-  "imported-history": { alreadySent: 0, notSent: 1 },
 };
 
 describe("every rule", () => {
-  const rules = Object.keys(ALL_RULES);
+  const rules = KNOWN_RULES;
   const isShort = (rule: string): boolean => rules.indexOf(rule) % 3 === 0;
   const NAME = "%s: raised it stops everything, off it is silent";
   test.each(rules.filter(isShort))(NAME, stopsOrIsSilent);
@@ -38,16 +35,16 @@ describe("every rule", () => {
     const { field, names } = await fieldOf(triggerOf(rule), `rules: {${rule}: error}\n`);
     const sentBefore = field.sandbox.engine.counts().accepted;
 
-    const validated = await ended(field, validate, names);
+    const validated = await ended(field, verbs.validate, names);
     expect(rulesIn(validated.out), validated.said).toContain(rule);
     expect(validated.exitCode).toBe(3);
-    expect((await ended(field, plan, names)).exitCode).toBe(3);
+    expect((await ended(field, verbs.plan, names)).exitCode).toBe(3);
     expect((await field.stream(names)).exitCode).toBe(3);
     expect(field.sandbox.engine.counts().accepted).toBe(sentBefore);
 
     if (NEVER_SILENT.has(rule)) return;
     await field.write("tickets.config.yaml", (await field.read("tickets.config.yaml")).replace(/error}\n$/, "off}\n"));
-    const off = await ended(field, validate, names);
+    const off = await ended(field, verbs.validate, names);
     expect(rulesIn(off.out)).not.toContain(rule);
     expect(off.said).not.toContain(`[${rule}]`);
   }

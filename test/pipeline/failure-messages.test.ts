@@ -4,12 +4,10 @@
  * (test/e2e/security.test.ts).
  */
 
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EXIT_CODES, type FailureCode } from "../../src/failure.ts";
-import { acquireLock } from "../../src/ledger/lock.ts";
-import type { Stop } from "../../src/sending/send.ts";
-import { type Asked, type Done, type Field, openField } from "../support/context.ts";
+import { type Asked, type Done, type Field, openField, type Stop } from "../support/context.ts";
+import { until } from "../support/until.ts";
 
 interface Story {
   /** What only a config can set. */
@@ -93,17 +91,18 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
   },
   busy: {
     happens: async (field) => {
-      using _lock = await acquireLock({
-        what: "the ledger of local",
-        path: join(field.folder, "state", "local", "lock.db"),
-        command: "tickets stream other.csv",
-        waitMs: 0,
-        signal: new AbortController().signal,
-      });
-      return await send(field);
+      // Of another process, while its request is on its way.
+      field.setFaults({ on: { request: 1 }, fault: "hang", processed: "none" });
+      let other: Asked | undefined;
+      const ended = send(field, {}, { asked: (asked) => (other = asked) });
+      await until(() => (other?.requests() ?? 0) > 0);
+      const refused = await send(field);
+      other?.abort();
+      await ended;
+      return refused;
     },
     said: [
-      "Another run holds the ledger of local (process PID, since TIME: tickets stream other.csv). Nothing was sent.",
+      "Another run holds the ledger of local (process PID, since TIME: tickets stream sales.ndjson). Nothing was sent.",
       "Run the command again later, or let it wait with --wait-lock 10m.",
     ],
   },

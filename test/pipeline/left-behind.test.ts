@@ -1,12 +1,9 @@
 /** Of one history something later was accepted while an action was in doubt: sent now, it would undo that. */
 
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importResults } from "../../src/commands/results.ts";
-import { resume } from "../../src/commands/resume.ts";
-import { settle } from "../../src/commands/settle.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
+import { type Field, makeContext, type Options, openField, verbs } from "../support/context.ts";
 import { forWalks } from "../support/walks.ts";
 
 interface Given {
@@ -94,24 +91,14 @@ async function doubtOf(
   return field;
 }
 
-function loseLedger({ folder }: Field): void {
-  const state = join(folder, "state", "local");
-  for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(join(state, name));
-}
-
 const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 
-function openRun(field: Field): string {
-  return field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC LIMIT 1")?.run));
-}
+const openRun = async (field: Field): Promise<string> => (await field.runs())[0]?.run ?? "";
 
-async function person(
-  field: Field,
-  says: Partial<Pick<Parameters<typeof settle>[0], "decision" | "chunk" | "first">> = {},
-) {
+async function person(field: Field, says: Partial<Pick<Options<"settle">, "decision" | "chunk" | "first">> = {}) {
   const { context, said } = makeContext(field.folder, field.env);
-  const exitCode = await settle(
-    { ...OPTIONS, run: openRun(field), reason: "looked", yes: true, ...NOTHING, ...says },
+  const exitCode = await verbs.settle(
+    { ...OPTIONS, run: await openRun(field), reason: "looked", yes: true, ...NOTHING, ...says },
     context,
   );
   return { exitCode, said: said() };
@@ -120,7 +107,7 @@ const NOTHING = { decision: undefined, chunk: undefined, first: undefined };
 
 async function goOn(field: Field) {
   const { context, said } = makeContext(field.folder, field.env);
-  const exitCode = await resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context);
+  const exitCode = await verbs.resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context);
   return { exitCode, said: said() };
 }
 
@@ -281,29 +268,6 @@ function isClosed(way: Way): void {
     expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 1 superseded");
     expect((await goOn(field)).exitCode).toBe(4);
     expect(taken(field)).toBe("T1A T2A T1B T2B T1C");
-  });
-
-  test.each([1, 2])("is closed too where the ledger was lost and its promises imported (lanes: %i)", async (lanes) => {
-    const field = await doubtOf(
-      [0, 1],
-      [
-        ...[update("T3", "A"), resale("T3", "a", 100), update("T3", "B"), resale("T3", "b", 200)],
-        ...["A", "B", "C", "D", "E"].map((image) => update("T1", image)),
-      ],
-      { way, lanes, faults: [{ fault: "missing-promise", items: [0, 1], on: { ticketId: "T3" } }] },
-    );
-    loseLedger(field);
-    const { context } = makeContext(field.folder, field.env);
-    for (const name of ["sales", "night"])
-      await importResults({ ...OPTIONS, file: `${name}.local.promises.ndjson` }, context);
-    expect((await person(field)).said).toContain("2 actions would undo a later one");
-    expect((await person(field, { decision: "not-sent" })).said).toContain("of those not sent 2 superseded");
-    expect((await goOn(field)).exitCode).toBe(4);
-    for (const name of ["night.ndjson", "night.rejects.ndjson"]) {
-      const again = await field.stream([name]);
-      expect(again.summary?.actions ?? { accepted: 0 }, again.said).toMatchObject({ accepted: 0 });
-    }
-    expect(taken(field, "T3")).toBe("T3A T3a T3B T3b");
   });
 }
 

@@ -2,9 +2,7 @@
 
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
-import { validate } from "../../src/commands/validate.ts";
-import { type Field, makeContext, openField, processedBy } from "../support/context.ts";
+import { type Field, makeContext, openField, processedBy, verbs } from "../support/context.ts";
 
 const url = (name: string): string => `https://img.example.com/${name}.png`;
 const COLUMNS = "ticketId,imageUrl,tickets:reason,tickets:actions,tickets:row\n";
@@ -73,11 +71,14 @@ describe("refused beside an export, with nothing sent", () => {
       expect((await field.stream(files, { ...updating, ...options })).exitCode).toBe(2);
     const { context } = makeContext(field.folder, field.env);
     const options = { files, ...updating, flags: {} };
-    await expect(validate({ ...options, json: false }, context)).rejects.toMatchObject({
+    await expect(verbs.validate({ ...options, json: false }, context)).rejects.toMatchObject({
       code: "usage",
       message: NAMED,
     });
-    await expect(plan({ ...options, json: false }, context)).rejects.toMatchObject({ code: "usage", message: NAMED });
+    await expect(verbs.plan({ ...options, json: false }, context)).rejects.toMatchObject({
+      code: "usage",
+      message: NAMED,
+    });
     expect(processedBy(field.sandbox)).toBe("");
   });
 

@@ -3,9 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { importResults } from "../../src/commands/results.ts";
-import { settle } from "../../src/commands/settle.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
+import { type Field, makeContext, openField, verbs } from "../support/context.ts";
 
 /** Each row gives its event, once an input, and one deed more. */
 const source = (deed: string): string =>
@@ -99,7 +97,10 @@ test("a new scan of a ticket whose earlier ones are known from promises alone, a
   const night = await field.stream(["rows.csv"], { output: "kept.ndjson" });
   expect(night.exitCode, night.said).toBe(0);
   await rm(join(field.folder, "state"), { recursive: true });
-  await importResults({ file: "kept.ndjson", waitLock: 0, flags: {} }, makeContext(field.folder, field.env).context);
+  await verbs.importResults(
+    { file: "kept.ndjson", waitLock: 0, flags: {} },
+    makeContext(field.folder, field.env).context,
+  );
   const row = "e1,t1,1780000001 1780000100 1780000200";
   await field.write("rows.csv", table(HEADER, row));
   const told = await field.stream(["rows.csv"]);
@@ -145,9 +146,7 @@ test("deeds of a row wait for a sale of the same row that waits for what is in d
   expect((await field.stream(["rows.csv"])).exitCode).toBe(6);
   field.setFaults();
   const decide = async (decision: "abandon" | "sent"): Promise<void> => {
-    const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no")?.run));
-    const asked = { run, decision, chunk: undefined, first: undefined, reason: "test", json: false } as const;
-    await settle({ ...asked, waitLock: 0, flags: {} }, makeContext(field.folder, field.env).context);
+    await field.settle(decision);
   };
   await decide("abandon");
   await field.write("rows.csv", table(header, "g,t1,u1,", "g,t9,u9,u10"));

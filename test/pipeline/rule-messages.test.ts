@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
+import { verbs } from "../support/context.ts";
 import { ended, fieldOf, TRIGGERS, triggerOf } from "../support/rule-triggers.ts";
 
 interface Words {
@@ -171,11 +171,6 @@ const WORDS: Readonly<Record<string, Words>> = {
     what: 'This newEvent comes after an updateEvent of "E", which was accepted before this input.',
     todo: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
   },
-  "imported-history": {
-    where: "scans.csv:2",
-    what: "Before the ledger was lost, a scannedTicket of this ticket was accepted, and the imported promises don't say which one.",
-    todo: "If this is a new one, send its rows alone with --again; if not, remove them. If an export brings them every night, let the others through with rules: {imported-history: warn}.",
-  },
   changed: {
     where: "sales.ndjson:1",
     what: "It was accepted with other content and is not sent again: price 1 → 2.",
@@ -211,7 +206,7 @@ const WORDS: Readonly<Record<string, Words>> = {
 describe("the words of", () => {
   test.each(Object.entries(WORDS))("%s", async (rule, { where, what, todo }) => {
     const { field, names } = await fieldOf(triggerOf(rule), "");
-    const { said } = await ended(field, plan, names);
+    const { said } = await ended(field, verbs.plan, names);
     const told = said.replaceAll(field.folder, "FOLDER").replaceAll(/\brun [0-9a-f]{8}\b/g, "run RUN");
     // A warning begins with its rule, and an error ends in it; a row that waits is told by the row that holds it.
     const ofRule = new RegExp(`^${rule}(?: \\(.*?\\))?: | \\[${rule}\\]$`);

@@ -1,8 +1,7 @@
 /** A ticket that two rows of an input sell is a problem on every night, also where one of the sales was accepted. */
 
 import { describe, expect, test } from "vitest";
-import { settle } from "../../src/commands/settle.ts";
-import { type Field, makeContext, openField, processedBy, settleOptions } from "../support/context.ts";
+import { type Field, openField, processedBy } from "../support/context.ts";
 import { randomOf } from "../support/random.ts";
 import { forWalks } from "../support/walks.ts";
 
@@ -42,8 +41,7 @@ const night = async (field: Field, rows: readonly string[], options: Parameters<
 };
 
 async function settleLast(field: Field, decision: "sent" | "abandon"): Promise<void> {
-  const run = field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC")?.run));
-  await settle({ ...settleOptions(run, "sent"), decision }, makeContext(field.folder, field.env).context);
+  await field.settle(decision);
 }
 
 const soldTwice = (line: number, other: number): string =>

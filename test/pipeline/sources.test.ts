@@ -1,8 +1,7 @@
 /** Exports of several systems in one run, joined by the ids they share; the same exports again, with rows that changed. */
 
 import { describe, expect, test } from "vitest";
-import { plan } from "../../src/commands/plan.ts";
-import { type Field, makeContext, openField } from "../support/context.ts";
+import { type Field, makeContext, openField, verbs } from "../support/context.ts";
 
 const SOURCES = `environments:
   local: {complete: true}
@@ -219,7 +218,7 @@ describe("the same exports another night", () => {
     expect(said).not.toContain("sales.ndjson:11 soldTicket T-10:");
     expect(said).toContain("… and 2 more.");
     const asked = makeContext(field.folder, field.env);
-    await plan({ files: ["sales.ndjson"], output: "out.ndjson", json: false, flags: {} }, asked.context);
+    await verbs.plan({ files: ["sales.ndjson"], output: "out.ndjson", json: false, flags: {} }, asked.context);
     expect(asked.said()).toContain("12 actions changed since they were accepted; not sent again:");
   });
 
@@ -239,7 +238,7 @@ describe("the same exports another night", () => {
     await field.write("positions-de.csv", `${POSITIONS_HEADER}AB12,1,26,paid,"35,00",\nEF56,1,27,paid,"60,00",\n`);
     const before = processed(field).length;
     const asked = makeContext(field.folder, field.env);
-    await plan({ files: FILES, json: true, flags: {}, reportVanished: true }, asked.context);
+    await verbs.plan({ files: FILES, json: true, flags: {}, reportVanished: true }, asked.context);
     const expected = {
       count: 1,
       first: [
@@ -280,7 +279,7 @@ describe("the same exports another night", () => {
     const field = await openSeason();
     const asked = makeContext(field.folder, env ?? field.env);
     const command = { files: FILES, json: true, flags: {}, reportVanished: true, ...options };
-    await expect(plan(command, asked.context)).rejects.toMatchObject({ code: "usage", hint });
+    await expect(verbs.plan(command, asked.context)).rejects.toMatchObject({ code: "usage", hint });
   });
 });
 

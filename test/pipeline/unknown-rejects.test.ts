@@ -7,11 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
-import { importResults } from "../../src/commands/results.ts";
-import { settle } from "../../src/commands/settle.ts";
-import type { StreamOptions } from "../../src/commands/stream.ts";
-import { readRunList } from "../../src/ledger/run-list.ts";
-import { type Done, type Field, makeContext, openField } from "../support/context.ts";
+import { type Done, type Field, type Options, openField } from "../support/context.ts";
 import { isLeft, mend } from "../support/rejects.ts";
 
 /** Built by `npm test`. */
@@ -25,12 +21,6 @@ soldTicket,E,T2,u1,10.00,100,
 const RESALES = "action,ticketId,userId,price,orderTime\n";
 const resale = (userId: string, ticketId = "T", orderTime = ""): string =>
   `resoldTicket,${ticketId},${userId},10.00,${orderTime}\n`;
-const KEYED = `sources:
-  resales:
-    match: "resales*.csv"
-    key: "{userId}"
-    actions: [{resoldTicket: {fields: {ticketId: "{ticketId}", userId: "{userId}", price: "{price}", orderTime: "{orderTime}"}}}]
-`;
 const OUTPUT = { output: "o.ndjson" } as const;
 const BEARING = { ...OUTPUT, maxInvalid: { rows: 9 } } as const;
 
@@ -45,7 +35,7 @@ const acceptedOf = ({ sandbox }: Field, action: ActionName = "resoldTicket", nam
 const streamed = (
   field: Field,
   files: readonly string[],
-  options: Partial<StreamOptions>,
+  options: Partial<Options<"stream">>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<Done> =>
   field.stream(files, options, { env, asked: ({ context }) => Object.assign(context, { now: () => new Date() }) });
@@ -76,246 +66,6 @@ function copyLedger(field: Field): () => void {
     for (const name of names) copyFileSync(join(copy, name), join(stateOf(field), name));
   };
 }
-
-async function importPromises(field: Field, file: string = OUTPUT.output): Promise<void> {
-  const { context, said } = makeContext(field.folder, field.env);
-  expect(await importResults({ flags: {}, waitLock: 0, file }, context), said()).toBe(0);
-}
-
-async function settleLost(field: Field, run: string, decision?: "sent"): Promise<number> {
-  const which = { run, chunk: undefined, first: undefined, decision, reason: "looked", yes: true };
-  return settle({ ...which, flags: {}, json: false, waitLock: 0 }, makeContext(field.folder, field.env).context);
-}
-
-/** Runs that the service took something of. */
-const runsOf = (field: Field): readonly string[] =>
-  [...readRunList(join(stateOf(field), "run-list.ndjson")).runs.values()]
-    .filter(({ taken }) => taken > 0)
-    .map(({ run }) => run);
-
-const SOURCES = [
-  ["without a key", ""],
-  ["with a key", KEYED],
-] as const;
-
-describe("rejects of a night that the ledger has lost", () => {
-  describe.each(SOURCES)("%s", (_, config) => {
-    /** Of two resales of the second night one named no ticket. */
-    async function secondNight(): Promise<{ readonly field: Field; readonly putBack: () => void }> {
-      const field = await openSold(config);
-      const putBack = copyLedger(field);
-      await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u3")}`);
-      expect((await streamed(field, ["resales.csv"], BEARING)).exitCode).toBe(4);
-      await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-      return { field, putBack };
-    }
-
-    test("have their places again from the plan, once the promises are imported", { tags: ["long"] }, async () => {
-      const { field, putBack } = await secondNight();
-      putBack();
-      expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).exitCode).toBe(2);
-      await importPromises(field);
-      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-superseded");
-      await field.write("resales.csv", `${RESALES}${resale("u2")}${resale("u3")}`);
-      isLeft(await streamed(field, ["resales.csv"], OUTPUT), "history-late");
-      expect(acceptedOf(field)).toBe("u3");
-    });
-
-    test("have their places again where the ledger was removed", async () => {
-      const { field } = await secondNight();
-      loseLedger(field);
-      await importPromises(field);
-      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-superseded");
-      expect(acceptedOf(field)).toBe("u3");
-    });
-
-    test("are not sent where the plans were removed too", { tags: ["long"] }, async () => {
-      const { field, putBack } = await secondNight();
-      putBack();
-      rmSync(join(stateOf(field), "runs"), { recursive: true });
-      await importPromises(field);
-      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "imported-history");
-      expect(acceptedOf(field)).toBe("u3");
-    });
-  });
-
-  test("have no places where a later run was imported before theirs", async () => {
-    const field = await openSold();
-    const putBack = copyLedger(field);
-    await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u4", "T2")}`);
-    expect((await streamed(field, ["resales.csv"], { ...BEARING, output: "second.ndjson" })).exitCode).toBe(4);
-    await field.write("later.csv", `${RESALES}${resale("u3")}`);
-    expect((await streamed(field, ["later.csv"], { output: "third.ndjson" })).exitCode).toBe(0);
-    putBack();
-    await importPromises(field, "third.ndjson");
-    await importPromises(field, "second.ndjson");
-    await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-    isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-unclear");
-    expect(acceptedOf(field)).toBe("u4 u3");
-  });
-
-  test.each(["imported", "settled"])(
-    "are behind nothing that stood behind them in runs which the plan numbers otherwise (%s)",
-    async (how) => {
-      const field = await openSold();
-      const putBack = copyLedger(field);
-      // A run that sends nothing is no loss, and is given back by nothing.
-      await field.write("none.csv", `${RESALES}${resale("u9", "")}`);
-      expect((await streamed(field, ["none.csv"], BEARING)).exitCode).toBe(4);
-      await field.write("resales.csv", `${RESALES}${resale("u3")}`);
-      const more = { ...BEARING, output: "lost.ndjson" };
-      expect((await streamed(field, ["resales.csv"], more)).exitCode).toBe(0);
-      const bad = resale("u2").replace("10.00", "ten");
-      await field.write("resales.csv", `${RESALES}${bad}${resale("u3")}${resale("u4", "T2")}`);
-      expect((await streamed(field, ["resales.csv"], more)).exitCode).toBe(4);
-      putBack();
-      if (how === "imported") await importPromises(field, more.output);
-      else {
-        rmSync(join(field.folder, more.output));
-        const lost = runsOf(field).slice(1);
-        for (const run of lost) expect(await settleLost(field, run)).toBe(6);
-        for (const run of lost) await settleLost(field, run, "sent");
-      }
-      // What is open is finished first.
-      await streamed(field, ["none.csv"], BEARING);
-      await mend(field, "resales.rejects.csv", "ten", "10.00");
-      isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-unclear");
-      expect(acceptedOf(field)).toBe("u3 u4");
-    },
-  );
-
-  describe.each(SOURCES)("and which sent nothing, so that no loss is noticed, %s", (_, config) => {
-    async function lostNight(more: (field: Field) => Promise<void> = async () => {}): Promise<Field> {
-      const field = await openSold(config);
-      await field.write("resales.csv", `${RESALES}${resale("u3")}`);
-      expect((await streamed(field, ["resales.csv"], OUTPUT)).exitCode).toBe(0);
-      const putBack = copyLedger(field);
-      await field.write("resales.csv", `${RESALES}${resale("u2", "")}${resale("u3")}`);
-      expect((await streamed(field, ["resales.csv"], BEARING)).exitCode).toBe(4);
-      await more(field);
-      putBack();
-      return field;
-    }
-
-    test("are told and not sent, nor are the rejects of those", { tags: ["long"] }, async () => {
-      const field = await lostNight();
-      await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-      const told = await streamed(field, ["resales.rejects.csv"], OUTPUT);
-      isLeft(told, "history-unclear");
-      expect(told.said).toContain("does not know");
-      expect((await streamed(field, ["resales.rejects.csv"], BEARING)).exitCode).toBe(4);
-      isLeft(await streamed(field, ["resales.rejects.rejects.csv"], OUTPUT), "history-unclear");
-      expect(acceptedOf(field)).toBe("u3");
-      const again = await streamed(field, ["resales.rejects.csv"], { ...OUTPUT, again: true });
-      expect(again.summary?.actions, again.said).toMatchObject({ accepted: 1 });
-      expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).summary?.actions).toMatchObject({
-        alreadySent: 1,
-      });
-      expect(acceptedOf(field)).toBe("u3 u2");
-    });
-
-    test("are not sent where the service rejected what was sent of them with --again", { tags: ["long"] }, async () => {
-      const field = await lostNight();
-      await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-      field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
-      expect((await streamed(field, ["resales.rejects.csv"], { ...OUTPUT, again: true })).exitCode).toBe(4);
-      field.setFaults();
-      isLeft(await streamed(field, ["resales.rejects.rejects.csv"], OUTPUT), "history-unclear");
-      expect(acceptedOf(field)).toBe("u3");
-    });
-
-    test("are a problem where they say what was accepted, which may be that or the same once more", {
-      tags: ["long"],
-    }, async () => {
-      const field = await lostNight();
-      await mend(field, "resales.rejects.csv", "resoldTicket,,u2", "resoldTicket,T,u3");
-      const told = await streamed(field, ["resales.rejects.csv"], OUTPUT);
-      if (config === "") isLeft(told, "history-unclear");
-      else expect(told.summary?.actions, told.said).toMatchObject({ accepted: 0, alreadySent: 1 });
-      expect(acceptedOf(field)).toBe("u3");
-    });
-
-    test("are sent where nothing of their histories was accepted, once", async () => {
-      const field = await lostNight();
-      await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T2,");
-      expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).summary?.actions).toMatchObject({ accepted: 1 });
-      const again = await streamed(field, ["resales.rejects.csv"], OUTPUT);
-      expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, alreadySent: 1 });
-      expect(acceptedOf(field)).toBe("u3 u2");
-    });
-
-    test("are sent in the end where the service rejected them in between", { tags: ["long"] }, async () => {
-      const field = await lostNight();
-      await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T2,");
-      field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [0] });
-      expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).exitCode).toBe(4);
-      field.setFaults();
-      expect((await streamed(field, ["resales.rejects.rejects.csv"], OUTPUT)).summary?.actions).toMatchObject({
-        accepted: 1,
-      });
-      expect(acceptedOf(field)).toBe("u3 u2");
-    });
-
-    test("are plain rows without their digests", { tags: ["long"] }, async () => {
-      const field = await lostNight();
-      const rejects = await field.read("resales.rejects.csv");
-      await field.write(
-        "resales.rejects.csv",
-        rejects.replace("resoldTicket,,", "resoldTicket,T,").replace(/[^,]*$/, "\n"),
-      );
-      expect((await streamed(field, ["resales.rejects.csv"], OUTPUT)).summary?.actions).toMatchObject({ accepted: 1 });
-    });
-
-    test("are known where the export brings them once more", { tags: ["long"] }, async () => {
-      const field = await lostNight();
-      rmSync(join(field.folder, "resales.rejects.csv"));
-      expect((await streamed(field, ["resales.csv"], BEARING)).exitCode).toBe(4);
-      await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-      const told = await streamed(field, ["resales.rejects.csv"], OUTPUT);
-      isLeft(told, "history-unclear");
-      expect(told.said).toContain("did not name this ticket");
-    });
-  });
-
-  test.each([
-    ["before a later one", "200", "history-late", "u3"],
-    ["behind an earlier one", "400", "", "u3 u2"],
-  ])("go by their times: %s", async (_, time, rule, accepted) => {
-    const field = await openSold();
-    await field.write("resales.csv", `${RESALES}${resale("u3", "T", "300")}`);
-    await streamed(field, ["resales.csv"], OUTPUT);
-    const putBack = copyLedger(field);
-    await field.write("resales.csv", `${RESALES}${resale("u2", "", time)}${resale("u3", "T", "300")}`);
-    await streamed(field, ["resales.csv"], BEARING);
-    putBack();
-    await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-    const mended = await streamed(field, ["resales.rejects.csv"], OUTPUT);
-    if (rule !== "") isLeft(mended, rule);
-    expect(acceptedOf(field), mended.said).toBe(accepted);
-  });
-
-  test("are told where only they have a time", async () => {
-    const field = await openSold("", "resoldTicket,,T,u3,10.00,,\n");
-    const putBack = copyLedger(field);
-    await field.write("resales.csv", `${RESALES}${resale("u2", "", "200")}`);
-    await streamed(field, ["resales.csv"], BEARING);
-    putBack();
-    await mend(field, "resales.rejects.csv", "resoldTicket,,", "resoldTicket,T,");
-    isLeft(await streamed(field, ["resales.rejects.csv"], OUTPUT), "history-unclear");
-  });
-
-  test("of sales and scans are sent by what they are", async () => {
-    const field = await openSold("", "scannedTicket,,T,,,150,\n");
-    const putBack = copyLedger(field);
-    await field.write("more.csv", `${SOLD}soldTicket,,T3,u1,10.00,100,\nscannedTicket,,,,,200,\n`);
-    expect((await streamed(field, ["more.csv"], BEARING)).exitCode).toBe(4);
-    putBack();
-    await mend(field, "more.rejects.csv", "soldTicket,,", "soldTicket,E,");
-    await mend(field, "more.rejects.csv", "scannedTicket,,,", "scannedTicket,,T,");
-    const mended = await streamed(field, ["more.rejects.csv"], OUTPUT);
-    expect(mended.summary?.actions, mended.said).toMatchObject({ accepted: 2 });
-  });
-});
 
 test.each<[string, ActionName, string, string]>([
   ["an update of a ticket", "updateTicket", "ticketId,imageUrl", "T,https://img.example/"],

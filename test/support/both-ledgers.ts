@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { findPostgres, openPostgres } from "../../src/ledger/postgres/open-postgres.ts";
+import { openPostgres } from "../../src/ledger/postgres/open-postgres.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
-import type { SharedLedger } from "./shared-ledger.ts";
 
 const addressOf = (url: string, schema: string) => ({ url, schema, application: "test", connectTimeoutMs: 10_000 });
 
@@ -51,10 +50,6 @@ const POSTGRES: LedgerKind = {
     };
   },
 };
-
-/** The ledger there, to look into; undefined where there is none yet. */
-export const findShared = ({ env, schema }: SharedLedger): Ledger | undefined =>
-  findPostgres({ address: addressOf(env.TICKETS_LEDGER_URL, schema), boundTo: undefined });
 
 /** A suite that holds for both. */
 export function describeBothLedgers(name: string, suite: (of: LedgerKind) => void): void {

@@ -1,24 +1,72 @@
-/** Command functions run inside the test: a folder of their own, a talk that is written down, signals that a test can give. */
+/**
+ * The one door of tests to the inside: commands run inside the test, in a folder of their own, with a talk that is written
+ * down and signals that a test can give. Where the program changes, this file follows.
+ */
 
 import { mkdir, mkdtemp, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
+import { checkEnvironment } from "../../src/commands/check-environment.ts";
 import type { Context } from "../../src/commands/context.ts";
+import { showEnvironment, trustConfig } from "../../src/commands/env.ts";
+import { find } from "../../src/commands/find.ts";
+import { init } from "../../src/commands/init.ts";
+import { plan } from "../../src/commands/plan.ts";
+import { prune } from "../../src/commands/prune.ts";
+import { remoteStatus } from "../../src/commands/remote-status.ts";
 import type { ProgressState } from "../../src/commands/reporter.ts";
-import type { settle } from "../../src/commands/settle.ts";
-import { type StreamOptions, stream } from "../../src/commands/stream.ts";
+import { importResults, results } from "../../src/commands/results.ts";
+import { resume } from "../../src/commands/resume.ts";
+import { serveSandbox } from "../../src/commands/sandbox.ts";
+import { settle } from "../../src/commands/settle.ts";
+import { status } from "../../src/commands/status.ts";
+import { stream } from "../../src/commands/stream.ts";
 import { newTrace } from "../../src/commands/trace.ts";
+import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import type { Ledger } from "../../src/ledger/ledger.ts";
-import { BALLAST_BYTES, openLedger } from "../../src/ledger/open-ledger.ts";
+import { BALLAST_BYTES } from "../../src/ledger/open-ledger.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/sending/send.ts";
-import { findShared } from "./both-ledgers.ts";
+import { type Chunk, chunksIn } from "./chunks.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
 import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./shared-ledger.ts";
+
+export { KNOWN_RULES } from "../../src/run/rules.ts";
+export type { Stop } from "../../src/sending/send.ts";
+
+/** A command whose options are left out as flags are on a command line. */
+const command =
+  <O extends object, D extends Partial<O>>(carryOut: (options: O, context: Context) => Promise<number>, defaults: D) =>
+  (options: Omit<O, keyof D> & Partial<O>, context: Context): Promise<number> =>
+    carryOut({ ...defaults, ...options } as object as O, context); // what one lacks, the other has
+
+const CHECKING = { json: false, flags: {} };
+const WAITING = { ...CHECKING, waitLock: 0 };
+
+/** The commands, by what is typed. */
+export const verbs = {
+  stream: command(stream, { ...WAITING, again: false, dryRun: false, force: false, yes: false, safeCsv: false }),
+  resume: command(resume, { ...WAITING, run: undefined }),
+  validate: command(validate, CHECKING),
+  plan: command(plan, CHECKING),
+  init: command(init, { force: false }),
+  settle: command(settle, { ...WAITING, chunk: undefined, first: undefined, reason: "looked", yes: true }),
+  status: command(status, { ...CHECKING, run: undefined }),
+  remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined, watch: false }),
+  results: command(results, { flags: {}, run: undefined, force: false, safeCsv: false }),
+  importResults: command(importResults, { flags: {}, waitLock: 0 }),
+  find: command(find, CHECKING),
+  env: command(showEnvironment, { ...CHECKING, name: undefined }),
+  checkEnvironment: command(checkEnvironment, { ...CHECKING, name: undefined }),
+  trust: command(trustConfig, { flags: {} }),
+  prune: command(prune, { ...CHECKING, dryRun: false }),
+  sandbox: command(serveSandbox, { flags: {} }),
+};
+type Verb = keyof typeof verbs;
+export type Options<V extends Verb> = Parameters<(typeof verbs)[V]>[0];
 
 const KEY = "key-of-the-test";
 
@@ -33,6 +81,8 @@ export interface Asked {
   /** Everything it said, in order, on any channel but standard output. */
   readonly said: () => string;
   readonly out: () => string;
+  /** How many it sent. */
+  readonly requests: () => number;
   /** As the first signal does. */
   readonly stop: (by: StopRequest) => void;
   /** As the second signal does. */
@@ -42,6 +92,7 @@ export interface Asked {
 export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = {}): Asked {
   const lines: string[] = [];
   const out: string[] = [];
+  let requests = 0;
   const [stopping, aborting] = [new AbortController(), new AbortController()];
   const say = (text: string): void => {
     lines.push(text);
@@ -64,7 +115,9 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
           say(text);
           watch.onDetail?.(text);
         },
-        log: () => undefined,
+        log: (_, { event }) => {
+          if (event === "chunk.sent") requests += 1;
+        },
         progress: (state) => {
           if (state !== undefined) watch.onProgress?.(state);
         },
@@ -83,6 +136,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
     },
     said: () => lines.join("\n"),
     out: () => out.join(""),
+    requests: () => requests,
     stop: (by) => stopping.abort(by),
     abort: () => aborting.abort(new Error("interrupted by a second SIGINT")),
   };
@@ -93,6 +147,15 @@ export interface Done {
   readonly said: string;
   /** Undefined when the command ended in a failure before it had one. */
   readonly summary: Summary | undefined;
+  /** How many were sent. */
+  readonly requests: number;
+}
+
+interface Ran {
+  readonly exitCode: number;
+  /** On standard error and on standard output. */
+  readonly said: string;
+  readonly out: string;
 }
 
 /** One environment called `local`, whose service is a sandbox of the test. */
@@ -106,11 +169,21 @@ export interface Field {
   readonly setFaults: (...rules: readonly object[]) => void;
   readonly stream: (
     files: readonly string[],
-    options?: Partial<StreamOptions>,
+    options?: Partial<Options<"stream">>,
     more?: Watch & { readonly env?: NodeJS.ProcessEnv; readonly asked?: (asked: Asked) => void },
   ) => Promise<Done>;
-  /** The environment's ledger, to look into. */
-  readonly withLedger: <T>(look: (ledger: Ledger) => T) => T;
+  /** Any other command, by its verb. */
+  readonly ask: <V extends Verb>(verb: V, options: Options<V>, env?: NodeJS.ProcessEnv) => Promise<Ran>;
+  /** As `status --json` has them, the newest first. */
+  readonly runs: (env?: NodeJS.ProcessEnv) => Promise<readonly (Summary & { readonly run: string })[]>;
+  /** Those of the newest run. */
+  readonly chunks: (env?: NodeJS.ProcessEnv) => Promise<readonly Chunk[]>;
+  /** Says what became of the newest run that has a doubt, or of the newest. */
+  readonly settle: (
+    decision: Options<"settle">["decision"],
+    which?: Pick<Options<"settle">, "chunk" | "first">,
+    env?: NodeJS.ProcessEnv,
+  ) => Promise<Ran>;
 }
 
 /** `settings` are those that only a config can make, as YAML of the environment. */
@@ -134,8 +207,30 @@ export async function openField(settings = "", port = 0): Promise<Field> {
   if (settings !== "") await write(CONFIG, `environments:\n  local:\n    ${settings}\n`);
   else if (shared !== undefined) await write(CONFIG, "");
   const ownEnv = { ...environmentOf(folder, sandbox.url), ...shared?.env };
+  const ask: Field["ask"] = async (verb, options, env) => {
+    const asked = makeContext(folder, { ...ownEnv, ...env });
+    const carryOut = verbs[verb] as (given: typeof options, context: Context) => Promise<number>; // of that verb
+    const exitCode = await exitCodeOf(asked, () => carryOut(options, asked.context));
+    return { exitCode, said: asked.said(), out: asked.out() };
+  };
+  const runs: Field["runs"] = async (more) => {
+    const { said, out } = await ask("status", { json: true }, more);
+    expect(out, said).not.toBe("");
+    return JSON.parse(out).runs;
+  };
   return {
     folder,
+    ask,
+    runs,
+    async chunks(more) {
+      const [newest] = await runs(more);
+      return newest === undefined ? [] : chunksIn((await ask("status", { run: newest.run }, more)).out);
+    },
+    async settle(decision, which, more) {
+      const known = await runs(more);
+      const doubted = known.find(({ actions }) => actions.inDoubt + actions.refused > 0);
+      return ask("settle", { run: (doubted ?? known[0])?.run ?? "", decision, ...which }, more);
+    },
     env: ownEnv,
     sandbox,
     write,
@@ -144,12 +239,9 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     async stream(files, options = {}, { env, asked: onAsked, ...watch } = {}) {
       const asked = makeContext(folder, { ...ownEnv, ...env }, watch);
       onAsked?.(asked);
-      return done(asked, () => stream(streamOptions(files, options), asked.context));
-    },
-    withLedger(look) {
-      const path = join(folder, "state", "local", "ledger.db");
-      using ledger = (shared && findShared(shared)) ?? openLedger({ path, boundTo: undefined, readOnly: true });
-      return look(ledger);
+      const { flags, ...more } = options;
+      const command = { files, json: true, ...more, flags: { retries: 0, ...flags } };
+      return done(asked, () => verbs.stream(command, asked.context));
     },
   };
 }
@@ -180,50 +272,25 @@ function environmentOf(folder: string, url: string): NodeJS.ProcessEnv {
   };
 }
 
-export function streamOptions(files: readonly string[], options: Partial<StreamOptions>): StreamOptions {
-  return {
-    files,
-    again: false,
-    dryRun: false,
-    force: false,
-    json: true,
-    yes: false,
-    safeCsv: false,
-    waitLock: 0,
-    ...options,
-    flags: { retries: 0, ...options.flags },
-  };
-}
-
-/** What a person settles a run by who has looked. */
-export function settleOptions(run: string, decision: "sent" | "not-sent"): Parameters<typeof settle>[0] {
-  return {
-    run,
-    decision,
-    chunk: undefined,
-    first: undefined,
-    reason: "looked",
-    json: true,
-    yes: true,
-    waitLock: 0,
-    flags: {},
-  };
-}
-
-/** Runs a command as the process boundary does: a failure becomes its exit code. All counts that it tells must add up. */
-async function done(asked: Asked, command: () => Promise<number>): Promise<Done> {
-  let exitCode: number;
+/** Runs a command as the process boundary does: a failure becomes its exit code. */
+async function exitCodeOf({ context }: Asked, command: () => Promise<number>): Promise<number> {
   try {
-    exitCode = await command();
+    return await command();
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
-    asked.context.reporter.error(cause.message);
-    if (cause.hint !== undefined) asked.context.reporter.error(cause.hint);
-    exitCode = EXIT_CODES[cause.code];
+    context.reporter.error(cause.message);
+    if (cause.hint !== undefined) context.reporter.error(cause.hint);
+    return EXIT_CODES[cause.code];
   }
+}
+
+/** All counts that it tells must add up. */
+async function done(asked: Asked, command: () => Promise<number>): Promise<Done> {
+  const exitCode = await exitCodeOf(asked, command);
   const out = asked.out();
   expectCountsToAddUp({ args: ["stream", "--json"], exitCode, stdout: out, stderr: asked.said() });
-  return { exitCode, said: asked.said(), summary: out === "" ? undefined : (JSON.parse(out) as Summary) }; // checked just now
+  const summary = out === "" ? undefined : (JSON.parse(out) as Summary); // checked just now
+  return { exitCode, said: asked.said(), summary, requests: asked.requests() };
 }
 
 /** The ids of what the sandbox has accepted, in order; refused items stand in brackets. */

@@ -1,14 +1,11 @@
 /** An input for every rule that breaks it, and a field in which a command reads it. */
 
 import { readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { importResults } from "../../src/commands/results.ts";
-import type { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { type Field, makeContext, openField } from "./context.ts";
+import { type Field, makeContext, openField, type verbs } from "./context.ts";
 
 const BAD = fileURLToPath(new URL("../../fixtures/bad/", import.meta.url));
 
@@ -195,19 +192,6 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
     },
     isNeverSent: true,
   },
-  "imported-history": {
-    isNeverSent: true,
-    files: { "scans.csv": "ticketId,orderTime\nT-1,1781280000\n" },
-    before: async (field, names) => {
-      await field.write("sold.ndjson", `${NEW_EVENT}\n${SOLD}\n`);
-      await field.stream(["sold.ndjson", ...names], { output: "kept.ndjson" });
-      await rm(join(field.folder, "state"), { recursive: true });
-      await importResults(
-        { file: "kept.ndjson", waitLock: 0, flags: {} },
-        makeContext(field.folder, field.env).context,
-      );
-    },
-  },
 };
 
 function update(name: string): string {
@@ -272,7 +256,7 @@ export async function fieldOf(
 }
 
 /** Runs a command as the process boundary does. */
-export async function ended(field: Field, command: typeof validate, names: readonly string[]) {
+export async function ended(field: Field, command: (typeof verbs)["validate"], names: readonly string[]) {
   const { context, out, said } = makeContext(field.folder, field.env);
   try {
     return { exitCode: await command({ files: names, json: true, flags: {} }, context), out: out(), said: said() };

@@ -1,9 +1,8 @@
 /** `tickets validate --json` without a process. */
 
-import { Readable, Writable } from "node:stream";
-import { newTrace } from "../../src/commands/trace.ts";
-import { validate } from "../../src/commands/validate.ts";
+import { Readable } from "node:stream";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import { makeContext, type Options, verbs } from "./context.ts";
 import type { Summary } from "./counts.ts";
 
 interface FoundProblem {
@@ -26,44 +25,19 @@ export interface Validated {
   readonly message: string;
 }
 
-type ActionFlag = Parameters<typeof validate>[0]["action"];
+type ActionFlag = Options<"validate">["action"];
 
 export async function validateFiles(
   files: readonly string[],
   options: { readonly cwd: string; readonly action?: ActionFlag; readonly stdin?: string },
 ): Promise<Validated> {
-  let out = "";
-  const nothing = (): void => {};
-  const { signal } = new AbortController();
-  const saying = {
-    info: nothing,
-    warn: nothing,
-    warnAgain: nothing,
-    notice: nothing,
-    error: nothing,
-    detail: nothing,
-    log: nothing,
-  };
-  const reporter = { ...saying, progress: nothing, ask: undefined };
+  const asked = makeContext(options.cwd, {});
   try {
-    const exitCode = await validate(
-      { files, json: true, flags: {}, ...(options.action !== undefined && { action: options.action }) },
-      {
-        cwd: options.cwd,
-        env: {},
-        stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
-        stdout: new Writable(),
-        reporter: { ...reporter, out: (text) => (out += text) },
-        now: () => new Date("2026-12-01T00:00:00Z"),
-        isStdoutTaken: false,
-        version: () => "0.0.0",
-        verbose: false,
-        stop: signal,
-        abort: signal,
-        trace: newTrace(),
-      },
+    const exitCode = await verbs.validate(
+      { files, json: true, ...(options.action !== undefined && { action: options.action }) },
+      { ...asked.context, stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]) },
     );
-    const { problems, counts } = JSON.parse(out);
+    const { problems, counts } = JSON.parse(asked.out());
     return { exitCode, problems, rows: counts.rows, message: "" };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -17,11 +17,18 @@ function importedBy(path: string): readonly string[] {
     .map((target) => posix.join(posix.dirname(path), target));
 }
 
+/** The one way of other tests to commands. */
+const DOOR = "test/support/context.ts";
+
+/** Support of unit tests alone. */
+const FOR_UNITS: readonly string[] = ["both-ledgers", "planned"].map((name) => `test/support/${name}.ts`);
+
 /** What a test knows of the inside, itself or through its support: `src/a.ts`, or `src/a.ts by test/support/b.ts`. */
-function insideOf(path: string): readonly string[] {
+function insideOf(path: string, doors: readonly string[] = []): readonly string[] {
   const seen = new Set([path]);
   const found = new Set<string>();
   for (const file of seen) {
+    if (doors.includes(file)) continue;
     for (const target of importedBy(file)) {
       if (target.startsWith("test/") && existsSync(join(ROOT, target))) seen.add(target);
       if (!target.startsWith("src/") || OPEN_TO_ALL.test(target)) continue;
@@ -32,10 +39,7 @@ function insideOf(path: string): readonly string[] {
 }
 
 describe("a test that types commands", () => {
-  // The two that remain go with the archaeology of ledgers.
-  const files = globSync("test/e2e/**/*.test.ts", { cwd: ROOT }).filter(
-    (path) => !/ledger-copy|lost-ledger/.test(path),
-  );
+  const files = globSync("test/e2e/**/*.test.ts", { cwd: ROOT });
 
   it("is one of many", () => {
     expect(files.length).toBeGreaterThan(40);
@@ -43,5 +47,21 @@ describe("a test that types commands", () => {
 
   it.each(files)("%s knows nothing of the inside", (path) => {
     expect(insideOf(path)).toEqual([]);
+  });
+});
+
+describe("a test that carries out commands", () => {
+  const files = globSync("test/pipeline/**/*.ts", { cwd: ROOT });
+
+  it.each(files)("%s knows the inside by one door", (path) => {
+    expect(insideOf(path, [DOOR])).toEqual([]);
+  });
+});
+
+describe("support", () => {
+  const files = globSync("test/support/**/*.ts", { cwd: ROOT }).filter((path) => !FOR_UNITS.includes(path));
+
+  it.each(files)("%s knows the inside by the same door", (path) => {
+    expect(insideOf(path, [DOOR, ...FOR_UNITS])).toEqual([]);
   });
 });

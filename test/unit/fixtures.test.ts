@@ -205,7 +205,6 @@ describe("the bad files", () => {
       "row-too-long",
       "payload-too-long",
       "event-registered-late",
-      "imported-history",
       "changed",
       "history-late",
       "state-came-back",

@@ -52,6 +52,20 @@ const MAY_IMPORT_IN_PLAN = {
   "make-plan": ["files", "candidates", "order", "findings", "rejects", "compile", "decide"],
 } as const satisfies Record<string, readonly string[]>;
 
+/** And of next/ (next/README.md), where `src/` is what it shares with the program of today. */
+const MAY_IMPORT_IN_NEXT = {
+  actions: ["src/actions"],
+  ledger: ["actions", "src/actions", "src/disk"],
+  plan: ["actions", "ledger", "src/actions", "src/disk", "src/mapping", "src/checks", "src/readers"],
+  write: ["actions", "ledger", "src/actions", "src/disk", "src/mapping", "src/outputs"],
+  send: ["ledger", "src/actions", "src/disk", "src/sending"],
+  run: [
+    ...["actions", "ledger", "plan", "write", "send"],
+    ...["src/actions", "src/disk", "src/mapping", "src/checks", "src/readers", "src/config", "src/sending", "src/run"],
+  ],
+  library: ["run", "src/config", "src/sandbox"],
+} as const satisfies Record<string, readonly string[]>;
+
 type Layer = keyof typeof MAY_IMPORT;
 type LayerOfPlan = keyof typeof MAY_IMPORT_IN_PLAN;
 
@@ -106,6 +120,45 @@ describe("the layers of src/", () => {
       const file = posix.join(dirname(path), target).replace(/\.js$/, ".ts");
       expect(known, `${target} of ${relative(".", path)}`).toContain(file);
     }
+  });
+});
+
+describe("the layers of next/", () => {
+  const NEXT = fileURLToPath(new URL("../../next", import.meta.url));
+  const ofNext = globSync("**/*.ts", { cwd: NEXT, ignore: "test/**" }).map((path) => path.split(sep).join("/"));
+  const table: Readonly<Record<string, readonly string[]>> = MAY_IMPORT_IN_NEXT;
+  const targetsOf = (path: string): readonly string[] =>
+    importsOf(readFileSync(join(NEXT, path), "utf8"))
+      .filter((target) => target.startsWith("."))
+      .map((target) => posix.join(dirname(path), target));
+
+  it.each(ofNext)("%s imports only what stands below it", (path) => {
+    const layer = layerOf(path);
+    const allowed = [layer, "src/failure", ...(table[layer] ?? [])];
+    const layerOfTarget = (target: string): string =>
+      target.startsWith("../src/") ? `src/${layerOf(target.slice("../src/".length))}` : layerOf(target);
+    expect(targetsOf(path).filter((target) => !allowed.includes(layerOfTarget(target)))).toEqual([]);
+  });
+
+  it("are in no circle, and SQL stands in its ledger and where a plan keeps its rows", () => {
+    expect(circlesOf(new Map(ofNext.map((path) => [path, targetsOf(path)])))).toEqual([]);
+    const sql = /\b(?:SELECT [\w*]|INSERT (?:OR \w+ )?INTO |UPDATE (?:OR \w+ )?\w+ SET |DELETE FROM )/;
+    const withSql = ofNext.filter((path) => sql.test(readFileSync(join(NEXT, path), "utf8")));
+    expect(withSql.filter((path) => !["ledger", "plan"].includes(layerOf(path)))).toEqual([]);
+  });
+
+  it("are not what the program is made of", () => {
+    const used = files.filter((path) =>
+      importsOf(readFileSync(join(SRC, path), "utf8")).some((target) => target.includes("/next/")),
+    );
+    expect(used).toEqual([]);
+  });
+
+  it("has the states of chunks changed by ledger/chunk-life.ts alone", () => {
+    const changes = /\bUPDATE\s+chunks\s+SET\s+state\b|\bINSERT INTO\s+chunks\b|\bDELETE FROM\s+chunks\b/i;
+    expect(ofNext.filter((path) => changes.test(readFileSync(join(NEXT, path), "utf8")))).toEqual([
+      "ledger/chunk-life.ts",
+    ]);
   });
 });
 

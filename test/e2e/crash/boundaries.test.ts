@@ -31,7 +31,6 @@ const whileNextFlies = (time: number): string => row(time, "in doubt");
 const BOUNDARIES: readonly Boundary[] = [
   { point: "planned", at: () => undefined, next: () => 0 },
   { point: "entered", at: () => row(0), next: () => 0 },
-  { point: "counted", at: () => row(0), next: () => 0 },
   { point: "listed", at: () => row(0), next: () => 0 },
   {
     point: "intended",
@@ -48,7 +47,7 @@ const BOUNDARIES: readonly Boundary[] = [
   { point: "ended", at: () => row(CHUNKS), next: () => 0 },
 ];
 
-const ONCE: readonly CrashPoint[] = ["planned", "entered", "counted", "listed", "rejects written", "merged", "ended"];
+const ONCE: readonly CrashPoint[] = ["planned", "entered", "listed", "rejects written", "merged", "ended"];
 
 /** Which pass, of how many chunks: the only one, one in the middle, the last one. */
 const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>

@@ -1,16 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { type CheckOptions, checkEnvironment } from "../../../src/commands/check-environment.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
 import { selfSigned } from "../../support/certificate.ts";
-import { type Field, makeContext, openField } from "../../support/context.ts";
+import { type Field, makeContext, type Options, openField, verbs } from "../../support/context.ts";
 import { deadPort, startProxy, startRaw } from "../../support/raw-server.ts";
 
 const WITH_PATH = "statusPath: /actions/{actionPromise}";
 
-async function check(field: Field, env: NodeJS.ProcessEnv = {}, options: Partial<CheckOptions> = {}) {
+async function check(field: Field, env: NodeJS.ProcessEnv = {}, options: Partial<Options<"checkEnvironment">> = {}) {
   const asked = makeContext(field.folder, { ...field.env, ...env });
   try {
-    const exitCode = await checkEnvironment({ name: undefined, json: false, flags: {}, ...options }, asked.context);
+    const exitCode = await verbs.checkEnvironment(
+      { name: undefined, json: false, flags: {}, ...options },
+      asked.context,
+    );
     return { exitCode, out: asked.out(), said: asked.said() };
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;

@@ -1,12 +1,8 @@
-import { mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { showEnvironment } from "../../../src/commands/env.ts";
-import { openLedger } from "../../../src/ledger/open-ledger.ts";
-import { enterRun } from "../../../src/ledger/runs.ts";
-import { makeContext } from "../../support/context.ts";
-import { failureOf, openFolders, PROJECT } from "../config/files.ts";
+import { describe, expect, test } from "vitest";
+import { failureOf, openFolders, PROJECT } from "../../support/config-files.ts";
+import { makeContext, type Options, openField, verbs } from "../../support/context.ts";
 
 const SECRET = "5EcReT-k3y";
 const TEXT = `environments:
@@ -22,14 +18,14 @@ const TEXT = `environments:
 /** Runs `tickets env` in folders of its own; `$` in what it printed is the root of them. */
 async function show(
   files: Readonly<Record<string, string>>,
-  options: Partial<Parameters<typeof showEnvironment>[0]> = {},
+  options: Partial<Options<"env">> = {},
   variables: NodeJS.ProcessEnv = {},
   prepare: (folders: { readonly home: string }) => void = () => undefined,
 ) {
   await using folders = await openFolders(files);
   prepare(folders);
   const { context, out, said } = makeContext(folders.cwd, { HOME: folders.home, ...variables });
-  const code = await showEnvironment({ name: undefined, flags: {}, json: false, ...options }, context);
+  const code = await verbs.env({ name: undefined, flags: {}, json: false, ...options }, context);
   expect(out() + said()).not.toContain("5EcReT");
   return { code, out: out().replaceAll(folders.root, "$"), err: said().replaceAll(folders.root, "$") };
 }
@@ -102,7 +98,7 @@ describe("tickets env", () => {
   test("an unknown name fails", async () => {
     await using folders = await openFolders({ [PROJECT]: TEXT });
     const { context } = makeContext(folders.cwd, { HOME: folders.home });
-    const failure = await failureOf(showEnvironment({ name: "prod", flags: {}, json: false }, context));
+    const failure = await failureOf(verbs.env({ name: "prod", flags: {}, json: false }, context));
     expect(failure.code).toBe("usage");
   });
 
@@ -115,17 +111,16 @@ describe("tickets env", () => {
   });
 
   test("an existing ledger is not NEW; its lock, its last run and its size are told", async () => {
-    const { out } = await show({ [PROJECT]: TEXT }, { name: "playground" }, {}, ({ home }) => {
-      const path = join(home, ".local/state/tickets/playground/ledger.db");
-      mkdirSync(dirname(path), { recursive: true });
-      using ledger = openLedger({ path, boundTo: "https://play.example.com" });
-      enterRun(ledger, { run: "7f3a0c11", manifest: "{}", output: undefined, chunks: [], at: "2026-03-01T03:00:00Z" });
-      const lock = new DatabaseSync(join(dirname(path), "lock.db"));
-      onTestFinished(() => lock.close());
-      lock.exec("BEGIN EXCLUSIVE");
-    });
-    expect(out).toContain("  ledger    $/home/.local/state/tickets/playground/ledger.db\n");
-    expect(out).toContain("  lock      held\n  last run  7f3a0c11 open 2026-03-01T03:00:00Z\n  disk      ledger ");
+    const field = await openField();
+    await field.write("events.csv", "eventId,currency\nE,EUR\n");
+    const { summary } = await field.stream(["events.csv"]);
+    using lock = new DatabaseSync(join(field.folder, "state", "local", "lock.db"));
+    lock.exec("BEGIN EXCLUSIVE");
+    const { out } = await field.ask("env", { name: "local" });
+    expect(out).toMatch(/ {2}ledger {4}\S+ledger\.db\n/);
+    expect(out).toMatch(
+      new RegExp(`  lock      held[^\\n]*\n  last run  ${summary?.run} finished \\S+\n  disk      ledger `),
+    );
   });
 
   test("--json is one document with the same", async () => {

@@ -4,11 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { plan } from "../../../src/commands/plan.ts";
-import { validate } from "../../../src/commands/validate.ts";
-import { makeContext } from "../../support/context.ts";
+import { makeContext, verbs } from "../../support/context.ts";
 
-async function firstLine(name: string, text: string, command = validate, config?: string): Promise<string> {
+async function firstLine(name: string, text: string, command = verbs.validate, config?: string): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), "tickets-first-lines-"));
   onTestFinished(() => rm(cwd, { recursive: true }));
   await writeFile(join(cwd, name), text);
@@ -22,8 +20,8 @@ describe("the first line of a file", () => {
   const sales = 'ticketId,eventId,userId,price,name,seat\nT-1,E,u-1,1,,\nT-2,E,u-2,1,"Anna\tSchmidt",4\n';
 
   test.each([
-    ["validate", validate],
-    ["plan", plan],
+    ["validate", verbs.validate],
+    ["plan", verbs.plan],
   ])("shows columns, and the first value of each public text, in %s", async (_name, command) => {
     expect(await firstLine("sales.csv", sales, command)).toBe(
       'sales.csv → soldTicket by file name, 6 columns, 5 used, not used: seat, public: ticketId (hashed), price, name ("Anna Schmidt")',
@@ -55,7 +53,7 @@ describe("the first line of a file", () => {
       - newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "Gala of {Host}"}}
       - soldTicket: {fields: {eventId: "{E}", ticketId: "{T}", userId: u, price: "1", metadataAttributes: {Guest: "{Host}"}}}
 `;
-    expect(await firstLine("x.csv", "E,T,Host\nE-1,T-1,Anna\n", validate, config)).toContain(
+    expect(await firstLine("x.csv", "E,T,Host\nE-1,T-1,Anna\n", verbs.validate, config)).toContain(
       'public: eventName ("Gala of Anna"), currency, ticketId (hashed), price, metadataAttributes (Guest "Anna")',
     );
   });

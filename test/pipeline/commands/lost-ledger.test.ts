@@ -3,9 +3,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { find } from "../../../src/commands/find.ts";
-import { status } from "../../../src/commands/status.ts";
-import { makeContext, openField } from "../../support/context.ts";
+import { makeContext, openField, verbs } from "../../support/context.ts";
 import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () => {
@@ -16,7 +14,7 @@ test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () =
   const look = async (): Promise<string> => {
     const asked = makeContext(field.folder, field.env);
     const options = { run: undefined, json: false, metricsFile: "t.prom", flags: {} } as const;
-    await status(options, asked.context);
+    await verbs.status(options, asked.context);
     return field.read("t.prom");
   };
   expect(await look()).toContain("tickets_unfinished_runs{");
@@ -24,7 +22,7 @@ test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () =
   for (const ending of ["", "-wal", "-shm"]) rmSync(join(state, "local", `ledger.db${ending}`), { force: true });
   expect(await look()).not.toContain("tickets_");
   const asked = makeContext(field.folder, field.env);
-  await find({ id: "E", json: false, flags: {} }, asked.context);
+  await verbs.find({ id: "E", json: false, flags: {} }, asked.context);
   expect(asked.said()).toContain("was lost");
   expect(asked.said()).not.toContain("Nothing was ever sent");
 });

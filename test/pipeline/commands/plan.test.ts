@@ -4,10 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { plan } from "../../../src/commands/plan.ts";
-import { validate } from "../../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { makeContext, openField } from "../../support/context.ts";
+import { makeContext, openField, verbs } from "../../support/context.ts";
 
 const SIMPLE = `sources:
   guests:
@@ -21,7 +19,7 @@ const SIMPLE = `sources:
 `;
 
 /** How the command ends, and what it says, of a file beside a config. */
-async function told(file: string, text: string, config?: string, command = plan) {
+async function told(file: string, text: string, config?: string, command = verbs.plan) {
   const cwd = await mkdtemp(join(tmpdir(), "tickets-plan-"));
   onTestFinished(() => rm(cwd, { recursive: true }));
   await writeFile(join(cwd, file), text);
@@ -43,7 +41,7 @@ describe("the counts of a preview", () => {
     onTestFinished(() => rm(cwd, { recursive: true }));
     await writeFile(join(cwd, "sales.csv"), `action,eventId,currency,ticketId,userId,price\n${text}`);
     const { context, out } = makeContext(cwd, {});
-    await plan({ files: ["sales.csv"], json: false, flags: {}, preview: 1 }, context);
+    await verbs.plan({ files: ["sales.csv"], json: false, flags: {}, preview: 1 }, context);
     return out().slice(out().indexOf("Actions\n"));
   };
   const SALES = "newEvent,E,EUR,,,\nsoldTicket,E,,T1,ann,1\nsoldTicket,E,,T2,bob,2\n";
@@ -65,12 +63,12 @@ describe("the counts of a preview", () => {
 });
 
 describe("values that no action takes", () => {
-  const run = (rows: readonly string[], config = SIMPLE, command = plan) =>
+  const run = (rows: readonly string[], config = SIMPLE, command = verbs.plan) =>
     told("guests.csv", `ID,Status\n${rows.map((status, at) => `t${at},${status}\n`).join("")}`, config, command);
 
   test.each([
-    ["plan", plan],
-    ["validate", validate],
+    ["plan", verbs.plan],
+    ["validate", verbs.validate],
   ])("%s refuses a file that the mapping fits nowhere", async (_name, command) => {
     const { exitCode, said } = await run(["bezahlt", "bezahlt", "storniert"], SIMPLE, command);
     expect(exitCode).toBe(3);
@@ -80,8 +78,8 @@ describe("values that no action takes", () => {
   });
 
   test.each([
-    ["plan", plan],
-    ["validate", validate],
+    ["plan", verbs.plan],
+    ["validate", verbs.validate],
   ])("%s counts and shows values of unmapped statuses", async (_name, command) => {
     const { exitCode, said } = await run(
       ["paid", "open", "open", "lost"],
@@ -153,7 +151,7 @@ test("kinds are counted of what would be sent, and not of what was sent before",
   await field.stream(["events.ndjson"]);
   const planned = async (): Promise<string> => {
     const { context, said } = makeContext(field.folder, field.env);
-    expect(await plan({ files: ["events.ndjson"], json: false, flags: {} }, context)).toBe(0);
+    expect(await verbs.plan({ files: ["events.ndjson"], json: false, flags: {} }, context)).toBe(0);
     return said();
   };
   expect(await planned()).toContain("→ 0 actions, 1 already sent left out.");

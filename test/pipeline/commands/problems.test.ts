@@ -1,10 +1,7 @@
 /** Where a rule lets a row go without sending it, a warning names every such row: a fold would hide what is not sent. */
 
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { importResults } from "../../../src/commands/results.ts";
-import { type Field, makeContext, openField } from "../../support/context.ts";
+import { type Field, openField } from "../../support/context.ts";
 
 const scanOf = (column: string): string =>
   `scannedTicket: {when: {${column}: {empty: false}}, fields: {orderTime: "{${column}}"}}`;
@@ -49,18 +46,6 @@ test("key-shared", async () => {
   await field.write("tickets.config.yaml", relaxed("key-shared", source(["In"], 'key: "{K}", ')));
   await field.write("scans.csv", table(...TICKETS.map((ticket) => `${ticket},1780000061,,k`)));
   await namesTheOthers(field, "key-shared", "scans.csv:4");
-});
-
-test("imported-history", async () => {
-  const field = await openSold();
-  await field.write("tickets.config.yaml", source(["In"]));
-  await field.write("scans.csv", table(...TICKETS.map((ticket) => `${ticket},1780000061,,`)));
-  expect((await field.stream(["scans.csv"], { output: "kept.ndjson" })).exitCode).toBe(0);
-  await rm(join(field.folder, "state"), { recursive: true });
-  await importResults({ file: "kept.ndjson", waitLock: 0, flags: {} }, makeContext(field.folder, field.env).context);
-  await field.write("tickets.config.yaml", relaxed("imported-history", source(["In", "Out"])));
-  await field.write("scans.csv", table(...TICKETS.map((ticket) => `${ticket},1780000071,1780000081,`)));
-  await namesTheOthers(field, "imported-history", "scans.csv:2, scans.csv:3, scans.csv:4");
 });
 
 test.each([

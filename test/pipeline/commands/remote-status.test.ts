@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { remoteStatus as command } from "../../../src/commands/remote-status.ts";
-import { runContextOf } from "../../../src/commands/run-context.ts";
-import { status } from "../../../src/commands/status.ts";
 import { EXIT_CODES, Failure } from "../../../src/failure.ts";
-import { type RemoteStatusSettings, remoteStatus } from "../../../src/run/remote-status.ts";
-import { loadSettings } from "../../../src/run/settings.ts";
 import type { PromiseStatus } from "../../../src/sandbox/view.ts";
-import { type Field, makeContext, openField } from "../../support/context.ts";
+import { type Field, makeContext, type Options, openField, verbs } from "../../support/context.ts";
 import { startService } from "../../support/service.ts";
 
 const SALES = `action,eventId,currency,ticketId,userId,price
@@ -31,11 +26,11 @@ function set(field: Field, statuses: Readonly<Record<string, PromiseStatus>>): v
   }
 }
 
-async function ask(field: Field, options: Partial<Parameters<typeof command>[0]> = {}, env: NodeJS.ProcessEnv = {}) {
+async function ask(field: Field, options: Partial<Options<"remoteStatus">> = {}, env: NodeJS.ProcessEnv = {}) {
   const asked = makeContext(field.folder, { ...field.env, ...env });
   const call = { run: undefined, watch: false, json: false, flags: { retries: 0 }, ...options };
   try {
-    const exitCode = await command(call, asked.context);
+    const exitCode = await verbs.remoteStatus(call, asked.context);
     return { exitCode, out: asked.out(), said: asked.said() };
   } catch (cause) {
     if (!(cause instanceof Failure)) throw cause;
@@ -43,7 +38,7 @@ async function ask(field: Field, options: Partial<Parameters<typeof command>[0]>
   }
 }
 
-async function askDocument(field: Field, options: Partial<Parameters<typeof command>[0]> = {}) {
+async function askDocument(field: Field, options: Partial<Options<"remoteStatus">> = {}) {
   const { out, exitCode } = await ask(field, { ...options, json: true });
   const document: Record<string, unknown> = JSON.parse(out);
   expect(document.exitCode).toBe(exitCode);
@@ -107,37 +102,13 @@ describe("status --remote", () => {
     expect([unknown.exitCode, unknown.said]).toEqual([2, expect.stringContaining("There is no run nobodys")]);
   });
 
-  test("watches until all are final, longer between rounds in which nothing changes", async () => {
-    const field = await streamed();
-    set(field, { E: "confirmed", T1: "pending", T2: "pending" });
-    const { context } = makeContext(field.folder, field.env);
-    const core = runContextOf(context);
-    const rounds: unknown[] = [];
-    const onRound: RemoteStatusSettings["onRound"] = ({ final, promises }, waitMs) => {
-      rounds.push([final, promises, waitMs]);
-      if (rounds.length === 3) set(field, { T1: "confirmed" });
-      if (rounds.length === 4) set(field, { T2: "confirmed" });
-    };
-    const settings = await loadSettings(core, { flags: {} });
-    const found = await remoteStatus(core, { settings, watch: true, watchMs: 1, onRound });
-    expect(rounds).toEqual([
-      [1, 3, 1],
-      [1, 3, 2],
-      [1, 3, 4],
-      [2, 3, 1],
-    ]);
-    expect(found).toMatchObject({ final: 3, exitCode: 0, answers: 3 + 2 + 2 + 2 + 1 });
-  });
-
   test("a signal ends the watching; what was answered is kept", async () => {
     const field = await streamed();
     set(field, { E: "confirmed", T1: "pending", T2: "pending" });
     const asked = makeContext(field.folder, field.env);
-    const core = runContextOf(asked.context);
-    const settings = await loadSettings(core, { flags: {} });
-    const onRound = (): void => asked.stop("SIGINT");
-    const found = await remoteStatus(core, { settings, watch: true, onRound });
-    expect(found).toMatchObject({ exitCode: 130, stoppedBy: "SIGINT", final: 1, unknown: 0 });
+    const reporter = { ...asked.context.reporter, info: () => asked.stop("SIGINT") };
+    expect(await verbs.remoteStatus({ watch: true, json: true }, { ...asked.context, reporter })).toBe(130);
+    expect(JSON.parse(asked.out())).toMatchObject({ stopped: "SIGINT", final: 1, unknown: 0 });
     set(field, { T1: "confirmed", T2: "confirmed" });
     expect(await askDocument(field)).toMatchObject({ answers: 2, final: 3 });
   });
@@ -217,7 +188,7 @@ Set it in the config, with the path that the service's documentation gives: envi
       detail: (text: string) => void details.push(text),
     };
     const call = { run: undefined, watch: false, json: false, flags: { retries: 2 } };
-    expect(await command(call, { ...context, reporter })).toBe(7);
+    expect(await verbs.remoteStatus(call, { ...context, reporter })).toBe(7);
     const waits = "No answer about a promise: HTTP 503; trying again in";
     expect(infos).toEqual([`${waits} 0.0 s`]);
     // A Retry-After of 0 is believed once.
@@ -242,16 +213,10 @@ describe("the ledger", () => {
     const field = await streamed();
     set(field, { E: "confirmed", T1: "pending", T2: "error" });
     await ask(field);
-    field.withLedger((ledger) => {
-      expect(ledger.all("SELECT seq, status FROM promise_statuses")).toEqual([
-        { seq: 1, status: "confirmed" },
-        { seq: 2, status: "pending" },
-        { seq: 3, status: "error" },
-      ]);
-    });
+    expect(await askDocument(field)).toMatchObject({ answers: 1, final: 2 });
     const again = await field.stream(["sales.csv"]);
     expect([again.exitCode, again.summary?.actions.alreadySent]).toEqual([0, 3]);
     const asked = makeContext(field.folder, field.env);
-    expect(await status({ run: undefined, json: true, flags: {} }, asked.context)).toBe(0);
+    expect(await verbs.status({ run: undefined, json: true, flags: {} }, asked.context)).toBe(0);
   });
 });

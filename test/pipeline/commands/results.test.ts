@@ -3,13 +3,11 @@
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { results } from "../../../src/commands/results.ts";
-import { settle } from "../../../src/commands/settle.ts";
-import { type Field, makeContext, openField, settleOptions } from "../../support/context.ts";
+import { type Field, makeContext, openField, verbs } from "../../support/context.ts";
 
 async function resultsOf(field: Field) {
   const asked = makeContext(field.folder, field.env);
-  const exitCode = await results({ force: false, safeCsv: false, flags: {} }, asked.context);
+  const exitCode = await verbs.results({ force: false, safeCsv: false, flags: {} }, asked.context);
   return { exitCode, said: asked.said(), lines: asked.out().split("\n").length - 1 };
 }
 
@@ -26,7 +24,7 @@ it("names a run of which something has no line, until it is decided and sent", a
   );
 
   const decided = makeContext(field.folder, field.env);
-  await settle(settleOptions(run, "sent"), decided.context);
+  await verbs.settle({ run: run, decision: "sent", json: true }, decided.context);
   expect((await resultsOf(field)).said).toContain("has no line: 1 not sent.");
   await field.stream(["events.csv"]);
   expect(await resultsOf(field)).toEqual({ exitCode: 0, said: "", lines: 3 });

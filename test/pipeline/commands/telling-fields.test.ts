@@ -1,10 +1,7 @@
 /** What tells the actions of a doubt apart, where a person compares them with what the service has. */
 
 import { describe, expect, test } from "vitest";
-import { prune } from "../../../src/commands/prune.ts";
-import { settle } from "../../../src/commands/settle.ts";
-import { status } from "../../../src/commands/status.ts";
-import { type Field, makeContext, openField, settleOptions } from "../../support/context.ts";
+import { type Field, makeContext, openField, verbs } from "../../support/context.ts";
 
 const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 const EVENT = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
@@ -32,13 +29,13 @@ async function doubtOf(actions: readonly object[]): Promise<Doubt> {
 async function looked(field: Doubt, verbose = false): Promise<readonly string[]> {
   const { context, said } = makeContext(field.folder, field.env);
   const options = { ...OPTIONS, run: field.run, decision: undefined, chunk: undefined, first: undefined } as const;
-  expect(await settle({ ...options, reason: undefined }, { ...context, verbose })).toBe(6);
+  expect(await verbs.settle({ ...options, reason: undefined }, { ...context, verbose })).toBe(6);
   return said().split("\n");
 }
 
 async function documents(field: Doubt, verbose = false): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const { context, out } = makeContext(field.folder, field.env);
-  await status({ flags: {}, run: field.run, chunk: 1, maxAge: undefined, json: false }, { ...context, verbose });
+  await verbs.status({ flags: {}, run: field.run, chunk: 1, maxAge: undefined, json: false }, { ...context, verbose });
   return out()
     .trimEnd()
     .split("\n")
@@ -143,11 +140,16 @@ describe("several deeds of one ticket in doubt are told apart", () => {
 
   test("also where only the ledger has them, since the plan of an ended run was removed", async () => {
     const field = await doubtOf([scan(1768600000), resale("anna-12", "10.00")]);
-    expect(await settle(settleOptions(field.run, "sent"), makeContext(field.folder, field.env).context)).toBe(0);
+    expect(
+      await verbs.settle(
+        { run: field.run, decision: "sent", json: true },
+        makeContext(field.folder, field.env).context,
+      ),
+    ).toBe(0);
     const { exitCode } = await field.stream(["doubt.ndjson"]);
     expect(exitCode).toBe(0);
     expect(
-      await prune(
+      await verbs.prune(
         { flags: {}, olderThan: 0, dryRun: false, json: false, waitLock: 0 },
         makeContext(field.folder, field.env).context,
       ),
@@ -180,7 +182,7 @@ describe("the words of a settlement fit", () => {
     expect(said).toContain("The service would register one of them twice (scannedTicket).");
     expect(said).toContain("If the service has them:");
     const { context, said: settled } = makeContext(field.folder, field.env);
-    await settle({ ...settleOptions(field.run, "sent"), chunk: 1, first: 1 }, context);
+    await verbs.settle({ run: field.run, decision: "sent", json: true, chunk: 1, first: 1 }, context);
     expect(settled()).toContain("Chunk 1: the first of 2 actions settled as sent.");
     expect(settled()).toContain("The other one still waits, as chunk 2.");
   });

@@ -1,34 +1,24 @@
 /** Client certificates and authorities of an environment: read before anything is sent, and used for every connection. */
 
 import { spawn } from "node:child_process";
-import { createPrivateKey } from "node:crypto";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { checkEnvironment } from "../../../src/commands/check-environment.ts";
-import { remoteStatus } from "../../../src/commands/remote-status.ts";
-import { stream } from "../../../src/commands/stream.ts";
-import { readTls } from "../../../src/config/tls.ts";
-import { Failure } from "../../../src/failure.ts";
 import { issuedBy, selfSigned } from "../../support/certificate.ts";
-import { makeContext, streamOptions } from "../../support/context.ts";
+import { failureOf } from "../../support/config-files.ts";
+import { makeContext, verbs } from "../../support/context.ts";
 import { startRaw } from "../../support/raw-server.ts";
 import { startService } from "../../support/service.ts";
 import { salesTable } from "../../support/tables.ts";
-import { failureOf } from "./files.ts";
 
 const AUTHORITY = selfSigned("localhost");
 const CLIENT = issuedBy(AUTHORITY);
 const STRANGER = selfSigned();
 const EXPIRED = issuedBy(AUTHORITY, [-3, -1]);
-
-const encrypted = createPrivateKey(CLIENT.key)
-  .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "open sesame" })
-  .toString();
 
 async function openFolder(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tickets-tls-"));
@@ -36,107 +26,6 @@ async function openFolder(files: Readonly<Record<string, string>>): Promise<stri
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
   return folder;
 }
-
-describe("what is read", () => {
-  const files = {
-    cert: CLIENT.cert,
-    key: CLIENT.key,
-    locked: encrypted,
-    ca: AUTHORITY.cert,
-    word: "open sesame\n",
-    other: STRANGER.key,
-  };
-
-  async function read(named: Readonly<Record<string, string>>, passphrase?: { env: string } | { file: string }) {
-    const folder = await openFolder({ ...files, text: "no certificate" });
-    const at = Object.fromEntries(Object.entries(named).map(([part, file]) => [part, join(folder, file)]));
-    const warnings: string[] = [];
-    const source =
-      passphrase === undefined
-        ? undefined
-        : "env" in passphrase
-          ? { kind: "variable" as const, name: passphrase.env }
-          : { kind: "file" as const, path: join(folder, passphrase.file) };
-    const tls = { ...at, ...(source && { passphrase: source }) };
-    const result = readTls({ name: "live", tls }, { WORD: "open sesame", WRONG: "x" }, (text) => warnings.push(text));
-    return { folder, warnings, result: await result.catch((cause: unknown) => cause) };
-  }
-
-  test("is the certificate, its key and the authorities", async () => {
-    expect(await read({ cert: "cert", key: "key", ca: "ca" })).toMatchObject({
-      ...{ warnings: [], result: { cert: CLIENT.cert, key: CLIENT.key, ca: AUTHORITY.cert } },
-    });
-    expect((await read({ ca: "ca" })).result).toEqual({ ca: AUTHORITY.cert });
-  });
-
-  test.each([{ env: "WORD" }, { file: "word" }])("is a key that %j opens", async (passphrase) => {
-    const { result } = await read({ cert: "cert", key: "locked" }, passphrase);
-    expect(result).toMatchObject({ key: encrypted, passphrase: "open sesame" });
-  });
-
-  test.each<[string, Record<string, string>, { env: string } | { file: string } | undefined, string, RegExp]>([
-    [
-      "a missing certificate",
-      { cert: "none", key: "key" },
-      undefined,
-      "not-let-in",
-      /the certificate \S+none does not exist/,
-    ],
-    ["a missing key", { cert: "cert", key: "none" }, undefined, "not-let-in", /the key \S+none does not exist/],
-    [
-      "another key",
-      { cert: "cert", key: "other" },
-      undefined,
-      "not-let-in",
-      /the key \S+other does not belong to the certificate/,
-    ],
-    ["no certificate", { cert: "text", key: "key" }, undefined, "not-let-in", /text holds no certificate in PEM/],
-    ["no key", { cert: "cert", key: "text" }, undefined, "not-let-in", /text holds no private key in PEM/],
-    [
-      "an encrypted key",
-      { cert: "cert", key: "locked" },
-      undefined,
-      "not-let-in",
-      /locked is encrypted, and the config names no passphrase/,
-    ],
-    [
-      "a wrong passphrase",
-      { cert: "cert", key: "locked" },
-      { env: "WRONG" },
-      "not-let-in",
-      /the passphrase does not open the key/,
-    ],
-    [
-      "a variable that is not set",
-      { cert: "cert", key: "locked" },
-      { env: "NONE" },
-      "not-let-in",
-      /the variable NONE is not set/,
-    ],
-    ["missing authorities", { ca: "none" }, undefined, "usage", /tls\.ca \S+none, can't be used: it does not exist/],
-    ["authorities that are none", { ca: "text" }, undefined, "usage", /it holds no certificate in PEM/],
-  ])("refuses %s", async (_, named, passphrase, code, message) => {
-    const { result } = await read(named, passphrase);
-    if (!(result instanceof Failure)) throw new Error("it was taken");
-    expect(result).toMatchObject({ code, message: expect.stringMatching(message) });
-    expect(result.message).toMatch(/ Nothing was sent\.$/);
-    expect(JSON.stringify([result.message, result.hint])).not.toContain("sesame");
-  });
-
-  test("warns of a certificate that has expired", async () => {
-    const folder = await openFolder({ key: CLIENT.key, cert: CLIENT.cert });
-    await writeFile(join(folder, "cert"), EXPIRED.cert);
-    await writeFile(join(folder, "key"), EXPIRED.key);
-    await chmod(join(folder, "key"), 0o644);
-    const warnings: string[] = [];
-    const tls = { cert: join(folder, "cert"), key: join(folder, "key") };
-    await readTls({ name: "live", tls }, {}, (text) => warnings.push(text));
-    expect(warnings).toEqual([
-      expect.stringMatching(/^The client certificate \S+cert expired on \d{4}-01-01\.$/),
-      expect.stringMatching(/^The key file \S+key is readable by others; chmod 600 keeps it private\.$/),
-    ]);
-  });
-});
 
 describe("a service that asks for certificates", () => {
   const FILES = {
@@ -168,15 +57,19 @@ describe("a service that asks for certificates", () => {
     return {
       stream: async (tls: string) => {
         const { context, said, out } = await withTls(tls);
-        return { said, out, command: stream(streamOptions(["sales.csv"], { flags }), context) };
+        return { said, out, command: verbs.stream({ files: ["sales.csv"], json: true, flags }, context) };
       },
       check: async (tls: string) => {
         const { context, said, out } = await withTls(tls);
-        return { said, out, command: checkEnvironment({ name: undefined, json: false, flags }, context) };
+        return { said, out, command: verbs.checkEnvironment({ name: undefined, json: false, flags }, context) };
       },
       askRemote: async (tls: string) => {
         const { context, said, out } = await withTls(tls);
-        return { said, out, command: remoteStatus({ run: undefined, watch: false, json: false, flags }, context) };
+        return {
+          said,
+          out,
+          command: verbs.remoteStatus({ run: undefined, watch: false, json: false, flags }, context),
+        };
       },
     };
   }

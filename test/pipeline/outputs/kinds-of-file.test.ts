@@ -2,10 +2,7 @@
 
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { importResults } from "../../../src/commands/results.ts";
-import { rejectsFilesOf } from "../../../src/ledger/outputs.ts";
-import { findRun } from "../../../src/ledger/runs.ts";
-import { type Field, makeContext, openField, processedBy } from "../../support/context.ts";
+import { type Field, makeContext, openField, processedBy, verbs } from "../../support/context.ts";
 
 const EVENT = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
 const sale = (ticketId: string): object => ({
@@ -26,7 +23,7 @@ async function rejecting(output?: string) {
 
 async function importOf(field: Field, file: string): Promise<{ readonly exitCode: number; readonly said: string }> {
   const { context, said } = makeContext(field.folder, field.env);
-  return { exitCode: await importResults({ flags: {}, waitLock: 0, file }, context), said: said() };
+  return { exitCode: await verbs.importResults({ flags: {}, waitLock: 0, file }, context), said: said() };
 }
 
 test("rejects go beside promises that are called as they would be, which can be imported", async () => {
@@ -62,10 +59,7 @@ test("promises don't go into rejects of earlier nights: nothing is sent", async 
   expect(await field.read("s.rejects.ndjson")).toBe(rejects);
   const forced = await field.stream(["next.ndjson"], { output: "s.rejects.ndjson", force: true });
   expect(forced.exitCode).toBe(0);
-  const ofFirst = field.withLedger((ledger) => {
-    const run = findRun(ledger, String(night.summary?.run));
-    return run && rejectsFilesOf(ledger, run.runNo);
-  });
-  expect(ofFirst).toEqual([]);
+  const first = (await field.runs()).find(({ run }) => run === night.summary?.run);
+  expect(first?.rejects).toEqual([]);
   expect(await importOf(field, "s.rejects.ndjson")).toMatchObject({ exitCode: 0 });
 });

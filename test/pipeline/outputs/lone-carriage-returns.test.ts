@@ -3,8 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { importResults } from "../../../src/commands/results.ts";
-import { type Field, makeContext, openField, processedBy } from "../../support/context.ts";
+import { type Field, makeContext, openField, processedBy, verbs } from "../../support/context.ts";
 
 const EVENTS = "eventId,currency,eventName\nE,EUR,Fair\n";
 const SALE_COLUMNS = "eventId,ticketId,userId,price,orderTime";
@@ -55,7 +54,7 @@ test("in the name of an input: the promises are written as a table, and imported
   expect(await field.read("p.csv")).toContain('"events\r.csv"');
   await rm(join(field.folder, "state"), { recursive: true });
   const asked = makeContext(field.folder, field.env);
-  expect(await importResults({ file: "p.csv", waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(0);
+  expect(await verbs.importResults({ file: "p.csv", waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(0);
   const again = await field.stream(["events\r.csv"]);
   expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, alreadySent: 1 });
 });

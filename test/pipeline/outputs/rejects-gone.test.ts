@@ -3,8 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { resume } from "../../../src/commands/resume.ts";
-import { makeContext, openField } from "../../support/context.ts";
+import { makeContext, openField, verbs } from "../../support/context.ts";
 
 test("is named by the command that ends the run", async () => {
   const field = await openField();
@@ -17,7 +16,9 @@ test("is named by the command that ends the run", async () => {
   field.setFaults();
   await rm(join(field.folder, "sales.rejects.csv"));
   const asked = makeContext(field.folder, field.env);
-  expect(await resume({ run: undefined, json: false, waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(4);
+  expect(await verbs.resume({ run: undefined, json: false, waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(
+    4,
+  );
   expect(asked.said()).toContain("The rejects that an earlier command of this run wrote are gone: sales.rejects.csv.");
   // The input brings the row again.
   const again = await field.stream(["sales.csv"], { maxInvalid: { rows: 1 } });

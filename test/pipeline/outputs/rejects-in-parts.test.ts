@@ -3,8 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { settle } from "../../../src/commands/settle.ts";
-import { type Field, makeContext, openField } from "../../support/context.ts";
+import { type Field, type Options, openField } from "../../support/context.ts";
 
 const TIME = 1_767_225_600;
 const log = (...actions: readonly string[]): string => `sources:
@@ -59,20 +58,15 @@ const taken = ({ sandbox }: Field): string =>
     })
     .join(" ");
 
-const DOUBTED = "SELECT run FROM runs JOIN chunks USING (run_no) WHERE chunks.state = 'in doubt' LIMIT 1";
-const chunkInDoubt = (field: Field): number =>
-  field.withLedger((ledger) => Number(ledger.get("SELECT chunk FROM chunks WHERE state = 'in doubt'")?.chunk));
-const NOTHING = { chunk: undefined, first: undefined, flags: {}, json: false, waitLock: 0 } as const;
+const chunkInDoubt = async (field: Field): Promise<number | undefined> =>
+  (await field.chunks()).find(({ state }) => state === "in doubt")?.chunk;
 
 async function decide(
   field: Field,
   decision: "abandon" | "not-sent" | "sent",
-  which: Partial<Pick<Parameters<typeof settle>[0], "chunk" | "first">> = {},
+  which: Partial<Pick<Options<"settle">, "chunk" | "first">> = {},
 ): Promise<string> {
-  const run = field.withLedger((ledger) => String(ledger.get(DOUBTED)?.run));
-  const { context, said } = makeContext(field.folder, field.env);
-  await settle({ ...NOTHING, run, decision, reason: "looked", yes: true, ...which }, context);
-  return said();
+  return (await field.settle(decision, which)).said;
 }
 
 describe.each(FORMS)("of $name", (form) => {
@@ -102,10 +96,8 @@ describe.each(FORMS)("of $name", (form) => {
   describe.each(["", form.text.replace("anna", "emma")])(
     "is not left out in silence where the plan's copy is %j",
     (text) => {
-      const changeCopy = (field: Field): string => {
-        const run = field.withLedger((ledger) =>
-          String(ledger.get("SELECT max(run) AS run FROM runs WHERE state = 'open'")?.run),
-        );
+      const changeCopy = async (field: Field): Promise<string> => {
+        const run = (await field.runs()).find(({ state }) => state === "stopped")?.run ?? "";
         writeFileSync(join(field.folder, "state", "local", "runs", run, "inputs", "1"), text);
         return run;
       };
@@ -114,7 +106,7 @@ describe.each(FORMS)("of $name", (form) => {
         const field = await openSold(BOTH, form);
         field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
         expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
-        const run = changeCopy(field);
+        const run = await changeCopy(field);
         expect(await decide(field, "abandon")).toContain(
           `The plan of run ${run} is lost, so its rows can't be listed.`,
         );
@@ -127,7 +119,7 @@ describe.each(FORMS)("of $name", (form) => {
         expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
         await decide(field, "sent");
         field.setFaults({ fault: "failure-items", items: [0], on: { request: 1 } });
-        const run = changeCopy(field);
+        const run = await changeCopy(field);
         const night = await field.stream([name]);
         expect(night.exitCode).toBe(10);
         expect(night.said).toContain(`${run} has another inputs/1 than it was made with`);
@@ -157,7 +149,7 @@ describe.each(FORMS)("of $name", (form) => {
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
     expect((await field.stream([name])).exitCode).toBe(6);
     await decide(field, "abandon");
-    for (const first of [1, 1, undefined]) await decide(field, "not-sent", { chunk: chunkInDoubt(field), first });
+    for (const first of [1, 1, undefined]) await decide(field, "not-sent", { chunk: await chunkInDoubt(field), first });
     const mended = await field.stream([rejects]);
     expect(mended.exitCode, mended.said).toBe(0);
     expect(taken(field)).toBe("anna a b");

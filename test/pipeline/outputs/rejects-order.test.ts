@@ -3,20 +3,11 @@
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { settle } from "../../../src/commands/settle.ts";
-import type { StreamOptions } from "../../../src/commands/stream.ts";
-import { type Field, makeContext, openField } from "../../support/context.ts";
+import { type Field, type Options, openField } from "../../support/context.ts";
 
-const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
-const NOTHING = { decision: undefined, chunk: undefined, first: undefined };
-
-const DOUBTED = "SELECT run FROM runs JOIN chunks USING (run_no) WHERE chunks.state = 'in doubt' LIMIT 1";
-
-async function person(field: Field, says: Partial<Pick<Parameters<typeof settle>[0], "decision" | "chunk">>) {
-  const run = field.withLedger((ledger) => String(ledger.get(DOUBTED)?.run));
-  const { context, said } = makeContext(field.folder, field.env);
-  await settle({ ...OPTIONS, run, reason: "looked", yes: true, ...NOTHING, ...says }, context);
-  return said();
+async function person(field: Field, says: Partial<Pick<Options<"settle">, "decision" | "chunk">>) {
+  const { decision, ...which } = says;
+  return (await field.settle(decision, which)).said;
 }
 
 /** What the service has taken of T1 beside its sale, in order. */
@@ -77,7 +68,7 @@ async function listed(field: Field, kind: Kind): Promise<string> {
 /** Rows a and b are in doubt, c and d were never sent; the run is closed, and then a and b are found not to have been sent. */
 async function closedWithDoubt(
   kind: Kind,
-  more: Pick<StreamOptions, "order"> = {},
+  more: Pick<Options<"stream">, "order"> = {},
 ): Promise<{ readonly field: Field; readonly said: string }> {
   const field = await openSold();
   await write(field, kind, "a b c d");

@@ -3,7 +3,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { StreamOptions } from "../../../src/commands/stream.ts";
 import { FAULTS } from "../../../src/sandbox/faults.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type Done,
   expectNothingDoubled,
   type Field,
+  type Options,
   openField,
   processedBy,
 } from "../../support/context.ts";
@@ -33,7 +33,7 @@ interface Row {
   /** Strikes the second request unless `on` says otherwise. */
   readonly fault: object | readonly object[];
   readonly config?: string;
-  readonly options?: Partial<StreamOptions>;
+  readonly options?: Partial<Options<"stream">>;
   readonly exit: number;
   /** What the service has accepted when the command ends; in brackets what it refused. */
   readonly took: string;
@@ -535,24 +535,15 @@ async function writeInput(field: Field): Promise<void> {
   await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
 }
 
-const run = (field: Field, options: Partial<StreamOptions> = {}): Promise<Done> =>
+const run = (field: Field, options: Partial<Options<"stream">> = {}): Promise<Done> =>
   field.stream(["night.ndjson"], { ...options, flags: { chunkSize: 2, ...options.flags } });
 
-function chunkStates(field: Field): string {
-  return field.withLedger((ledger) =>
-    ledger
-      .all("SELECT state FROM chunks WHERE state <> 'split' ORDER BY run_no, first, chunk")
-      .map(({ state }) => String(state))
-      .join(", "),
-  );
-}
+const statesOf = async (field: Field, env?: NodeJS.ProcessEnv): Promise<readonly string[]> =>
+  (await field.chunks(env)).map(({ state }) => state);
 
-/** No chunk may be left as if a request were under way, and every attempt has an end. */
-function expectNoLooseEnds(field: Field): void {
-  field.withLedger((ledger) => {
-    expect(ledger.all("SELECT chunk FROM chunks WHERE state = 'sending'")).toEqual([]);
-    expect(ledger.all("SELECT chunk, attempt FROM attempts WHERE ended_at IS NULL OR class IS NULL")).toEqual([]);
-  });
+/** No chunk may be left as if a request were under way. */
+async function expectNoLooseEnds(field: Field): Promise<void> {
+  expect(await statesOf(field)).not.toContain("sending");
 }
 
 async function promisedIds(field: Field): Promise<string> {
@@ -590,14 +581,13 @@ describe("every answer and every fault", () => {
     field.setFaults(...rules);
 
     const first = await run(field, options);
-    const requests = field.withLedger((ledger) => Number(ledger.get("SELECT count(*) AS n FROM attempts")?.n));
     const seen = {
       exit: first.exitCode,
       took: processedBy(field.sandbox),
-      chunks: chunkStates(field),
+      chunks: (await statesOf(field)).join(", "),
       counts: first.summary?.actions,
       promises: await promisedIds(field),
-      requests: row.requests === undefined ? undefined : requests,
+      requests: row.requests === undefined ? undefined : first.requests,
     };
     expect(seen).toEqual({
       exit: row.exit,
@@ -607,13 +597,13 @@ describe("every answer and every fault", () => {
       promises: row.promises,
       requests: row.requests,
     });
-    expectNoLooseEnds(field);
+    await expectNoLooseEnds(field);
     if (row.said !== undefined) expect(first.said).toMatch(row.said);
 
     field.setFaults();
     const next = await run(field, options);
     expect([next.exitCode, processedBy(field.sandbox)]).toEqual(row.again);
-    expectNoLooseEnds(field);
+    await expectNoLooseEnds(field);
     expectNothingDoubled(field.sandbox);
     if (row.again[0] === 0) {
       // All is well: each accepted action is in the promises file, once.
@@ -703,7 +693,7 @@ describe("an answer that comes while the request is still being written", () => 
   const NAME = "with %i is what it always is: exit %i, %s";
   const isAsEver = async (code: number, exit: number, state: string): Promise<void> => {
     const { field, first } = await early({ status: code, processed: "all" });
-    expect([first.exitCode, chunkStates(field), processedBy(field.sandbox)]).toEqual([exit, state, ""]);
+    expect([first.exitCode, (await statesOf(field)).join(", "), processedBy(field.sandbox)]).toEqual([exit, state, ""]);
   };
   test.each(EARLY.short)(NAME, isAsEver);
   test.each(EARLY.long)(NAME, { tags: ["long"] }, isAsEver);
@@ -723,7 +713,7 @@ describe("what comes before any answer", () => {
       said: expect.stringMatching(/Could not reach .* after 1 attempt \(.*ECONNREFUSED/),
       summary: { actions: { total: 6, notSent: 6 } },
     });
-    expect(chunkStates(field)).toBe("planned, planned, planned");
+    expect(await statesOf(field, env)).toEqual(["planned", "planned", "planned"]);
     const there = await startSandbox({ engine: field.sandbox.engine, apiKey: field.sandbox.apiKey, port });
     onTestFinished(() => there[Symbol.asyncDispose]());
     expect((await command()).exitCode).toBe(0);
@@ -748,7 +738,7 @@ describe("what comes before any answer", () => {
     const first = await field.stream(["night.ndjson"], {}, { env: { TICKETS_LOCAL_API_KEY: "wr0ng-key" } });
     expect(first).toMatchObject({ exitCode: 5, said: expect.stringContaining("TICKETS_LOCAL_API_KEY") });
     expect(`${first.said}${JSON.stringify(first.summary)}`).not.toContain("wr0ng-key");
-    expect([chunkStates(field), processedBy(field.sandbox)]).toEqual(["planned", ""]);
+    expect([(await statesOf(field)).join(", "), processedBy(field.sandbox)]).toEqual(["planned", ""]);
     expect((await field.stream(["night.ndjson"])).exitCode).toBe(0);
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
@@ -790,12 +780,12 @@ describe("a signal", () => {
     field.setFaults(status(429, { retryAfter: 600, on: { request: 2 } }));
     const first = await whileWaiting(field, by);
     expect(first.exitCode).toBe(exit);
-    expect([processedBy(field.sandbox), chunkStates(field), await promisedIds(field)]).toEqual([
+    expect([processedBy(field.sandbox), (await statesOf(field)).join(", "), await promisedIds(field)]).toEqual([
       UNTAKEN,
       "settled, planned, planned",
       UNTAKEN,
     ]);
-    expectNoLooseEnds(field);
+    await expectNoLooseEnds(field);
     const next = await run(field);
     expect([next.exitCode, processedBy(field.sandbox)]).toEqual([then, then === 0 ? ALL : UNTAKEN]);
   });
@@ -824,7 +814,7 @@ describe("a signal", () => {
     const first = await inFlight(field, (asked) => asked.stop("SIGTERM"));
     expect(first).toMatchObject({ exitCode: 143, summary: { actions: { accepted: 4, notSent: 2, inDoubt: 0 } } });
     expect([processedBy(field.sandbox), await promisedIds(field)]).toEqual([TAKEN, TAKEN]);
-    expectNoLooseEnds(field);
+    await expectNoLooseEnds(field);
     expect((await run(field)).exitCode).toBe(0);
     expect([processedBy(field.sandbox), await promisedIds(field)]).toEqual([ALL, ALL]);
   });
@@ -838,33 +828,12 @@ describe("a signal", () => {
       asked.abort();
     });
     expect(first).toMatchObject({ exitCode: 6, summary: { actions: { accepted: 2, inDoubt: 2, notSent: 2 } } });
-    expect([chunkStates(field), await promisedIds(field)]).toEqual(["settled, in doubt, planned", UNTAKEN]);
-    expectNoLooseEnds(field);
+    expect([(await statesOf(field)).join(", "), await promisedIds(field)]).toEqual([
+      "settled, in doubt, planned",
+      UNTAKEN,
+    ]);
+    await expectNoLooseEnds(field);
     expect((await run(field)).exitCode).toBe(6);
     expect(processedBy(field.sandbox)).toBe(TAKEN);
   });
-});
-
-test("the ledger keeps each try and what came of it", { tags: ["long"] }, async () => {
-  const field = await openField("retryStatuses: [503]");
-  await writeInput(field);
-  field.setFaults(
-    status(429, { retryAfter: 0, on: { request: 2 } }),
-    status(503, { retryAfter: 0, on: { request: 3 } }),
-    { fault: "drop", when: "after", on: { request: 5 } },
-  );
-  const first = await run(field, { flags: { retries: 2 } });
-  expect(first.exitCode).toBe(6);
-  const attempts = field.withLedger((ledger) =>
-    ledger
-      .all("SELECT chunk, attempt, class, http_status FROM attempts ORDER BY chunk, attempt")
-      .map((row) => `${row.chunk}.${row.attempt} ${row.class} ${row.http_status ?? "-"}`),
-  );
-  expect(attempts).toEqual([
-    "1.1 settled 200",
-    "2.1 not taken 429",
-    "2.2 retry 503",
-    "2.3 settled 200",
-    "3.1 in doubt -",
-  ]);
 });

@@ -1,10 +1,15 @@
 /** `--lanes`: several requests at a time, each lane in order; what one lane meets, and what the others do then. */
 
 import { describe, expect, test } from "vitest";
-import { type ResumeOptions, resume } from "../../../src/commands/resume.ts";
-import { settle } from "../../../src/commands/settle.ts";
-import type { StreamOptions } from "../../../src/commands/stream.ts";
-import { type Asked, type Done, type Field, makeContext, openField } from "../../support/context.ts";
+import {
+  type Asked,
+  type Done,
+  type Field,
+  makeContext,
+  type Options,
+  openField,
+  verbs,
+} from "../../support/context.ts";
 import {
   expectSpokenAsSpecified,
   type Item,
@@ -49,13 +54,13 @@ interface Night {
   readonly service: Service;
   readonly stream: (
     flags: object,
-    options?: Partial<StreamOptions>,
+    options?: Partial<Options<"stream">>,
     more?: Parameters<Field["stream"]>[2],
   ) => Promise<Done>;
   readonly resume: (more?: (asked: Asked) => void) => Promise<number>;
   readonly settle: (decision: "sent" | "not-sent", chunk?: number) => Promise<number>;
   readonly promised: () => Promise<readonly string[]>;
-  readonly states: () => string;
+  readonly states: () => Promise<string>;
 }
 
 async function openNight(items: readonly Item[], given: ServiceOptions = {}, settings = ""): Promise<Night> {
@@ -64,8 +69,6 @@ async function openNight(items: readonly Item[], given: ServiceOptions = {}, set
   await field.write("night.ndjson", items.map((item) => `${JSON.stringify(item)}\n`).join(""));
   const env = { TICKETS_LOCAL_BASE_URL: service.baseUrl, TICKETS_LOCAL_API_KEY: service.key };
   const asked = (): Asked => makeContext(field.folder, { ...field.env, ...env });
-  const run = (): string =>
-    field.withLedger((ledger) => String(ledger.get("SELECT run FROM runs ORDER BY run_no DESC LIMIT 1")?.run));
   return {
     field,
     service,
@@ -78,33 +81,19 @@ async function openNight(items: readonly Item[], given: ServiceOptions = {}, set
     resume: (act) => {
       const given = asked();
       act?.(given);
-      const options: ResumeOptions = { run: undefined, json: false, maxDuration: undefined, waitLock: 0, flags: {} };
-      return resume(options, given.context);
+      const options: Options<"resume"> = {
+        run: undefined,
+        json: false,
+        maxDuration: undefined,
+        waitLock: 0,
+        flags: {},
+      };
+      return verbs.resume(options, given.context);
     },
-    settle: (decision, chunk) =>
-      settle(
-        {
-          run: run(),
-          decision,
-          chunk,
-          first: undefined,
-          reason: "looked",
-
-          json: false,
-          waitLock: 0,
-          flags: {},
-        },
-        asked().context,
-      ),
+    settle: async (decision, chunk) => (await field.settle(decision, { chunk }, env)).exitCode,
     promised: async () =>
       readPromises(await field.read("out.ndjson")).map(({ ticketId, eventId }) => ticketId ?? eventId ?? ""),
-    states: () =>
-      field.withLedger((ledger) =>
-        ledger
-          .all("SELECT lane, state FROM chunks WHERE state <> 'split' ORDER BY first, chunk")
-          .map(({ lane, state }) => `${lane} ${state}`)
-          .join(", "),
-      ),
+    states: async () => (await field.chunks(env)).map(({ state }) => state).join(", "),
   };
 }
 
@@ -170,23 +159,6 @@ describe("lanes of different speed", () => {
     expect(new Set(lines.map(({ seq }) => seq)).size).toBe(items.length);
   });
 
-  test("an answer is stored when it comes, whoever is being written", async () => {
-    const { service, stream, states } = await openNight(night(["A", "B"], 5));
-    const settled = (): number => states().match(/settled/g)?.length ?? 0;
-    const written: string[] = [];
-    const asked = ({ context: { stdout } }: Asked): void => {
-      stdout.write = ((lines: Buffer, done: () => void) => {
-        written.push(lines.toString());
-        // The first chunk of either lane is written when the second of both is known.
-        void until(() => written.length > 1 || settled() === 4).then(done);
-        return true;
-      }) as typeof stdout.write;
-    };
-    expect((await stream({ lanes: 2, chunkSize: 2 }, { output: "-", json: false }, { asked })).exitCode).toBe(0);
-    expectSpokenAsSpecified(service, 2);
-    expect(readPromises(written.join(""))).toHaveLength(12);
-  });
-
   test("are as many requests at a time, each over a connection of its own", async () => {
     const all = gate(() => true);
     const { service, stream } = await openNight(night(EVENTS, 5), {
@@ -234,21 +206,10 @@ describe("how many lanes", () => {
   });
 
   test("with fewer events than lanes, all is in the order of the input where there is one", async () => {
-    const { field, service, stream } = await openNight(night(["A"], 9));
+    const { service, stream } = await openNight(night(["A"], 9));
     expect((await stream({ lanes: 8, chunkSize: 4 })).exitCode).toBe(0);
     expectSpokenAsSpecified(service);
     expect(byEvent(service)).toEqual({ A: told("A", 9) });
-    expect(field.withLedger((ledger) => ledger.get("SELECT manifest ->> '$.format' AS format FROM runs"))).toEqual({
-      format: 1,
-    });
-  });
-
-  test("the plan of several lanes is one that an older program refuses", async () => {
-    const { field, stream } = await openNight(night(["A", "B"], 1));
-    await stream({ lanes: 2 });
-    expect(field.withLedger((ledger) => ledger.get("SELECT manifest ->> '$.format' AS format FROM runs"))).toEqual({
-      format: 2,
-    });
   });
 
   test("a run goes on with the lanes of its plan", { tags: ["long"] }, async () => {
@@ -259,7 +220,7 @@ describe("how many lanes", () => {
     const first = service.requests.length;
     service.behave({});
     expect(await resume()).toBe(0);
-    expect(states()).toBe(EVENTS.flatMap((_, lane) => Array<string>(3).fill(`${lane} settled`)).join(", "));
+    expect(await states()).toBe(EVENTS.flatMap(() => Array<string>(3).fill("settled")).join(", "));
     expect(service.requests.length).toBeGreaterThan(first);
     expectSpokenAsSpecified(service, 4);
   });
@@ -340,7 +301,7 @@ describe("a lane that can't go on ends all", () => {
     });
     const running = stream({ lanes: 2, chunkSize: 2 });
     await others.come(1);
-    await until(() => states().includes("in doubt"));
+    await until(async () => (await states()).includes("in doubt"));
     others.open();
     const { exitCode, said, summary } = await running;
     expect(exitCode).toBe(6);
@@ -348,7 +309,7 @@ describe("a lane that can't go on ends all", () => {
       /Stopped: chunk 2 \(actions 3 to 4\) is in doubt: HTTP 500\. Its answer is not known\. Nothing after it in its lane was sent\./,
     );
     expect(said).toContain("The service said: what the service says");
-    expect(states()).toBe("0 settled, 0 in doubt, 0 planned, 1 settled, 1 planned, 1 planned");
+    expect(await states()).toBe("settled, in doubt, planned, settled, planned, planned");
     expect(summary?.actions.inDoubt).toBe(2);
     const [sent, lines] = [service.requests.length, (await promised()).length];
     // Nothing is sent in any lane before a person has settled it.
@@ -388,7 +349,7 @@ describe("a lane that can't go on ends all", () => {
     expect(service.requests).toHaveLength(4);
     expect(await settle("not-sent")).toBe(0);
     expect(await resume()).toBe(0);
-    expect(states()).toMatch(/^0 settled, 0 settled, 0 settled, 1 settled by hand, 1 settled, /);
+    expect(await states()).toMatch(/^settled, settled, settled, settled by hand, settled, /);
     expect((await promised()).toSorted()).toEqual(EVENTS.flatMap((event) => told(event, 5).split(" ")).toSorted());
   });
 
@@ -402,7 +363,7 @@ describe("a lane that can't go on ends all", () => {
     const { exitCode, said, summary } = await stream({ lanes: 4, chunkSize: 2 });
     expect([exitCode, summary?.state]).toEqual([exit, "stopped"]);
     expect(said).toContain(message);
-    expect(states()).toContain("planned");
+    expect(await states()).toContain("planned");
     service.behave({});
     if (status === 422) await settle("not-sent");
     expect(await resume()).toBe(0);
@@ -523,7 +484,7 @@ describe("what counts for all lanes", () => {
     const { exitCode, said, summary } = await running;
     expect([exitCode, summary?.actions]).toMatchObject([130, { accepted: 8, inDoubt: 0, notSent: 16 }]);
     expect(said).toContain("Stopped by SIGINT. Nothing is in doubt.");
-    expect(states()).toBe(EVENTS.map((_, lane) => `${lane} settled, ${lane} planned, ${lane} planned`).join(", "));
+    expect(await states()).toBe(EVENTS.map(() => "settled, planned, planned").join(", "));
     expect(await promised()).toHaveLength(8);
     expect(await resume()).toBe(0);
     expectSpokenAsSpecified(service, 4);
@@ -552,7 +513,7 @@ describe("what counts for all lanes", () => {
     all.open();
     expect([exitCode, summary?.actions]).toMatchObject([6, { accepted: 0, inDoubt: 8, notSent: 16 }]);
     for (const chunk of [1, 4, 7, 10]) expect(said).toContain(`chunk ${chunk} (actions`);
-    expect(states()).toBe(EVENTS.map((_, lane) => `${lane} in doubt, ${lane} planned, ${lane} planned`).join(", "));
+    expect(await states()).toBe(EVENTS.map(() => "in doubt, planned, planned").join(", "));
     expect(await settle("sent")).toBe(0);
     service.behave({});
     expect(await resume()).toBe(0);

@@ -2,6 +2,7 @@
 
 import { expect } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
+import { type Chunk, chunksIn } from "../chunks.ts";
 import { type PromiseLine, readLines, readPromises } from "../tables.ts";
 import type { Rig } from "./rig.ts";
 
@@ -25,15 +26,6 @@ export interface ToldRun {
   readonly lines: ReadonlyMap<number, PromiseLine>;
   /** The rows of those and of all that may have been sent, by their places in the plan. */
   readonly places: ReadonlyMap<number, string>;
-}
-
-export interface Chunk {
-  readonly chunk: number;
-  /** The planned chunk that it is a part of. */
-  readonly whole: number | undefined;
-  readonly state: string;
-  readonly first: number;
-  readonly count: number;
 }
 
 /** Every run, the oldest first. */
@@ -61,7 +53,7 @@ export async function readRuns(rig: Rig): Promise<readonly ToldRun[]> {
   return told;
 }
 
-const MAYBE_SENT = ["sending", "answered", "in doubt", "refused"];
+const MAYBE_SENT = ["sending", "in doubt", "refused"];
 
 async function ask(rig: Rig, ...words: readonly string[]): Promise<string> {
   const { place, env } = rig;
@@ -83,19 +75,4 @@ export async function newestChunks(rig: Rig): Promise<readonly Chunk[]> {
   return newest === undefined ? [] : chunksOf(rig, newest.run);
 }
 
-/** Without what was cut in two. */
-const chunksOf = async (rig: Rig, run: string): Promise<readonly Chunk[]> =>
-  [
-    ...(await ask(rig, "status", run)).matchAll(
-      /^chunk (\d+)(?: \(a part of chunk (\d+)\))?: ([a-z ]+), actions (\d+) to (\d+)/gm,
-    ),
-  ]
-    .map(([, chunk, whole, state = "", first, last]) => ({
-      chunk: Number(chunk),
-      whole: whole === undefined ? undefined : Number(whole),
-      state,
-      first: Number(first),
-      count: Number(last) - Number(first) + 1,
-    }))
-    .filter(({ state }) => state !== "split")
-    .toSorted((one, other) => one.first - other.first || one.chunk - other.chunk);
+const chunksOf = async (rig: Rig, run: string): Promise<readonly Chunk[]> => chunksIn(await ask(rig, "status", run));

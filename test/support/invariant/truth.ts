@@ -6,9 +6,10 @@ import type { Action } from "../../../src/actions/actions.ts";
 import { contentText } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
+import type { Chunk } from "../chunks.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
-import { type Chunk, type Placed, placeText, readRuns, type ToldRun } from "./told-runs.ts";
+import { type Placed, placeText, readRuns, type ToldRun } from "./told-runs.ts";
 
 /** A chunk whose fate a person must say, and what it really was. */
 export interface Question {
@@ -31,7 +32,7 @@ export interface TruthOptions {
 /** A person, or the next command, has to say what became of it. */
 const DOUBTFUL = ["sending", "in doubt", "refused"];
 const UNSENT = ["planned", "abandoned"];
-const OPEN = ["planned", "answered", ...DOUBTFUL];
+const OPEN = ["planned", ...DOUBTFUL];
 
 /**
  * Asks the program and holds the service's record against it. Whatever the moment, so long as no process runs:

@@ -654,6 +654,7 @@ describe("an id that is another one but for how it is written", () => {
     ["A\u2212\u20101", "A--1"],
     ["A 1", "A\u00a0 1"],
     ["A1", " A1"],
+    ["A1", "A\u200b1"],
     [COMPOSED, DECOMPOSED],
     ["\u00fc-u\u0308", "u\u0308-\u00fc"],
     ["\ud55c", "\u1112\u1161\u11ab"],

@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { openFolders, USER } from "../../pipeline/config/files.ts";
+import { USER } from "../../support/config-files.ts";
 import { readPage } from "../../support/pages.ts";
+import { openFolders } from "../config/folders.ts";
 
 /** Longer than the longest wait for an answer. */
 const GRACE_S = 150;

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
-import type { SentAction } from "../../../src/plan/files/chunk-actions.ts";
-import { type Exchange, type Reading, readExchange } from "../../../src/sending/answer.ts";
+import { type Exchange, type Reading, readExchange, type SentAction } from "../../../src/sending/answer.ts";
 import { createRunPromises } from "../../../src/sending/run-promises.ts";
 
 const SERVICE = fileURLToPath(new URL("../../../fixtures/service/", import.meta.url));

@@ -6,17 +6,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import type { Action } from "../../../../src/actions/actions.ts";
-import { digestHex, identityText } from "../../../../src/actions/identity.ts";
 import { parseJson, stringifyJson } from "../../../../src/actions/json.ts";
-import { plan } from "../../../../src/commands/plan.ts";
-import { validate } from "../../../../src/commands/validate.ts";
-import { candidateBytes } from "../../../../src/plan/candidates/candidate-bytes.ts";
-import { readCandidates, removeCandidates } from "../../../../src/plan/candidates/candidates.ts";
-import { createBlockedRows } from "../../../../src/plan/candidates/rows-not-sent.ts";
-import type { Order } from "../../../../src/plan/files/manifest.ts";
-import { createTimeOrder } from "../../../../src/plan/order/time-order.ts";
 import { shuffledArbitrary, timedHistoryArbitrary } from "../../../support/arbitraries.ts";
-import { makeContext } from "../../../support/context.ts";
+import { makeContext, type Options, verbs } from "../../../support/context.ts";
 
 function openFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tickets-order-"));
@@ -30,12 +22,12 @@ const lines = (actions: readonly unknown[]): string => actions.map((action) => `
 async function planOf(
   folder: string,
   files: Readonly<Record<string, string>>,
-  order: Order = "time",
+  order: Options<"plan">["order"] = "time",
 ): Promise<readonly Action[] | string> {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const asked = makeContext(folder, { HOME: folder });
   const command = { files: Object.keys(files), output: "plan.out", json: false, flags: {} };
-  if ((await plan({ ...command, order }, asked.context)) !== 0) return asked.said();
+  if ((await verbs.plan({ ...command, order }, asked.context)) !== 0) return asked.said();
   return readFileSync(join(folder, "plan.out"), "utf8")
     .split("\n")
     .filter((line) => line !== "")
@@ -89,35 +81,6 @@ describe("a shuffled file", () => {
         expect(await planOf(folder, files)).toEqual(history);
       }),
       { numRuns: 3 },
-    );
-  });
-
-  it("keeps what is known of each action beside its line", { tags: ["long"] }, async () => {
-    const folder = openFolder();
-    const shuffled = timedHistoryArbitrary({ maxLength: 120 }).chain((history) =>
-      fc.tuple(fc.constant(history), shuffledArbitrary(history)),
-    );
-    await fc.assert(
-      fc.asyncProperty(shuffled, async ([history, shuffle]) => {
-        await removeCandidates(folder);
-        using order = createTimeOrder(folder);
-        for (const [at, action] of shuffle.entries()) {
-          const origin = { input: 0, line: at + 1, row: at + 1, nth: 0, keyed: false, further: false };
-          order.candidate(action, candidateBytes(action, origin, digestHex(identityText(action))));
-        }
-        using blockedRows = createBlockedRows(folder);
-        await order.arrange({ blockedRows, onOrdered: () => {}, signal: new AbortController().signal });
-        const found: Action[] = [];
-        for await (const batch of readCandidates(folder)) {
-          for (const candidate of batch) {
-            const action = { action: candidate.action, data: candidate.data };
-            expect(action).toEqual(shuffle[candidate.line - 1]);
-            found.push(action);
-          }
-        }
-        expect(found).toEqual(history);
-      }),
-      { numRuns: 40 },
     );
   });
 });
@@ -238,7 +201,7 @@ describe("rows that give several actions", () => {
     writeFileSync(join(folder, "events.csv"), EVENT);
     writeFileSync(join(folder, "boxes.csv"), HEADER + rows);
     const asked = makeContext(folder, { HOME: folder });
-    await plan(
+    await verbs.plan(
       { files: ["boxes.csv", "events.csv"], order: "time", json: false, flags: {}, maxInvalid: { rows: 9 } },
       asked.context,
     );
@@ -283,6 +246,6 @@ test("the first lines say the order, also to who only validates", async () => {
   writeFileSync(join(folder, "events.csv"), "eventId,currency\nE,EUR\n");
   const asked = makeContext(folder, { HOME: folder });
   const command = { files: ["events.csv"], json: false, flags: {} } as const;
-  expect(await validate({ ...command, order: "time" }, asked.context)).toBe(0);
+  expect(await verbs.validate({ ...command, order: "time" }, asked.context)).toBe(0);
   expect(asked.said()).toMatch(/^Order: by orderTime/);
 });

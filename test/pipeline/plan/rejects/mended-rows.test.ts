@@ -3,8 +3,7 @@
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { settle } from "../../../../src/commands/settle.ts";
-import { type Field, makeContext, openField } from "../../../support/context.ts";
+import { type Field, makeContext, openField, verbs } from "../../../support/context.ts";
 import { forWalks } from "../../../support/walks.ts";
 
 const source = (actions: readonly string[], more = ""): string => `sources:
@@ -590,7 +589,7 @@ function isKnown(...[action, header, one, two, bad, good]: Kind): void {
     field.setFaults();
     const decision = { decision: "sent", chunk: undefined, first: undefined, reason: "test" } as const;
     const { context } = makeContext(field.folder, field.env);
-    await settle({ run: String(doubt.summary?.run), ...decision, json: false, waitLock: 0, flags: {} }, context);
+    await verbs.settle({ run: String(doubt.summary?.run), ...decision, json: false, waitLock: 0, flags: {} }, context);
     expect((await field.stream(["log.rejects.csv"])).exitCode).toBe(0);
     const again = await field.stream(["log.rejects.csv"]);
     expect([again.exitCode, again.summary?.actions.alreadySent], again.said).toEqual([0, 2]);

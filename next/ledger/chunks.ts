@@ -1,0 +1,55 @@
+/** A chunk's life as one table. */
+
+export const CHUNK_STATES = [
+  "planned",
+  "sending",
+  "answered",
+  "split",
+  "refused",
+  "in doubt",
+  "settled",
+  "abandoned",
+] as const;
+export type ChunkState = (typeof CHUNK_STATES)[number];
+
+/**
+ * What happens to a chunk: in which states it may, and where it leads.
+ *
+ * - `intend`: a request is about to leave. `giveBack`: the service has nothing of it (429, no connection).
+ * - `answer`: what became of every action is known. `split`: smaller chunks hold its actions.
+ * - `refuse`: 3xx, 4xx. `doubt`: nobody knows what the service has.
+ * - `doubtLate`: an answer came after the attempt was given up, and the service may have what is planned again.
+ * - `settleSent`, `settleNotSent`: a person's word. `abandon`: it will not be sent; `dropDoubt`: so says a person of what an
+ *   abandoned run left in doubt.
+ */
+export const TRANSITIONS = {
+  intend: { from: ["planned"], to: "sending" },
+  giveBack: { from: ["sending"], to: "planned" },
+  answer: { from: ["sending"], to: "answered" },
+  split: { from: ["sending", "planned"], to: "split" },
+  refuse: { from: ["sending"], to: "refused" },
+  doubt: { from: ["sending"], to: "in doubt" },
+  doubtLate: { from: ["planned"], to: "in doubt" },
+  /** A person's word about the first of its actions only. */
+  cut: { from: ["in doubt", "refused"], to: "split" },
+  settleSent: { from: ["in doubt", "refused"], to: "settled" },
+  settleNotSent: { from: ["in doubt", "refused"], to: "planned" },
+  abandon: { from: ["planned", "refused"], to: "abandoned" },
+  dropDoubt: { from: ["in doubt"], to: "abandoned" },
+  /** A promises file tells what became of it, which this ledger, an older one, does not know. */
+  import: { from: ["planned", "sending", "in doubt", "refused"], to: "answered" },
+} as const satisfies Record<string, { readonly from: readonly ChunkState[]; readonly to: ChunkState }>;
+export type ChunkEvent = keyof typeof TRANSITIONS;
+
+const listed = <const S extends readonly ChunkState[]>(...states: S): S => states;
+
+/** Its actions are pending: no other run sends them, nor what depends on them. */
+export const PENDING_STATES = listed("planned", "sending", "refused", "in doubt");
+/** Something is left to send, or is being sent. */
+export const OPEN_STATES = listed("planned", "sending");
+/** What a run that is closed has none of. */
+export const UNCLOSED_STATES = listed("planned", "sending", "refused");
+/** A person has to decide. */
+export const QUESTION_STATES = listed("in doubt", "refused");
+/** Every outcome is known. */
+export const DECIDED_STATES = listed("answered", "settled");

@@ -1,0 +1,182 @@
+/** What promises files tell, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
+
+import { insertSpellings, toRow } from "./actions.ts";
+import { insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
+import { PENDING_STATES } from "./chunks.ts";
+import { type Database, first, type Session } from "./database.ts";
+import type { Answer, Imported, ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
+import { itemsOf, toStored } from "./outcomes.ts";
+import { insertRun, selectRuns } from "./runs.ts";
+import { ACTIONS } from "./schema.ts";
+import { rowsOf, sql } from "./sql.ts";
+
+type Counts = { -readonly [K in keyof Omit<Imported, "runs">]: Imported[K] };
+
+export const importMethods = (database: Database): Pick<Ledger, "importActions"> => ({
+  async importActions(lines) {
+    const total: Counts = { entered: 0, known: 0, undecided: 0 };
+    const runs = new Set<string>();
+    for await (const group of groupsOf(lines)) {
+      const [{ runId }] = group;
+      const counts = await database.write((session) => importGroup(session, database, group));
+      if (counts.entered > 0) runs.add(runId);
+      for (const name of ["entered", "known", "undecided"] as const) total[name] += counts[name];
+    }
+    return { ...total, runs: [...runs] };
+  },
+});
+
+type Group = readonly [ImportedLine, ...ImportedLine[]];
+
+/** Lines of a chunk that stand together; a file has those of one chunk after another. */
+async function* groupsOf(lines: AsyncIterable<readonly ImportedLine[]>): AsyncGenerator<Group> {
+  let group: [ImportedLine, ...ImportedLine[]] | undefined;
+  for await (const some of lines)
+    for (const line of some) {
+      const isSame = group?.[0].runId === line.runId && group[0].chunk === line.chunk;
+      if (group !== undefined && isSame) group.push(line);
+      else {
+        if (group !== undefined) yield group;
+        group = [line];
+      }
+    }
+  if (group !== undefined) yield group;
+}
+
+async function importGroup(session: Session, database: Database, group: Group): Promise<Counts> {
+  const run = await runFor(session, group);
+  const [chunk] = await selectChunks(session, sql`run = ${run.number} AND chunk = ${group[0].chunk}`);
+  const isPending = PENDING_STATES.some((state) => state === chunk?.state);
+  const bySeq = new Map(group.map((line) => [line.seq, line]));
+  if (chunk === undefined) return await enter(session, run, group, group[0].chunk);
+  const origins = await readOrigins(session, run.number, chunk.chunk);
+  if (!isPending) {
+    // It may have been told in parts.
+    const known = new Set(origins.map(({ seq }) => seq));
+    const others = group.filter(({ seq }) => !known.has(seq));
+    const counts = await enter(session, run, others, undefined);
+    return { ...counts, known: counts.known + group.length - others.length };
+  }
+  const told = origins.flatMap(({ seq }) => bySeq.get(seq) ?? []);
+  if (told.length < origins.length) return { entered: 0, known: 0, undecided: group.length };
+  // An older ledger does not know what became of it.
+  const answers = told.map(toAnswer);
+  const at = group[0].at;
+  await storeAnswers(
+    session,
+    run.number,
+    { chunk: chunk.chunk, answers, httpStatus: undefined, at },
+    "import",
+    database.place,
+  );
+  return { entered: told.length, known: 0, undecided: 0 };
+}
+
+/** What a person said the service has is entered as accepted, without a promise. */
+const toAnswer = ({ outcome, promise, response = "null" }: ImportedLine): Answer =>
+  outcome === "rejected" ? { outcome, response } : { outcome: "accepted", promise: promise ?? "" };
+
+async function runFor(session: Session, [{ runId, environment, at }]: Group): Promise<Run> {
+  const find = async () => (await selectRuns(session, sql`WHERE id = ${runId}`))[0];
+  const known = await find();
+  if (known !== undefined) return known;
+  const empty = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {}, inputs: [] };
+  await insertRun(session, { run: runId, createdAt: at, environment, output: undefined, ...empty }, "imported");
+  await session.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = 0 WHERE id = ${runId}`);
+  const made = await find();
+  if (made === undefined) throw new Error(`run ${runId} was not made`);
+  return made;
+}
+
+/** @param wanted the chunk's number, if it is free. */
+async function enter(
+  session: Session,
+  run: Run,
+  lines: readonly ImportedLine[],
+  wanted: number | undefined,
+): Promise<Counts> {
+  const known = await knownAmong(session, lines);
+  const rejected = lines.some(({ outcome }) => outcome === "rejected")
+    ? await rejectedOf(session, run.number)
+    : new Set();
+  const isKnown = (line: ImportedLine): boolean =>
+    line.outcome === "rejected" ? rejected.has(line.seq) : known.has(keyOf(line));
+  const fresh = lines.filter((line) => !isKnown(line));
+  const counts: Counts = { entered: fresh.length, known: lines.length - fresh.length, undecided: 0 };
+  if (fresh.length === 0) return counts;
+  const last = await first<{ last: number }>(
+    session,
+    sql`SELECT coalesce(max(chunk), 0) AS last FROM chunks WHERE run = ${run.number}`,
+  );
+  const chunk = wanted ?? Number(last?.last) + 1;
+  const inputs = await inputsWith(session, run, fresh);
+  const origins = fresh.map((line): Origin => {
+    const { subject, kind, mark, content, time, event, owner, seq } = line;
+    const input = inputs.findIndex(({ name }) => name === line.source);
+    return { input, line: line.line, row: 0, seq, subject, kind, mark, content, time, event, owner };
+  });
+  const place = { run: run.number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "answered" } as const;
+  await insertChunk(session, place, { body: undefined, origins, rows: undefined });
+  await noteAnswers(session, run.number, chunk, fresh);
+  const rows = fresh.flatMap((line, at) => (line.outcome === "rejected" ? [] : [toRow(run.number, line, chunk, at)]));
+  // A file that tells of one action twice tells of it once.
+  await session.insert(ACTIONS, rows, "ON CONFLICT DO NOTHING");
+  await insertSpellings(session, fresh);
+  return counts;
+}
+
+async function noteAnswers(
+  session: Session,
+  run: number,
+  chunk: number,
+  lines: readonly ImportedLine[],
+): Promise<void> {
+  const answers = lines.map((line) =>
+    line.outcome === "settled" || (line.outcome === "accepted" && line.promise === undefined)
+      ? { outcome: "settled" as const }
+      : toAnswer(line),
+  );
+  const count = (outcome: string): number => answers.filter((each) => each.outcome === outcome).length;
+  const { letters, promises, promises_json, responses } = toStored(answers);
+  await session.run(sql`INSERT INTO outcomes (run, chunk, letters, promises, promises_json, responses)
+    VALUES (${run}, ${chunk}, ${letters}, ${promises}, ${promises_json}, ${responses})`);
+  await session.run(sql`UPDATE chunks SET accepted = ${count("accepted")}, rejected = ${count("rejected")}, answered_at = ${lines[0]?.at},
+    is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
+}
+
+/** By their places in the input. */
+async function rejectedOf(session: Session, run: number): Promise<ReadonlySet<number>> {
+  const seqs = new Set<number>();
+  for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
+    const items = itemsOf(await readOrigins(session, run, chunk), await readOutcomes(session, run, chunk), "not sent");
+    for (const { outcome, origin } of items) if (outcome === "rejected") seqs.add(origin.seq);
+  }
+  return seqs;
+}
+
+const keyOf = ({ subject, kind, mark }: Pick<ImportedLine, "subject" | "kind" | "mark">): string =>
+  JSON.stringify([subject, kind, mark]);
+
+async function knownAmong(session: Session, lines: readonly ImportedLine[]): Promise<ReadonlySet<string>> {
+  const wanted = rowsOf(
+    { subject: "text", kind: "text", mark: "text" },
+    lines.map(({ subject, kind, mark }) => [subject, kind, mark]),
+  );
+  const rows = await session.all<Pick<ImportedLine, "subject" | "kind" | "mark">>(
+    sql`SELECT wanted.subject, wanted.kind, wanted.mark FROM ${wanted} AS wanted CROSS JOIN actions
+      WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark`,
+  );
+  return new Set(rows.map(keyOf));
+}
+
+/** The run's inputs, with those that these lines name. */
+async function inputsWith(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<readonly RunInput[]> {
+  const names = new Set(run.inputs.map(({ name }) => name));
+  const more = [...new Set(lines.map(({ source }) => source))].filter((name) => !names.has(name));
+  if (more.length === 0) return run.inputs;
+  const inputs = [...run.inputs, ...more.map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }))];
+  const row = await first<{ facts: string }>(session, sql`SELECT facts FROM runs WHERE number = ${run.number}`);
+  const facts = { ...JSON.parse(row?.facts ?? "{}"), inputs };
+  await session.run(sql`UPDATE runs SET facts = ${JSON.stringify(facts)} WHERE number = ${run.number}`);
+  return inputs;
+}

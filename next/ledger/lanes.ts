@@ -1,0 +1,130 @@
+/**
+ * Who sends what, where several machines share a ledger. A lane belongs to one worker at a time: to the one that claimed it last,
+ * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (claims.ts).
+ */
+
+import { OPEN_STATES } from "./chunks.ts";
+import { mayBeSent } from "./claims.ts";
+import { type Database, first, type Session } from "./database.ts";
+import type { Server } from "./postgres.ts";
+import { type Sql, sql, words } from "./sql.ts";
+import { doubtVanished } from "./steps.ts";
+import type { OpenLane, ServerFacts, Team, Worker, Workers } from "./workers.ts";
+
+/** How long a worker that has ended is remembered, and one is shown that ended without saying so. */
+const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
+
+const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
+
+async function readFacts(session: Session): Promise<ServerFacts> {
+  const facts = await first<{ version: string; tls: string | null; forgetful: string | null; standbys: string }>(
+    session,
+    sql`SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') AS standbys,
+      (SELECT CASE WHEN ssl THEN version END FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls,
+      (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
+        WHERE (name IN ('fsync', 'full_page_writes') AND setting <> 'on') OR (name = 'synchronous_commit' AND setting = 'off')) AS forgetful`,
+  );
+  return {
+    version: facts?.version ?? "",
+    tls: facts?.tls ?? null,
+    forgetful: facts?.forgetful ?? "",
+    standbys: facts?.standbys ?? "",
+  };
+}
+
+export function workersOf(database: Database, server: Server): Workers {
+  const { now } = database.dialect;
+  return {
+    facts: () => database.read(readFacts),
+    async enter({ host, pid, command, silentMs }) {
+      await server.endWhenSilent(silentMs);
+      return await database.write(async (session) => {
+        await session.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
+        const row = await first<{ worker: number }>(
+          session,
+          sql`INSERT INTO workers (host, pid, command, started_ms, seen_ms) VALUES (${host}, ${pid}, ${command}, ${now}, ${now}) RETURNING worker`,
+        );
+        return Number(row?.worker);
+      });
+    },
+    async seen(worker, left) {
+      const leaving = left === true ? sql`, left_ms = ${now}` : sql``;
+      await database.write((session) =>
+        session.run(sql`UPDATE workers SET seen_ms = ${now}${leaving} WHERE worker = ${worker}`),
+      );
+    },
+    team: () => database.read((session) => readTeam(session, now)),
+    openLanes: (run) => selectLanes(database.plain, now, sql`chunks.run = ${run}`),
+    async claim({ run, lane, worker }, silentMs) {
+      const name = lockOf(run, lane);
+      if (!(await server.tryFenced(name))) {
+        // The lock is free once the server has ended the session; the next look finds it.
+        await server.endSilentHolder(name, silentMs);
+        return undefined;
+      }
+      const fence = await database.write(async (session) => {
+        const row = await first<{ fence: number }>(
+          session,
+          sql`INSERT INTO lanes (run, lane, fence, worker, claimed_ms) VALUES (${run}, ${lane}, 1, ${worker}, ${now})
+            ON CONFLICT (run, lane) DO UPDATE SET fence = lanes.fence + 1, worker = excluded.worker, claimed_ms = excluded.claimed_ms
+            RETURNING fence`,
+        );
+        await doubtVanished(session, database, run, new Date().toISOString(), sql` AND lane = ${lane}`);
+        const sending = sql`SELECT 1 AS one FROM chunks WHERE run = ${run} AND lane = ${lane} AND state = 'sending'`;
+        return (await first(session, sending)) === undefined ? Number(row?.fence) : undefined;
+      });
+      if (fence !== undefined) return { run, lane, worker, fence };
+      // The request of the one before may still be on its way.
+      await server.unlock(name);
+      return undefined;
+    },
+    async release({ run, lane, fence }) {
+      await database.write((session) =>
+        session.run(sql`UPDATE lanes SET worker = NULL WHERE run = ${run} AND lane = ${lane} AND fence = ${fence}`),
+      );
+      await server.unlock(lockOf(run, lane));
+    },
+    maySend: async (run) => (await first(database.plain, mayBeSent(run))) !== undefined,
+    async putOff(ms) {
+      await database.write((session) =>
+        session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${Math.ceil(ms)})`),
+      );
+    },
+    woken: (waitMs, signal) => server.woken(waitMs, signal),
+  };
+}
+
+/** The longest first, so that no long one is left in the end. */
+async function selectLanes(
+  session: Pick<Session, "all">,
+  now: Sql,
+  where: Sql,
+): Promise<readonly (OpenLane & { run: string })[]> {
+  const rows = await session.all<OpenLane & { run: string; worker: number | null }>(
+    sql`SELECT runs.id AS run, chunks.lane, min(stage) AS stage, sum(count) AS actions,
+        sum(CASE chunks.state WHEN 'sending' THEN count ELSE 0 END) AS "inFlight",
+        greatest(0, coalesce(max(limit_ms) - ${now}, 0)) AS "overInMs", max(lanes.worker) AS worker
+      FROM chunks JOIN runs ON runs.number = chunks.run
+        LEFT JOIN lanes ON lanes.run = chunks.run AND lanes.lane = chunks.lane
+        LEFT JOIN attempts ON attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND attempts.ended_at IS NULL AND chunks.state = 'sending'
+      WHERE chunks.state IN ${words(OPEN_STATES)} AND ${where}
+      GROUP BY runs.number, runs.id, chunks.lane ORDER BY runs.number, count(*) DESC, chunks.lane`,
+  );
+  return rows.map((row) => ({ ...row, worker: row.worker ?? undefined }));
+}
+
+async function readTeam(session: Session, now: Sql): Promise<Team> {
+  const workers = await session.all<Worker>(
+    sql`SELECT worker, host, pid, command, to_char(to_timestamp(started_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since,
+        greatest(0, ${now} - seen_ms) AS "seenAgoMs"
+      FROM workers WHERE left_ms IS NULL AND seen_ms > ${now} - ${SHOWN_MS} ORDER BY worker`,
+  );
+  const lanes = await selectLanes(session, now, sql`runs.state = 'open'`);
+  const aMinuteAgo = new Date(Date.now() - 60_000).toISOString();
+  const row = await first<{ actions: number }>(
+    session,
+    sql`SELECT coalesce(sum(count), 0) AS actions FROM chunks JOIN runs ON runs.number = chunks.run
+      WHERE (ended_at IS NULL OR ended_at > ${aMinuteAgo}) AND chunks.state = 'answered' AND answered_at > ${aMinuteAgo}`,
+  );
+  return { workers, lanes, lastMinute: Number(row?.actions) };
+}

@@ -1,0 +1,588 @@
+/**
+ * What one environment has been sent, behind one interface: a file of SQLite or a schema of PostgreSQL. No SQL stands outside
+ * this folder. A method that changes something is one transaction: after it resolves, the change is on disk; when it throws,
+ * nothing has changed.
+ */
+
+import type { ActionName } from "../../src/actions/actions.ts";
+import type { ChunkState } from "./chunks.ts";
+import type { Claim, Pace, Workers } from "./workers.ts";
+
+/** An action's identity is its subject, its kind and its mark (src/actions/marks.ts). */
+export interface Identity {
+  /** `t:<ticketId>`, `n:<nftId>` or `e:<eventId>`. */
+  readonly subject: string;
+  readonly kind: ActionName;
+  readonly mark: string;
+}
+
+/** Where an action was read: the number of the run and the place there, from 1. Later runs have higher numbers. */
+export interface Position {
+  readonly run: number;
+  readonly seq: number;
+}
+
+export interface ActionFacts extends Identity {
+  /** Canonical content: short text itself, else its digest. */
+  readonly content: string;
+  /** orderTime. */
+  readonly time: number | bigint | undefined;
+  /** The eventId that it names. */
+  readonly event: string | undefined;
+  /** Who has the ticket once it is accepted. */
+  readonly owner: string | undefined;
+}
+
+export interface NewAction extends ActionFacts {
+  /** The chunk that holds it, and its place there, from 0. */
+  readonly chunk: number;
+  readonly place: number;
+  /** Place in the order in which it was judged, from 1: its position in this run. */
+  readonly seq: number;
+  /** Its subject with the id in normal form, where that differs from the subject (`id-near-another`). */
+  readonly normal?: string | undefined;
+}
+
+/** An action that was entered, and neither rejected nor abandoned since. */
+export interface KnownAction extends ActionFacts {
+  readonly position: Position;
+  /** Number and id of the run that holds it. */
+  readonly run: number;
+  readonly runId: string;
+  /** Undefined for one that was adopted. */
+  readonly chunk: number | undefined;
+  readonly place: number | undefined;
+  /** Its chunk's: sent once that is answered, or a person said so; pending before. */
+  readonly state: "sent" | "pending";
+}
+
+/** Where an action of a chunk comes from. */
+export interface Origin extends Identity {
+  /** Index of its input in the run, from 0. */
+  readonly input: number;
+  /** As people count: for CSV and NDJSON the line, for an array the index. */
+  readonly line: number;
+  /** Index of its row among `rows` of the chunk. */
+  readonly row: number;
+  /** As in `NewAction`. */
+  readonly seq: number;
+  readonly content: string;
+  /** Of a row that corrects a bad one: the digest of the bad one. */
+  readonly digest?: string | undefined;
+  /** What a promises line carries so that an import knows it again. */
+  readonly time?: number | bigint | undefined;
+  readonly event?: string | undefined;
+  readonly owner?: string | undefined;
+  /** Of a row from rejects: where it was first read. Its rejects keep that; what is accepted stands where it was sent. */
+  readonly position?: Position | undefined;
+}
+
+export interface NewChunk {
+  /** From 1, in the order of the run. */
+  readonly chunk: number;
+  readonly lane: number;
+  /** From 0. A stage begins when the one before is answered. */
+  readonly stage: number;
+  /** The request: a JSON array of actions. */
+  readonly body: Uint8Array;
+  /** One an action, in the order of the body. */
+  readonly origins: readonly Origin[];
+  /** Text of the rows, by `Origin.row`. */
+  readonly rows: readonly string[];
+}
+
+export interface RunInput {
+  /** As it was named. */
+  readonly name: string;
+  readonly source: string;
+  readonly format: string;
+  readonly sha256: string;
+  readonly rows: number;
+  /** Of a table: what its rejects are written with. */
+  readonly header?: readonly string[] | undefined;
+  readonly delimiter?: string | undefined;
+}
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** What the plan knows of a run. All but the first four fields is kept as it is given. */
+export interface RunFacts {
+  /** 8 hex digits. */
+  readonly run: string;
+  /** UTC in ISO 8601, as all times here. */
+  readonly createdAt: string;
+  readonly environment: string;
+  /** The promises file; undefined for standard output. */
+  readonly output: string | undefined;
+  readonly inputs: readonly RunInput[];
+  /** Counts, as the summary shows them. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly actions: Readonly<Record<string, number>>;
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly problems: Readonly<Record<string, number>>;
+  readonly options: { readonly [key: string]: Json };
+}
+
+export interface NewRun extends RunFacts {
+  /** Noted with the run. */
+  readonly guard?: readonly GuardNote[] | undefined;
+}
+
+/** `closing`: a person abandoned it, and its rejects are not written yet. */
+export type RunState = "open" | "closing" | "finished" | "abandoned";
+
+/** A person's word, or a command's. */
+export interface By {
+  readonly who: string;
+  readonly at: string;
+  readonly reason: string | undefined;
+}
+
+export interface Run extends RunFacts {
+  /** Later runs have higher ones. */
+  readonly number: number;
+  readonly kind: "sent" | "adopted" | "imported";
+  readonly state: RunState;
+  readonly endedAt: string | undefined;
+  /** What the last command on it ended with; undefined where that was killed, or is still at it. */
+  readonly exitCode: number | undefined;
+  /** A person stopped it: it is sent again only when one says so. */
+  readonly paused: By | undefined;
+  /** Actions a request may hold, where the service found more too large (413). */
+  readonly mostActions: number | undefined;
+}
+
+export interface RunFilter {
+  readonly ids?: readonly string[];
+  readonly states?: readonly RunState[];
+  /** Those that have chunks in one of these states. */
+  readonly chunks?: readonly ChunkState[];
+  /** Those whose promises are not all in the promises file. */
+  readonly unwritten?: true;
+  /** So many of the newest. */
+  readonly last?: number;
+}
+
+/** Actions of a run by outcome. */
+export interface RunCounts {
+  readonly accepted: number;
+  readonly rejected: number;
+  /** In doubt, without what is in flight. */
+  readonly inDoubt: number;
+  /** A request is on its way, or its process died meanwhile and nobody has looked since. */
+  readonly inFlight: number;
+  /** The service refused their chunk. */
+  readonly refused: number;
+  /** Planned, or abandoned. */
+  readonly notSent: number;
+  /** A person said that the service has them: no promise. */
+  readonly settled: number;
+  readonly total: number;
+  /** Chunks, and those of which every outcome is known. */
+  readonly chunks: number;
+  readonly decidedChunks: number;
+}
+
+export interface Chunk {
+  readonly run: number;
+  readonly chunk: number;
+  readonly lane: number;
+  readonly stage: number;
+  readonly state: ChunkState;
+  readonly count: number;
+  /** Number of the chunk that was entered with the run and holds these actions; itself, unless it was cut. */
+  readonly whole: number;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  readonly answeredAt: string | undefined;
+  readonly accepted: number;
+  readonly rejected: number;
+  /** The promises file holds its lines. */
+  readonly isWritten: boolean;
+}
+
+/** What the service made of one action, in the order of the body. */
+export type Answer =
+  | { readonly outcome: "accepted"; readonly promise: string }
+  /** `response`: its item, JSON, as it came. */
+  | { readonly outcome: "rejected"; readonly response: string }
+  | { readonly outcome: "in doubt"; readonly response: string; readonly why: string };
+
+export interface Answered {
+  readonly chunk: number;
+  readonly attempt: number;
+  readonly httpStatus: number;
+  readonly at: string;
+  readonly answers: readonly Answer[];
+  /** As it came; kept where the attempt was given up before. */
+  readonly raw?: Uint8Array | undefined;
+  /** The worker's claim under which it was sent. */
+  readonly claim?: Claim | undefined;
+}
+
+export interface Intent {
+  readonly chunk: number;
+  readonly at: string;
+  /** Of a worker: its claim on the lane, and how long its request may take. */
+  readonly claim?: { readonly claim: Claim; readonly limitMs: number; readonly pace?: Pace } | undefined;
+}
+
+interface Step {
+  readonly answered?: Answered | undefined;
+  /** Lines of these chunks are in the promises file and on disk. */
+  readonly written?: { readonly output: Output; readonly chunks: readonly number[] } | undefined;
+  readonly intent?: Intent | undefined;
+}
+
+export interface Stepped {
+  /** Number of the attempt that may leave now, from 1; undefined where none was asked for, or something is in its way. */
+  readonly attempt: number | undefined;
+  /** `taken`: another worker has the lane; `waits`: the run waits for a person; a number: milliseconds before which nobody sends. */
+  readonly obstacle: "taken" | "waits" | number | undefined;
+  /** False where the attempt had been given up before its answer came: it was kept for a person and decided nothing. */
+  readonly isStored: boolean;
+  /** Number of the chunk that holds the actions in doubt, where the answer left some. */
+  readonly doubt: number | undefined;
+}
+
+/** What is noted with a step of a chunk's life. */
+export interface Given {
+  readonly at: string;
+  /** What the answer meant, or that none came: for people. */
+  readonly class: string;
+  readonly httpStatus?: number | undefined;
+  readonly detail?: string | undefined;
+  /** The answer as it came, where it does not say what became of each action: it may hold promises. */
+  readonly raw?: Uint8Array | undefined;
+  /** The worker's claim under which it was sent. */
+  readonly claim?: { readonly claim: Claim; readonly attempt: number } | undefined;
+}
+
+/** An action of a chunk and what became of it. */
+export interface Item {
+  readonly origin: Origin;
+  readonly place: number;
+  /** `settled`: a person said that the service has it. `moved`: another chunk holds it since. */
+  readonly outcome: "accepted" | "rejected" | "in doubt" | "not sent" | "settled" | "moved";
+  readonly promise: string | undefined;
+  /** The service's item, JSON, of one that was rejected or is in doubt. */
+  readonly response: string | undefined;
+}
+
+export interface Outcomes {
+  readonly chunk: Chunk;
+  readonly items: readonly Item[];
+  /** By `Origin.row`; undefined once all of the chunk was accepted, or it was pruned. */
+  readonly rows: readonly string[] | undefined;
+}
+
+export interface Attempt {
+  readonly chunk: number;
+  readonly attempt: number;
+  readonly count: number;
+  readonly startedAt: string;
+  /** Undefined where no end is known. */
+  readonly endedAt: string | undefined;
+  readonly class: string | undefined;
+  readonly httpStatus: number | undefined;
+  readonly detail: string | undefined;
+  /** An answer that did not decide, as it came. */
+  readonly raw: Uint8Array | undefined;
+}
+
+type Decision = "sent" | "not-sent" | "abandon" | "pause" | "resume";
+
+export interface Settlement extends By {
+  /** Undefined: the whole run. */
+  readonly chunk: number | undefined;
+  readonly decision: Decision;
+}
+
+/** An action that was entered, with what became of it and of its chunk. */
+export interface FoundAction extends Identity {
+  readonly runId: string;
+  readonly run: number;
+  readonly chunk: number | undefined;
+  readonly place: number | undefined;
+  readonly position: Position;
+  readonly outcome: Item["outcome"] | "adopted";
+  readonly chunkState: ChunkState | undefined;
+  readonly source: string | undefined;
+  readonly line: number | undefined;
+  readonly promise: string | undefined;
+  readonly response: string | undefined;
+  /** `{action, data}` as it was sent; undefined once pruned, and where it was adopted or imported. */
+  readonly json: string | undefined;
+  readonly answeredAt: string | undefined;
+  readonly attempts: readonly Attempt[];
+  readonly settlements: readonly Settlement[];
+}
+
+/** A line of a promises file (design §6) as an import takes it. */
+export interface ImportedLine extends ActionFacts {
+  readonly runId: string;
+  readonly environment: string;
+  readonly chunk: number;
+  readonly seq: number;
+  readonly source: string;
+  readonly line: number;
+  readonly at: string;
+  readonly outcome: "accepted" | "rejected" | "settled";
+  readonly promise: string | undefined;
+  readonly response: string | undefined;
+  readonly normal?: string | undefined;
+}
+
+export interface Imported {
+  readonly entered: number;
+  /** The ledger knew them. */
+  readonly known: number;
+  /** They belong to a chunk that is not decided here, and of which the file lacks lines. */
+  readonly undecided: number;
+  readonly runs: readonly string[];
+}
+
+/** How a source makes its actions of one kind: ids, times, zone, key, each as text by which two can be compared. */
+export interface GuardNote {
+  readonly source: string;
+  /** An action's name, or `*` for the shares of the whole source. */
+  readonly kind: string;
+  readonly made: Readonly<Record<string, string>>;
+  /** Rows of this night and how many were recognised; undefined leaves the nights as they are. */
+  readonly night: { readonly at: string; readonly rows: number; readonly recognised: number } | undefined;
+}
+
+export interface Guard {
+  readonly kind: string;
+  /** As it was when something was last entered. */
+  readonly made: Readonly<Record<string, string>>;
+  /** The last ones, newest first. */
+  readonly nights: readonly NonNullable<GuardNote["night"]>[];
+}
+
+/** A file that the ledger's runs write. */
+export interface Output {
+  readonly path: string;
+  readonly kind: "promises" | "rejects";
+  readonly length: number;
+  /** Nanoseconds since 1970, as text. */
+  readonly mtimeNs: string;
+  /** By which the writer knows its content again. */
+  readonly digest: string;
+  /** Of rejects: the run and the index of its input. */
+  readonly run?: number | undefined;
+  readonly input?: number | undefined;
+  /** Host, where it may be another machine's. */
+  readonly machine?: string | undefined;
+}
+
+export interface Invocation {
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** `stream`, `validate`, … */
+  readonly command: string;
+  /** As typed, without what could be a secret. */
+  readonly arguments: readonly string[];
+  readonly files: readonly string[];
+  readonly exitCode: number;
+  readonly error: string | undefined;
+  /** Id of the run that it carried out. */
+  readonly run: string | undefined;
+  /** Rows and actions, as the summary counts them. */
+  readonly counts: { readonly [key: string]: Json } | undefined;
+  readonly warnings: number;
+  readonly host: string;
+  readonly who: string;
+  readonly version: string;
+}
+
+interface InvocationFilter {
+  readonly commands?: readonly string[];
+  readonly run?: string;
+  readonly succeeded?: boolean;
+  readonly last?: number;
+}
+
+/** A promise and what the service last said of it. */
+export interface PromiseStatus {
+  readonly chunk: number;
+  readonly place: number;
+  readonly seq: number;
+  readonly promise: string;
+  readonly status: string | undefined;
+  readonly since: string | undefined;
+}
+
+export interface LockHolder {
+  readonly host: string | undefined;
+  readonly pid: number;
+  readonly since: string;
+  readonly command: string;
+}
+
+export interface LockOptions {
+  /** What is locked, for messages; also the lock's name. */
+  readonly name: string;
+  readonly command: string;
+  /** How long to wait for another to let go. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly onWait?: ((holder: LockHolder | undefined) => void) | undefined;
+}
+
+export interface Ledger extends AsyncDisposable {
+  readonly kind: "sqlite" | "postgres";
+  /** For people; without user and password. */
+  readonly place: string;
+  /** It was made by this opening, or nothing was ever entered. */
+  readonly isNew: boolean;
+  /** Of this database, from its making on. */
+  readonly instance: string;
+  /** What it belongs to: a base URL, or the sandbox's instance. */
+  readonly boundTo: string | undefined;
+  /** A commit succeeded only by the room that the ballast gave: store what is known, and stop. */
+  readonly exhausted: "a full disk" | "a failed write" | undefined;
+  /** Several machines may send; undefined where the ledger is one machine's alone. */
+  readonly workers: Workers | undefined;
+
+  /**
+   * Takes the environment's lock. It ends with the process, however that ends.
+   *
+   * @throws Failure `busy` naming who holds it.
+   */
+  lock(options: LockOptions): Promise<AsyncDisposable>;
+  /** Who holds the lock right now; takes nothing. `undefined`: nobody. */
+  holder(name: string): Promise<LockHolder | undefined>;
+
+  /**
+   * Puts a run, its chunks and its actions into the ledger, or nothing. After this resolves, the input may vanish: what is
+   * sent is what the ledger holds. The iterables must not call this ledger: its transaction is open while they run.
+   *
+   * @param actions each once, in the order of (subject, kind, mark) compared by code points.
+   * @returns the run's number.
+   * @throws Failure `busy` where another run has entered one of the actions since they were judged.
+   */
+  enterRun(run: NewRun, chunks: AsyncIterable<NewChunk>, actions: AsyncIterable<readonly NewAction[]>): Promise<number>;
+  run(id: string): Promise<Run | undefined>;
+  /** The oldest first. */
+  runs(filter?: RunFilter): Promise<readonly Run[]>;
+  counts(run: number): Promise<RunCounts>;
+  /**
+   * The command on a run ended before the run did. `paused` says that a person stopped it, or (null) that one lets it go on.
+   */
+  noteStop(run: number, stop: { readonly exitCode: number; readonly paused?: By | null | undefined }): Promise<void>;
+  /**
+   * Nothing of it is left to send: it is finished, or abandoned once its rejects are written. Takes no lock.
+   *
+   * @returns false where something is left, or another command has ended it.
+   */
+  endRun(run: number, end: { readonly exitCode: number; readonly at: string }): Promise<boolean>;
+
+  /** In the order in which they are sent. */
+  chunks(
+    run: number,
+    filter?: { readonly states?: readonly ChunkState[]; readonly unwritten?: true },
+  ): Promise<readonly Chunk[]>;
+  /** The lane's next planned chunk; of this stage only, where one is given. */
+  nextChunk(run: number, lane: number, stage?: number): Promise<Chunk | undefined>;
+  /**
+   * The request, as it was entered.
+   *
+   * @throws Failure `storage` where its digest does not match, or it was pruned.
+   */
+  body(run: number, chunk: number): Promise<Uint8Array>;
+  /**
+   * What became of a chunk and that the next is about to leave: one commit. After this resolves both are on disk. Rejected
+   * actions are forgotten, digests of corrected rows noted, row texts dropped where all was accepted. Actions that an answer
+   * leaves in doubt become a chunk of their own, in doubt.
+   */
+  advance(run: number, step: Step): Promise<Stepped>;
+  /** Any other step of a chunk's life. @returns false where the attempt had been given up, and nothing changed. */
+  change(run: number, chunk: number, event: "giveBack" | "refuse" | "doubt", given: Given): Promise<boolean>;
+  /**
+   * Cuts a chunk that is planned, or was found too large, into planned ones of at most so many actions; the whole run keeps to
+   * that from now on. @throws Failure `storage` where its body is damaged.
+   */
+  split(run: number, chunk: number, most: number, given: Given): Promise<readonly Chunk[]>;
+  /** What was being sent when its process died is in doubt from now on; where workers send, only once its time is over. @returns the chunks. */
+  doubtVanished(run: number, at: string): Promise<readonly Chunk[]>;
+  /**
+   * A person's word about a chunk that is in doubt or refused; of a run that is closed, what was not sent never will be.
+   *
+   * @param first only so many of its actions, from its beginning: the rest becomes a chunk of its own.
+   * @returns the chunk that was settled and that of the rest; undefined where nothing is to be decided about it any more.
+   */
+  settle(
+    run: number,
+    chunk: number,
+    decision: "sent" | "not-sent",
+    by: By,
+    first?: number,
+  ): Promise<{ readonly settled: number; readonly rest: number | undefined } | undefined>;
+  /**
+   * Closes a run: what is planned or refused is not sent, and forgotten. Its doubts stay pending.
+   *
+   * @returns how many chunks are still being sent: asked again once they are answered, it closes what became of them.
+   */
+  abandon(run: number, by: By): Promise<number>;
+  settlements(run: number): Promise<readonly Settlement[]>;
+  attempts(run: number): Promise<readonly Attempt[]>;
+  /** Of one chunk, whatever its state. */
+  outcomes(run: number, chunk: number): Promise<Outcomes>;
+
+  /** All that is known of these subjects, in the order of (subject, position). Ask some thousand at a time, in code point order. */
+  actionsOf(subjects: readonly string[]): Promise<readonly KnownAction[]>;
+  /** Subjects that are known and whose normal form is one of these: `id-near-another`. */
+  near(normals: readonly string[]): Promise<readonly { readonly normal: string; readonly subject: string }[]>;
+  /**
+   * All that was ever sent about a ticketId, nftId, eventId or actionPromise, in the order in which it was read. An eventId or a
+   * promise reads the whole ledger.
+   */
+  about(id: string): Promise<readonly FoundAction[]>;
+  /**
+   * Enters actions as known, without a chunk: nothing is sent. One that is known with other content gets this one.
+   *
+   * @param actions as in `enterRun`; chunk and place say nothing. @returns the number of the run that stands for it.
+   */
+  adopt(run: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By): Promise<number>;
+  /** Enters what promises files tell. What the ledger knows stays as it is, so that it can be done again. */
+  importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
+  /** Of these digests of bad rows, those whose corrected version was accepted, with the actions that it gave. */
+  corrected(digests: readonly string[]): Promise<readonly (Identity & { readonly digest: string })[]>;
+
+  guard(source: string): Promise<readonly Guard[]>;
+  /** For a night that entered nothing. */
+  noteGuard(notes: readonly GuardNote[]): Promise<void>;
+
+  output(path: string, machine?: string): Promise<Output | undefined>;
+  outputs(filter?: { readonly run?: number; readonly length?: number }): Promise<readonly Output[]>;
+  /**
+   * What a file holds now. With a run: the lines of these chunks are in it, and a promises file is the run's from now on.
+   * `replaces` names a path under which it was known: it was moved.
+   */
+  noteOutput(
+    output: Output,
+    written?: { readonly run?: number; readonly chunks?: readonly number[]; readonly replaces?: string },
+  ): Promise<void>;
+
+  /** Notes how a command ended, and digests of warnings that it told. */
+  noteInvocation(invocation: Invocation, told?: readonly string[]): Promise<void>;
+  /** Newest first. */
+  invocations(filter?: InvocationFilter): Promise<readonly Invocation[]>;
+  /** Of these digests, those of warnings that an earlier invocation told. */
+  told(digests: readonly string[]): Promise<ReadonlySet<string>>;
+
+  /** The promises of a run that have none of these statuses yet, some thousand at a time, in the order of its chunks. */
+  promises(run: number, without: readonly string[]): AsyncIterable<readonly PromiseStatus[]>;
+  noteStatuses(
+    run: number,
+    statuses: readonly Pick<PromiseStatus, "chunk" | "place" | "status">[],
+    at: string,
+  ): Promise<void>;
+  countStatuses(run: number): Promise<ReadonlyMap<string, number>>;
+
+  /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
+  prune(before: string): Promise<number>;
+  /** Bytes on disk, and actions known. */
+  size(): Promise<{ readonly bytes: number; readonly actions: number }>;
+}

@@ -1,0 +1,27 @@
+/**
+ * PostgreSQL holds no text with the character U+0000, and an id may have one. So each U+0000 and U+0001 is written as two
+ * characters. Texts keep their order, and those that have neither, which is nearly all, stay as they are.
+ */
+
+/** The characters, not their escapes. */
+const [NUL, MARK, STX] = [String.fromCharCode(0), String.fromCharCode(1), String.fromCharCode(2)];
+
+export const withoutNul = (text: string): string =>
+  text.includes(NUL) || text.includes(MARK)
+    ? text.replaceAll(MARK, `${MARK}${STX}`).replaceAll(NUL, `${MARK}${MARK}`)
+    : text;
+
+/** What `withoutNul` was given. */
+export function withNul(text: string): string {
+  const [before = "", ...others] = text.split(MARK);
+  let result = before;
+  for (let at = 0; at < others.length; at += 1) {
+    const part = others[at] ?? "";
+    // Two marks, with nothing between them: the second one's text follows.
+    if (part === "" && at + 1 < others.length) {
+      at += 1;
+      result += `${NUL}${others[at] ?? ""}`;
+    } else result += `${MARK}${part.slice(1)}`;
+  }
+  return result;
+}

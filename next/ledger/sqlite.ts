@@ -1,0 +1,296 @@
+/** A ledger in a file: SQLite through node:sqlite. */
+
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { makeFolder } from "../../src/disk/folders.ts";
+import { Failure } from "../../src/failure.ts";
+import { type Database, oneAtATime, type Session } from "./database.ts";
+import { acquireLock, readLockHolder } from "./lock.ts";
+import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
+import { isRows, raw, type Sql, sql } from "./sql.ts";
+import {
+  damaged,
+  folderInPlace,
+  isConflict,
+  isUnableToWrite,
+  lackOf,
+  storageFailure,
+  taken,
+} from "./sqlite-failures.ts";
+
+const TYPES: Types = {
+  ...{ int: "INTEGER", text: "TEXT", key: "TEXT", bytes: "BLOB", id: "INTEGER PRIMARY KEY" },
+  ...{ table: " STRICT", keyed: " STRICT, WITHOUT ROWID" },
+  hex: (bytes) => `lower(hex(${bytes}))`,
+};
+
+/** How long to wait for another writer. */
+const LOCKED_MS = 60_000;
+
+/** Each commit is on disk when it returns. */
+const SETTINGS =
+  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
+
+/** Rows of a statement that inserts: more of them gain nothing. */
+const ROWS_AT_ONCE = 100;
+
+/**
+ * @returns undefined where there is no ledger and it is to be read only.
+ * @throws Failure `usage` on a network file system or for tables of another version, `storage` where the file is damaged or can't
+ * be opened.
+ */
+export function openSqlite(
+  path: string,
+  isToRead: boolean,
+): { readonly database: Database; readonly isNew: boolean } | undefined {
+  const isThere = existsSync(path);
+  if (!isThere && isToRead) return undefined;
+  let file: DatabaseSync;
+  try {
+    if (!isToRead) makeFolder(dirname(path), { mode: 0o700 });
+    refuseNetworkFileSystem(path);
+    // SQLite would make it readable for all; its companions take the mode of the file itself.
+    if (!isThere) closeSync(openSync(path, "a", 0o600));
+    if (statSync(path).isDirectory()) throw folderInPlace(path);
+    if (isThere) refuseEmptied(path);
+    file = isToRead ? openToRead(path) : new DatabaseSync(path, { timeout: LOCKED_MS });
+  } catch (cause) {
+    throw storageFailure(path, cause);
+  }
+  try {
+    const isNew = makeTables(file, path, isToRead);
+    if (isThere) checkPages(file, path);
+    if (!isToRead) fillBallast(path);
+    return { database: toDatabase(file, path), isNew };
+  } catch (cause) {
+    file.close();
+    throw storageFailure(path, cause);
+  }
+}
+
+/** @returns whether there were none. */
+function makeTables(file: DatabaseSync, path: string, isToRead: boolean): boolean {
+  const has = (name: string): boolean =>
+    file.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
+  const isMade = file.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined;
+  if (isMade) {
+    // Only the tables of this form call it `name`.
+    const isOurs = has("meta") && file.prepare("SELECT 1 FROM pragma_table_info('meta') WHERE name = 'name'").get();
+    const row = isOurs ? file.prepare("SELECT value FROM meta WHERE name = 'schema'").get() : undefined;
+    refuseVersion(path, row === undefined ? undefined : String(row.value));
+  }
+  if (isToRead) return !isMade;
+  file.exec(SETTINGS);
+  if (isMade) return false;
+  file.exec(`BEGIN EXCLUSIVE`);
+  // Another process may have made them just now.
+  if (!has("meta"))
+    file.exec(`${tables(TYPES)}; INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
+  file.exec("COMMIT");
+  return true;
+}
+
+/**
+ * Even to read, SQLite writes files beside it. Where it can't, on a disk that is full or read-only, nobody else can write either,
+ * and without a write-ahead log the file alone is complete.
+ */
+function openToRead(path: string): DatabaseSync {
+  const file = new DatabaseSync(path, { readOnly: true, timeout: LOCKED_MS });
+  try {
+    file.prepare("SELECT count(*) FROM sqlite_schema").get();
+    return file;
+  } catch (cause) {
+    file.close();
+    const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+    if (!isUnableToWrite(cause) || (log !== undefined && log.size > 0)) throw cause;
+    const unchanging = pathToFileURL(path);
+    unchanging.searchParams.set("immutable", "1");
+    return new DatabaseSync(unchanging, { readOnly: true });
+  }
+}
+
+/** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
+function refuseEmptied(path: string): void {
+  if (statSync(path).size === 0 && existsSync(ballastOf(path))) throw damaged(path, "it is empty");
+}
+
+/** Beyond this size the check takes seconds; then SQLite's own checks while reading must do. */
+const CHECKED_BYTES = 64 * 1024 * 1024;
+
+/** Finds a damaged file before anything is decided by it. */
+function checkPages(file: DatabaseSync, path: string): void {
+  if (statSync(path).size > CHECKED_BYTES) return;
+  const result = String(file.prepare("PRAGMA quick_check(1)").get()?.quick_check);
+  if (result !== "ok") throw damaged(path, result);
+}
+
+/** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and log are not safe on them. */
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x00c36400, "Ceph"],
+  [0x01021997, "9P"],
+  [0x5346414f, "AFS"],
+  [0x6b414653, "AFS"],
+  [0x0bd00bd0, "Lustre"],
+  [0x19830326, "BeeGFS"],
+  [0x47504653, "GPFS"],
+  [0x01161970, "GFS2"],
+  [0x7461636f, "OCFS2"],
+  [0x73757245, "Coda"],
+]);
+
+/** @param type of the file system, as `statfs` numbers it. */
+export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(path)).type): void {
+  const name = NETWORK_FILE_SYSTEMS.get(type);
+  if (name === undefined) return;
+  throw new Failure(
+    "usage",
+    `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`,
+    {
+      hint: "Choose a local folder with --state-dir.",
+    },
+  );
+}
+
+/** A file beside the ledger that makes room for a known answer when the disk is full. */
+export const BALLAST_BYTES = 32 * 1024 * 1024;
+
+const ballastOf = (path: string): string => join(dirname(path), "ballast");
+
+function fillBallast(path: string): void {
+  const ballast = ballastOf(path);
+  if (existsSync(ballast) && statSync(ballast).size === BALLAST_BYTES) return;
+  const file = openSync(ballast, "w", 0o600);
+  try {
+    // Written out rather than set as a length: a sparse file would hold no room.
+    const block = Buffer.alloc(1024 * 1024);
+    for (let at = 0; at < BALLAST_BYTES; at += block.length) writeSync(file, block);
+    fsyncSync(file);
+  } catch (cause) {
+    rmSync(ballast, { force: true });
+    throw cause;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function toDatabase(file: DatabaseSync, path: string): Database {
+  let exhausted: Database["exhausted"];
+  let isOpen = true;
+  const session = toSession(file);
+  const inOrder = oneAtATime();
+  /** Between `BEGIN` and its end. */
+  const within = async <T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> => {
+    file.exec(begin);
+    try {
+      const result = await work(session);
+      file.exec("COMMIT");
+      return result;
+    } catch (cause) {
+      if (file.isTransaction) file.exec("ROLLBACK");
+      throw cause;
+    }
+  };
+  const told = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (cause) {
+      throw isConflict(cause) ? taken(cause) : storageFailure(path, cause);
+    }
+  };
+  return {
+    kind: "sqlite",
+    place: path,
+    get exhausted() {
+      return exhausted;
+    },
+    dialect: {
+      now: raw("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
+      indexOf: (column, bytes) => sql`instr(${raw(column)}, ${bytes})`,
+      forUpdate: raw(""),
+    },
+    plain: { all: (statement) => inOrder(() => told(() => session.all(statement))) },
+    read: (work) => inOrder(() => told(() => within("BEGIN", work))),
+    write: (work, how) =>
+      inOrder(() =>
+        told(async () => {
+          try {
+            return await within("BEGIN IMMEDIATE", work);
+          } catch (cause) {
+            const lack = lackOf(cause);
+            if (lack === undefined || exhausted !== undefined || how === "once") throw cause;
+            exhausted = lack;
+            rmSync(ballastOf(path), { force: true });
+            return await within("BEGIN IMMEDIATE", work);
+          }
+        }),
+      ),
+    lock: (options) => acquireLock(lockOf(path, options.name), options),
+    holder: async (name) => readLockHolder(lockOf(path, name)),
+    bytes: async () =>
+      ["", "-wal"].reduce((sum, end) => sum + (statSync(`${path}${end}`, { throwIfNoEntry: false })?.size ?? 0), 0),
+    async [Symbol.asyncDispose]() {
+      if (!isOpen) return;
+      isOpen = false;
+      await inOrder(async () => file.close());
+    },
+  };
+}
+
+/** Beside the ledger, so that whoever names the file another way finds the same lock. */
+const lockOf = (path: string, name: string): string => join(dirname(path), `${name.replaceAll(/[^\w.-]/g, "_")}.lock`);
+
+function toSession(file: DatabaseSync): Session {
+  const statements = new Map<string, StatementSync>();
+  const prepared = (text: string): StatementSync => {
+    let statement = statements.get(text);
+    if (statement === undefined) {
+      statement = file.prepare(text);
+      statements.set(text, statement);
+    }
+    return statement;
+  };
+  return {
+    async all<T extends object>(statement: Sql) {
+      const { text, values } = rendered(statement);
+      return prepared(text).all(...values) as T[]; // see Session
+    },
+    async run(statement) {
+      const { text, values } = rendered(statement);
+      return Number(prepared(text).run(...values).changes);
+    },
+    async insert({ name, columns }, rows, onConflict = "") {
+      const names = Object.keys(columns);
+      const row = `(${names.map(() => "?").join(", ")})`;
+      let changes = 0;
+      for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+        const some = rows.slice(from, from + ROWS_AT_ONCE);
+        const text = `INSERT INTO ${name} (${names.join(", ")}) VALUES ${some.map(() => row).join(", ")} ${onConflict}`;
+        changes += Number(prepared(text).run(...some.flat()).changes);
+      }
+      return changes;
+    },
+  };
+}
+
+function rendered({ texts, values }: Sql): { readonly text: string; readonly values: SQLInputValue[] } {
+  let text = texts[0] ?? "";
+  const bound = values.map((value, at) => {
+    text += `${placeOf(value)}${texts[at + 1] ?? ""}`;
+    return isRows(value) ? JSON.stringify(value.rows) : value;
+  });
+  return { text, values: bound };
+}
+
+/** Rows are a JSON array of arrays. */
+const placeOf = (value: Sql["values"][number]): string =>
+  isRows(value)
+    ? `(SELECT ${Object.keys(value.columns)
+        .map((name, at) => `value ->> ${at} AS ${name}`)
+        .join(", ")} FROM json_each(?))`
+    : "?";

@@ -1,0 +1,180 @@
+/** The core with the surroundings of a program. It prints nothing, hears no signals and sets no exit code. */
+
+import { Readable, type Writable } from "node:stream";
+import type { EnvironmentFlags } from "../src/config/environment.ts";
+import type { InputOptions } from "./run/check-input.ts";
+import type { CheckedInput } from "./run/checked-input.ts";
+import type { RunContext } from "./run/context.ts";
+import { sandboxStatePath } from "./run/places.ts";
+import type { Progress } from "./run/progress.ts";
+import { type ImportedFile, importResults } from "./run/results.ts";
+import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
+import type { RunEnd } from "./run/run-end.ts";
+import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
+import { type SettleResult, type SettleSettings, settle as settleRun } from "./run/settle.ts";
+import { type RunDetails, runStatus, type Status, status as statusOf } from "./run/status.ts";
+import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
+import { type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
+
+/** Which environment is meant, and what the core works with. Everything has a default. */
+export interface Surroundings {
+  /** Name of an environment; without it `TICKETS_ENV`, the config's `env`, or the sandbox. */
+  readonly environment?: string;
+  /** Path of the config; without it the one that is found from `cwd` upwards. */
+  readonly config?: string;
+  /** What is said in place of the config. */
+  readonly flags?: EnvironmentFlags;
+  /** Folder that relative paths are of, and that rejects are written to. Default: that of the process. */
+  readonly cwd?: string;
+  /** Variables that may hold keys, proxies and `TICKETS_…`. Default: those of the process. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** What the input `-` is read from. Default: nothing. */
+  readonly stdin?: Readable;
+  /** Where the promises of the output `-` go. Default: a file of `cwd`. */
+  readonly promisesTo?: Writable;
+  /** Aborted when no further request should start: the run stops at a chunk's border, as by SIGTERM, and can be resumed. */
+  readonly stop?: AbortSignal;
+  /** Aborted when even the request in flight should be given up; its chunk is in doubt then. */
+  readonly abort?: AbortSignal;
+  readonly progress?: Partial<Progress>;
+}
+
+/** Milliseconds to wait while another process holds the ledger. Default: 0. */
+interface Patience {
+  readonly waitLock?: number;
+}
+
+export interface CheckOptions extends Surroundings, InputOptions, Pick<PlanSettings, "onRow"> {}
+
+export interface StreamOptions
+  extends Surroundings,
+    Patience,
+    InputOptions,
+    Pick<StreamSettings, "output" | "maxDuration" | "confirm" | "newLedger" | "reason"> {
+  /** Do everything but send. */
+  readonly dryRun?: boolean;
+  /** `resend`: send once more what was accepted before. `adopt`: record the rows as already sent, and send nothing. Default: `judge`. */
+  readonly mode?: StreamSettings["mode"];
+  /** Leave the sending to workers. */
+  readonly publishes?: boolean;
+  /** Set a file aside that is in the way of the promises. */
+  readonly force?: boolean;
+  /** Guard the cells of CSV files that a spreadsheet would take for formulas. */
+  readonly safeCsv?: boolean;
+}
+
+export interface ResumeOptions extends Surroundings, Patience, Partial<Pick<ResumeSettings, "run" | "maxDuration">> {}
+
+export interface SettleOptions
+  extends Surroundings,
+    Patience,
+    Partial<Pick<SettleSettings, "run" | "chunk" | "first" | "reason" | "confirmClose">> {
+  /** Without one it is only looked at what has to be decided. */
+  readonly decision?: SettleSettings["decision"];
+}
+
+/**
+ * Checks an input, and with an `environment` also against what that one was sent.
+ *
+ * @throws Failure when the input can't be read at all, or the config can't be carried out.
+ */
+export async function validate(options: CheckOptions): Promise<CheckedInput> {
+  await using planned = await plan(options);
+  const { files, problems } = planned;
+  return { files, plan: planned.plan, problems };
+}
+
+/** The same, with the actions that would be sent, for as long as the result is not disposed: `await using planned = await plan(…)`. */
+export async function plan(options: CheckOptions): Promise<PlannedInput> {
+  const context = contextOf(options);
+  return planInput(context, { ...options, settings: await loadSettingsToCheck(context, choiceOf(options)) });
+}
+
+/**
+ * Checks, plans and sends. After it resolves, what the service answered is in the ledger, and promises and rejects are written.
+ *
+ * @throws Failure when it can't begin. What is wrong with rows, and what a run stopped for, is in the result.
+ */
+export async function stream(options: StreamOptions): Promise<StreamResult> {
+  const startedAt = performance.now();
+  const context = contextOf(options);
+  const settings = await loadSettings(context, choiceOf(options));
+  const { mode = "judge", force: moveAside = false, safeCsv = false, waitLock = 0 } = options;
+  const output = options.output ?? settings.environment.output;
+  const carryOut = options.dryRun === true ? dryRun : streamInput;
+  return carryOut(context, { ...options, settings, output, mode, moveAside, safeCsv, waitLock, startedAt });
+}
+
+/** Goes on with a run. */
+export async function resume(options: ResumeOptions = {}): Promise<RunEnd> {
+  const startedAt = performance.now();
+  const context = contextOf(options);
+  const { environment } = await loadSettings(context, choiceOf(options));
+  const { run, maxDuration, waitLock = 0 } = options;
+  return resumeRun(context, { run, maxDuration, environment, waitLock, startedAt });
+}
+
+/** Says what became of chunks in doubt, or closes a run. */
+export async function settle(options: SettleOptions): Promise<SettleResult> {
+  const startedAt = performance.now();
+  const context = contextOf(options);
+  const { environment } = await loadSettings(context, choiceOf(options), "any");
+  const { run, chunk, first, reason, confirmClose, decision, waitLock = 0 } = options;
+  return settleRun(context, { run, chunk, first, reason, confirmClose, decision, environment, waitLock, startedAt });
+}
+
+/** Refills a ledger from promises files. */
+export async function importPromises(
+  options: Surroundings & Patience & { readonly files: readonly string[] },
+): Promise<readonly ImportedFile[]> {
+  const context = contextOf(options);
+  const { environment } = await loadSettings(context, choiceOf(options), "any");
+  const { files, waitLock = 0 } = options;
+  return importResults(context, { environment, files, waitLock });
+}
+
+/** What the ledger knows of an environment's runs: those that are open, and the last 20. No lock is taken. */
+export async function status(options: Surroundings = {}): Promise<Status> {
+  const context = contextOf(options);
+  return statusOf(context, (await loadSettings(context, choiceOf(options), "any")).environment, 20);
+}
+
+/** What it knows of one run. */
+export async function statusOfRun(options: Surroundings & { readonly run: string }): Promise<RunDetails> {
+  const context = contextOf(options);
+  return runStatus((await loadSettings(context, choiceOf(options), "any")).environment, options.run);
+}
+
+const choiceOf = ({ environment, config, flags = {} }: Surroundings): EnvironmentOptions => ({
+  env: environment,
+  config,
+  flags,
+});
+
+const NEVER = new AbortController().signal;
+
+function contextOf(options: Surroundings): RunContext {
+  const { cwd = process.cwd(), env = process.env, stdin = Readable.from([]), stop, abort = NEVER, progress } = options;
+  return {
+    cwd,
+    env,
+    stdin,
+    promisesTo: options.promisesTo,
+    stop: stop === undefined ? NEVER : asStopRequest(stop),
+    abort,
+    progress: { happened: () => undefined, advanced: () => undefined, ...progress },
+    openSandbox: async (environment) => {
+      const { startSandbox } = await import("../src/sandbox/server.ts");
+      return startSandbox({ engine: { path: sandboxStatePath(environment), accept: environment.accept } });
+    },
+  };
+}
+
+/** A run is stopped by a signal of the system, whatever a program's own says. */
+function asStopRequest(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort("SIGTERM");
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  return controller.signal;
+}

@@ -1,0 +1,350 @@
+/** What can only be seen across actions: of one ticket or event, in the order of the plan, and beside what was accepted. */
+
+import { actionSpec, type Effect, withArticle } from "../../src/actions/actions.ts";
+import { about, type Finding, type Severity, type SourceLine } from "../../src/actions/problem.ts";
+import { cleanText } from "../../src/actions/text.ts";
+import { areFewDecimals, priceDecimals } from "../../src/checks/price-decimals.ts";
+import type { KnownAction } from "../ledger/ledger.ts";
+import { currencyAt, type EventState, type Events } from "./events.ts";
+import { hold, type Item } from "./verdicts.ts";
+
+/** An action of the input with what the checks need beside its identity. */
+export interface Checked extends Item {
+  readonly subject: string;
+  /** The event that it names itself, for a sale; else the one that its row names. */
+  readonly event: string | undefined;
+  readonly owner: string | undefined;
+  /** Of its price, as they are written. */
+  readonly decimals: number | undefined;
+  readonly place: number;
+}
+
+export interface AcrossOptions {
+  readonly events: Events;
+  /** Nothing is registered but what the ledger knows. */
+  readonly complete: boolean;
+  /** What is sent again on purpose would meet its own traces. */
+  readonly isResend: boolean;
+  readonly severityOf: (rule: string) => Severity;
+  /** By which ids tickets are resold in this input. */
+  readonly resoldBy: ReadonlySet<string>;
+  readonly lineOf: (row: number) => SourceLine;
+  readonly isOfSource: (input: number) => boolean;
+  readonly priceOf: (seq: number) => string;
+  readonly report: (item: Checked, finding: Finding, severity: "warn" | "error") => void;
+}
+
+type LaterEffect = Exclude<Effect, "sell-ticket" | "register-event" | "change-event">;
+
+/** What is expected of a ticket that was checked in. */
+const AFTER_CHECK_IN: Readonly<Record<LaterEffect, boolean>> = {
+  "change-ticket": false,
+  "resell-ticket": false,
+  "scan-ticket": false,
+  "check-in-ticket": false,
+  "claim-ticket": true,
+  "invalidate-ticket": false,
+};
+
+interface Ticket {
+  state: "unsold" | "sold" | "checked-in" | "invalidated";
+  /** userId of who bought it last. */
+  holder: string | undefined;
+  event: string | undefined;
+  /** The row of this input that its state comes from. */
+  since: number | undefined;
+  isSoldHere: boolean;
+  /** Something of it was accepted, and no sale. */
+  readonly isOnlyNamed: boolean;
+}
+
+export class Across {
+  readonly #options: AcrossOptions;
+  /** The first row of the present subject that an error makes bad. */
+  #isBad = false;
+
+  constructor(options: AcrossOptions) {
+    this.#options = options;
+  }
+
+  /** Checks what is new of one event, in order; what an error is found of becomes `bad`. */
+  checkEvent(event: EventState, items: readonly Checked[], known: readonly KnownAction[]): void {
+    this.#isBad = false;
+    for (const item of items) {
+      if (item.verdict === "bad" && item.kind === "newEvent" && !event.isKnown) event.bad ??= item;
+      if (item.kind === "newEvent" && this.#isRegisteredTwice(event, item)) continue;
+      if (item.verdict !== "new" || this.#isBad) continue;
+      if (item.kind === "newEvent") {
+        if (known.length > 0 && !known.some(({ kind }) => kind === "newEvent")) this.#registeredLate(item);
+        event.registered ??= item;
+      } else if (event.registered === undefined) this.#needEvent(event, item);
+      event.own.push(item.place);
+      if (item.owner !== undefined) event.currencies.push([item.place, item.owner]);
+    }
+  }
+
+  #isRegisteredTwice(event: EventState, item: Checked): boolean {
+    const { registered } = event;
+    if (registered === undefined || item.verdict === "new" || item.verdict === "bad" || item.isCorrected) return false;
+    // A source gives the event with whichever row comes first, in each of its files.
+    if (item.verdict === "sent" && this.#options.isOfSource(item.input)) return false;
+    this.#report(item, "event-registered-twice", () => ({
+      ...about("eventId", event.id),
+      message: `Event ${quoted(event.id)} is already registered at ${this.#placeOf(registered.row)}.`,
+      hint: "To change an event, use updateEvent.",
+    }));
+    return true;
+  }
+
+  #registeredLate(item: Checked): void {
+    const id = item.subject.slice(2);
+    this.#report(item, "event-registered-late", () => ({
+      ...about("eventId", id),
+      message: `This newEvent comes after an updateEvent of ${quoted(id)}, which was accepted before this input.`,
+      hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
+    }));
+  }
+
+  /** Checks what is new of one ticket, in order. */
+  checkTicket(items: readonly Checked[], known: readonly KnownAction[]): void {
+    this.#isBad = false;
+    const ticket = this.#ticketOf(known);
+    for (const item of items) {
+      if (item.verdict === "bad" || item.isCorrected) continue;
+      const { effect } = actionSpec(item.kind);
+      if (effect === "sell-ticket" && ticket.isSoldHere) {
+        this.#soldTwice(ticket, item);
+        continue;
+      }
+      if (item.verdict === "new" && !this.#isBad) {
+        if (effect === "sell-ticket") this.#sell(ticket, item);
+        else this.#follow(ticket, item, effect as LaterEffect); // a ticket's, and no sale
+      } else if (effect === "sell-ticket") {
+        ticket.isSoldHere = true;
+        ticket.since ??= item.row;
+      }
+    }
+  }
+
+  #ticketOf(known: readonly KnownAction[]): Ticket {
+    const ticket: Ticket = {
+      state: "unsold",
+      holder: undefined,
+      event: undefined,
+      since: undefined,
+      isSoldHere: false,
+      isOnlyNamed: known.length > 0 && !known.some(({ kind }) => kind === "soldTicket"),
+    };
+    for (const { kind, event, owner } of known) {
+      const { effect } = actionSpec(kind);
+      ticket.event = event ?? ticket.event;
+      if (ticket.state === "unsold" || effect === "invalidate-ticket") ticket.state = stateAfter(effect) ?? "sold";
+      else if (effect === "check-in-ticket" && ticket.state === "sold") ticket.state = "checked-in";
+      if (owner !== undefined) ticket.holder = owner;
+    }
+    if (this.#options.isResend && known.length > 0) {
+      ticket.state = "sold";
+      ticket.holder = undefined;
+    }
+    return ticket;
+  }
+
+  #soldTwice(ticket: Ticket, item: Checked): void {
+    const id = item.subject.slice(2);
+    this.#report(item, "ticket-sold-twice", () => ({
+      ...about("ticketId", id),
+      message: `Ticket ${quoted(id)} is already sold${ticket.since === undefined ? "" : ` at ${this.#placeOf(ticket.since)}`}.`,
+      hint: "A later sale of it is a resoldTicket. If the id is that of an order, make one id per ticket in the mapping.",
+    }));
+  }
+
+  #sell(ticket: Ticket, item: Checked): void {
+    const { events } = this.#options;
+    const id = item.subject.slice(2);
+    const event = item.event === undefined ? undefined : events.of(item.event);
+    if (event !== undefined && !this.#needEvent(event, item)) return;
+    if (ticket.since !== undefined || ticket.isOnlyNamed) {
+      const where =
+        ticket.since === undefined ? "which was accepted before this input" : `at ${this.#placeOf(ticket.since)}`;
+      this.#report(item, "ticket-not-sold", () => ({
+        ...about("ticketId", id),
+        message: `This sale comes after another action on ticket ${quoted(id)}, ${where}.`,
+        hint:
+          ticket.since === undefined
+            ? "Sent now, it may undo that one: look at what the service has of the ticket. Next time, stream sales first."
+            : "Put sales first, or use --order time.",
+      }));
+    }
+    this.#checkPrice(item, event);
+    if (ticket.state === "unsold") ticket.state = "sold";
+    ticket.isSoldHere = true;
+    ticket.since = item.row;
+    ticket.event = item.event ?? ticket.event;
+    ticket.holder = item.owner ?? ticket.holder;
+  }
+
+  #follow(ticket: Ticket, item: Checked, effect: LaterEffect): void {
+    const id = item.subject.slice(2);
+    const field = item.subject.startsWith("t:") ? "ticketId" : "nftId";
+    const { since, state } = ticket;
+    if (state === "unsold" && since === undefined) {
+      ticket.since = item.row;
+      // What an nftId names can't be known: the service makes it after the sale.
+      if (this.#options.complete && field === "ticketId")
+        this.#report(item, "ticket-not-sold", () => ({
+          ...about(field, id),
+          message: `Ticket ${quoted(id)} is sold neither in this environment nor earlier in this input.`,
+          hint: "Put its soldTicket before it, or check the id.",
+        }));
+    }
+    if (state === "invalidated" || (state === "checked-in" && !AFTER_CHECK_IN[effect]))
+      this.#report(item, "after-final", () => ({
+        ...about(field, id),
+        message: `Ticket ${quoted(id)} was ${state === "invalidated" ? "invalidated" : "checked in"} ${since === undefined ? "before this input" : `at ${this.#placeOf(since)}`}; the service may not accept ${withArticle(item.kind)} after that.`,
+        hint: "Check the order; --order time sorts by orderTime.",
+      }));
+    if (effect === "resell-ticket") this.#resell(ticket, item, field);
+    const after = stateAfter(effect);
+    if (after === undefined || state === "invalidated" || state === after) return;
+    ticket.state = after;
+    ticket.since = item.row;
+  }
+
+  #resell(ticket: Ticket, item: Checked, field: "ticketId" | "nftId"): void {
+    const { events } = this.#options;
+    this.#checkPrice(item, ticket.event === undefined ? undefined : events.find(ticket.event));
+    const { holder, since, state } = ticket;
+    if (item.owner === undefined) return;
+    if (holder === item.owner) {
+      const id = item.subject.slice(2);
+      const isSure = this.#isHolderSure(ticket, field);
+      const finding = () => ({
+        ...about("userId", holder),
+        message: `Ticket ${quoted(id)} is resold to the user who already holds it${since === undefined ? "" : `, since ${this.#placeOf(since)}`}${isSure ? "" : ", unless it was resold under its other id"}.`,
+        hint: "userId is the new buyer's.",
+      });
+      this.#report(item, "resold-to-holder", finding, isSure ? "error" : "warn");
+    }
+    ticket.holder = item.owner;
+    if (state === "unsold" || state === "sold") ticket.since = item.row;
+  }
+
+  /** Whether nobody can have bought the ticket under its other id since its holder was noted. */
+  #isHolderSure({ since }: Ticket, field: "ticketId" | "nftId"): boolean {
+    const { resoldBy } = this.#options;
+    return field === "nftId" ? since !== undefined && !resoldBy.has("t") : !resoldBy.has("n");
+  }
+
+  /** Whether the event lets the action through; else it is held, or an error says why not. */
+  #needEvent(event: EventState, item: Checked): boolean {
+    const { complete } = this.#options;
+    if (event.isKnown) return true;
+    const { registered, bad } = event;
+    if (bad !== undefined && (registered === undefined || bad.place < registered.place))
+      return hold(item, "bad", bad.row);
+    if (registered !== undefined && registered.place < item.place) return true;
+    if (event.pending !== undefined) return hold(item, "pending", event.pending);
+    const because = (says: string, hint: string) => () => ({
+      ...about("eventId", event.id),
+      message: `Event ${quoted(event.id)} ${says}`,
+      hint,
+    });
+    if (registered !== undefined) {
+      const hint = "Put its newEvent before its tickets, or use --order time.";
+      this.#report(item, "event-not-registered", because("is registered only later in this input.", hint));
+    } else if (complete) {
+      const says = "is registered neither in this environment nor earlier in this input.";
+      this.#report(item, "event-not-registered", because(says, "Put its newEvent before its tickets."));
+    } else if (event.told === undefined || item.row < event.told.row) {
+      event.told = { place: item.place, row: item.row };
+      this.#options.events.keep(event);
+    }
+    return item.verdict === "new";
+  }
+
+  #checkPrice(item: Checked, event: EventState | undefined): void {
+    if (item.decimals === undefined) return;
+    const pricing = currencyAt(event, item.place);
+    if (areFewDecimals(item.decimals, pricing.digits)) return;
+    const finding = priceDecimals(this.#options.priceOf(item.seq), pricing);
+    if (finding !== undefined) this.#report(item, "currency-decimals", () => finding);
+  }
+
+  #placeOf(row: number): string {
+    return placeText(this.#options.lineOf(row));
+  }
+
+  #report(
+    item: Checked,
+    rule: string,
+    finding: () => Omit<Finding, "rule">,
+    gravest: "warn" | "error" = "error",
+  ): void {
+    const configured = this.#options.severityOf(rule);
+    const severity = configured === "error" ? gravest : configured;
+    if (severity === "off") return;
+    this.#options.report(item, { rule, ...finding() }, severity);
+    if (severity !== "error") return;
+    item.verdict = "bad";
+    this.#isBad = true;
+  }
+}
+
+function stateAfter(effect: Effect): "checked-in" | "invalidated" | undefined {
+  if (effect === "check-in-ticket") return "checked-in";
+  return effect === "invalidate-ticket" ? "invalidated" : undefined;
+}
+
+/** The finding about an event that nobody knows, told once. */
+export function unknownEvent(id: string, hasEnvironment: boolean): Finding {
+  return {
+    rule: "event-not-registered",
+    ...about("eventId", id),
+    message: `Event ${quoted(id)} is not known here; it may have been registered elsewhere.`,
+    hint: hasEnvironment
+      ? "Set complete: true in the environment if all of its events were registered from here."
+      : "Add --env NAME to check against what it has accepted.",
+  };
+}
+
+/** A row that waits for one that is bad. */
+export function dependsOnBad(subject: string, cause: SourceLine): Finding {
+  return {
+    rule: "depends-on-invalid",
+    ...about(FIELD[subject.charAt(0)] ?? "eventId", subject.slice(2)),
+    message: `It depends on ${placeText(cause)}, which is invalid and not sent.`,
+    hint: "Mend that row.",
+    cause,
+  };
+}
+
+const FIELD: Readonly<Record<string, string>> = { t: "ticketId", n: "nftId", e: "eventId" };
+
+/** An id that is written almost like another one. */
+export function nearAnother(subject: string, other: string, where: string): Finding {
+  const [id, otherId] = [subject.slice(2), other.slice(2)];
+  const field = FIELD[subject.charAt(0)] ?? "eventId";
+  const difference =
+    PLAIN.test(id) && PLAIN.test(otherId)
+      ? "zeros in front or decimals of a number"
+      : "blanks, hyphens or the Unicode form of characters";
+  return {
+    rule: "id-near-another",
+    ...about(field, id),
+    message: `${shown(id)} differs from ${shown(otherId)}, which ${where}, only in how it is written: ${difference}.`,
+    hint: `Have the export write it as it is there, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with --resend.`,
+  };
+}
+
+const PLAIN = /^[!-~]*$/;
+
+/** With escapes for what people can't tell apart: six characters for one, and never less of the id than an id may have. */
+const shown = (id: string): string =>
+  `"${cleanText(
+    id.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    6 * 255,
+  )}"`;
+
+const quoted = (id: string): string => `"${cleanText(id, 60)}"`;
+
+export const placeText = ({ source, line }: SourceLine): string => `${cleanText(source, 200)}:${line}`;

@@ -1,0 +1,103 @@
+/** The events that an input names: what the ledger knows of them, and what this input says. Kept in the plan's file, the last ones in memory. */
+
+import { currencyDigits } from "../../src/actions/currencies.ts";
+import type { KnownAction } from "../ledger/ledger.ts";
+import type { Store } from "./store.ts";
+
+/** Where in the plan an action stands. */
+export interface Placed {
+  readonly place: number;
+  readonly row: number;
+}
+
+/** Plain data. */
+export interface EventState {
+  readonly id: string;
+  /** Its newEvent was accepted, or something else of it that tells that it is registered. */
+  readonly isKnown: boolean;
+  /** The id of an unfinished run that registers it. */
+  readonly pending: string | undefined;
+  /** The newEvent of this input. */
+  registered: Placed | undefined;
+  /** The bad row that would have registered it. */
+  bad: Placed | undefined;
+  /** Its currency from a place on. */
+  currencies: (readonly [from: number, currency: string])[];
+  /** Places of its own actions that are new. */
+  own: number[];
+  /** The first action that names it although nobody knows it. */
+  told: Placed | undefined;
+}
+
+const MOST_IN_MEMORY = 20_000;
+
+export class Events {
+  readonly #store: Store;
+  readonly #events = new Map<string, EventState>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Undefined where nobody has asked the ledger about it. */
+  find(id: string): EventState | undefined {
+    const known = this.#events.get(id);
+    if (known !== undefined) return known;
+    const found = this.#store.get<{ state: string }>("SELECT state FROM event WHERE id = ?", id);
+    if (found === undefined) return undefined;
+    const event: EventState = JSON.parse(found.state); // as `keep` wrote it
+    this.#remember(event);
+    return event;
+  }
+
+  of(id: string): EventState {
+    return this.find(id) ?? this.learn(id, []);
+  }
+
+  /** Takes up an event as the ledger knows it. */
+  learn(id: string, known: readonly KnownAction[]): EventState {
+    const sent = known.filter(({ state }) => state === "sent");
+    const currency = sent.findLast(({ owner }) => owner !== undefined)?.owner;
+    const event: EventState = {
+      id,
+      isKnown: sent.length > 0,
+      pending: sent.length > 0 ? undefined : known.find(({ kind }) => kind === "newEvent")?.runId,
+      registered: undefined,
+      bad: undefined,
+      currencies: currency === undefined ? [] : [[0, currency]],
+      own: [],
+      told: undefined,
+    };
+    this.keep(event);
+    return event;
+  }
+
+  /** After it was changed. */
+  keep(event: EventState): void {
+    this.#store.run("INSERT OR REPLACE INTO event VALUES (?, ?)", event.id, JSON.stringify(event));
+    this.#remember(event);
+  }
+
+  #remember(event: EventState): void {
+    if (this.#events.size >= MOST_IN_MEMORY) this.#events.clear();
+    this.#events.set(event.id, event);
+  }
+
+  /** Those that nobody knows and that are told once, in the order of the input. */
+  *told(): Generator<EventState & { readonly told: Placed }> {
+    const sql = "SELECT state FROM event WHERE state ->> '$.told.row' IS NOT NULL ORDER BY state ->> '$.told.row'";
+    for (const batch of this.#store.batches<{ state: string }>(sql))
+      for (const { state } of batch) yield JSON.parse(state);
+  }
+}
+
+/** Currency of an event at a place, and its decimals where they are known. */
+export function currencyAt(event: EventState | undefined, place: number): Pricing {
+  const currency = event?.currencies.findLast(([from]) => from < place)?.[1];
+  return { currency, digits: currency === undefined ? undefined : currencyDigits(currency) };
+}
+
+export interface Pricing {
+  readonly currency: string | undefined;
+  readonly digits: number | undefined;
+}

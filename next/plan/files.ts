@@ -1,0 +1,53 @@
+/** What is said of an input as a whole, once it is read. */
+
+import { MAX_ACTIONS_PER_REQUEST } from "../../src/actions/actions.ts";
+import { Failure } from "../../src/failure.ts";
+import type { FileFinding } from "../../src/mapping/file-finding.ts";
+import type { Input } from "../../src/readers/input.ts";
+import { shownName } from "../../src/readers/names.ts";
+
+export const tooLong = (items: number): FileFinding => ({
+  rule: "payload-too-long",
+  message: `The payload has ${items} items; a request takes ${MAX_ACTIONS_PER_REQUEST}.`,
+  hint: "tickets stream splits it.",
+});
+
+interface Seen {
+  readonly file: Input["file"];
+  readonly readAs: string;
+}
+
+/** The same content in two inputs, whatever their names and however they are packed. */
+export class ContentsSeen {
+  readonly #seen = new Map<string, Seen[]>();
+
+  /**
+   * A file beside its packed form is one file given twice. Under another name it may be a copy, or another night's file that
+   * says the same: for actions that happen once or have a time, that makes no difference; for others it does.
+   *
+   * @param input read to its end; it has rows.
+   * @param readAs what its rows are read as; "" where they say it themselves.
+   * @throws Failure `usage` where an earlier one is the same file, packed or not.
+   */
+  note({ file, contentSha256 }: Input, readAs: string): readonly FileFinding[] {
+    if (contentSha256 === undefined || file.isRejects === true) return [];
+    const same = this.#seen.get(contentSha256) ?? [];
+    const alike = same.filter((each) => each.readAs === readAs || each.readAs === "" || readAs === "");
+    const packed = alike.find((each) => unpackedName(each.file) === unpackedName(file));
+    if (packed !== undefined)
+      throw new Failure("usage", `${shownName(file)} has the same content as ${nameWithin(packed.file)}.`, {
+        hint: "Give only one of them: the same rows would be sent twice.",
+      });
+    this.#seen.set(contentSha256, [...same, { file, readAs }]);
+    return alike.slice(0, 1).map((twin) => ({
+      rule: "input-twice",
+      message: `The input is the same as ${nameWithin(twin.file)}, byte for byte.`,
+      hint: "If it is a copy, give only one of them: of updates, and of scans without times, each is sent.",
+    }));
+  }
+}
+
+const unpackedName = ({ path }: Input["file"]): string => path.replace(/\.(?:gz|zst)$/i, "");
+
+/** A file's name within a sentence. */
+const nameWithin = (file: Input["file"]): string => (file.name === "-" ? "standard input" : shownName(file));

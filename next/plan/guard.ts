@@ -1,0 +1,155 @@
+/** Whether a source is still what it was: how it makes ids, times and keys, and how much of it is recognised. */
+
+import { type ActionName, acceptedFields, actionSpec, isActionName } from "../../src/actions/actions.ts";
+import type { FieldName } from "../../src/actions/fields.ts";
+import type { Finding } from "../../src/actions/problem.ts";
+import { cleanText } from "../../src/actions/text.ts";
+import type { SourceConfig } from "../../src/mapping/source.ts";
+import type { Guard, GuardNote } from "../ledger/ledger.ts";
+import type { Recognised } from "./judge.ts";
+
+/** How a source makes its actions of one kind, each as text. */
+export interface Made {
+  readonly kind: ActionName;
+  readonly made: Readonly<Record<"ids" | "times" | "key", string>>;
+}
+
+const IDS = { event: ["eventId"], ticket: ["ticketId", "nftId"] } as const;
+
+/** What the config says of a source: of each kind of action, each way in which its ids and times are made. */
+export function madeBy(config: SourceConfig): readonly Made[] {
+  const kinds = new Map<ActionName, { readonly ids: string[]; readonly times: string[] }>();
+  for (const [kind, rule] of (config.actions ?? []).flatMap((entry) => Object.entries(entry))) {
+    if (!isActionName(kind)) continue;
+    const made = kinds.get(kind) ?? { ids: [], times: [] };
+    const ruleOf = (field: FieldName): unknown => rule?.fields?.[field] ?? config.fields?.[field];
+    const ids = IDS[actionSpec(kind).about].map((field) => [field, ruleOf(field)] as const);
+    made.ids.push(...ids.flatMap(([field, how]) => (how === undefined ? [] : [`${field} ${stable(how)}`])));
+    const time = acceptedFields(kind).includes("orderTime") ? ruleOf("orderTime") : undefined;
+    if (time !== undefined)
+      made.times.push(`orderTime ${stable(time)}${config.zone === undefined ? "" : `, zone ${config.zone}`}`);
+    kinds.set(kind, made);
+  }
+  const key = JSON.stringify(config.key === undefined ? [] : [`key ${stable(config.key)}`]);
+  return [...kinds].map(([kind, { ids, times }]) => ({
+    kind,
+    made: { ids: JSON.stringify(ids), times: JSON.stringify(times), key },
+  }));
+}
+
+/** JSON with the keys of its objects in order. */
+function stable(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === "object" && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : each,
+  );
+}
+
+/** The kind under which the shares of a whole source are kept. */
+const WHOLE = "*";
+
+/** What is said of a source that makes its actions in another way than when some were entered. */
+export function mappingChanged(source: string, now: readonly Made[], then: readonly Guard[]): readonly Finding[] {
+  const found = new Map<string, { readonly finding: Finding; readonly kinds: string[] }>();
+  for (const { kind, made } of now) {
+    const before = then.find((guard) => guard.kind === kind)?.made;
+    if (before === undefined) continue;
+    for (const change of changesOf(before, made)) {
+      const text = JSON.stringify(change);
+      const known = found.get(text);
+      if (known !== undefined) known.kinds.push(kind);
+      else found.set(text, { finding: changeFinding(source, change), kinds: [kind] });
+    }
+  }
+  return [...found.values()].map(({ finding, kinds }) => ({
+    ...finding,
+    message: finding.message.replace(KINDS, kinds.join(", ")),
+  }));
+}
+
+const KINDS = "%kinds%";
+
+interface Change {
+  readonly what: "ids" | "times" | "key";
+  readonly before: string;
+  readonly after: string;
+}
+
+/** A way that is only new, or only gone, changes nothing that was sent; a key that came or went does. */
+function changesOf(then: Readonly<Record<string, string>>, now: Made["made"]): readonly Change[] {
+  return WHAT.flatMap((what) => {
+    const [before, after] = [waysOf(then[what]), waysOf(now[what])];
+    const gone = before.filter((way) => !after.includes(way));
+    const added = after.filter((way) => !before.includes(way));
+    const isChanged = what === "key" ? gone.length + added.length > 0 : gone.length > 0 && added.length > 0;
+    return isChanged ? [{ what, before: told(gone), after: told(added) }] : [];
+  });
+}
+
+const WHAT = ["ids", "times", "key"] as const;
+
+const waysOf = (text = "[]"): readonly string[] => JSON.parse(text); // as `madeBy` wrote it
+
+const told = (ways: readonly string[]): string => (ways.length === 0 ? "none" : [...new Set(ways)].join(" and "));
+
+const FIELD_OF = { ids: "ticketId", times: "orderTime", key: "key" } as const;
+
+const changeFinding = (source: string, { what, before, after }: Change): Finding => ({
+  rule: "mapping-changed",
+  field: what === "ids" ? (/^\w+/.exec(after)?.[0] ?? FIELD_OF.ids) : FIELD_OF[what],
+  message: `The ${cleanText(source, 100)} makes the ${what} of ${KINDS} differently than when some were sent. Then: ${cleanText(before, 400)}. Now: ${cleanText(after, 400)}. What was sent so far would look new and be sent again.`,
+  hint: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
+});
+
+/** So many rows of a night tell something. */
+const LEAST_ROWS = 50;
+const NIGHTS = 2;
+
+const shareOf = ({ rows, recognised }: Recognised): number => (rows === 0 ? 0 : recognised / rows);
+
+const nightsOf = (then: readonly Guard[]): readonly Recognised[] =>
+  then.find(({ kind }) => kind === WHOLE)?.nights.slice(0, NIGHTS) ?? [];
+
+/** Whether a source usually shows again what was accepted; of one that nobody knows that is believed. */
+export function usuallyShows(then: readonly Guard[]): boolean {
+  const nights = nightsOf(then);
+  const rows = nights.reduce((sum, night) => sum + night.rows, 0);
+  const recognised = nights.reduce((sum, night) => sum + night.recognised, 0);
+  return rows === 0 || shareOf({ rows, recognised }) >= 0.5;
+}
+
+/** What is said of a source of which most was recognised, and now almost nothing. */
+export function nothingRecognised(source: string, now: Recognised, then: readonly Guard[]): Finding | undefined {
+  const nights = nightsOf(then);
+  const wasKnown =
+    nights.length === NIGHTS && nights.every((night) => night.rows >= LEAST_ROWS && shareOf(night) >= 0.5);
+  if (!wasKnown || now.rows < LEAST_ROWS || shareOf(now) >= 0.1) return undefined;
+  const percents = nights.map((night) => `${Math.round(shareOf(night) * 100)} %`).join(" and ");
+  const name = source === "" ? "input" : source;
+  return {
+    rule: "nothing-recognised",
+    message: `Of ${now.rows} actions of the ${cleanText(name, 100)}, ${now.recognised === 0 ? "none was" : `${now.recognised} were`} sent before; on its last two nights it was ${percents}. Sent now, all would be registered once more.`,
+    hint: "Compare the file with last night's: another zone, lost zeros, other ids? If all of it is new, set rules: {nothing-recognised: warn} for one run.",
+  };
+}
+
+/**
+ * What is remembered of a source. On its first night nothing of it can be known, so that counts as none.
+ *
+ * @param at UTC in ISO 8601.
+ */
+export function notesOf(
+  source: string,
+  made: readonly Made[],
+  now: Recognised,
+  then: readonly Guard[],
+  at: string,
+): readonly GuardNote[] {
+  const isKnown = then.some(({ kind }) => kind === WHOLE);
+  const night = isKnown && now.rows > 0 ? { at, ...now } : undefined;
+  return [
+    ...made.map(({ kind, made: how }) => ({ source, kind, made: how, night: undefined })),
+    { source, kind: WHOLE, made: {}, night },
+  ];
+}

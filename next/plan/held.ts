@@ -1,0 +1,107 @@
+/** What waits: for a bad row, or for another run. It spreads over rows, tickets and events until nothing changes. */
+
+import type { Severity, SourceLine } from "../../src/actions/problem.ts";
+import { dependsOnBad } from "./across.ts";
+import type { Judged } from "./judge.ts";
+import type { Store } from "./store.ts";
+
+/** A row that others wait for. */
+interface HeldFor extends SourceLine {
+  readonly rows: number;
+  /** The first of the rows that wait. */
+  readonly first: readonly SourceLine[];
+}
+
+export interface Held {
+  /** In the order in which their first row was held. */
+  readonly heldFor: readonly HeldFor[];
+  /** Actions that are in an unfinished run, or wait for it, by its id. */
+  readonly heldBy: ReadonlyMap<string, number>;
+  readonly rows: number;
+}
+
+export const NOTHING_HELD: Held = { heldFor: [], heldBy: new Map(), rows: 0 };
+
+/**
+ * A row is sent whole or not at all. Behind an action that is not sent, nothing of its ticket or event is; before a bad one
+ * nothing that is new, since nobody knows what the bad one was; and nothing of an event that is not registered for it.
+ */
+const NEXT = `
+INSERT OR IGNORE INTO next (seq, why, cause)
+SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
+FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.row = b.row
+WHERE a.verdict = 'new'
+UNION ALL
+SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
+FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.subject = b.subject
+WHERE a.verdict = 'new' AND ((b.verdict = 'bad' AND b.mark IS NULL) OR a.place > b.place)
+UNION ALL
+SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
+FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.event = substr(b.subject, 3) JOIN event e ON e.id = a.event
+WHERE b.kind = 'newEvent' AND a.verdict = 'new' AND a.kind = 'soldTicket' AND NOT (e.state ->> 'isKnown')
+ORDER BY 1`;
+
+interface HeldOptions extends Pick<Judged, "report"> {
+  readonly lineOf: (row: number) => SourceLine;
+  readonly severityOf: (rule: string) => Severity;
+}
+
+/** @returns the rows and actions that wait. */
+export function spreadHeld(store: Store, options: HeldOptions): Held {
+  store.run("CREATE INDEX by_subject ON action (subject, place)");
+  store.run("CREATE INDEX by_row ON action (row)");
+  store.run("CREATE INDEX by_event ON action (event) WHERE event IS NOT NULL");
+  store.run("CREATE TABLE wave (seq INTEGER PRIMARY KEY)");
+  store.run("CREATE TABLE next (seq INTEGER PRIMARY KEY, why TEXT, cause TEXT)");
+  // A row is invalid whole.
+  store.run(`UPDATE action SET verdict = 'bad', why = NULL, cause = NULL
+    WHERE verdict <> 'bad' AND row IN (SELECT row FROM row WHERE state = 'invalid')`);
+  store.run("INSERT INTO wave SELECT seq FROM action WHERE verdict IN ('bad', 'held')");
+  while (store.run(NEXT) > 0) {
+    store.run(`UPDATE action SET verdict = 'held', why = next.why, cause = next.cause
+      FROM next WHERE next.seq = action.seq`);
+    store.run("DELETE FROM wave");
+    store.run("INSERT INTO wave SELECT seq FROM next");
+    store.run("DELETE FROM next");
+  }
+  const rows = store.run(`UPDATE row SET state = 'held'
+    WHERE state IS NULL AND row IN (SELECT row FROM action WHERE verdict = 'held')`);
+  const held: Held = { heldFor: causesOf(store, options.lineOf), heldBy: runsOf(store), rows };
+  tell(store, options);
+  return held;
+}
+
+/** One problem a row that waits for a bad one. */
+function tell(store: Store, { lineOf, report, severityOf }: HeldOptions): void {
+  if (severityOf("depends-on-invalid") === "off") return;
+  type Found = { row: number; input: number; subject: string; cause: number; place: number };
+  const sql = `SELECT row, input, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
+    WHERE verdict = 'held' AND why = 'bad' GROUP BY row ORDER BY row`;
+  for (const batch of store.batches<Found>(sql))
+    for (const { place, subject, cause, ...of } of batch)
+      report(of, dependsOnBad(subject, lineOf(cause)), "error", place);
+}
+
+/** As many causes, and rows of a cause, are told by their place. */
+const MOST_CAUSES = 1000;
+const FIRST = 3;
+
+function causesOf(store: Store, lineOf: (row: number) => SourceLine): readonly HeldFor[] {
+  const causes = store.all<{ cause: number; rows: number }>(
+    `SELECT CAST(cause AS INTEGER) AS cause, count(DISTINCT row) AS rows FROM action WHERE verdict = 'held' AND why = 'bad'
+    GROUP BY cause ORDER BY min(row) LIMIT ?`,
+    MOST_CAUSES,
+  );
+  const first = `SELECT DISTINCT row FROM action WHERE verdict = 'held' AND why = 'bad' AND cause = ? ORDER BY row LIMIT ?`;
+  store.run("CREATE INDEX by_cause ON action (cause, row) WHERE cause IS NOT NULL");
+  return causes.map(({ cause, rows }) => ({
+    ...lineOf(cause),
+    rows,
+    first: store.all<{ row: number }>(first, String(cause), FIRST).map(({ row }) => lineOf(row)),
+  }));
+}
+
+function runsOf(store: Store): ReadonlyMap<string, number> {
+  const sql = "SELECT cause, count(*) AS actions FROM action WHERE verdict = 'held' AND why = 'pending' GROUP BY cause";
+  return new Map(store.all<{ cause: string; actions: number }>(sql).map(({ cause, actions }) => [cause, actions]));
+}

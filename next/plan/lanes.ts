@@ -1,0 +1,66 @@
+/**
+ * Tickets are spread over lanes by ticket, so that a single large event uses all of them. An event's own actions keep their place
+ * among those of its tickets by stages: a stage begins when the one before is answered. Within a lane and a stage, all goes
+ * in the order of the plan.
+ */
+
+import type { Events } from "./events.ts";
+import type { Store } from "./store.ts";
+
+type Stored = readonly [seq: number, subject: string, event: string | null, place: number];
+
+const NEW = "SELECT seq, subject, event, place FROM action WHERE verdict = 'new' ORDER BY subject, place";
+
+/** @returns the number of lanes that are used. */
+export function spreadOverLanes(store: Store, events: Events, wanted: number, signal: AbortSignal): number {
+  if (wanted <= 1) return 1;
+  // A ticket that is named by its nftId here and by its ticketId there would be in two lanes.
+  const kinds = store.all("SELECT DISTINCT substr(subject, 1, 1) FROM action WHERE verdict = 'new' AND subject > 'n'");
+  if (kinds.length > 1) return 1;
+  const put = store.prepare("UPDATE action SET lane = ?, stage = ? WHERE seq = ?");
+  const lanes = new Set<number>();
+  let ticket: { readonly subject: string; readonly lane: number; readonly own: readonly number[] } | undefined;
+  for (const batch of store.tuples<Stored>(NEW)) {
+    signal.throwIfAborted();
+    for (const [seq, subject, event, place] of batch) {
+      if (ticket?.subject !== subject) {
+        const id = subject.startsWith("e:") ? subject.slice(2) : (event ?? undefined);
+        const own = id === undefined ? [] : (events.find(id)?.own ?? []);
+        ticket = { subject, lane: laneOf(subject, wanted), own };
+      }
+      const before = countBefore(ticket.own, place);
+      // An event's own action comes behind all of its tickets' that stand before it.
+      const stage = subject.startsWith("e:") ? 2 * before + 1 : 2 * before;
+      lanes.add(ticket.lane);
+      put.run(ticket.lane, stage, seq);
+    }
+  }
+  numberWithoutGaps(store, "stage");
+  numberWithoutGaps(store, "lane");
+  return Math.max(1, lanes.size);
+}
+
+function numberWithoutGaps(store: Store, column: "lane" | "stage"): void {
+  const sql = `SELECT DISTINCT ${column} AS used FROM action WHERE verdict = 'new' ORDER BY 1`;
+  for (const [number, { used }] of store.all<{ used: number }>(sql).entries())
+    if (used !== number)
+      store.run(`UPDATE action SET ${column} = ? WHERE ${column} = ? AND verdict = 'new'`, number, used);
+}
+
+/** How many of the places, which rise, come before this one. */
+function countBefore(places: readonly number[], place: number): number {
+  let [from, to] = [0, places.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((places[middle] ?? 0) < place) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** FNV-1a: the same ticket is in the same lane on every machine. */
+function laneOf(subject: string, lanes: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < subject.length; at += 1) hash = Math.imul(hash ^ subject.charCodeAt(at), 0x01000193);
+  return ((hash ^ (hash >>> 15)) >>> 0) % lanes;
+}

@@ -1,0 +1,325 @@
+/** From files to a checked plan, whose new actions the ledger can enter: the whole way in some eight steps. */
+
+import { rmSync } from "node:fs";
+import type { ActionName } from "../../src/actions/actions.ts";
+import { ACTION_NAMES } from "../../src/actions/actions.ts";
+import type { SourceLine } from "../../src/actions/problem.ts";
+import { severityIn } from "../../src/checks/severity.ts";
+import { makeFolder } from "../../src/disk/folders.ts";
+import type { Input } from "../../src/readers/input.ts";
+import type { InputFile } from "../../src/readers/input-file.ts";
+import type { GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
+import { actionsByKey, type ChunkLimits, cutChunks } from "./chunks.ts";
+import { type Made, mappingChanged, notesOf, nothingRecognised, usuallyShows } from "./guard.ts";
+import { type Held, NOTHING_HELD, spreadHeld } from "./held.ts";
+import { type JudgeOptions, judgeActions, type Recognised } from "./judge.ts";
+import { spreadOverLanes } from "./lanes.ts";
+import { orderByTime } from "./order.ts";
+import { reportFindings, wholeFile } from "./problems.ts";
+import { type ReadInput, type Reading, type RowsOptions, type RowsRead, readRows } from "./rows.ts";
+import { Store } from "./store.ts";
+import type { Verdict } from "./verdicts.ts";
+
+/** In which order actions are sent (docs/order.md). */
+type Order = "input" | "time";
+
+/** How many invalid rows a run bears. */
+export type Allowance = { readonly rows: number } | { readonly percent: number };
+
+export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "severityOf" | "ledger" | "readingOf" | "now"> {
+  /** Folder of the plan's file; made here, must not exist, and is gone with the plan. */
+  readonly directory: string;
+  readonly readingOf: (file: InputFile, input: Input) => Promise<Reading & { readonly made: readonly Made[] }>;
+  readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body" | "corrected" | "guard"> | undefined;
+  /** Undefined where no environment is asked. */
+  readonly environment:
+    | { readonly complete: boolean; readonly chunkSize: number; readonly maxChunkBytes: number }
+    | undefined;
+  /** `--resend` and `--adopt`. */
+  readonly mode: JudgeOptions["mode"];
+  readonly order: Order;
+  readonly lanes: number;
+  readonly maxInvalid: Allowance;
+  /** Of all rules. */
+  readonly severities: Parameters<typeof severityIn>[0];
+  readonly now: () => Date;
+  readonly onJudged: (actions: number) => void;
+}
+
+export interface RowCounts {
+  readonly read: number;
+  readonly mapped: number;
+  readonly skipped: number;
+  readonly invalid: number;
+  readonly held: number;
+}
+
+/** They add up: `total` is the sum of all others. */
+export type ActionCounts = Readonly<Record<"total" | "new" | "alreadySent" | Exclude<Verdict, "new" | "sent">, number>>;
+
+/** A row that is not sent, or not whole, for its rejects. */
+export interface RowNotSent extends SourceLine {
+  readonly input: number;
+  /** As `NewChunk.rows`. */
+  readonly text: string;
+  /** What is the matter with it: the gravest of its actions. */
+  readonly state: "invalid" | "held" | "late" | "unclear" | "changed";
+  readonly reason: string;
+  /** Of a bad row. */
+  readonly digest: string | undefined;
+  /** Where it was first read; `run` undefined: in this one. */
+  readonly position: { readonly run: number | undefined; readonly seq: number } | undefined;
+}
+
+/** A checked plan. Disposed of, its file is gone. */
+export class Plan implements Disposable {
+  readonly inputs: readonly ReadInput[];
+  readonly rows: RowCounts;
+  readonly actions: ActionCounts;
+  /** All of them, and those that are new, by kind. */
+  readonly byAction: Readonly<Record<string, number>>;
+  readonly newByAction: Readonly<Record<string, number>>;
+  readonly skipReasons: ReadonlyMap<string, number>;
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
+  readonly held: Held;
+  /** Lanes that are used. */
+  readonly lanes: number;
+  /** Nothing may be sent: too many rows are invalid, or a file as a whole is. */
+  readonly isRefused: boolean;
+  /** What the ledger remembers of the sources, once something is entered or all was known. */
+  readonly guard: readonly GuardNote[];
+  readonly #store: Store;
+  readonly #directory: string;
+  readonly #limits: ChunkLimits;
+  readonly #isByPlace: boolean;
+
+  constructor(store: Store, made: Making, { directory, environment, order }: PlanOptions) {
+    const { read, held, lanes, guard } = made;
+    this.#store = store;
+    this.#directory = directory;
+    this.#limits = { size: environment?.chunkSize ?? MOST_ACTIONS, bytes: environment?.maxChunkBytes ?? MOST_BYTES };
+    this.#isByPlace = order === "input" && lanes === 1;
+    this.inputs = read.inputs;
+    this.rows = countRows(read, held);
+    const counts = countActions(store);
+    this.actions = counts.actions;
+    this.byAction = counts.byAction;
+    this.newByAction = counts.newByAction;
+    this.skipReasons = read.skipReasons;
+    this.eventOnlyReasons = read.eventOnlyReasons;
+    this.held = held;
+    this.lanes = lanes;
+    this.guard = guard;
+    this.isRefused = made.isRefused;
+  }
+
+  /** The new actions as chunks; to be read to the end before `byKey`. */
+  chunks(): AsyncGenerator<NewChunk> {
+    return cutChunks(this.#store, this.#isByPlace, this.#limits);
+  }
+
+  /** The new actions by identity, as the ledger enters or adopts them. */
+  byKey(): AsyncGenerator<readonly NewAction[]> {
+    return actionsByKey(this.#store);
+  }
+
+  /** Rows that are told and not sent, in the order of the input. */
+  *notSent(): Generator<RowNotSent> {
+    type Found = Omit<RowNotSent, "source" | "position" | "digest"> & {
+      digest: string | null;
+      run: number | null;
+      at: number | null;
+      place: number | null;
+    };
+    for (const batch of this.#store.batches<Found>(NOT_SENT))
+      for (const { digest, run, at, place, ...row } of batch) {
+        const position = place === null ? undefined : { run: run ?? undefined, seq: at ?? place };
+        const source = this.inputs[row.input]?.name ?? "";
+        yield { ...row, source, digest: digest ?? undefined, position };
+      }
+  }
+
+  /** The first rows beside what is made of them. */
+  *preview(limit: number): Generator<PreviewRow> {
+    const sql = `SELECT row, input, line, text, state, reason FROM row ORDER BY row LIMIT ?`;
+    const actions = "SELECT kind, verdict, json FROM action LEFT JOIN body USING (seq) WHERE row = ? ORDER BY seq";
+    for (const batch of this.#store.batches<Omit<PreviewRow, "source" | "actions"> & { row: number; input: number }>(
+      sql,
+      limit,
+    ))
+      for (const { row, input, ...rest } of batch)
+        yield { source: this.inputs[input]?.name ?? "", ...rest, actions: this.#store.all(actions, row) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#store[Symbol.dispose]();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+export interface PreviewRow extends SourceLine {
+  readonly text: string;
+  readonly state: string | null;
+  readonly reason: string | null;
+  readonly actions: readonly {
+    readonly kind: ActionName;
+    readonly verdict: Verdict | "bad";
+    readonly json: string | null;
+  }[];
+}
+
+const MOST_ACTIONS = 5000;
+const MOST_BYTES = 8 * 1024 * 1024;
+
+interface Making {
+  readonly read: RowsRead;
+  readonly held: Held;
+  readonly lanes: number;
+  readonly guard: readonly GuardNote[];
+  readonly isRefused: boolean;
+}
+
+/** Makes a plan: `validate` walks the same way without a ledger. The inputs are not needed any more after it resolves. */
+export async function makePlan(options: PlanOptions): Promise<Plan> {
+  makeFolder(options.directory, { mode: 0o700 });
+  const store = new Store(options.directory);
+  try {
+    return await planIn(store, options);
+  } catch (cause) {
+    store[Symbol.dispose]();
+    rmSync(options.directory, { recursive: true, force: true });
+    throw cause;
+  }
+}
+
+async function planIn(store: Store, options: PlanOptions): Promise<Plan> {
+  const { order, signal, ledger, environment } = options;
+  const severityOf = severityIn(options.severities);
+  const now = Math.floor(options.now().getTime() / 1000);
+  const sources = new Sources(options);
+  const readingOf = (file: InputFile, input: Input) => sources.readingOf(file, input);
+  const read = await readRows(store, { ...options, readingOf, severityOf, now, isByTime: order === "time" });
+  if (order === "time") orderByTime(store, signal);
+  const shows = (input: number) => usuallyShows(sources.guardOf(read.inputs[input]?.readAs ?? ""));
+  const { complete = false } = environment ?? {};
+  const hasEnvironment = environment !== undefined;
+  const judged = await judgeActions(store, read, { ...options, ledger, severityOf, shows, complete, hasEnvironment });
+  const isStrange = sources.isStrange(read, judged.recognised);
+  const lineOf = lineIn(store, read);
+  const held = judged.isAnyHeld
+    ? spreadHeld(store, { lineOf, severityOf, report: (...told) => judged.report(...told) })
+    : NOTHING_HELD;
+  const lanes = spreadOverLanes(store, judged.events, options.lanes, signal);
+  const isRefused = isStrange || read.isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read);
+  const guard = read.isCut || options.mode !== "judge" ? [] : sources.notes(read, judged.recognised);
+  return new Plan(store, { read, held, lanes, guard, isRefused }, options);
+}
+
+/** What the ledger knows of the sources that are read. */
+class Sources {
+  readonly #options: PlanOptions;
+  readonly #then = new Map<string, Awaited<ReturnType<Ledger["guard"]>>>();
+  readonly #made = new Map<string, readonly Made[]>();
+
+  constructor(options: PlanOptions) {
+    this.#options = options;
+  }
+
+  async readingOf(file: InputFile, input: Input): Promise<Reading> {
+    const { ledger, readingOf } = this.#options;
+    const reading = await readingOf(file, input);
+    const { readAs, made } = reading;
+    const isFirst = !this.#then.has(readAs);
+    if (!isFirst) return reading;
+    const then = (await ledger?.guard(readAs)) ?? [];
+    this.#then.set(readAs, then);
+    this.#made.set(readAs, made);
+    return { ...reading, findings: [...reading.findings, ...mappingChanged(readAs, made, then)] };
+  }
+
+  guardOf(readAs: string): Awaited<ReturnType<Ledger["guard"]>> {
+    return this.#then.get(readAs) ?? [];
+  }
+
+  /** Tells of sources of which nothing is recognised any more; whether that is an error. */
+  isStrange(read: RowsRead, recognised: readonly Recognised[]): boolean {
+    const { problems, severities, files, mode } = this.#options;
+    if (mode !== "judge" || read.isCut) return false;
+    let isError = false;
+    for (const [readAs, { first, counts }] of bySource(read, recognised)) {
+      const finding = nothingRecognised(readAs, counts, this.guardOf(readAs));
+      const file = files[first];
+      if (finding === undefined || file === undefined) continue;
+      isError = reportFindings(problems, file, severityIn(severities), wholeFile(1), 0, [finding]) || isError;
+    }
+    return isError;
+  }
+
+  notes(read: RowsRead, recognised: readonly Recognised[]): readonly GuardNote[] {
+    const at = this.#options.now().toISOString();
+    return [...bySource(read, recognised)].flatMap(([readAs, { counts }]) =>
+      counts.rows === 0 ? [] : notesOf(readAs, this.#made.get(readAs) ?? [], counts, this.guardOf(readAs), at),
+    );
+  }
+}
+
+function bySource(
+  { inputs }: RowsRead,
+  recognised: readonly Recognised[],
+): ReadonlyMap<string, { readonly first: number; readonly counts: Recognised }> {
+  const sources = new Map<string, { readonly first: number; readonly counts: Recognised }>();
+  for (const [at, { readAs }] of inputs.entries()) {
+    const { rows = 0, recognised: known = 0 } = recognised[at] ?? {};
+    const source = sources.get(readAs) ?? { first: at, counts: { rows: 0, recognised: 0 } };
+    source.counts.rows += rows;
+    source.counts.recognised += known;
+    sources.set(readAs, source);
+  }
+  return sources;
+}
+
+function lineIn(store: Store, { inputs }: RowsRead): (row: number) => SourceLine {
+  return (row) => {
+    const found = store.get<{ input: number; line: number }>("SELECT input, line FROM row WHERE row = ?", row);
+    return { source: inputs[found?.input ?? 0]?.name ?? "", line: found?.line ?? 0 };
+  };
+}
+
+function allowedRows(allowance: Allowance, read: number): number {
+  return "rows" in allowance ? allowance.rows : Math.floor((read * allowance.percent) / 100);
+}
+
+const countRows = ({ read, skipped, invalid }: RowsRead, held: Held): RowCounts => ({
+  read,
+  mapped: read - skipped - invalid - held.rows,
+  skipped,
+  invalid,
+  held: held.rows,
+});
+
+function countActions(store: Store): Pick<Plan, "actions" | "byAction" | "newByAction"> {
+  const actions = { total: 0, new: 0, alreadySent: 0, changed: 0, late: 0, unclear: 0, held: 0 };
+  const byAction: Record<string, number> = {};
+  const newByAction: Record<string, number> = {};
+  const found = store.all<{ kind: ActionName; verdict: Verdict; actions: number }>(
+    "SELECT kind, verdict, count(*) AS actions FROM action WHERE verdict <> 'bad' GROUP BY kind, verdict",
+  );
+  for (const kind of ACTION_NAMES)
+    for (const { verdict, actions: count } of found.filter((each) => each.kind === kind)) {
+      actions.total += count;
+      actions[verdict === "sent" ? "alreadySent" : verdict] += count;
+      byAction[kind] = (byAction[kind] ?? 0) + count;
+      if (verdict === "new") newByAction[kind] = count;
+    }
+  return { actions, byAction, newByAction };
+}
+
+/** Of a row's actions, the one that stands first counts for its position. */
+const NOT_SENT = `
+SELECT row.input, line, text, digest, coalesce(state, verdict) AS state,
+  coalesce(row.reason, action.reason, CASE WHEN why = 'pending' THEN 'held: the run ' || cause || ' is not finished.'
+    ELSE 'depends-on-invalid: it depends on another row, which is invalid and not sent.' END) AS reason,
+  run, at, place, min(place)
+FROM row LEFT JOIN action ON action.row = row.row AND verdict IN ('bad', 'held', 'late', 'unclear', 'changed')
+WHERE state IN ('invalid', 'held') OR (state IS NULL AND verdict IS NOT NULL)
+GROUP BY row.row ORDER BY row.row`;

@@ -1,0 +1,147 @@
+/** Problems counted in full and kept up to a cap, so that memory does not grow with a bad file. */
+
+import { createHash } from "node:crypto";
+import type { Finding, Problem, Severity } from "../../src/actions/problem.ts";
+import type { Row } from "../../src/mapping/row.ts";
+import type { InputFile } from "../../src/readers/input-file.ts";
+
+/** What was found of one rule: how often, and the first example. */
+export interface RuleTally {
+  readonly rule: string;
+  readonly severity: Problem["severity"];
+  count: number;
+  readonly first: Problem;
+  /** How often by kind of action, where the rule tells it. */
+  readonly byAction: Map<string, number>;
+}
+
+interface Kept {
+  readonly problem: Problem;
+  /** What was seen across rows comes behind what a row says by itself, in the order of the input. */
+  readonly place: number;
+}
+
+export class Problems {
+  readonly #cap: number;
+  readonly #kept: Kept[] = [];
+  readonly #tallies = new Map<string, RuleTally>();
+  #minor = 0;
+  #isSorted = true;
+  errors = 0;
+  warnings = 0;
+
+  /** @param cap how many are kept. */
+  constructor(cap: number) {
+    this.#cap = cap;
+  }
+
+  /** @param place of the row in the input, for what was seen across rows; left out, it is of the row that is read. */
+  add(problem: Problem, place = 0): void {
+    this.#keep({ problem, place });
+    const { rule, severity, action } = problem;
+    const tally = this.#tallies.get(`${severity} ${rule}`) ?? this.#begin(problem);
+    tally.count += 1;
+    if (severity === "error") this.errors += 1;
+    else this.warnings += 1;
+    if (action !== undefined) tally.byAction.set(action, (tally.byAction.get(action) ?? 0) + 1);
+  }
+
+  /** The first problems in the order of the input. Errors take the places of warnings and of rows that wait for another. */
+  get kept(): readonly Problem[] {
+    if (!this.#isSorted) this.#kept.sort((one, other) => one.place - other.place);
+    this.#isSorted = true;
+    return this.#kept.map(({ problem }) => problem);
+  }
+
+  /** One entry per rule and severity, in order of first appearance. */
+  get tallies(): readonly RuleTally[] {
+    return [...this.#tallies.values()];
+  }
+
+  /** Whether another one of this kind would be kept. */
+  keeps(severity: Problem["severity"], isHeld = false): boolean {
+    return this.#kept.length < this.#cap || (severity === "error" && !isHeld && this.#minor > 0);
+  }
+
+  #begin(problem: Problem): RuleTally {
+    const { rule, severity } = problem;
+    const { mark: _, ...first } = problem;
+    const tally: RuleTally = { rule, severity, count: 0, first, byAction: new Map() };
+    this.#tallies.set(`${severity} ${rule}`, tally);
+    return tally;
+  }
+
+  #keep(kept: Kept): void {
+    const isMinor = minor(kept.problem);
+    if (this.#kept.length >= this.#cap) {
+      if (isMinor || this.#minor === 0) return;
+      this.#kept.splice(
+        this.#kept.findLastIndex(({ problem }) => minor(problem)),
+        1,
+      );
+      this.#minor -= 1;
+    }
+    this.#kept.push(kept);
+    if (isMinor) this.#minor += 1;
+    if (kept.place > 0) this.#isSorted = false;
+  }
+}
+
+const minor = ({ severity, cause }: Problem): boolean => severity === "warn" || cause !== undefined;
+
+/** What is said of a whole file stands in its first line, unless a row shows it. */
+export const wholeFile = (line: number): Row => ({ kind: "object", line, value: {}, text: "" });
+
+/**
+ * Notes what is found of a row. Returns whether one of the findings is an error.
+ *
+ * @param index of the row in its file, from 0.
+ */
+export function reportFindings(
+  problems: Problems,
+  file: Pick<InputFile, "name" | "format">,
+  severityOf: (rule: string) => Severity,
+  row: Row,
+  index: number,
+  findings: readonly Finding[],
+): boolean {
+  let isError = false;
+  for (const finding of findings) {
+    const severity = severityOf(finding.rule);
+    if (severity === "off") continue;
+    if (severity === "error") isError = true;
+    const { pointer: inItem, mark: ofRows, ...rest } = finding;
+    const mark = severity === "warn" && problems.keeps(severity) ? (ofRows ?? markOfRow(row)) : undefined;
+    const pointer =
+      inItem === undefined || row.kind !== "object"
+        ? undefined
+        : `${file.format === "json" ? `/${index}` : ""}${inItem}`;
+    problems.add({
+      source: file.name,
+      line: row.line,
+      severity,
+      ...rest,
+      ...(pointer !== undefined && { pointer }),
+      ...(mark !== undefined && { mark }),
+    });
+  }
+  return isError;
+}
+
+/** By which a warning is known again when a later run would tell it once more: what its row holds, not where it stands. */
+function markOfRow(row: Row): string | undefined {
+  if (row.kind === "cells") return digest(["cells", ...row.cells]);
+  const kind = row.kind === "object" ? "object" : "text";
+  return row.text === "" ? undefined : digest([kind, row.text]);
+}
+
+const digest = (parts: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
+
+/** Why a row is not sent, for its rejects. */
+export function reasonOf(findings: readonly Finding[], severityOf: (rule: string) => Severity): string {
+  const errors = findings.filter(({ rule }) => severityOf(rule) === "error");
+  const told = (errors.length > 0 ? errors : findings).map(({ rule, message }) => `${rule}: ${message}`);
+  // Several actions of a row may all lack the same.
+  return [...new Set(told)].join(" ");
+}

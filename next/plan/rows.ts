@@ -1,0 +1,470 @@
+/** One loop: read → map → check → identify → store. A row by itself; what depends on other rows comes after (judge.ts). */
+
+import { setImmediate } from "node:timers/promises";
+import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../../src/actions/actions.ts";
+import type { Finding, Severity } from "../../src/actions/problem.ts";
+import { decimals } from "../../src/checks/price-decimals.ts";
+import type { FileFinding } from "../../src/mapping/file-finding.ts";
+import type { Mapped, Mapper, Understanding } from "../../src/mapping/mapper.ts";
+import { REASON_COLUMN, ROW_COLUMN, showRejects } from "../../src/mapping/open-actions.ts";
+import type { Row } from "../../src/mapping/row.ts";
+import { createRowDigester, type RowDigester } from "../../src/mapping/row-digest.ts";
+import { findingsOfContent } from "../../src/readers/content.ts";
+import type { Input } from "../../src/readers/input.ts";
+import type { InputFile } from "../../src/readers/input-file.ts";
+import { keepRejectsApart } from "../../src/readers/rejects.ts";
+import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
+import type { Ledger, Position } from "../ledger/ledger.ts";
+import { ContentsSeen, tooLong } from "./files.ts";
+import { type Problems, reasonOf, reportFindings, wholeFile } from "./problems.ts";
+import { PublicValues } from "./public-values.ts";
+import { findingsOfMapped } from "./row-findings.ts";
+import type { Store } from "./store.ts";
+import type { Span } from "./verdicts.ts";
+
+/** How the rows of a file are read. */
+export interface Reading {
+  readonly mapper: Mapper;
+  /** The source, or the action; "" where the rows say it themselves. */
+  readonly readAs: string;
+  /** A source of the config says what its rows give. */
+  readonly isSource: boolean;
+  /** What can be said of the file before it is read. */
+  readonly findings: readonly FileFinding[];
+}
+
+export interface RowsOptions {
+  readonly files: readonly InputFile[];
+  readonly open: (file: InputFile) => Promise<Input>;
+  readonly readingOf: (file: InputFile, input: Input) => Promise<Reading>;
+  /** Take a file of 0 bytes for an input without rows. */
+  readonly allowEmpty: boolean;
+  /** Only the first rows, over all files. */
+  readonly limit: number;
+  /** Actions are sorted by time later. */
+  readonly isByTime: boolean;
+  readonly severityOf: (rule: string) => Severity;
+  readonly problems: Problems;
+  readonly ledger: Pick<Ledger, "corrected"> | undefined;
+  /** In Unix seconds. */
+  readonly now: number;
+  /** Called once for each file, when its rows are read. */
+  readonly onUnderstood: (file: InputFile, understanding: Understanding, input: Input, values: PublicValues) => void;
+  /** `bytes` of all files, as they are stored. */
+  readonly onRows: (rows: number, bytes: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** An input as it was read. */
+export interface ReadInput {
+  readonly name: string;
+  readonly path: string;
+  /** How its rows are written; `cells` for tables. */
+  readonly format: "cells" | "ndjson" | "json";
+  readonly compression: InputFile["compression"];
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly rows: number;
+  readonly encoding: string;
+  readonly delimiter: string | undefined;
+  readonly headerLine: number | undefined;
+  readonly header: readonly string[] | undefined;
+  readonly readAs: string;
+  readonly isSource: boolean;
+}
+
+/** What the rows came to. */
+export class RowsRead {
+  readonly inputs: ReadInput[] = [];
+  read = 0;
+  skipped = 0;
+  invalid = 0;
+  actions = 0;
+  readonly skipReasons = new Map<string, number>();
+  /** Rows that give their event and nothing else, by the reason for the latter. */
+  readonly eventOnlyReasons = new Map<string, number>();
+  readonly spans = new Map<ActionName, Span>();
+  /** By which ids tickets are resold. */
+  readonly resoldBy = new Set<string>();
+  /** Some subject differs from its normal form. */
+  hasOdd = false;
+  /** Rows behind the limit were left out. */
+  isCut = false;
+  /** What is said of a file as a whole is an error, or part of one can't be read as rows: no allowance helps. */
+  isUnfit = false;
+}
+
+/** Reads, maps and checks every row of every file, and stores what they give. */
+export async function readRows(store: Store, options: RowsOptions): Promise<RowsRead> {
+  const rows = new Rows(store, options);
+  for (const [number, file] of options.files.entries()) await rows.addFile(number, file);
+  return rows.read;
+}
+
+/** A row that was looked at, and is not stored yet: whether a bad one was corrected is asked for many at once. */
+interface Looked {
+  readonly row: Row;
+  /** Number of the row in the plan, from 1, and in its file, from 0. */
+  readonly number: number;
+  readonly index: number;
+  readonly mapped: Mapped | undefined;
+  readonly findings: readonly Finding[];
+  readonly isBad: boolean;
+  readonly digest: string | undefined;
+  readonly position: Position | undefined;
+}
+
+/** A file while it is read. */
+interface Open {
+  readonly number: number;
+  readonly file: InputFile;
+  readonly input: Input;
+  readonly reading: Reading;
+  readonly digester: RowDigester;
+  readonly values: PublicValues;
+  /** Index of the cell that rejects keep digest and position in; -1 where there is none. */
+  readonly own: number;
+  /** Rows of it so far, and those that give actions. */
+  rows: number;
+  given: number;
+}
+
+class Rows {
+  readonly read = new RowsRead();
+  readonly #options: RowsOptions;
+  readonly #writer: Writer;
+  readonly #contents = new ContentsSeen();
+  readonly #apart = keepRejectsApart();
+  #bytes = 0;
+
+  constructor(store: Store, options: RowsOptions) {
+    this.#options = options;
+    this.#writer = new Writer(store, this.read, options.isByTime);
+  }
+
+  async addFile(number: number, file: InputFile): Promise<void> {
+    const { open, readingOf, onUnderstood } = this.#options;
+    await using input = await open(file);
+    const { header } = input;
+    if (header !== undefined) this.#apart.see(file, showRejects(header));
+    const reading = await readingOf(file, input);
+    const values = new PublicValues();
+    const digester = createRowDigester(header, reading.readAs);
+    const own = header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
+    const of: Open = { number, file, input, reading, digester, values, own, rows: 0, given: 0 };
+    try {
+      await this.#addRows(of);
+    } finally {
+      // Only the rows show what the keys of JSON rows are, and what becomes public.
+      onUnderstood(file, reading.mapper.understanding, input, values);
+    }
+    this.#tellOf(of);
+    this.#bytes += input.bytesRead;
+    this.read.inputs.push(inputOf(of));
+  }
+
+  async #addRows(of: Open): Promise<void> {
+    const { limit, signal, onRows } = this.#options;
+    for await (const rows of of.input.batches()) {
+      signal.throwIfAborted();
+      // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
+      const room = limit - this.read.read;
+      if (rows.length > room) this.read.isCut = true;
+      const looked: Looked[] = [];
+      for (let at = 0; at < rows.length && at < room; at += 1) {
+        const seen = this.#look(of, rows[at] as Row); // within its length
+        if (seen !== undefined) looked.push(seen);
+      }
+      await this.#store(of, looked);
+      onRows(this.read.read, this.#bytes + of.input.bytesRead);
+      await setImmediate();
+    }
+  }
+
+  /** Maps and checks one row. Undefined where it gives nothing. */
+  #look(of: Open, row: Row): Looked | undefined {
+    const { mapper } = of.reading;
+    const index = of.rows;
+    of.rows += 1;
+    this.read.read += 1;
+    if (row.kind === "object") this.#apart.see(of.file, isOfRejects(row.value), row.line);
+    const mapped = mapper.map(row);
+    // A row that may hide something is neither skipped nor sent.
+    const hides = row.kind === "cells" && row.findings !== undefined && this.#isError(row.findings);
+    if (mapped.kind === "skipped" && !hides) {
+      count(this.read.skipReasons, mapped.reason);
+      this.read.skipped += 1;
+      return undefined;
+    }
+    const findings = hides ? (row.findings ?? []) : this.#findingsOf(row, mapped);
+    const isBad = hides || row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(findings);
+    if (row.kind === "malformed" && !row.bordersKnown) this.read.isUnfit = true;
+    if (mapped.kind === "actions") {
+      if (isBad) mapper.retract?.(mapped.actions);
+      else if (mapped.eventOnly !== undefined) count(this.read.eventOnlyReasons, mapped.eventOnly);
+      of.values.see(mapped.actions, row.kind === "object");
+    }
+    const { digest, position } = ownOf(of, row);
+    const bad = isBad ? this.#writer.numberedDigest(digest ?? of.digester.digest(row)) : digest;
+    return { row, number: this.read.read, index, mapped, findings, isBad, digest: bad, position };
+  }
+
+  #findingsOf(row: Row, mapped: Mapped): readonly Finding[] {
+    if (mapped.kind === "skipped") return [];
+    const own = row.kind === "malformed" && mapped.kind !== "invalid" ? row.findings : [];
+    const ofRow = row.kind === "cells" ? (row.findings ?? []) : own;
+    const found = findingsOfMapped(mapped, this.#options.now);
+    return ofRow.length === 0 ? found : [...ofRow, ...found];
+  }
+
+  #isError(findings: readonly Finding[]): boolean {
+    for (const { rule } of findings) if (this.#options.severityOf(rule) === "error") return true;
+    return false;
+  }
+
+  async #store(of: Open, rows: readonly Looked[]): Promise<void> {
+    const digests = rows.flatMap(({ isBad, digest }) => (isBad && digest !== undefined ? [digest] : []));
+    const found = digests.length === 0 ? [] : ((await this.#options.ledger?.corrected(digests)) ?? []);
+    const corrected = Map.groupBy(found, ({ digest }) => digest);
+    for (const looked of rows) {
+      const { row, mapped, digest, findings, isBad } = looked;
+      const at = { row: looked.number, input: of.number, position: looked.position };
+      const text = textOf(row);
+      const accepted = isBad && digest !== undefined ? corrected.get(digest) : undefined;
+      if (accepted !== undefined) {
+        this.#writer.row(at, row.line, text, "corrected", null, digest);
+        for (const action of accepted) this.#writer.corrected(at, action);
+        continue;
+      }
+      if (!isBad && mapped?.kind === "actions") {
+        if (findings.length > 0) this.#report(of, looked, findings);
+        of.given += 1;
+        this.#writer.row(at, row.line, text, null, null, digest);
+        for (const [nth, action] of mapped.actions.entries())
+          this.#writer.action(at, action, mapped.keys?.[nth], mapped.eventId);
+        continue;
+      }
+      this.read.invalid += 1;
+      this.#reportBad(of, looked, findings);
+      this.#writer.row(at, row.line, text, "invalid", reasonOf(findings, this.#options.severityOf), digest);
+      const attempted =
+        mapped?.kind === "actions" ? mapped.actions : mapped?.kind === "invalid" ? mapped.attempted : [];
+      for (const action of attempted) this.#writer.bad(at, action);
+    }
+  }
+
+  #report(
+    of: Open,
+    { row, index }: Looked,
+    findings: readonly Finding[],
+    severityOf = this.#options.severityOf,
+  ): boolean {
+    return reportFindings(this.#options.problems, of.file, severityOf, row, index, findings);
+  }
+
+  /** A row that could not be read or mapped at all is an error, even where the config turned its finding off. */
+  #reportBad(of: Open, looked: Looked, findings: readonly Finding[]): void {
+    if (this.#report(of, looked, findings)) return;
+    const [first = { message: "The row can't be mapped.", hint: "Compare it with the rows above." }] = findings;
+    this.#report(of, looked, [{ ...first, rule: "item-shape" }], () => "error");
+  }
+
+  /** Tells what is wrong with a file as a whole: of no row that could be left out, so that an error stops all. */
+  #tellOf({ file, input, reading, rows, given }: Open): void {
+    const { limit, allowEmpty, problems, severityOf } = this.#options;
+    const isCut = this.read.read >= limit;
+    const found: FileFinding[] = [];
+    if (!isCut || rows > 0) found.push(...findingsOfContent(input, rows, allowEmpty));
+    if (rows > 0) found.push(...this.#contents.note(input, reading.readAs));
+    const ofFile = [...reading.findings, ...(reading.mapper.findingsOfFile?.() ?? [])];
+    found.push(...ofFile.filter(({ isOfAllRows }) => !(isCut && isOfAllRows === true)));
+    if (file.format === "json" && given > MOST_IN_REQUEST) found.push(tooLong(given));
+    for (const { line = 1, isOfAllRows: _, ...finding } of found)
+      if (reportFindings(problems, file, severityOf, wholeFile(line), 0, [finding])) this.read.isUnfit = true;
+  }
+}
+
+const MOST_IN_REQUEST = 5000;
+
+const isOfRejects = (value: object): boolean => ROW_COLUMN in value || REASON_COLUMN in value;
+
+function count(reasons: Map<string, number>, reason: string): void {
+  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+}
+
+/** `tickets:row` of a rejects file: the digest of a bad row, and where it was first read. */
+const OWN = /^(\d+\.[0-9a-f]{32}(?:#\d+)?)?@(\d+):(\d+)$/;
+
+/** What the row's `tickets:row` says; nothing where the row is not from rejects. */
+function ownOf({ own }: Open, row: Row): Pick<Looked, "digest" | "position"> {
+  const written = row.kind === "object" ? row.value[ROW_COLUMN] : own === -1 ? undefined : row.cells?.[own]?.trim();
+  const [, digest, run, seq] = (typeof written === "string" && OWN.exec(written)) || [];
+  return { digest, position: run === undefined ? undefined : { run: Number(run), seq: Number(seq) } };
+}
+
+/** As JSON: the cells of a table's row, the object of a JSON row, the text of one that can't be read. */
+const textOf = (row: Row): string =>
+  row.kind === "object" ? row.text : JSON.stringify(row.kind === "cells" ? row.cells : row.text);
+
+function inputOf({ file, input, reading, rows }: Open): ReadInput {
+  const { bytesRead: bytes, sha256, encoding, delimiter, headerLine, header } = input;
+  const format = header !== undefined ? "cells" : input.format === "json" ? "json" : "ndjson";
+  const { readAs, isSource } = reading;
+  const { name, path, compression } = file;
+  return {
+    name,
+    path,
+    format,
+    compression,
+    bytes,
+    sha256,
+    rows,
+    encoding,
+    delimiter,
+    headerLine,
+    header,
+    readAs,
+    isSource,
+  };
+}
+
+/** Where an action comes from. */
+interface At {
+  readonly row: number;
+  readonly input: number;
+  readonly position: Position | undefined;
+}
+
+/** Puts rows and actions into the plan's file. */
+class Writer {
+  readonly #read: RowsRead;
+  readonly #isByTime: boolean;
+  readonly #row: ReturnType<Store["prepare"]>;
+  readonly #action: ReturnType<Store["prepare"]>;
+  readonly #body: ReturnType<Store["prepare"]>;
+  readonly #odd: ReturnType<Store["prepare"]>;
+  readonly #store: Store;
+  /** The last time that the input gave. */
+  #clock = 0;
+  #seq = 0;
+
+  constructor(store: Store, read: RowsRead, isByTime: boolean) {
+    this.#store = store;
+    this.#read = read;
+    this.#isByTime = isByTime;
+    this.#row = store.prepare("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?)");
+    this.#action = store.prepare(
+      `INSERT INTO action (seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, clock, run, at,
+      verdict, why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1, ?12, ?13, ?14, ?15, ?16)`,
+    );
+    this.#body = store.prepare("INSERT INTO body VALUES (?, ?)");
+    this.#odd = store.prepare("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)");
+  }
+
+  row(
+    at: At,
+    line: number,
+    text: string,
+    state: string | null,
+    reason: string | null,
+    digest: string | undefined,
+  ): void {
+    this.#row.run(at.row, at.input, line, text, state, reason, digest ?? null);
+  }
+
+  action(at: At, action: Action, key: string | undefined, rowEvent: string | undefined): void {
+    const { action: kind, data } = action;
+    const subject = subjectOf(action);
+    const { json, content } = textsOf(action);
+    const time = timeOf(action);
+    const event = actionSpec(kind).about === "event" ? undefined : (data.eventId ?? rowEvent);
+    const written = data.price == null ? null : decimals(data.price);
+    this.#insert(
+      at,
+      kind,
+      subject,
+      markOf(action, content, key),
+      content,
+      time,
+      event,
+      ownerOf(action),
+      written,
+      "new",
+      null,
+    );
+    this.#body.run(this.#seq, json);
+    this.#read.actions += 1;
+    if (time !== undefined) this.#noteTime(kind, time);
+    if (kind === "resoldTicket") this.#read.resoldBy.add(subject.charAt(0));
+    const form = formOf(subject);
+    if (form === subject) return;
+    this.#read.hasOdd = true;
+    this.#odd.run(form, subject, at.row);
+  }
+
+  /** What the corrected version of a bad row was accepted as. */
+  corrected(at: At, { kind, subject, mark }: { kind: ActionName; subject: string; mark: string }): void {
+    this.#insert(at, kind, subject, baseOf(mark), null, undefined, undefined, undefined, null, "sent", "corrected");
+    this.#read.actions += 1;
+  }
+
+  /** What a bad row would have given, as far as that can be read: others wait for it. */
+  bad(at: At, attempted: unknown): void {
+    const { action, data } = Object(attempted) as { action?: unknown; data?: unknown };
+    const kind = ACTION_NAMES.find((name) => name === action);
+    const { eventId, ticketId, nftId, orderTime } = Object(data) as Record<string, unknown>;
+    if (kind === undefined) return;
+    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
+    const event = typeof eventId === "string" ? eventId : undefined;
+    const isOfEvent = actionSpec(kind).about === "event";
+    const subjects = isOfEvent
+      ? [event === undefined ? undefined : `e:${event}`]
+      : [
+          typeof ticketId === "string" ? `t:${ticketId}` : undefined,
+          typeof nftId === "string" ? `n:${nftId}` : undefined,
+        ];
+    for (const subject of subjects)
+      if (subject !== undefined)
+        this.#insert(at, kind, subject, null, null, time, isOfEvent ? undefined : event, undefined, null, "bad", null);
+  }
+
+  #insert(
+    { row, input, position }: At,
+    kind: ActionName,
+    subject: string,
+    mark: string | null,
+    content: string | null,
+    time: number | undefined,
+    event: string | null | undefined,
+    owner: string | undefined,
+    written: number | null,
+    verdict: string,
+    why: string | null,
+  ): void {
+    this.#seq += 1;
+    let clock: number | null = null;
+    if (this.#isByTime) {
+      if (time !== undefined) this.#clock = time;
+      clock = this.#clock;
+    }
+    this.#action.run(
+      ...[this.#seq, row, input, kind, subject, mark, content, time ?? null, event ?? null, owner ?? null, written],
+      ...[clock, position?.run ?? null, position?.seq ?? null, verdict, why],
+    );
+  }
+
+  #noteTime(kind: ActionName, time: number): void {
+    const span = this.#read.spans.get(kind);
+    if (span === undefined) this.#read.spans.set(kind, { first: time, last: time });
+    else if (time < span.first || time > span.last)
+      this.#read.spans.set(kind, { first: Math.min(span.first, time), last: Math.max(span.last, time) });
+  }
+
+  /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */
+  numberedDigest(digest: string): string {
+    if (digest.includes("#")) return digest;
+    const sql = "INSERT INTO bad VALUES (?, 1) ON CONFLICT (digest) DO UPDATE SET times = times + 1 RETURNING times";
+    const { times = 1 } = this.#store.get<{ times: number }>(sql, digest) ?? {};
+    return times === 1 ? digest : `${digest}#${times}`;
+  }
+}

@@ -1,0 +1,114 @@
+/** The plan while it is made: one temporary SQLite file, so that nothing in memory grows with the input. */
+
+import { closeSync, openSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+
+/**
+ * `place` is where an action stands in the order that counts (its `seq` in the input, unless `--order time` moved it), and
+ * `run`, `at` the position where its row was first read, where that was an earlier run; `clock`: the last time that the input gave,
+ * of those that `--order time` sorts. `verdict` is one of `verdicts.ts`, or
+ * `bad`: an action that an invalid row would have given. `why` says more of it, `cause` is the row or the run that it is held for,
+ * `reason` what its rejects say.
+ */
+const TABLES = `
+CREATE TABLE row (
+  row INTEGER PRIMARY KEY, input INTEGER NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL,
+  state TEXT, reason TEXT, digest TEXT
+) STRICT;
+CREATE TABLE action (
+  seq INTEGER PRIMARY KEY, row INTEGER NOT NULL, input INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
+  mark TEXT, content TEXT, time INTEGER, event TEXT, owner TEXT, decimals INTEGER, place INTEGER NOT NULL, clock INTEGER,
+  run INTEGER, at INTEGER, verdict TEXT NOT NULL, why TEXT, cause TEXT, reason TEXT,
+  lane INTEGER NOT NULL DEFAULT 0, stage INTEGER NOT NULL DEFAULT 0, chunk INTEGER, spot INTEGER
+) STRICT;
+CREATE TABLE body (seq INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT;
+CREATE TABLE event (id TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE odd (form TEXT, subject TEXT, row INTEGER, PRIMARY KEY (form, subject)) STRICT, WITHOUT ROWID;
+CREATE TABLE bad (digest TEXT PRIMARY KEY, times INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/**
+ * None of it is needed after a crash. One transaction that never ends: what fits into memory is never written, and a new
+ * database has nothing to undo, so that its journal stays empty.
+ */
+const SETTINGS =
+  "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768";
+
+/** Rows that a query gives at a time. */
+const BATCH = 1000;
+
+export class Store implements Disposable {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  /** @param folder where the file lies, and what SQLite sorts; it is made for this one alone. */
+  constructor(folder: string) {
+    this.#path = join(folder, "plan.db");
+    // SQLite would make it readable for all.
+    closeSync(openSync(this.#path, "wx", 0o600));
+    this.#database = new DatabaseSync(this.#path);
+    this.#database.exec(
+      `PRAGMA temp_store_directory = '${folder.replaceAll("'", "''")}'; ${SETTINGS}; BEGIN; ${TABLES}`,
+    );
+  }
+
+  /** A statement, to be kept by who runs it for each row. */
+  prepare(sql: string): StatementSync {
+    return this.#database.prepare(sql);
+  }
+
+  run(sql: string, ...values: readonly SQLInputValue[]): number {
+    return Number(this.#kept(sql).run(...values).changes);
+  }
+
+  /** `Found` says what the columns that the query names hold. */
+  get<Found extends object>(sql: string, ...values: readonly SQLInputValue[]): Found | undefined {
+    return this.#kept(sql).get(...values) as Found | undefined; // as the caller wrote the query
+  }
+
+  all<Found extends object>(sql: string, ...values: readonly SQLInputValue[]): readonly Found[] {
+    return this.#kept(sql).all(...values) as unknown as readonly Found[]; // likewise
+  }
+
+  /** What a query finds, some at a time; what it sorts by must not change meanwhile. */
+  *batches<Found extends object>(sql: string, ...values: readonly SQLInputValue[]): Generator<readonly Found[]> {
+    let batch: Found[] = [];
+    // A statement of its own: one that is being read can't be asked again.
+    for (const found of this.#database.prepare(sql).iterate(...values)) {
+      if (batch.push(found as Found) < BATCH) continue; // likewise
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  /** The same as arrays, which costs half. */
+  *tuples<Found extends readonly unknown[]>(
+    sql: string,
+    ...values: readonly SQLInputValue[]
+  ): Generator<readonly Found[]> {
+    const statement = this.#database.prepare(sql);
+    statement.setReturnArrays(true);
+    let batch: Found[] = [];
+    for (const found of statement.iterate(...values)) {
+      if (batch.push(found as unknown as Found) < BATCH) continue; // as the caller wrote the query
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  #kept(sql: string): StatementSync {
+    const known = this.#statements.get(sql) ?? this.#database.prepare(sql);
+    this.#statements.set(sql, known);
+    return known;
+  }
+
+  /** Once more does nothing. */
+  [Symbol.dispose](): void {
+    if (this.#database.isOpen) this.#database.close();
+    rmSync(this.#path, { force: true });
+  }
+}

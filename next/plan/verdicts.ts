@@ -1,0 +1,264 @@
+/**
+ * What counts as already sent: the whole of it (design §8, docs/guarantees.md). Judged ticket by ticket, each kind of action by
+ * itself, by nothing but what the input says and what the ledger knows.
+ */
+
+import type { ActionName } from "../../src/actions/actions.ts";
+import { baseOf, kindOfMark, overwrites, resentMark, timesOf } from "../actions/marks.ts";
+import type { KnownAction, Position } from "../ledger/ledger.ts";
+
+const VERDICTS = ["new", "sent", "changed", "late", "unclear", "held"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/**
+ * Why an action is unclear: its content came back; its ticket's accepted ones have another kind of mark; one that this input
+ * should show is missing; times fall within the input. Why it is held: a bad row, or another run.
+ */
+type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "bad" | "pending";
+
+/** An action of the input while it is judged, in the order of the input. */
+export interface Item {
+  readonly seq: number;
+  readonly row: number;
+  readonly input: number;
+  readonly kind: ActionName;
+  /** Undefined of a bad row. */
+  mark: string | undefined;
+  readonly content: string;
+  readonly time: number | undefined;
+  /** `bad`: an invalid row would have given it. */
+  verdict: Verdict | "bad";
+  /** It was accepted in a corrected version of its row, which is bad. */
+  readonly isCorrected: boolean;
+  /** Its row comes from a rejects file. */
+  readonly isFromRejects: boolean;
+  /** Where it was first read; of one that stands before an accepted one, no later than that. */
+  position: Position;
+  why: Why | undefined;
+  /** What it is judged against: an accepted action, or another one of this input. */
+  other: KnownAction | Item | undefined;
+  /** What it is held for: a bad row, or an unfinished run. */
+  heldBy: number | string | undefined;
+}
+
+/** The first and the last time of one kind in the whole input. */
+export interface Span {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface Judging {
+  readonly spanOf: (kind: ActionName) => Span | undefined;
+  /** Whether the source of an input usually shows again what was accepted. */
+  readonly shows: (input: number) => boolean;
+  /** `--resend` sends what was sent before; `--adopt` takes over what is not known. */
+  readonly mode: "judge" | "resend" | "adopt";
+}
+
+/** The position of what is read now: behind everything that was accepted. */
+export const THIS_RUN = Number.MAX_SAFE_INTEGER;
+
+const isBefore = (one: Position, other: Position): boolean =>
+  one.run === other.run ? one.seq < other.seq : one.run < other.run;
+
+/** Judges the actions of one ticket or event. `known`: all that the ledger has of it. */
+export function judge(items: readonly Item[], known: readonly KnownAction[], judging: Judging): void {
+  const pending = known.filter(({ state }) => state === "pending");
+  const accepted = pending.length === 0 ? known : known.filter(({ state }) => state === "sent");
+  if (pending.length > 0) holdPending(items, pending);
+  if (items.length === 1 || items.every(({ kind }) => kind === items[0]?.kind)) judgeKind(items, accepted, judging);
+  else for (const ofKind of Map.groupBy(items, ({ kind }) => kind).values()) judgeKind(ofKind, accepted, judging);
+  if (judging.mode !== "judge") sendAnyway(items, known, judging.mode);
+  const [first] = pending;
+  for (const item of items) if (first !== undefined && item.verdict === "new") hold(item, "pending", first.runId);
+  holdForBad(items);
+}
+
+/**
+ * Nobody knows what the action of a bad row was, so all that is new of its ticket waits. Of one that is refused beside others that
+ * is known, and only what comes behind it waits.
+ */
+export function holdForBad(items: readonly Item[]): void {
+  let bad = items.find(({ verdict, mark }) => verdict === "bad" && mark === undefined);
+  for (const item of items) {
+    if (item.verdict === "bad") bad ??= item;
+    else if (bad !== undefined && item.verdict === "new") hold(item, "bad", bad.row);
+  }
+}
+
+/** Returns false: it is not let through. */
+export function hold(item: Item, why: "bad" | "pending", heldBy: number | string): false {
+  item.verdict = "held";
+  item.why = why;
+  item.heldBy = heldBy;
+  return false;
+}
+
+/** One that another run still sends is not sent by this one. */
+function holdPending(items: readonly Item[], pending: readonly KnownAction[]): void {
+  for (const item of items) {
+    const { kind, mark } = item;
+    if (mark === undefined || item.isCorrected) continue;
+    const same = pending.find((one) => one.kind === kind && baseOf(one.mark) === mark);
+    if (same !== undefined) hold(item, "pending", same.runId);
+  }
+}
+
+/** What was accepted under a mark, however often it was resent: as it was said last. */
+type Accepted = ReadonlyMap<string, KnownAction>;
+
+function acceptedOf(kind: ActionName, known: readonly KnownAction[]): Accepted {
+  const accepted = new Map<string, KnownAction>();
+  for (const one of known) {
+    if (one.kind !== kind) continue;
+    const mark = baseOf(one.mark);
+    const other = accepted.get(mark);
+    if (other === undefined || isBefore(other.position, one.position)) accepted.set(mark, one);
+  }
+  return accepted;
+}
+
+function judgeKind(items: readonly Item[], known: readonly KnownAction[], judging: Judging): void {
+  const [first] = items;
+  if (first === undefined) return;
+  const accepted = acceptedOf(first.kind, known);
+  const here = judgeMarks(items, accepted);
+  judgeTimes(items, accepted, here, judging);
+  if (overwrites(first.kind) && accepted.size > 0) judgeOrder(items, accepted);
+}
+
+/** Sent, changed, or told apart by nothing: by marks alone. Gives the first item of each mark. */
+function judgeMarks(items: readonly Item[], accepted: Accepted): ReadonlyMap<string, Item> {
+  const here = new Map<string, Item>();
+  for (const [at, item] of items.entries()) {
+    const { mark } = item;
+    if (mark === undefined || item.verdict !== "new") continue;
+    const first = here.get(mark);
+    const known = accepted.get(mark);
+    if (first !== undefined) {
+      const cameBack = kindOfMark(mark) === "c" && items[at - 1]?.mark !== mark;
+      set(item, first.content !== item.content ? "changed" : cameBack ? "unclear" : "sent", "came-back", first);
+      continue;
+    }
+    here.set(mark, item);
+    if (known !== undefined) set(item, known.content === item.content ? "sent" : "changed", undefined, known);
+    else if (accepted.size > 0) {
+      const otherwise = marked(accepted, (other) => kindOfMark(other) !== kindOfMark(mark));
+      if (otherwise !== undefined) set(item, "unclear", "other-mark", otherwise);
+    }
+  }
+  return here;
+}
+
+function set(item: Item, verdict: Verdict, why: Why | undefined, other: Item["other"]): void {
+  item.verdict = verdict;
+  item.why = verdict === "unclear" ? why : undefined;
+  item.other = other;
+}
+
+function marked(accepted: Accepted, isIt: (mark: string) => boolean): KnownAction | undefined {
+  for (const [mark, known] of accepted) if (isIt(mark)) return known;
+  return undefined;
+}
+
+/** A time was corrected, where an accepted one is missing that the input should show; and times that fall are a problem. */
+function judgeTimes(
+  items: readonly Item[],
+  accepted: Accepted,
+  here: ReadonlyMap<string, Item>,
+  { spanOf, shows }: Judging,
+): void {
+  let latest: Item | undefined;
+  let missing: KnownAction | undefined | "not looked for" = "not looked for";
+  for (const item of items) {
+    const { kind, time } = item;
+    if (time === undefined || item.verdict === "bad" || item.isCorrected) continue;
+    if (item.verdict === "new") {
+      const falls = overwrites(kind) && latest !== undefined && time < timeOfItem(latest);
+      if (falls) set(item, "unclear", "times-fall", latest);
+      else if (accepted.size > 0 && shows(item.input)) {
+        if (missing === "not looked for") missing = missingOf(items, accepted, here, spanOf(kind));
+        if (missing !== undefined) set(item, "unclear", "missing", missing);
+      }
+    }
+    if (latest === undefined || time > timeOfItem(latest)) latest = item;
+  }
+}
+
+const timeOfItem = ({ time }: Item): number => time ?? 0;
+
+function missingOf(
+  items: readonly Item[],
+  accepted: Accepted,
+  here: ReadonlyMap<string, Item>,
+  span: Span | undefined,
+): KnownAction | undefined {
+  if (span === undefined) return undefined;
+  for (const [mark, known] of accepted) {
+    const time = known.time === undefined ? undefined : Number(known.time);
+    if (time === undefined || time < span.first || time > span.last || here.has(mark)) continue;
+    if (!items.some((item) => item.mark === mark)) return known;
+  }
+  return undefined;
+}
+
+/** Among actions of which the last decides, nothing is sent behind a later one. */
+function judgeOrder(items: readonly Item[], accepted: Accepted): void {
+  const newest = latestBy(accepted, (one, other) => isBefore(other.position, one.position));
+  if (newest === undefined) return;
+  const last = baseOf(newest.mark);
+  const latest = latestBy(accepted, (one, other) => Number(one.time ?? -1) > Number(other.time ?? -1));
+  const lastTime = latest?.time === undefined ? undefined : Number(latest.time);
+  const isLastHere = items.some(({ mark }) => mark === last);
+  let behind: KnownAction | undefined;
+  for (const item of items.toReversed()) {
+    const known = item.mark === undefined ? undefined : accepted.get(item.mark);
+    if (known !== undefined) {
+      if (behind === undefined || isBefore(behind.position, known.position)) behind = known;
+    } else if (behind !== undefined && isBefore(behind.position, item.position)) item.position = behind.position; // so a bad row's rejects know where it stood
+    if (item.verdict === "bad" && !isLastHere) behind = newest; // it may be that one
+    if (item.verdict !== "new") continue;
+    if (item.time !== undefined && lastTime !== undefined) {
+      if (item.time < lastTime) set(item, "late", undefined, latest);
+    } else if (!isBefore(newest.position, item.position)) set(item, "late", undefined, newest);
+  }
+  const end = items.at(-1);
+  const known = end?.mark === undefined ? undefined : accepted.get(end.mark);
+  if (end?.mark === undefined || known === undefined || kindOfMark(end.mark) !== "c") return;
+  // In an export that holds only what changed, it may say that the ticket is back to that.
+  if (end.mark !== last && !end.isFromRejects && !isLastHere && end.verdict !== "held")
+    set(end, "unclear", "came-back", newest);
+}
+
+function latestBy(
+  accepted: Accepted,
+  isLater: (one: KnownAction, other: KnownAction) => boolean,
+): KnownAction | undefined {
+  let latest: KnownAction | undefined;
+  for (const one of accepted.values()) if (latest === undefined || isLater(one, latest)) latest = one;
+  return latest;
+}
+
+/** A person says of all this that it is new, or that it is known. A mark that was used before gets the next number. */
+function sendAnyway(items: readonly Item[], known: readonly KnownAction[], mode: "resend" | "adopt"): void {
+  const times = new Map<string, number>();
+  const nameOf = (kind: ActionName, mark: string): string => `${kind} ${mark}`;
+  for (const { kind, mark } of known) {
+    const name = nameOf(kind, baseOf(mark));
+    times.set(name, Math.max(times.get(name) ?? 0, timesOf(mark)));
+  }
+  const taken = new Set<string>();
+  for (const item of items) {
+    const { kind, mark, verdict } = item;
+    if (mark === undefined || item.isCorrected || verdict === "held" || verdict === "bad") continue;
+    const name = nameOf(kind, mark);
+    const isCopy = verdict === "sent" && taken.has(name);
+    taken.add(name);
+    if (isCopy || (mode === "adopt" && verdict === "sent")) continue;
+    const before = times.get(name) ?? 0;
+    const isSame = mode === "adopt" && verdict === "changed"; // what is known gets the content of now
+    times.set(name, isSame ? before : before + 1);
+    set(item, "new", undefined, undefined);
+    item.mark = resentMark(mark, isSame ? before : before + 1);
+  }
+}

@@ -1,0 +1,168 @@
+/** What is said of an action that is not sent for what was accepted before. */
+
+import { actionSpec, type Effect } from "../../src/actions/actions.ts";
+import { isPersonal } from "../../src/actions/fields.ts";
+import { parseJson, stringifyJson } from "../../src/actions/json.ts";
+import type { Finding, SourceLine } from "../../src/actions/problem.ts";
+import { cleanText, masked, utcText } from "../../src/actions/text.ts";
+import { saysTheSame } from "../actions/marks.ts";
+import type { KnownAction, Ledger } from "../ledger/ledger.ts";
+import { placeText } from "./across.ts";
+import type { Item } from "./verdicts.ts";
+
+/** Where what a finding names can be looked up. */
+export interface Lookups {
+  readonly lineOf: (row: number) => SourceLine;
+  /** The data of an action of this input. */
+  readonly dataOf: (seq: number) => Data;
+  /** The same of an accepted one, where it can still be read. */
+  readonly accepted: (action: KnownAction) => Promise<Data | undefined>;
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** Undefined where there is nothing to say. What is held is told once all that is held is known. */
+export async function findingOf(item: Item, lookups: Lookups): Promise<Finding | undefined> {
+  switch (item.verdict) {
+    case "changed":
+      return { rule: "changed", action: item.kind, ...(await changed(item, lookups)) };
+    case "late":
+      return { rule: "late", action: item.kind, ...late(item) };
+    case "unclear":
+      return item.why === "times-fall"
+        ? timesFall(item, lookups)
+        : { rule: "unclear", action: item.kind, ...unclear(item) };
+    default:
+      return undefined;
+  }
+}
+
+const aboutOf = ({ kind }: Item): string => actionSpec(kind).about;
+
+const isAccepted = (other: Item["other"]): other is KnownAction => other !== undefined && "runId" in other;
+
+/** ` (run 1a2b3c4d)`, or where it stands in this input. */
+const inRun = (other: Item["other"]): string => (isAccepted(other) ? ` (run ${other.runId})` : "");
+
+const RESEND = "To send it all the same, stream its row alone with --resend.";
+const EITHER = "If it is new, stream its row alone with --resend; if it is known, with --adopt.";
+
+async function changed(item: Item, lookups: Lookups): Promise<Pick<Finding, "message" | "hint">> {
+  const values = await differences(item, lookups);
+  const told = values.length === 0 ? "" : `: ${values.join(", ")}`;
+  const { other } = item;
+  if (other !== undefined && !isAccepted(other))
+    return {
+      message: `The same ${item.kind} stands at ${placeText(lookups.lineOf(other.row))} with other content, and is not sent twice${told}.`,
+      hint: "Remove the row that is no longer right.",
+    };
+  return {
+    message: `It was accepted with other content and is not sent again${told}.`,
+    hint: REMEDY[actionSpec(item.kind).effect],
+  };
+}
+
+const OTHER = "If it is another one, give it a time or a key of its own, or stream its row alone with --resend.";
+
+const REMEDY: Readonly<Record<Effect, string>> = {
+  "register-event": "To change the event, send an updateEvent. If the new value is wrong, correct it at the source.",
+  "sell-ticket":
+    "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, correct it at the source.",
+  "change-event": OTHER,
+  "change-ticket": OTHER,
+  "resell-ticket": OTHER,
+  "scan-ticket": OTHER,
+  "check-in-ticket": OTHER,
+  "claim-ticket": OTHER,
+  "invalidate-ticket": OTHER,
+};
+
+function late(item: Item): Pick<Finding, "message" | "hint"> {
+  const { kind, other } = item;
+  const time =
+    isAccepted(other) && other.time !== undefined && item.time !== undefined ? Number(other.time) : undefined;
+  const which = time === undefined ? `a later ${kind}` : `the ${kind} of ${utcText(time) ?? time}`;
+  return {
+    message: `It was not accepted, but ${which} of the same ${aboutOf(item)} was${inRun(other)}: sent now, it would undo that one.`,
+    hint: `Leave it unsent to keep the current state. ${RESEND}`,
+  };
+}
+
+const MARKED: Readonly<Record<string, string>> = {
+  t: "its time",
+  k: "its key",
+  c: "its content",
+  w: "its wallet",
+  u: "its userId",
+};
+
+const markText = (mark: string | undefined): string => MARKED[mark?.charAt(0) ?? ""] ?? "nothing";
+
+function unclear(item: Item): Pick<Finding, "message" | "hint"> {
+  const { kind, other, why } = item;
+  const of = `${kind} of this ${aboutOf(item)}`;
+  if (why === "other-mark")
+    return {
+      message: `The ${of} that was accepted${inRun(other)} is known by ${markText(other?.mark)}, and this one by ${markText(item.mark)}: whether they are one can't be told.`,
+      hint: `Put back the column of the time or the key that came or went. ${EITHER}`,
+    };
+  if (why === "missing")
+    return {
+      message: `A ${of} that was accepted${isAccepted(other) && other.time !== undefined ? ` with the time ${utcText(Number(other.time)) ?? other.time}` : ""}${inRun(other)} is not in this input: this one may be the same with its time corrected.`,
+      hint: EITHER,
+    };
+  return {
+    message: `It says what ${isAccepted(other) ? "was accepted before" : "stands further up"}, with another ${kind} in between${isAccepted(other) ? inRun(other) : ""}: whether it is a new one can't be told.`,
+    hint: `Give such rows a time or their source a key. ${EITHER}`,
+  };
+}
+
+function timesFall(item: Item, { lineOf }: Lookups): Finding {
+  const other = item.other !== undefined && !isAccepted(item.other) ? placeText(lineOf(item.other.row)) : "another row";
+  return {
+    rule: "times-fall",
+    action: item.kind,
+    message: `It is earlier than the ${item.kind} of the same ${aboutOf(item)} at ${other}, which stands before it: sent in this order, the earlier one would come last.`,
+    hint: "Use --order time.",
+  };
+}
+
+/** What the action says otherwise than the one that it is judged against, masked where it is personal. */
+async function differences(item: Item, lookups: Lookups): Promise<readonly string[]> {
+  const { other } = item;
+  const before =
+    other === undefined ? undefined : isAccepted(other) ? await lookups.accepted(other) : lookups.dataOf(other.seq);
+  if (before === undefined) return [];
+  const now = lookups.dataOf(item.seq);
+  return [...new Set([...Object.keys(before), ...Object.keys(now)])]
+    .filter((name) => !saysTheSame(name, before[name] ?? undefined, now[name] ?? undefined))
+    .map((name) => `${name} ${shown(name, before)} → ${shown(name, now)}`);
+}
+
+/** Values that were accepted are shown of so many; each may take a request of the ledger to unpack. */
+const MOST_ACCEPTED = 500;
+
+/** Reads what was accepted out of the requests that the ledger keeps; the last one stays in memory. */
+export function acceptedData(ledger: Pick<Ledger, "body"> | undefined): Lookups["accepted"] {
+  let last: { readonly chunk: string; readonly actions: readonly { readonly data: Data }[] } | undefined;
+  let asked = 0;
+  return async ({ run, chunk, place }) => {
+    if (ledger === undefined || chunk === undefined || place === undefined || asked >= MOST_ACCEPTED) return undefined;
+    const name = `${run} ${chunk}`;
+    if (last?.chunk !== name) {
+      asked += 1;
+      const body = await ledger.body(run, chunk).catch(() => undefined); // pruned: then only its digest is known
+      if (body === undefined) return undefined;
+      const actions = parseJson(Buffer.from(body).toString("utf8")) as readonly { readonly data: Data }[]; // by chunks.ts
+      last = { chunk: name, actions };
+    }
+    return last.actions[place]?.data;
+  };
+}
+
+function shown(field: string, data: Data): string {
+  const value = data[field];
+  if (value === undefined || value === null) return "(none)";
+  const text = typeof value === "string" ? value : stringifyJson(value);
+  return isPersonal(field) ? masked(text) : cleanText(text, 60);
+}

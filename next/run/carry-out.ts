@@ -1,0 +1,334 @@
+/** Carries a run out from wherever it stands, whether it is new or was interrupted. */
+
+import { resumeCommand, settleCommand, streamOfRejects } from "../../src/actions/next-command.ts";
+import { crashPoint } from "../../src/disk/crash-points.ts";
+import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import { pause } from "../../src/sending/pause.ts";
+import { createRunPromises, type RunPromises } from "../../src/sending/run-promises.ts";
+import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
+import type { Sending, SendProgress, Stop, StopRequest } from "../send/send.ts";
+import { rejectionText } from "../write/rejection-text.ts";
+import { type OpenRow, rejectsOf, writeRejects } from "../write/rejects.ts";
+import type { RunContext } from "./context.ts";
+import { openPromises } from "./outputs.ts";
+import type { Wait } from "./progress.ts";
+import { exitCodeOf, type RunEnd } from "./run-end.ts";
+import { noteInJournal, type Session } from "./session.ts";
+import { hasUnsentRows, holdsBack, type PlanCounts, type RowCounts, summarise } from "./summary.ts";
+
+export interface CarryOutOptions {
+  readonly session: Session;
+  readonly run: Run;
+  /** An earlier command began it. */
+  readonly isResumed: boolean;
+  /** `performance.now()` after which nothing is begun. */
+  readonly deadline: number;
+  readonly startedAt: number;
+  /** Where the lanes come from; by default all that is planned is sent from here alone. */
+  readonly lanes?: LaneSource;
+}
+
+/** What a plan noted in its run, as it entered it. */
+export const countsOf = (run: Run) => ({
+  rows: run.rows as unknown as RowCounts, // written by `enter` of stream.ts
+  actions: run.actions as unknown as PlanCounts,
+  byAction: run.byAction,
+  problems: run.problems as unknown as { readonly errors: number; readonly warnings: number },
+});
+
+/**
+ * Sends what is left of a run, and writes promises and rejects. The exit code is in the summary.
+ *
+ * @throws Failure when it can't even begin.
+ */
+export async function carryOut(context: RunContext, options: CarryOutOptions): Promise<RunEnd> {
+  const { session, run } = options;
+  const { ledger, environment } = session;
+  const { progress, stop: stopping } = context;
+  await ledger.doubtVanished(run.number, new Date().toISOString());
+  await using promises = await openPromises(context, { ledger, environment, safeCsv: isSafe(run) }, run);
+  const before = { ...(await ledger.counts(run.number)), at: performance.now() };
+  progress.happened({
+    kind: "run started",
+    run: run.run,
+    actions: before.notSent,
+    chunks: before.chunks - before.decidedChunks,
+    isResumed: options.isResumed,
+  });
+  const stops = await sendUntilStopped(context, options, promises.write);
+  progress.advanced(undefined);
+  const [stop = { kind: "finished" }] = stops;
+  const counts = await ledger.counts(run.number);
+  const isDone = stop.kind === "finished";
+  if (!isDone) {
+    const isByPerson = stopping.aborted && stopping.reason === "SIGINT";
+    const by = { who: "", at: new Date().toISOString(), reason: undefined };
+    await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: by }) });
+  }
+  const rejects = await writeRejectsOf(context, ledger, run);
+  crashPoint("rejects written");
+  const exitCode = isDone ? exitCodeOfDone(run, counts) : exitCodeOf(stop);
+  if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
+  crashPoint("ended");
+  const summary = summarise({
+    run: run.run,
+    environment: environment.name,
+    state: isDone ? "finished" : "stopped",
+    exitCode,
+    of: countsOf(run),
+    counts,
+    output: promises.path ?? null,
+    rejects,
+    durationMs: performance.now() - options.startedAt,
+    next: nextCommand(stop, run, rejects, context, session),
+  });
+  const sent = {
+    actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
+    ms: performance.now() - before.at,
+  };
+  const rejected = await firstRejected(ledger, run);
+  const lanes = new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size;
+  const end = { environment, summary, run, lanes, stops, sent, rejected };
+  progress.happened({ kind: "run ended", end });
+  return end;
+}
+
+const isSafe = ({ options }: Run): boolean => options.safeCsv === true;
+
+/** Nothing is sent of a run with chunks that a person has to decide about. */
+async function sendUntilStopped(
+  context: RunContext,
+  options: CarryOutOptions,
+  writePromises: (chunk: number) => Promise<void>,
+): Promise<readonly Stop[]> {
+  const { session, run } = options;
+  const waiting = await questionsOf(session, run);
+  if (waiting.length > 0) return waiting;
+  const lanes = options.lanes ?? (await plannedLanes(session.ledger, run.number));
+  if (lanes.atOnce === 0) return [{ kind: "finished" }];
+  const stops = await sendFrom(context, { ...options, lanes }, writePromises);
+  // Others may have found what a person has to decide about; an answer may leave several doubts.
+  const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
+  const open = (await questionsOf(session, run)).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk));
+  return [...stops.filter((stop) => stop.kind !== "finished" || open.length === 0), ...open];
+}
+
+/** Chunks that a person decides about before anything more is sent; what the environment vouches for is sent again. */
+async function questionsOf({ ledger, environment }: Session, run: Run): Promise<readonly Stop[]> {
+  const stops: Stop[] = [];
+  for (const chunk of await ledger.chunks(run.number, { states: ["in doubt", "refused"] })) {
+    const detail = chunk.detail ?? "";
+    if (chunk.state === "in doubt") stops.push({ kind: "in doubt", chunk, detail, body: "" });
+    else if (!environment.refusalsAreWhole) stops.push({ kind: "refused", whole: false, chunk, detail, body: "" });
+    else {
+      const by = { who: "refusalsAreWhole", at: new Date().toISOString(), reason: undefined };
+      await ledger.settle(run.number, chunk.chunk, "not-sent", by);
+    }
+  }
+  return stops;
+}
+
+/**
+ * Sends lanes of a run.
+ *
+ * @param writePromises of an answered chunk; by default somebody else writes them.
+ */
+export async function sendFrom(
+  context: RunContext,
+  options: Pick<CarryOutOptions, "run" | "deadline"> & {
+    readonly session: Omit<Session, typeof Symbol.asyncDispose>;
+    readonly lanes: LaneSource;
+  },
+  writePromises: (chunk: number) => Promise<void> = async () => undefined,
+): Promise<readonly Stop[]> {
+  const { session, run, deadline, lanes } = options;
+  const { ledger, environment } = session;
+  const key = await session.key();
+  noteInJournal(environment, ledger, run, countsOf(run).actions.new);
+  crashPoint("listed");
+  using timer = stopAfter(deadline, context.stop);
+  using promises = await promisesOf(ledger, run);
+  const sending: Omit<Sending, "halt"> = {
+    ledger,
+    run: run.number,
+    environment,
+    promises,
+    writePromises,
+    progress: await sendProgress(context, ledger, run, lanes.atOnce),
+    stop: timer.signal,
+    abort: context.abort,
+    deadline,
+    common: { rejected: 0, answers: 0, notBefore: 0, hasToldWithoutStatus: false },
+  };
+  // Loaded only here: most commands send nothing, and the HTTP client would be a large part of their start.
+  const { openClient } = await import("../../src/sending/client.ts");
+  const { timeoutMs, freshConnection } = environment;
+  // Awaited: what it needs is open until it ends.
+  return await sendLanes(sending, lanes, () =>
+    openClient({ baseUrl: session.baseUrl, key, timeoutMs, freshConnection, tls: session.tls, env: context.env }),
+  );
+}
+
+/** The promises that earlier commands were given for this run. */
+async function promisesOf(ledger: Ledger, run: Run): Promise<RunPromises> {
+  const given = createRunPromises();
+  for await (const promises of ledger.promises(run.number, [])) for (const { promise } of promises) given.add(promise);
+  return given;
+}
+
+/** A signal that also stops when the time is up. */
+export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
+  const [over, done] = [new AbortController(), new AbortController()];
+  void pause(deadline - performance.now(), done.signal).then(() => {
+    if (!done.signal.aborted) over.abort("max-duration" satisfies StopRequest);
+  });
+  return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
+}
+
+async function sendProgress({ progress }: RunContext, ledger: Ledger, run: Run, lanes: number): Promise<SendProgress> {
+  const before = await ledger.counts(run.number);
+  let done = before.accepted + before.rejected + before.settled;
+  let { rejected, decidedChunks: decided, chunks: of } = before;
+  const show = (more: { readonly attempts?: number; readonly waiting?: Wait } = {}): void =>
+    progress.advanced({
+      ...{ doing: "sending", unit: "action", done, total: before.total, lanes, rejected, ...more },
+      chunk: { number: Math.min(decided + 1, of), of },
+    });
+  show();
+  return {
+    sending: (chunk, attempt) => {
+      progress.happened({ kind: "chunk sent", chunk, attempt });
+      show({ attempts: attempt });
+    },
+    answered: (chunk, counts) => {
+      done += counts.accepted + counts.rejected;
+      rejected += counts.rejected;
+      decided += 1;
+      of = Math.max(of, decided);
+      progress.happened({ kind: "chunk answered", chunk, ...counts });
+      show();
+    },
+    late: (chunk, said) => progress.happened({ kind: "answer came late", chunk, said }),
+    withoutStatus: () => progress.happened({ kind: "answers without status" }),
+    waiting: (chunk, detail, waitMs) => {
+      progress.happened({ kind: "chunk waits", chunk, detail, waitMs });
+      show({ waiting: { detail, waitMs } });
+    },
+  };
+}
+
+/** Writes what of the run was rejected, or closed unsent, into rejects. @returns the run's rejects files. */
+export async function writeRejectsOf(
+  { cwd }: Pick<RunContext, "cwd">,
+  ledger: Ledger,
+  run: Run,
+): Promise<readonly string[]> {
+  const directory = typeof run.options.directory === "string" ? run.options.directory : cwd;
+  const { inputs, number } = run;
+  await writeRejects({ ledger, run: number, inputs, directory, safeCsv: isSafe(run), rows: openRowsOf(ledger, run) });
+  return rejectsOf(ledger, number);
+}
+
+/** The rows of which something was rejected or closed unsent, each with all that is open of it. */
+async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
+  for (const { chunk, rejected, state } of await ledger.chunks(run.number, { states: ["answered", "abandoned"] })) {
+    if (rejected === 0 && state === "answered") continue;
+    const { items, rows } = await ledger.outcomes(run.number, chunk);
+    for (const ofRow of Map.groupBy(items.filter(isOpen), ({ origin }) => origin.row).values()) {
+      const [first] = ofRow;
+      const text = first && rows?.[first.origin.row];
+      if (first === undefined || text === undefined) continue;
+      yield {
+        input: first.origin.input,
+        text,
+        reason: [...new Set(ofRow.map(reasonOf))].join(" | "),
+        key: keyOf(first, run),
+      };
+    }
+  }
+}
+
+const isOpen = ({ outcome }: Item): boolean => outcome === "rejected" || outcome === "not sent";
+
+const reasonOf = (item: Item): string =>
+  item.outcome === "rejected"
+    ? `${item.origin.kind} ${rejectionText(item)}`
+    : `${item.origin.kind} was not sent: the run was closed.`;
+
+/** `tickets:row`: the digest of a bad row that it corrects, and where it was first read. */
+const keyOf = ({ origin: { digest = "", position, seq } }: Item, { number }: Run): string =>
+  `${digest}@${position?.run ?? number}:${position?.seq ?? seq}`;
+
+/** How many rejected actions are listed one by one. */
+const REJECTED_TOLD = 5;
+
+async function firstRejected(ledger: Ledger, run: Run): Promise<readonly Item[]> {
+  const first: Item[] = [];
+  for (const { chunk, rejected } of await ledger.chunks(run.number, { states: ["answered"] })) {
+    if (rejected === 0) continue;
+    const { items } = await ledger.outcomes(run.number, chunk);
+    first.push(...items.filter(({ outcome }) => outcome === "rejected"));
+    if (first.length >= REJECTED_TOLD) break;
+  }
+  return first.slice(0, REJECTED_TOLD);
+}
+
+/** Of a run of which nothing is left to send. */
+export function exitCodeOfDone(run: Run, counts: RunCounts): number {
+  const { rows, actions } = countsOf(run);
+  const isOpen =
+    counts.rejected + counts.notSent > 0 || hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true);
+  return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+}
+
+function nextCommand(
+  stop: Stop,
+  run: Run,
+  rejects: readonly string[],
+  context: RunContext,
+  { environment }: Session,
+): string | null {
+  const flags = Array.isArray(run.options.flags) ? run.options.flags.map(String) : [];
+  switch (stop.kind) {
+    case "finished":
+      return rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, environment);
+    case "in doubt":
+      return settleCommand(run.run, environment);
+    case "refused":
+      return stop.whole ? resumeCommand(run.run, environment) : settleCommand(run.run, environment);
+    default:
+      return resumeCommand(run.run, environment);
+  }
+}
+
+/** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
+export async function whyItWaits(
+  { environment, ledger }: Pick<Session, "environment" | "ledger">,
+  run: Run,
+): Promise<Failure | undefined> {
+  const of = `Run ${run.run} of ${run.createdAt}`;
+  const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
+  if (run.state === "closing")
+    return new Failure(
+      "busy",
+      `The closing of run ${run.run} of ${run.createdAt} was interrupted, and comes first. Nothing was sent.`,
+      {
+        hint: `Finish closing it: ${settleCommand(run.run, environment, "--abandon")}`,
+      },
+    );
+  if (open.length > 0) return undefined;
+  if (run.paused !== undefined)
+    return new Failure("busy", `${of} was stopped by a person and comes first. Nothing was sent.`, {
+      hint: `Resume it: ${resumeCommand(run.run, environment)}\nOr close it: ${settleCommand(run.run, environment, "--abandon")}`,
+    });
+  const { rejected } = await ledger.counts(run.number);
+  if (run.exitCode === EXIT_CODES.refused && rejected > environment.maxRejected)
+    return new Failure(
+      "refused",
+      `Run ${run.run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
+      { hint: `Look at its rejects, then go on: ${resumeCommand(run.run, environment)}` },
+    );
+  return undefined;
+}

@@ -1,0 +1,146 @@
+/** What `validate`, `plan` and `stream` share: from files to a checked plan. */
+
+import { statSync } from "node:fs";
+import type { ActionName } from "../../src/actions/actions.ts";
+import { severityTable } from "../../src/checks/severity.ts";
+import type { Config } from "../../src/config/config.ts";
+import type { Environment } from "../../src/config/environment.ts";
+import { errorCode, Failure } from "../../src/failure.ts";
+import { openInput } from "../../src/readers/input.ts";
+import type { InputFile } from "../../src/readers/input-file.ts";
+import { resolveInputs } from "../../src/readers/inputs.ts";
+import { readingOf } from "../../src/run/lookups.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
+import { Problems } from "../plan/problems.ts";
+import type { CheckedInput } from "./checked-input.ts";
+import type { RunContext } from "./context.ts";
+import { createMappers, type OnRow } from "./mappers.ts";
+import { ALL_RULES } from "./rules.ts";
+
+/** Flags of every command that reads input. */
+export interface InputOptions {
+  readonly files: readonly string[];
+  readonly inputFormat?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly maxInputBytes?: number | undefined;
+  /** Accept a file of 0 bytes as an input without rows. */
+  readonly allowEmpty?: boolean | undefined;
+  readonly action?: ActionName | undefined;
+  readonly source?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Default: input. */
+  readonly order?: PlanOptions["order"] | undefined;
+  readonly maxInvalid?: Allowance | undefined;
+  readonly maxProblems?: number | undefined;
+}
+
+export interface CheckOptions extends InputOptions {
+  readonly config: Config;
+  /** Folder for the plan's file; it must not exist. */
+  readonly directory: string;
+  readonly environment: Environment | undefined;
+  readonly ledger: Ledger | undefined;
+  readonly mode: PlanOptions["mode"];
+  readonly lanes: number;
+  readonly onRow?: OnRow | undefined;
+}
+
+/** Problems kept for showing; all are counted. */
+const PROBLEMS_KEPT = 10_000;
+
+/** The caller disposes of the plan. */
+export async function checkInput(context: RunContext, options: CheckOptions): Promise<CheckedInput> {
+  const { config, environment, directory, ledger, mode, lanes, order = "input" } = options;
+  const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, allowEmpty = false } = options;
+  const { progress, cwd, now, stop: signal } = context;
+  if (order === "time") progress.happened({ kind: "ordered by time" });
+  const files = await resolveInputs(options.files, {
+    cwd,
+    inputFormat: options.inputFormat,
+    onPassedOver: (message) => progress.happened({ kind: "files passed over", message }),
+    signal,
+  });
+  const problems = new Problems(Math.max(PROBLEMS_KEPT, options.maxProblems ?? 0));
+  const severities = severityTable(config.rules, ALL_RULES);
+  const mappers = createMappers({ ...options, cwd, severities, problems, signal });
+  const total = bytesOf(files);
+  const plan = await asStorage(
+    directory,
+    makePlan({
+      ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, allowEmpty, severities, problems, signal },
+      environment,
+      readingOf: mappers.readingOf,
+      open: (file) => openInput(file, readingWith(context, options, mappers.sourceOf(file)?.config)),
+      onUnderstood: (file, understanding, input, values) =>
+        progress.happened({ kind: "input understood", file, understanding, input, values }),
+      onRows: (rows, bytes) => {
+        const share = shareOf(total, bytes);
+        progress.advanced({ doing: "checking", unit: "row", done: rows, ...(share !== undefined && { share }) });
+      },
+      onJudged: (actions) => progress.advanced({ doing: "comparing", unit: "action", done: actions }),
+      now: () => now?.() ?? new Date(),
+    }),
+  );
+  progress.advanced(undefined);
+  return { files, plan, problems };
+}
+
+function readingWith(
+  { stdin, stop }: RunContext,
+  { encoding, maxInputBytes }: InputOptions,
+  source: Parameters<typeof readingOf>[0],
+): Parameters<typeof openInput>[1] {
+  return {
+    signal: stop,
+    stdin,
+    ...readingOf(source),
+    ...(encoding !== undefined && { encoding }),
+    ...(maxInputBytes !== undefined && { maxInputBytes }),
+  };
+}
+
+/** How much of the input was read; undefined where its size is not known, as of a pipe. */
+function shareOf(bytes: number | undefined, read: number): number | undefined {
+  return bytes === undefined || bytes === 0 ? undefined : Math.min(1, read / bytes);
+}
+
+/** As they are stored; undefined where one is a pipe. */
+function bytesOf(files: readonly InputFile[]): number | undefined {
+  let bytes = 0;
+  for (const { path } of files) {
+    const found = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() !== true) return undefined;
+    bytes += found.size;
+  }
+  return bytes;
+}
+
+/** Reports errors of the disk that the plan is written to as storage failures. */
+async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    const code = errorCode(cause);
+    if (cause instanceof Failure || !["ENOSPC", "EROFS", "EACCES", "EIO", "ERR_SQLITE_ERROR"].includes(code ?? ""))
+      throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Failure("storage", `The plan can't be written at ${path} (${why}). Nothing was sent.`, {
+      hint: "Make room on that disk, then run the same command again.",
+      cause,
+    });
+  }
+}
+
+/** The flags that say how the same input is read again. */
+export function inputFlags(options: InputOptions): readonly string[] {
+  const { action, source, inputFormat, encoding, order } = options;
+  const given: readonly (readonly [string, string | undefined])[] = [
+    ["--action", action],
+    ["--source", source],
+    ["--input-format", inputFormat],
+    ["--encoding", encoding],
+    ["--order", order === "input" ? undefined : order],
+  ];
+  return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+}

@@ -1,0 +1,88 @@
+/** The ledger of an environment, and its lock. */
+
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Environment } from "../../src/config/environment.ts";
+import { describeLedgerServer, ledgerPlace } from "../../src/config/ledger-server.ts";
+import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import type { Invocation, Ledger } from "../ledger/ledger.ts";
+import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
+
+/** The environment's lock among those of its ledger. */
+export const LOCK = "environment";
+
+/** How long a database server that can't be reached is waited for: one that fails over is back by then. */
+const PATIENCE_MS = { sending: 60_000, reading: 5_000, noting: 2_000 } as const;
+type Patience = keyof typeof PATIENCE_MS;
+
+function placeOf({ ledgerPath: path, ledgerServer: server }: Environment, patience: Patience): LedgerPlace {
+  if (server === undefined) return { kind: "sqlite", path };
+  const { url, tls } = server.address();
+  const { schema, isUnsafe } = server;
+  return {
+    ...{ kind: "postgres", url, tls, schema, isUnsafe, shown: describeLedgerServer(server), application: "tickets" },
+    patienceMs: PATIENCE_MS[patience],
+    connectTimeoutMs: Math.min(10_000, PATIENCE_MS[patience]),
+  };
+}
+
+/** The environment's ledger, made where there is none. */
+export const openLedgerOf = (environment: Environment, boundTo: string): Promise<Ledger> =>
+  openLedger({ place: placeOf(environment, "sending"), boundTo });
+
+/** The environment's ledger, read-only; undefined where there is none yet. */
+export const findLedgerOf = (environment: Environment, patience: Patience = "reading"): Promise<Ledger | undefined> =>
+  findLedger({
+    place: placeOf(environment, patience),
+    // What a sandbox that is not running belongs to is not known.
+    boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl,
+  });
+
+/** @param cwd that a path is shown from. */
+export const noLedger = (environment: Environment, cwd: string): Failure =>
+  new Failure("usage", `There is no ledger of ${environment.name} at ${ledgerPlace(environment, cwd)}.`, {
+    hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
+  });
+
+/** Other ledgers in the same state folder that know of actions of the same service, the largest first. */
+export async function otherLedgersOf({
+  ledgerPath,
+  baseUrl,
+  kind,
+}: Environment): Promise<readonly { readonly path: string; readonly actions: number }[]> {
+  const folder = dirname(dirname(ledgerPath));
+  if (kind === "sandbox" || !existsSync(folder)) return [];
+  const found: { readonly path: string; readonly actions: number }[] = [];
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name, "ledger.db");
+    if (path === ledgerPath || !existsSync(path)) continue;
+    await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
+    if (ledger?.boundTo !== baseUrl) continue;
+    const { actions } = await ledger.size();
+    if (actions > 0) found.push({ path, actions });
+  }
+  return found.sort((one, other) => other.actions - one.actions);
+}
+
+/**
+ * Notes in the ledger how a command ended, if there is one that takes it. Takes no lock, and never throws, since no command
+ * fails for its trace.
+ *
+ * @param told marks of warnings that the command printed.
+ */
+export async function noteInvocationOf(
+  environment: Environment,
+  invocation: Invocation,
+  told: readonly string[],
+): Promise<void> {
+  const { ledgerPath, ledgerServer } = environment;
+  // Whoever could not reach the server would wait for it a second time; a file that is not there is not made for this.
+  if (ledgerServer === undefined ? !existsSync(ledgerPath) : invocation.exitCode === EXIT_CODES.storage) return;
+  try {
+    await using ledger = await openLedger({ place: placeOf(environment, "noting"), boundTo: undefined });
+    await ledger.noteInvocation(invocation, told);
+  } catch {
+    // The command itself has reported a ledger that can't be written.
+  }
+}

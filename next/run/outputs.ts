@@ -1,0 +1,124 @@
+/** Where a run's promises and rejects go. */
+
+import { constants, existsSync } from "node:fs";
+import { access } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { displayPath } from "../../src/actions/text.ts";
+import type { Environment } from "../../src/config/environment.ts";
+import { setAside } from "../../src/disk/aside.ts";
+import { Failure } from "../../src/failure.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
+import { freeName, inspectOutput, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
+import { openPromiseFile, openPromiseStream, type PromiseWriter, unwrittenPromises } from "../write/promise-file.ts";
+import { promiseFormat } from "../write/promises.ts";
+import type { RunContext } from "./context.ts";
+import type { WhyElsewhere } from "./progress.ts";
+
+/** Where the promises go; undefined for standard output. By default one file an environment, in the working folder. */
+export function outputPath(output: string | undefined, environment: string, cwd: string): string | undefined {
+  return output === "-" ? undefined : resolve(cwd, output ?? `promises.${environment}.ndjson`);
+}
+
+/** Makes sure, before anything is sent, that rows that are rejected have a place to go. */
+export async function refuseReadOnlyFolder(cwd: string): Promise<void> {
+  await access(cwd, constants.W_OK).catch((cause: unknown) => {
+    throw new Failure(
+      "usage",
+      `The working folder ${cwd} is not writable, and rejects files are written there. Nothing was sent.`,
+      { cause, hint: "Run the command in a folder that it may write to; inputs may be named by their paths." },
+    );
+  });
+}
+
+/** Makes sure, before anything is sent, that the promises have a place to go. */
+export async function makeWayForOutput(
+  context: RunContext,
+  ledger: Ledger,
+  environment: Environment,
+  path: string,
+  options: { readonly moveAside: boolean },
+): Promise<void> {
+  const { cwd, progress } = context;
+  const name = displayPath(path, cwd);
+  const refuse = (why: string, hint = "Name another file with --output.", cause?: unknown): Failure =>
+    new Failure("usage", `${name} ${why} Nothing was sent.`, { hint, cause });
+  const [, plain, ending] = /^(.*[^/])(\.(?:gz|zst))$/is.exec(path) ?? [];
+  if (plain !== undefined)
+    throw refuse(
+      `ends in ${ending}, and promises are not written compressed.`,
+      `Name a file without ${ending}, such as ${displayPath(plain, cwd)}, and compress a copy of it.`,
+    );
+  if (dirname(path) === dirname(environment.ledgerPath))
+    throw refuse("would lie in the folder of the ledger, which is kept by tickets alone.");
+  makeOutputFolder(path);
+  await access(dirname(path), constants.W_OK).catch((cause: unknown) => {
+    throw refuse(`can't be written: the folder ${displayPath(dirname(path), cwd)} is not writable.`, undefined, cause);
+  });
+  const state = await inspectOutput(ledger, path, "promises");
+  if (state.state === "ours" && state.movedFrom !== undefined) {
+    await ledger.noteOutput({ ...state.known, path }, { replaces: state.movedFrom });
+    progress.happened({ kind: "output was moved here", path, from: state.movedFrom });
+  }
+  if (state.state !== "strange") return;
+  if (!options.moveAside)
+    throw refuse(
+      `is not appended to: ${state.why}.`,
+      "Name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).",
+    );
+  progress.happened({ kind: "output set aside", path, aside: setAside(path) });
+}
+
+export interface PromiseWriting {
+  readonly ledger: Ledger;
+  readonly environment: Pick<Environment, "name">;
+  readonly safeCsv: boolean;
+}
+
+/** Opens what the run's promises go to, and writes what earlier commands left unwritten. */
+export async function openPromises(context: RunContext, writing: PromiseWriting, run: Run): Promise<PromiseWriter> {
+  const { progress, cwd, promisesTo } = context;
+  const moveTo = (path: string, why: WhyElsewhere): void =>
+    progress.happened({ kind: "promises go elsewhere", path, why });
+  if (run.output !== undefined) return openFile(context, writing, run, run.output);
+  const toFile = (because: "output taken" | "reader gone"): Promise<PromiseWriter> => {
+    const path = join(cwd, `stdout.${writing.environment.name}.${run.run}.ndjson`);
+    moveTo(path, { because });
+    return openFile(context, writing, run, path);
+  };
+  if (promisesTo === undefined) return toFile("output taken");
+  const { ledger } = writing;
+  return openPromiseStream({ ledger, run, stream: promisesTo, overflow: () => toFile("reader gone") });
+}
+
+async function openFile(context: RunContext, writing: PromiseWriting, run: Run, path: string): Promise<PromiseWriter> {
+  const { ledger, safeCsv } = writing;
+  const { progress, cwd } = context;
+  const state = await inspectOutput(ledger, path, "promises", () => unwrittenPromises(ledger, run, path, safeCsv));
+  const why = await whyElsewhere(ledger, run, path, state);
+  const tell = (to: string, because: WhyElsewhere): void =>
+    progress.happened({ kind: "promises go elsewhere", path: to, why: because });
+  if (why === undefined && state.state !== "strange") {
+    const onMoved = (to: string): void => tell(to, { because: "changed meanwhile", file: path });
+    return openPromiseFile({ ledger, run, path, state, safeCsv, onMoved });
+  }
+  // The run is under way, so its promises need a place whatever happened to the first one.
+  const stem = why?.because === "folder gone" ? join(cwd, basename(path)) : path;
+  const elsewhere = await freeName(ledger, "promises", `${stem}.${run.run}`, promiseFormat(path));
+  if (why !== undefined) tell(elsewhere, why);
+  return openFile(context, writing, run, elsewhere);
+}
+
+/** Why a run's file can't be appended to; undefined where it can. */
+async function whyElsewhere(
+  ledger: Ledger,
+  run: Run,
+  file: string,
+  state: OutputState,
+): Promise<WhyElsewhere | undefined> {
+  if (!existsSync(dirname(file))) return { because: "folder gone", file };
+  if (state.state === "strange") return { because: "strange", file, strange: state.why };
+  const known = state.state === "fresh" ? await ledger.output(file, machineOf(ledger)) : undefined;
+  if (known === undefined || known.length === 0) return undefined;
+  const chunks = await ledger.chunks(run.number);
+  return chunks.some(({ isWritten }) => isWritten) ? { because: "content gone", file } : undefined;
+}

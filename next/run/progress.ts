@@ -1,0 +1,153 @@
+/** What a command is told of while it works. The core has no words: commands find them. */
+
+import type { Environment } from "../../src/config/environment.ts";
+import type { Failure } from "../../src/failure.ts";
+import type { Understanding } from "../../src/mapping/mapper.ts";
+import type { Input } from "../../src/readers/input.ts";
+import type { InputFile } from "../../src/readers/input-file.ts";
+import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type { PublicValues } from "../plan/public-values.ts";
+import type { CheckedInput } from "./checked-input.ts";
+import type { RunEnd } from "./run-end.ts";
+
+/** Every function returns at once. */
+export interface Progress {
+  /** Something happened. Events are reported in the order in which they happened. */
+  readonly happened: (event: RunEvent) => void;
+  /** Replaces the last report about the work under way; undefined ends it. */
+  readonly advanced: (work: WorkUnderWay | undefined) => void;
+}
+
+interface WorkUnderWay {
+  readonly doing: "checking" | "comparing" | "sending" | "looking at" | "asking about" | "collecting" | "storing";
+  readonly done: number;
+  readonly total?: number;
+  /** How much of the work is done, 0 to 1, where no total is known. */
+  readonly share?: number;
+  /** Of `total`, or of `done` where that is not known. */
+  readonly unit: "row" | "action" | "promise";
+  readonly chunk?: { readonly number: number; readonly of: number };
+  /** How many lanes are being sent at once. */
+  readonly lanes?: number;
+  readonly rejected?: number;
+  readonly attempts?: number;
+  /** A request failed, and is tried again after a wait. */
+  readonly waiting?: Wait;
+}
+
+export interface Wait {
+  readonly detail: string;
+  readonly waitMs: number;
+}
+
+/** What can happen, and what there is to say about it. */
+type RunEvent =
+  | { readonly kind: "environment chosen"; readonly environment: Environment }
+  /** A command that sends would be refused for this. */
+  | { readonly kind: "ledgers in conflict"; readonly problem: Failure }
+  | { readonly kind: "key doubtful"; readonly warning: string }
+  | { readonly kind: "waiting for the lock"; readonly holder: LockHolder | undefined }
+  | ({ readonly kind: "ledger opened" } & OpenedLedger)
+  | { readonly kind: "ordered by time" }
+  | { readonly kind: "files passed over"; readonly message: string }
+  | ({ readonly kind: "input understood" } & UnderstoodInput)
+  | ({ readonly kind: "input checked" } & CheckedBefore)
+  /** What is new of the input is about to be sent. */
+  | ({ readonly kind: "sending planned" } & CheckedInput)
+  | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
+  /** What was answered of a closed run and had not been fully written. */
+  | { readonly kind: "left written"; readonly run: string; readonly files: readonly string[] }
+  | { readonly kind: "output was moved here"; readonly path: string; readonly from: string }
+  | { readonly kind: "output set aside"; readonly path: string; readonly aside: string }
+  | { readonly kind: "promises go elsewhere"; readonly path: string; readonly why: WhyElsewhere }
+  /** What is left of it is about to be sent. `isResumed`: an earlier command began it. */
+  | {
+      readonly kind: "run started";
+      readonly run: string;
+      readonly actions: number;
+      readonly chunks: number;
+      readonly isResumed: boolean;
+    }
+  /** Its intent is on disk, and the request is about to leave. */
+  | { readonly kind: "chunk sent"; readonly chunk: Chunk; readonly attempt: number }
+  | { readonly kind: "chunk answered"; readonly chunk: Chunk; readonly accepted: number; readonly rejected: number }
+  | ({ readonly kind: "chunk waits"; readonly chunk: Chunk } & Wait)
+  /** The attempt had been given up by then: the answer decides nothing, and is kept for a person. */
+  | { readonly kind: "answer came late"; readonly chunk: Chunk; readonly said: string }
+  /** A question about promises was not answered. `isFirst`: of this round of questions. */
+  | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
+  | { readonly kind: "answers without status" }
+  | { readonly kind: "runs are lost"; readonly problem: Failure }
+  | { readonly kind: "closing run"; readonly run: string; readonly counts: RunCounts }
+  | { readonly kind: "run closed"; readonly run: string }
+  | ({ readonly kind: "nothing to settle" } & NothingToSettle)
+  | ({ readonly kind: "chunk settled" } & SettledChunk)
+  /** They became doubts only after the person looked: they still wait. */
+  | {
+      readonly kind: "doubts found late";
+      readonly run: string;
+      readonly chunks: readonly Chunk[];
+      readonly environment: Environment;
+    }
+  /** A power cut leaves a file like this. The incomplete line is left out. */
+  | { readonly kind: "promises end amid a line"; readonly file: string; readonly text: string }
+  | { readonly kind: "run ended"; readonly end: RunEnd }
+  /** No run is open; a worker waits for one. `isFirst`: nothing was ever published. */
+  | { readonly kind: "nothing to work on"; readonly isFirst: boolean }
+  /** A worker can't go on with the oldest run. */
+  | { readonly kind: "run waits for a person"; readonly waits: Failure }
+  /** Why a worker sends no more of a run for now. */
+  | ({ readonly kind: "worker stopped" } & Pick<RunEnd, "environment" | "lanes" | "stops">)
+  /** A worker found the last chunk of a run answered. */
+  | { readonly kind: "run done"; readonly run: string; readonly exitCode: number; readonly counts: RunCounts };
+
+interface OpenedLedger {
+  readonly environment: Environment;
+  /** How many runs the ledger knows; 0 where it is new or there is none. */
+  readonly runs: number;
+  /** The command may send, so a ledger is made where there is none. */
+  readonly isToSend: boolean;
+}
+
+/** How an input file is read. */
+interface UnderstoodInput {
+  readonly file: InputFile;
+  readonly understanding: Understanding;
+  readonly input: Input;
+  /** Examples of what will be public. */
+  readonly values: PublicValues;
+}
+
+/** What checking found in an input. */
+interface CheckedBefore {
+  readonly checked: CheckedInput;
+  /** How many problems to list one by one, where the command was given a number. */
+  readonly maxProblems: number | undefined;
+  /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */
+  readonly told: ReadonlySet<string> | undefined;
+}
+
+interface NothingToSettle {
+  readonly run: string;
+  /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
+  readonly before: Settlement | undefined;
+  /** It was decided otherwise than is asked now. */
+  readonly isOtherwise: boolean;
+}
+
+interface SettledChunk {
+  readonly chunk: Chunk;
+  readonly decision: "sent" | "not-sent";
+  /** How many of its actions, from the first, were decided about. */
+  readonly first: number;
+  /** Number of the chunk in which the others wait. */
+  readonly rest: number | undefined;
+}
+
+/** Why promises do not go where they should. */
+export type WhyElsewhere =
+  /** The caller gave no stream for them. */
+  | { readonly because: "output taken" }
+  | { readonly because: "reader gone" }
+  | { readonly because: "folder gone" | "content gone" | "changed meanwhile"; readonly file: string }
+  | { readonly because: "strange"; readonly file: string; readonly strange: string };

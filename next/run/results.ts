@@ -1,0 +1,173 @@
+/** Writes the promises of runs again from the ledger, and refills a ledger from promises files. */
+
+import { createReadStream, createWriteStream, existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import { displayPath } from "../../src/actions/text.ts";
+import type { Environment } from "../../src/config/environment.ts";
+import { replaceFile } from "../../src/disk/replace-file.ts";
+import { errorCode, Failure } from "../../src/failure.ts";
+import type { Imported, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import { adoptPromises, isPlainFile, makeOutputFolder } from "../write/output-file.ts";
+import { styleOf } from "../write/promise-file.ts";
+import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
+import { parsePromises } from "../write/read-promises.ts";
+import { writeRejectsOf } from "./carry-out.ts";
+import type { RunContext } from "./context.ts";
+import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
+import { openPromises } from "./outputs.ts";
+import { chosenRun, unknownRun } from "./resume.ts";
+import { lostRunsOf, openSession } from "./session.ts";
+import { type RunStatus, statusOf } from "./status.ts";
+
+export interface ResultsSettings {
+  readonly environment: Environment;
+  /** Without it, all runs, the oldest first. */
+  readonly run?: string | undefined;
+  /** A file, whose ending says the format, or a stream, which gets NDJSON. */
+  readonly to: string | Writable;
+  /** Replace an existing file. */
+  readonly force: boolean;
+  readonly safeCsv: boolean;
+}
+
+export interface WrittenResults {
+  readonly lines: number;
+  /** Undefined where they went to a stream. */
+  readonly path: string | undefined;
+  /** Runs of which something was undecided when the writing began: it has no line. */
+  readonly undecided: readonly (RunCounts & { readonly run: string })[];
+  /** Why the ledger does not know everything that was sent. */
+  readonly problem: Failure | undefined;
+}
+
+/** @throws Failure where there is no ledger, the run is not known, or the file exists already. */
+export async function writeResults({ cwd }: RunContext, options: ResultsSettings): Promise<WrittenResults> {
+  const { environment, run: id, to, force, safeCsv } = options;
+  await using ledger = await findLedgerOf(environment);
+  if (ledger === undefined) throw noLedger(environment, cwd);
+  const problem = await lostRunsOf(environment, ledger, cwd);
+  const runs = (await ledger.runs(id === undefined ? {} : { ids: [id] })).filter(({ kind }) => kind !== "adopted");
+  if (id !== undefined && runs.length === 0) throw unknownRun(id, environment);
+  // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
+  const undecided = [];
+  for (const run of runs) {
+    const counts = await ledger.counts(run.number);
+    if (counts.inDoubt + counts.inFlight + counts.refused > 0 || run.state === "open")
+      undecided.push({ run: run.run, ...counts });
+  }
+  let written = 0;
+  const path = typeof to === "string" ? resolve(cwd, to) : undefined;
+  const format = path === undefined ? "ndjson" : promiseFormat(path);
+  async function* lines(from: Ledger): AsyncGenerator<string> {
+    yield promisesHeader(format, safeCsv);
+    for (const run of runs)
+      for (const { chunk } of await from.chunks(run.number)) {
+        const text = promiseLines(await from.outcomes(run.number, chunk), styleOf(run, path, safeCsv));
+        written += text.split("\n").length - 1;
+        if (text !== "") yield text;
+      }
+  }
+  if (typeof to !== "string" || path === undefined) {
+    await pipeline(Readable.from(lines(ledger)), to as Writable, { end: false });
+    return { lines: written, path: undefined, undecided, problem };
+  }
+  if (existsSync(path) && !force)
+    throw new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
+      hint: "Name another file, or replace it with --force.",
+    });
+  makeOutputFolder(path);
+  try {
+    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(Readable.from(lines(ledger))));
+    else await pipeline(Readable.from(lines(ledger)), createWriteStream(path));
+  } catch (cause) {
+    throw cause instanceof Failure
+      ? cause
+      : new Failure("storage", `${displayPath(path, cwd)} can't be written (${errorCode(cause)}).`, { cause });
+  }
+  return { lines: written, path, undecided, problem };
+}
+
+export interface ImportedFile extends Imported {
+  readonly file: string;
+  /** The end of a last line that a power cut tore. */
+  readonly torn: string | undefined;
+}
+
+/**
+ * Refills the environment's ledger from promises files.
+ *
+ * @throws Failure `usage` for a file that is none, or belongs to another environment.
+ */
+export async function importResults(
+  context: RunContext,
+  options: { readonly environment: Environment; readonly files: readonly string[]; readonly waitLock: number },
+): Promise<readonly ImportedFile[]> {
+  const { environment, files, waitLock } = options;
+  await using session = await openSession(context, environment, {
+    command: "tickets results --import",
+    waitLockMs: waitLock,
+    mayLackRuns: true,
+  });
+  const imported: ImportedFile[] = [];
+  for (const name of files) {
+    const path = resolve(context.cwd, name);
+    const read = parsePromises(
+      createReadStream(path),
+      promiseFormat(path),
+      displayPath(path, context.cwd),
+      environment.ledgerNames,
+    );
+    const counts = await session.ledger.importActions(read.lines);
+    const torn = read.torn();
+    imported.push({ file: name, torn, ...counts });
+    const unwritten = await session.ledger.runs({ unwritten: true });
+    if (torn === undefined && (await isPlainFile(path)) && unwritten.every(({ output }) => output !== path))
+      await adoptPromises(session.ledger, path);
+  }
+  return imported;
+}
+
+/** How often it is looked what workers have sent, at least. */
+const LOOK_MS = 2000;
+
+/**
+ * Writes the promises and rejects of published runs while workers send them, until nothing is open any more or the command is
+ * stopped. Takes no lock but that of the file that is written.
+ *
+ * @returns the runs that were written.
+ */
+export async function followResults(
+  context: RunContext,
+  { environment, run: id }: { readonly environment: Environment; readonly run?: string | undefined },
+): Promise<readonly RunStatus[]> {
+  const { stop } = context;
+  await using ledger = await openLedgerOf(environment, environment.baseUrl);
+  const written = new Map<number, Run>();
+  if (id !== undefined) await chosenRun(ledger, id, environment);
+  const isMeant = (run: Run): boolean => id === undefined || run.run === id;
+  while (!stop.aborted) {
+    const open = (await ledger.runs({ states: ["open", "closing"] })).filter(isMeant);
+    for (const run of [...(await ledger.runs({ unwritten: true })).filter(isMeant), ...written.values()]) {
+      await using _ = await ledger.lock({
+        ...{ name: `output ${run.output ?? ""}`, command: "tickets results --follow", waitMs: 60_000, signal: stop },
+      });
+      const safeCsv = run.options.safeCsv === true;
+      const writer = await openPromises(context, { ledger, environment, safeCsv }, run);
+      await writer[Symbol.asyncDispose]();
+      if (!open.some(({ number }) => number === run.number)) await writeRejectsOf(context, ledger, run);
+      written.set(run.number, run);
+    }
+    if (open.length === 0) break;
+    if (ledger.workers === undefined) await wait(LOOK_MS, undefined, { signal: stop }).catch(() => undefined);
+    else await ledger.workers.woken(LOOK_MS, stop);
+  }
+  const ends: RunStatus[] = [];
+  for (const { run } of written.values()) {
+    const found = await ledger.run(run);
+    if (found !== undefined) ends.push(await statusOf(ledger, found, environment));
+  }
+  return ends;
+}

@@ -1,0 +1,243 @@
+/** A person says what became of a chunk, closes a run, or pauses it. */
+
+import type { Action } from "../../src/actions/actions.ts";
+import { parseJson } from "../../src/actions/json.ts";
+import {
+  closeCommand,
+  decideChunkCommand,
+  resumeCommand,
+  settleCommand,
+  streamOfRejects,
+} from "../../src/actions/next-command.ts";
+import type { Environment } from "../../src/config/environment.ts";
+import { crashPoint } from "../../src/disk/crash-points.ts";
+import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import { userName } from "../../src/run/user-name.ts";
+import type { By, Chunk, Item, Ledger, Run } from "../ledger/ledger.ts";
+import { rejectsOf } from "../write/rejects.ts";
+import { countsOf, writeRejectsOf } from "./carry-out.ts";
+import type { RunContext } from "./context.ts";
+import { openPromises } from "./outputs.ts";
+import { chosenRun } from "./resume.ts";
+import { openSession, type Session } from "./session.ts";
+import { type Summary, summarise } from "./summary.ts";
+
+type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
+
+export interface SettleSettings {
+  readonly environment: Environment;
+  /** Its id; undefined: the only open one. */
+  readonly run: string | undefined;
+  /** Without one, only what has to be decided is shown. */
+  readonly decision: SettleDecision | undefined;
+  /** Only this chunk. */
+  readonly chunk?: number | undefined;
+  /** Only this many actions, from the chunk's first. */
+  readonly first?: number | undefined;
+  /** Kept with the decision. */
+  readonly reason?: string | undefined;
+  /** Asked before a run is closed; without it, the run is closed unasked. */
+  readonly confirmClose?: (() => Promise<boolean>) | undefined;
+  readonly waitLock: number;
+  readonly startedAt: number;
+}
+
+/** What a person has to decide about. */
+interface Question {
+  readonly chunk: Chunk;
+  readonly actions: readonly AskedAction[];
+}
+
+export interface AskedAction {
+  readonly source: string;
+  readonly line: number;
+  readonly action: Action;
+}
+
+export type SettleResult =
+  /** The person who was asked did not want to close the run. */
+  | { readonly kind: "stays open" }
+  | {
+      readonly kind: "settled";
+      readonly run: Run;
+      readonly summary: Summary;
+      /** What has to be decided; undefined where something was. */
+      readonly questions: readonly Question[] | undefined;
+      readonly rejects: readonly string[];
+    };
+
+/** After it resolves, the decision is in the ledger, and promises and rejects are written. */
+export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult> {
+  const { environment, decision, waitLock } = options;
+  if (options.first !== undefined && options.chunk === undefined)
+    throw new Failure("usage", "--first counts actions of one chunk, so it needs --chunk. Nothing was settled.", {
+      hint: "Add --chunk N.",
+    });
+  await using session = await openSession(context, environment, { command: "tickets settle", waitLockMs: waitLock });
+  const { ledger } = session;
+  const run = await chosenRun(ledger, options.run, environment);
+  // What a person sees now is what the command looked at, not what a worker leaves meanwhile.
+  await ledger.doubtVanished(run.number, new Date().toISOString());
+  const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
+  if (decision === "abandon") return await close(context, session, run, options);
+  if (decision === "pause") {
+    await ledger.noteStop(run.number, { exitCode: run.exitCode ?? EXIT_CODES["stopped-early"], paused: byOf(options) });
+    return await resultOf(context, session, run, options, undefined);
+  }
+  const chosen = choose(open, options.chunk);
+  if (decision === undefined)
+    return await resultOf(context, session, run, options, await questionsOf(ledger, run, chosen));
+  await refuseUnseen(ledger, run, open, options, environment);
+  await decide(context, session, run, { ...options, decision }, chosen);
+  return await resultOf(context, session, run, options, undefined);
+}
+
+const byOf = ({ reason }: Pick<SettleSettings, "reason">): By => ({
+  who: userName(),
+  at: new Date().toISOString(),
+  reason,
+});
+
+function choose(open: readonly Chunk[], only: number | undefined): readonly Chunk[] {
+  if (only === undefined) return open;
+  return open.filter(({ chunk }) => chunk === only);
+}
+
+/** A decision without a chunk is about what was shown: one chunk, and nothing that may become another one. */
+async function refuseUnseen(
+  ledger: Ledger,
+  run: Run,
+  open: readonly Chunk[],
+  { chunk, decision }: SettleSettings,
+  environment: Environment,
+): Promise<void> {
+  if (chunk !== undefined || decision === undefined) return;
+  const flying = await ledger.chunks(run.number, { states: ["sending"] });
+  if (open.length <= 1 && flying.length === 0) return;
+  const commands = open.map((each) => decideChunkCommand(run.run, each.chunk, environment, `--${decision}`));
+  throw new Failure(
+    "usage",
+    flying.length > 0
+      ? `Something of run ${run.run} is still being sent, so name the chunk that you decide about. Nothing was settled.`
+      : `Run ${run.run} has ${open.length} chunks to decide about, so name one. Nothing was settled.`,
+    { hint: commands.join("\n") || `See what is open: ${settleCommand(run.run, environment)}` },
+  );
+}
+
+async function decide(
+  context: RunContext,
+  session: Session,
+  run: Run,
+  options: SettleSettings & { readonly decision: "sent" | "not-sent" },
+  chosen: readonly Chunk[],
+): Promise<void> {
+  const { progress } = context;
+  const { ledger, environment } = session;
+  const { decision, chunk: only, first } = options;
+  if (chosen.length === 0) {
+    const earlier = (await ledger.settlements(run.number)).filter(
+      (each) => only === undefined || each.chunk === undefined || each.chunk === only,
+    );
+    const otherwise = earlier.findLast((each) => each.decision !== decision);
+    const before = only === undefined ? otherwise : earlier.at(-1);
+    const isOtherwise = before !== undefined && before.decision !== decision;
+    progress.happened({ kind: "nothing to settle", run: run.run, before, isOtherwise });
+  }
+  const [asked] = chosen;
+  if (asked !== undefined && first !== undefined && (first < 1 || first > asked.count))
+    throw new Failure(
+      "usage",
+      `Chunk ${asked.chunk} has ${asked.count} actions; --first ${first} is none of them. Nothing was settled.`,
+      { hint: `Give 1 to ${asked.count}, or leave --first out.` },
+    );
+  for (const chunk of chosen) {
+    const settled = await ledger.settle(run.number, chunk.chunk, decision, byOf(options), first);
+    crashPoint("settled");
+    if (settled === undefined) continue;
+    const count = first ?? chunk.count;
+    progress.happened({ kind: "chunk settled", chunk, decision, first: count, rest: settled.rest });
+  }
+  await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
+  // A run that a person has settled may go on unasked.
+  if (run.state === "open" && chosen.length > 0)
+    await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
+}
+
+async function close(context: RunContext, session: Session, run: Run, options: SettleSettings): Promise<SettleResult> {
+  const { ledger, environment } = session;
+  if (run.state === "open") {
+    context.progress.happened({ kind: "closing run", run: run.run, counts: await ledger.counts(run.number) });
+    if (options.confirmClose !== undefined && !(await options.confirmClose())) return { kind: "stays open" };
+    crashPoint("closing");
+  }
+  if (run.state === "open" || run.state === "closing") {
+    const flying = await ledger.abandon(run.number, byOf(options));
+    if (flying > 0)
+      throw new Failure("busy", `Workers are sending ${flying} chunks of run ${run.run}. Nothing more of it begins.`, {
+        hint: `Once they are answered, finish closing it: ${closeCommand(run, environment)}`,
+      });
+    {
+      await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
+    }
+    await writeRejectsOf(context, ledger, run);
+    crashPoint("rejects written");
+    await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });
+    crashPoint("ended");
+    context.progress.happened({ kind: "run closed", run: run.run });
+  }
+  return resultOf(context, session, (await ledger.run(run.run)) ?? run, options, undefined);
+}
+
+async function resultOf(
+  context: RunContext,
+  { ledger, environment }: Session,
+  before: Run,
+  { startedAt, decision }: SettleSettings,
+  questions: readonly Question[] | undefined,
+): Promise<SettleResult> {
+  const run = (await ledger.run(before.run)) ?? before;
+  const counts = await ledger.counts(run.number);
+  const isEnded = run.state === "abandoned" || run.state === "finished";
+  if (isEnded && decision !== undefined && decision !== "abandon") await writeRejectsOf(context, ledger, run);
+  const rejects = await rejectsOf(ledger, run.number);
+  const open = counts.inDoubt + counts.refused;
+  const next =
+    open > 0
+      ? settleCommand(run.run, environment)
+      : run.state === "open"
+        ? resumeCommand(run.run, environment)
+        : rejects.length > 0
+          ? streamOfRejects(rejects, [], context, environment)
+          : null;
+  const summary = summarise({
+    run: run.run,
+    environment: environment.name,
+    state: run.state === "abandoned" ? "abandoned" : run.state === "finished" ? "finished" : "stopped",
+    exitCode: open > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok,
+    of: countsOf(run),
+    counts,
+    output: run.output ?? null,
+    rejects,
+    durationMs: performance.now() - startedAt,
+    next,
+  });
+  return { kind: "settled", run, summary, questions, rejects };
+}
+
+/** The doubtful actions, each with its place in the input. */
+async function questionsOf(ledger: Ledger, run: Run, chunks: readonly Chunk[]): Promise<readonly Question[]> {
+  const questions: Question[] = [];
+  for (const chunk of chunks) questions.push({ chunk, actions: await actionsOfChunk(ledger, run, chunk.chunk) });
+  return questions;
+}
+
+/** Every action of a chunk, with where it came from. */
+export async function actionsOfChunk(ledger: Ledger, run: Run, chunk: number): Promise<readonly AskedAction[]> {
+  const { items } = await ledger.outcomes(run.number, chunk);
+  const body = parseJson(Buffer.from(await ledger.body(run.number, chunk)).toString("utf8")) as readonly Action[]; // as the plan wrote it
+  return items.flatMap(({ origin, place, outcome }: Item) => {
+    const action = body[place];
+    if (action === undefined || outcome === "moved") return [];
+    return [{ source: run.inputs[origin.input]?.name ?? "", line: origin.line, action }];
+  });
+}

@@ -1,0 +1,425 @@
+/** Check, plan, enter, send, and keep every promise. */
+
+import { randomBytes } from "node:crypto";
+import { resultsCommand, resumeCommand, streamCommand, validateCommand } from "../../src/actions/next-command.ts";
+import { inShell } from "../../src/actions/text.ts";
+import type { Environment } from "../../src/config/environment.ts";
+import { crashPoint } from "../../src/disk/crash-points.ts";
+import { EXIT_CODES, Failure } from "../../src/failure.ts";
+import { userName } from "../../src/run/user-name.ts";
+import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
+import type { RowNotSent } from "../plan/plan.ts";
+import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
+import { carryOut, whyItWaits } from "./carry-out.ts";
+import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
+import type { CheckedInput } from "./checked-input.ts";
+import type { RunContext } from "./context.ts";
+import { makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
+import { planFolder } from "./places.ts";
+import type { RunEnd } from "./run-end.ts";
+import { type NewLedgerWord, openSession, type Session } from "./session.ts";
+import type { Settings } from "./settings.ts";
+import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
+import { removeLeftPlans } from "./temporary.ts";
+import { plan } from "./validate.ts";
+
+export interface StreamSettings extends InputOptions {
+  readonly settings: Settings;
+  /** File for the promises; `-`: where `RunContext.promisesTo` says; absent: one of the environment. */
+  readonly output?: string | undefined;
+  /** `resend`: also what was sent before. `adopt`: record as sent, and send nothing. */
+  readonly mode: "judge" | "resend" | "adopt";
+  /** Kept with what is adopted. */
+  readonly reason?: string | undefined;
+  /** Leave the sending to workers. */
+  readonly publishes?: boolean | undefined;
+  /** Set aside a file that is in the way of the promises. */
+  readonly moveAside: boolean;
+  readonly safeCsv: boolean;
+  /** Milliseconds after which nothing new is begun. */
+  readonly maxDuration?: number | undefined;
+  /** Milliseconds to wait while another command holds the ledger. */
+  readonly waitLock: number;
+  /** When it began, by `performance.now()`. */
+  readonly startedAt: number;
+  /** See `openSession`. */
+  readonly newLedger?: NewLedgerWord;
+  /** Asked before anything is sent to an environment with `confirm`; without it, sending starts unasked. */
+  readonly confirm?: ((asked: Confirmation) => Promise<boolean>) | undefined;
+}
+
+interface Confirmation {
+  readonly actions: number;
+  readonly environment: string;
+  readonly host: string;
+}
+
+export interface StreamResult {
+  readonly summary: Summary;
+  readonly ending: StreamEnding;
+}
+
+type StreamEnding =
+  /** A run that came first did not finish; the input was not read. */
+  | { readonly kind: "earlier run stopped" }
+  /** The same command was interrupted before; its run's result is reported. */
+  | { readonly kind: "same input" }
+  | PlanEnding
+  | { readonly kind: "not confirmed" }
+  | { readonly kind: "adopted"; readonly actions: number }
+  | {
+      readonly kind: "published";
+      readonly run: string;
+      readonly environment: Environment;
+      readonly chunks: number;
+      readonly output: string | undefined;
+      readonly ahead: number;
+    }
+  | { readonly kind: "sent"; readonly end: RunEnd };
+
+/** Nothing is sent: the input is invalid, nothing in it is new, or this is a dry run. */
+interface PlanEnding extends NothingSent {
+  readonly kind: "nothing sent";
+}
+
+interface NothingSent {
+  readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "lanes" | "held" | "byAction">;
+  readonly problems: CheckedInput["problems"];
+  readonly otherwise: "nothing new" | "dry run";
+  readonly environment: Environment;
+}
+
+/** Everything but sending: the ledger is only read, and the plan is thrown away. */
+export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
+  const { environment } = options.settings;
+  await using checked = await plan(context, { ...options, lanes: environment.lanes });
+  const tellsChange = await tellChecked(context, options, checked, checked);
+  return endOfPlan(options, checked, { otherwise: "dry run", rejects: [], tellsChange });
+}
+
+/** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
+export async function stream(context: RunContext, options: StreamSettings): Promise<StreamResult> {
+  const { startedAt, maxDuration, files, settings, publishes = false, mode } = options;
+  const { environment } = settings;
+  if (publishes) refuseAlone(environment, files);
+  const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
+  await using session = await openSession(context, environment, {
+    command: `tickets stream ${files.map(inShell).join(" ")}`,
+    waitLockMs: options.waitLock,
+    sends: !publishes && mode !== "adopt",
+    newLedger: options.newLedger,
+  });
+  const { ledger } = session;
+  const runs = (await ledger.runs()).length;
+  context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: true });
+  await removeLeftPlans(environment);
+  await writeLeft(context, session);
+  const resumed = publishes ? null : await finishEarlierRuns(context, session, deadline);
+  if (resumed !== null && resumed.summary.state !== "finished")
+    return { summary: resumed.summary, ending: { kind: "earlier run stopped" } };
+  try {
+    const ended = await streamInput(context, options, session, resumed, deadline);
+    return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
+  } catch (cause) {
+    throw resumed === null ? cause : saidOfInput(cause, files);
+  }
+}
+
+function refuseAlone({ ledgerServer, ledgerPath, name, named }: Environment, files: readonly string[]): void {
+  if (ledgerServer !== undefined) return;
+  throw new Failure(
+    "usage",
+    `The ledger of ${name} is a file of this machine (${ledgerPath}), which workers elsewhere can't reach. Nothing was published.`,
+    {
+      hint: `Send it from here: ${streamCommand(files, { named })}\nOr put the ledger into PostgreSQL: ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}}} in the environment`,
+    },
+  );
+}
+
+/** Promises that a command which was killed did not write, of runs that have ended since. */
+async function writeLeft(context: RunContext, { ledger, environment }: Session): Promise<void> {
+  for (const run of await ledger.runs({ unwritten: true })) {
+    if (run.state === "open" || run.state === "closing") continue;
+    await using promises = await openPromises(
+      context,
+      { ledger, environment, safeCsv: run.options.safeCsv === true },
+      run,
+    );
+    const files = promises.path === undefined ? [] : [promises.path];
+    context.progress.happened({ kind: "left written", run: run.run, files });
+  }
+}
+
+/** The last of the earlier runs; its summary holds those of the others. */
+interface Resumed {
+  readonly summary: Summary;
+  readonly run: Run;
+}
+
+/** The exit code of an earlier run must not be hidden by a quiet end of this one. */
+function afterResumed(summary: Summary, resumed: Summary | undefined): Summary {
+  if (resumed === undefined || summary === resumed) return summary;
+  const exitCode = summary.exitCode === EXIT_CODES.ok ? resumed.exitCode : summary.exitCode;
+  return { ...summary, exitCode, resumed };
+}
+
+/** Unfinished runs come first. One that a person stopped, or that is in doubt, waits for a person. */
+async function finishEarlierRuns(context: RunContext, session: Session, deadline: number): Promise<Resumed | null> {
+  let last = null as Resumed | null; // narrowed to null otherwise
+  for (const run of await session.ledger.runs({ states: ["open", "closing"] })) {
+    const waits = await whyItWaits(session, run);
+    if (waits !== undefined) throw waits;
+    context.progress.happened({ kind: "earlier run comes first", run: run.run, createdAt: run.createdAt });
+    const startedAt = performance.now();
+    const { summary } = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
+    last = { summary: afterResumed(summary, last?.summary), run };
+    if (summary.state !== "finished") return last;
+  }
+  return last;
+}
+
+/** Rewords a failure for a command that has already sent something for an earlier run. */
+function saidOfInput(cause: unknown, files: readonly string[]): unknown {
+  if (!(cause instanceof Failure)) return cause;
+  const { code, message, hint } = cause;
+  const ofInput = (text: string): string =>
+    text.replaceAll("Nothing was sent.", `Nothing of ${files.join(", ")} was sent.`);
+  return new Failure(code, ofInput(message), { hint: hint && ofInput(hint), cause: cause.cause });
+}
+
+async function streamInput(
+  context: RunContext,
+  options: StreamSettings,
+  session: Session,
+  resumed: Resumed | null,
+  deadline: number,
+): Promise<StreamResult> {
+  const { ledger, environment } = session;
+  const { settings, mode, startedAt } = options;
+  const output = outputPath(options.output, environment.name, context.cwd);
+  await refuseReadOnlyFolder(context.cwd);
+  if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
+  const id = randomBytes(4).toString("hex");
+  const directory = planFolder(environment, id);
+  const { lanes } = environment;
+  const checked = await checkInput(context, {
+    ...options,
+    config: settings.config,
+    environment,
+    ledger,
+    directory,
+    lanes,
+  });
+  using planned = checked.plan;
+  if (resumed !== null && isSameInput(resumed.run, planned)) {
+    // The same command after an interruption reports that run's result. What was just rejected is not sent again at once.
+    return { summary: resumed.summary, ending: { kind: "same input" } };
+  }
+  const isEmpty = planned.actions.new === 0;
+  const tellsChange = await tellChecked(context, options, checked, ledger);
+  if (planned.isRefused || isEmpty) {
+    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
+    if (!planned.isRefused) await ledger.noteGuard(planned.guard);
+    return endOfPlan(options, checked, { otherwise: "nothing new", rejects, tellsChange });
+  }
+  const run = toRun(context, options, environment, checked, { id, output, tellsChange });
+  if (mode === "adopt") {
+    const by = { who: userName(), at: run.createdAt, reason: options.reason };
+    await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
+    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id });
+    return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
+  }
+  context.progress.happened({ kind: "sending planned", ...checked });
+  if (!(await isConfirmed(options, session, planned.actions.new)))
+    return {
+      summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage, {}),
+      ending: { kind: "not confirmed" },
+    };
+  if (options.publishes !== true) await session.key();
+  await writeNotSent(context, options, ledger, checked);
+  crashPoint("planned");
+  const ahead = (await ledger.runs({ states: ["open"] })).length;
+  const number = await ledger.enterRun(run, planned.chunks(), planned.byKey());
+  crashPoint("entered");
+  const entered = await ledger.run(id);
+  if (entered === undefined) throw new Error(`run ${id} (${number}) vanished while it was entered`);
+  planned[Symbol.dispose]();
+  if (options.publishes === true) return published(options, checked, session, entered, ahead);
+  const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
+  return { summary: end.summary, ending: { kind: "sent", end } };
+}
+
+const isSameInput = (run: Run, { inputs }: CheckedInput["plan"]): boolean =>
+  run.inputs.length === inputs.length && inputs.every(({ sha256 }, at) => run.inputs[at]?.sha256 === sha256);
+
+/** Tells what was found in the input. @returns whether something changed of which no earlier command told. */
+async function tellChecked(
+  { progress }: RunContext,
+  { maxProblems }: StreamSettings,
+  { files, plan: planned, problems }: CheckedInput,
+  { told }: Pick<Ledger, "told">,
+): Promise<boolean> {
+  const marks = problems.kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark]));
+  const known = await told(marks);
+  progress.happened({ kind: "input checked", checked: { files, plan: planned, problems }, maxProblems, told: known });
+  return problems.kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
+}
+
+/**
+ * Rows of a night that enters no run stand behind all that the last run sent, and before what the next one will: its own
+ * number would make them rows of another input.
+ */
+const BEHIND_ALL = 1e12;
+
+/** Rows that are told and not sent go into rejects at once: it can be done again where the process is killed. */
+async function writeNotSent(
+  { cwd }: RunContext,
+  { safeCsv, mode }: StreamSettings,
+  ledger: Ledger,
+  { plan: planned }: CheckedInput,
+): Promise<readonly string[]> {
+  if (mode === "adopt") return [];
+  const last = (await ledger.runs({ last: 1 })).at(-1)?.number ?? 0;
+  const entersRun = planned.actions.new > 0;
+  const placeOf = ({ position: { run, seq } = { run: undefined, seq: 0 } }: RowNotSent): string => {
+    if (run !== undefined) return `${run}:${seq}`;
+    return entersRun ? `${last + 1}:${seq}` : `${last}:${BEHIND_ALL + seq}`;
+  };
+  function* rows(): Generator<OpenRow> {
+    for (const row of planned.notSent())
+      if (row.state !== "changed" && row.state !== "late")
+        yield { input: row.input, text: row.text, reason: row.reason, key: `${row.digest ?? ""}@${placeOf(row)}` };
+  }
+  const inputs = planned.inputs.map(toRejectsInput);
+  const run = entersRun ? last + 1 : undefined;
+  const files = await writeRejects({ ledger, run, inputs, directory: cwd, safeCsv, rows: rows() });
+  crashPoint("rejects placed");
+  return files;
+}
+
+type ReadInput = CheckedInput["plan"]["inputs"][number];
+
+const formatOf = ({ format, delimiter }: ReadInput): string =>
+  format !== "cells" ? format : delimiter === "\t" ? "tsv" : "csv";
+
+const toRejectsInput = (input: ReadInput): RejectsInput => ({
+  name: input.name,
+  format: formatOf(input),
+  header: input.header,
+  delimiter: input.delimiter,
+});
+
+function toRun(
+  { cwd, now }: RunContext,
+  options: StreamSettings,
+  { name }: Environment,
+  { plan: planned, problems }: CheckedInput,
+  {
+    id,
+    output,
+    tellsChange,
+  }: { readonly id: string; readonly output: string | undefined; readonly tellsChange: boolean },
+): NewRun {
+  return {
+    run: id,
+    createdAt: (now?.() ?? new Date()).toISOString(),
+    environment: name,
+    output,
+    inputs: planned.inputs.map((input) => ({
+      ...toRejectsInput(input),
+      source: input.readAs,
+      sha256: input.sha256,
+      rows: input.rows,
+    })),
+    rows: { ...planned.rows },
+    actions: { ...planned.actions },
+    byAction: planned.byAction,
+    problems: { errors: problems.errors, warnings: problems.warnings },
+    options: {
+      directory: cwd,
+      safeCsv: options.safeCsv,
+      flags: [...inputFlags(options)],
+      order: options.order ?? "input",
+      tellsChange,
+    },
+    guard: planned.guard,
+  };
+}
+
+async function isConfirmed({ confirm }: StreamSettings, session: Session, actions: number): Promise<boolean> {
+  const { environment, baseUrl } = session;
+  if (!environment.confirm || confirm === undefined) return true;
+  return confirm({ actions, environment: environment.name, host: new URL(baseUrl).host });
+}
+
+function summaryOf(
+  { startedAt, settings: { environment } }: StreamSettings,
+  { plan: planned, problems }: CheckedInput,
+  state: Summary["state"],
+  exitCode: number,
+  more: Partial<Pick<Summary, "run" | "next" | "rejects" | "output">>,
+): Summary {
+  const { run = null, ...rest } = more;
+  return summarise({
+    ...{ run, environment: environment.name, state, exitCode, of: { ...planned, problems }, ...rest },
+    durationMs: performance.now() - startedAt,
+  });
+}
+
+async function published(
+  options: StreamSettings,
+  checked: CheckedInput,
+  { ledger, environment }: Session,
+  run: Run,
+  ahead: number,
+): Promise<StreamResult> {
+  const { rows, actions } = checked.plan;
+  const exitCode =
+    hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true)
+      ? EXIT_CODES["finished-with-rejects"]
+      : EXIT_CODES.ok;
+  const next = resultsCommand(environment, run.run, "--follow");
+  const chunks = (await ledger.chunks(run.number)).length;
+  const summary = summaryOf(options, checked, "published", exitCode, {
+    run: run.run,
+    next,
+    output: run.output ?? null,
+  });
+  const ending = { kind: "published", run: run.run, environment, chunks, output: run.output, ahead } as const;
+  return { summary, ending };
+}
+
+/** The end of a command that sends nothing. */
+function endOfPlan(
+  options: StreamSettings,
+  checked: CheckedInput,
+  {
+    otherwise,
+    rejects,
+    tellsChange,
+  }: Pick<NothingSent, "otherwise"> & { readonly rejects: readonly string[]; readonly tellsChange: boolean },
+): StreamResult {
+  const { plan: planned, problems } = checked;
+  const { environment } = options.settings;
+  const [doubt] = planned.held.heldBy.keys();
+  const isDone = otherwise === "nothing new";
+  const exitCode = planned.isRefused
+    ? EXIT_CODES["input-invalid"]
+    : doubt !== undefined && isDone
+      ? EXIT_CODES["in-doubt"]
+      : hasUnsentRows(planned.rows) || holdsBack(planned.actions, tellsChange)
+        ? EXIT_CODES["finished-with-rejects"]
+        : EXIT_CODES.ok;
+  const next = planned.isRefused
+    ? validateCommand(options.files, inputFlags(options), environment)
+    : doubt !== undefined
+      ? resumeCommand(doubt, environment)
+      : null;
+  const state = planned.isRefused ? "invalid" : otherwise;
+  const { rows, actions, isRefused, lanes, held, byAction } = planned;
+  const of = { rows, actions, isRefused, lanes, held, byAction };
+  return {
+    summary: summaryOf(options, checked, state, exitCode, { next, rejects }),
+    ending: { kind: "nothing sent", of, problems, otherwise, environment },
+  };
+}

@@ -1,0 +1,29 @@
+/** Folders of this process alone. */
+
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Environment } from "../../src/config/environment.ts";
+import { makeFolder } from "../../src/disk/folders.ts";
+import { errorCode, Failure } from "../../src/failure.ts";
+import { PLANS } from "./places.ts";
+
+/** Makes a folder that the caller removes, in the system's temporary one. */
+export async function makeTemporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), `tickets-${process.pid}-`));
+  } catch (cause) {
+    throw new Failure("storage", `${tmpdir()} can't be written (${errorCode(cause)}).`, {
+      hint: "Set TMPDIR to a writable folder of your own.",
+      cause,
+    });
+  }
+}
+
+/** Removes what killed processes left. The caller holds the environment's lock. */
+export async function removeLeftPlans({ ledgerPath }: Environment): Promise<void> {
+  const folder = dirname(ledgerPath);
+  makeFolder(folder, { mode: 0o700 });
+  for (const name of await readdir(folder))
+    if (name.startsWith(PLANS)) await rm(join(folder, name), { recursive: true, force: true });
+}

@@ -1,0 +1,145 @@
+/** Sends a run, stage after stage: in each, all lanes at once, until all are done or one of them has to stop. */
+
+import { Failure } from "../../src/failure.ts";
+import type { ServiceClient } from "../../src/sending/client.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Claim } from "../ledger/workers.ts";
+import { type LaneEnd, type Sending, type Stop, sendLane } from "./send.ts";
+
+/** A lane to send, in one stage. */
+interface TakenLane {
+  readonly number: number;
+  readonly stage: number;
+  /** Where other machines could take it. */
+  readonly claim?: Claim;
+  /** Called once nothing more of it is sent here. */
+  readonly release?: () => Promise<void>;
+}
+
+/** Where the lanes come from. */
+export interface LaneSource {
+  /** How many are sent at once, at most. */
+  readonly atOnce: number;
+  /**
+   * The next one; undefined when none is left for this process. It may wait for others.
+   *
+   * @param wake aborted when no wait is to go on.
+   */
+  next(wake: AbortSignal): Promise<TakenLane | undefined>;
+}
+
+/** The planned lanes of a run that this process sends alone: those of a stage once the one before is answered. */
+export async function plannedLanes(ledger: Ledger, run: number): Promise<LaneSource> {
+  const left: { readonly number: number; readonly stage: number }[] = [];
+  for (const { lane, stage } of await ledger.chunks(run, { states: ["planned"] }))
+    if (!left.some((each) => each.number === lane && each.stage === stage)) left.push({ number: lane, stage });
+  left.sort((a, b) => a.stage - b.stage || a.number - b.number);
+  const atOnce = Math.max(0, ...left.map(({ stage }) => left.filter((each) => each.stage === stage).length));
+  const sending = new Set<number>();
+  let stage = left[0]?.stage;
+  let moved = Promise.withResolvers<void>();
+  const release = async (number: number): Promise<void> => {
+    sending.delete(number);
+    if (sending.size > 0 || left[0]?.stage === stage) return;
+    stage = left[0]?.stage;
+    moved.resolve();
+    moved = Promise.withResolvers();
+  };
+  return {
+    atOnce,
+    async next(wake) {
+      const aborted = new Promise<void>((resolve) => wake.addEventListener("abort", () => resolve(), { once: true }));
+      while (left[0] !== undefined && left[0].stage !== stage && !wake.aborted)
+        await Promise.race([moved.promise, aborted]);
+      const next = wake.aborted ? undefined : left.shift();
+      if (next === undefined) return undefined;
+      sending.add(next.number);
+      return { ...next, release: () => release(next.number) };
+    },
+  };
+}
+
+/**
+ * Sends these lanes, one request in flight in each. When one of them ends before its last chunk, the others let their request
+ * in flight end, store its answer, and send nothing more.
+ *
+ * @param connect opens a connection; it is closed here.
+ * @returns why it ended: the gravest reason first, then what else ended a lane. Never empty.
+ */
+export async function sendLanes(
+  sending: Omit<Sending, "halt">,
+  source: LaneSource,
+  connect: () => ServiceClient,
+): Promise<readonly Stop[]> {
+  const halt = new AbortController();
+  const all: Sending = { ...sending, halt: halt.signal };
+  const wake = AbortSignal.any([sending.stop, halt.signal]);
+  const work = async (): Promise<LaneEnd> => {
+    try {
+      await using client = connect();
+      for (;;) {
+        const lane = await source.next(wake);
+        if (lane === undefined) return { kind: "finished" };
+        const end = await sendLane(all, { ...lane, client }).finally(() => lane.release?.());
+        if (end.kind === "finished" || end.kind === "taken") continue;
+        halt.abort();
+        return end;
+      }
+    } catch (cause) {
+      halt.abort();
+      throw cause;
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: source.atOnce }, work));
+  const failed = ended.find((each) => each.status === "rejected");
+  if (failed !== undefined) throw await withDoubts(sending, failed.reason);
+  const ends = ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  if (ends.some(({ kind }) => kind === "disk full")) throw await diskFull(sending);
+  const stops = ends.filter(isStop).filter(({ kind }) => kind !== "finished");
+  stops.sort((a, b) => GRAVEST_FIRST.indexOf(a.kind) - GRAVEST_FIRST.indexOf(b.kind));
+  return stops.length === 0 ? [{ kind: "finished" }] : stops;
+}
+
+const isStop = (end: LaneEnd): end is Stop => end.kind !== "halted" && end.kind !== "disk full" && end.kind !== "taken";
+
+const GRAVEST_FIRST: readonly Stop["kind"][] = [
+  "in doubt",
+  "refused",
+  "authentication failed",
+  "too many rejections",
+  "not reachable",
+  "stopped",
+  "finished",
+];
+
+type Sent = Pick<Sending, "ledger" | "run">;
+
+async function diskFull(sent: Sent): Promise<Failure> {
+  const { place, exhausted } = sent.ledger;
+  const isFull = exhausted === "a full disk";
+  const what = isFull ? `The disk is full: ${place} can't grow.` : `${place} could not be written at first.`;
+  const hint = isFull ? "Make room" : "Check the disk that holds it, and a quota on it";
+  const doubts = await describeDoubts(sent);
+  return new Failure("storage", `${what} Every answer received is stored; ${doubts ?? "nothing is in doubt."}`, {
+    hint: `${hint}, then run the same command again.`,
+  });
+}
+
+/** A run that broke off also says for which chunks the answers are missing. */
+async function withDoubts(sent: Sent, cause: unknown): Promise<unknown> {
+  if (!(cause instanceof Failure)) return cause;
+  const doubts = await describeDoubts(sent).catch(() => undefined);
+  if (doubts === undefined) return cause;
+  const { code, message, hint } = cause;
+  return new Failure(code, `${message} C${doubts.slice(1)}`, { cause: cause.cause, hint });
+}
+
+/** `chunk 3 is in doubt: its answer may be lost.` */
+async function describeDoubts({ ledger, run }: Sent): Promise<string | undefined> {
+  const doubts = await ledger.chunks(run, { states: ["sending", "in doubt"] });
+  const chunks = doubts.map(({ chunk }) => chunk).join(", ");
+  if (doubts.length === 0) return undefined;
+  return doubts.length === 1
+    ? `chunk ${chunks} is in doubt: its answer may be lost.`
+    : `chunks ${chunks} are in doubt: their answers may be lost.`;
+}

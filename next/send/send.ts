@@ -1,0 +1,408 @@
+/** A lane as a story: next chunk, intent, post, read the answer, record it with the next intent; while that flies, the promises. */
+
+import { cleanText } from "../../src/actions/text.ts";
+import { crashPoint } from "../../src/disk/crash-points.ts";
+import type { StopSignal } from "../../src/failure.ts";
+import {
+  type Exchange,
+  ITEM_DOUBTS,
+  type ItemOutcome,
+  type Reading,
+  readExchange,
+  type SentAction,
+} from "../../src/sending/answer.ts";
+import type { ServiceClient } from "../../src/sending/client.ts";
+import { instant, msSince } from "../../src/sending/instant.ts";
+import { pause } from "../../src/sending/pause.ts";
+import { isProxyAsking } from "../../src/sending/proxy.ts";
+import { MAX_RETRY_AFTER_MS, waitBefore } from "../../src/sending/retry.ts";
+import type { RunPromises } from "../../src/sending/run-promises.ts";
+import type { Answered, Chunk, Given, Intent, Ledger } from "../ledger/ledger.ts";
+import type { Claim } from "../ledger/workers.ts";
+
+/** Why sending ended, of a run or of one of its lanes. */
+export type Stop =
+  | { readonly kind: "finished" }
+  | { readonly kind: "in doubt"; readonly chunk: Chunk; readonly detail: string; readonly body: string }
+  /** `whole`: the environment vouches that nothing of the chunk was taken, so it can be sent again. */
+  | {
+      readonly kind: "refused";
+      readonly whole: boolean;
+      readonly chunk: Chunk;
+      readonly detail: string;
+      readonly body: string;
+    }
+  | { readonly kind: "authentication failed"; readonly chunk: Chunk; readonly detail: string; readonly body: string }
+  /** `reached`: the service answered, with nothing but a request to come back later. */
+  | {
+      readonly kind: "not reachable";
+      readonly reached: boolean;
+      readonly chunk: Chunk;
+      readonly detail: string;
+      readonly attempts: number;
+      readonly waitMs?: number;
+    }
+  | { readonly kind: "too many rejections"; readonly rejected: number }
+  /** A clean stop at a chunk's border. */
+  | { readonly kind: "stopped"; readonly by: StopRequest };
+
+/** `elsewhere`: a person, or another machine, stopped the run. */
+export type StopRequest = StopSignal | "max-duration" | "elsewhere";
+
+/** `halted`: another lane has ended all. `taken`: another worker sends it now. `disk full`: the ledger takes no further intent. */
+export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "taken" } | { readonly kind: "disk full" };
+
+/** What the sender reports while it works. Every function returns at once. */
+export interface SendProgress {
+  readonly sending: (chunk: Chunk, attempt: number) => void;
+  readonly answered: (chunk: Chunk, counts: { readonly accepted: number; readonly rejected: number }) => void;
+  readonly waiting: (chunk: Chunk, detail: string, waitMs: number) => void;
+  /** Called once, when an answer has no `status` of its own. */
+  readonly withoutStatus: () => void;
+  /** An answer came after the attempt was given up. It decides nothing, and was kept for a person. */
+  readonly late: (chunk: Chunk, said: string) => void;
+}
+
+/** How to ask an environment's service, and what its answers mean. */
+interface ServiceHabits {
+  /** How often a request that was certainly not taken is tried again. */
+  readonly retries: number;
+  /** Statuses after which a request is sent again: the user's word that it was not taken. */
+  readonly retryStatuses: readonly number[];
+  /** Actions a second; without it as fast as the service answers. */
+  readonly rate?: number;
+  /** Rejections after which a run stops. */
+  readonly maxRejected: number;
+  /** The user's word that a refused chunk was not taken at all. */
+  readonly refusalsAreWhole: boolean;
+  readonly timeoutMs: number;
+}
+
+/** What all lanes of a run share. */
+export interface Sending {
+  readonly ledger: Ledger;
+  /** The run's number. */
+  readonly run: number;
+  readonly environment: ServiceHabits;
+  /** That it was given. */
+  readonly promises: RunPromises;
+  /** Writes the promises of an answered chunk; after it resolves they are on disk, and that is noted. */
+  readonly writePromises: (chunk: number) => Promise<void>;
+  readonly progress: SendProgress;
+  /** Aborted, with a StopRequest as its reason, when no further request may start. */
+  readonly stop: AbortSignal;
+  /** Aborted when even the request in flight is to be given up. */
+  readonly abort: AbortSignal;
+  /** Aborted when one of the lanes has ended all. */
+  readonly halt: AbortSignal;
+  /** `performance.now()` after which no wait may reach. */
+  readonly deadline: number;
+  /** What changes while the lanes send. */
+  readonly common: Common;
+}
+
+interface Common {
+  /** Actions that the service rejected since the command began. */
+  rejected: number;
+  /** How many answers decided a chunk. As long as it grows, the service is there. */
+  answers: number;
+  /** `performance.now()` before which no lane sends. */
+  notBefore: number;
+  hasToldWithoutStatus: boolean;
+}
+
+export interface Lane {
+  readonly number: number;
+  readonly stage: number;
+  readonly client: ServiceClient;
+  /** Where other machines could take it. */
+  readonly claim?: Claim | undefined;
+}
+
+/** A chunk that is ready to leave. */
+interface Ready {
+  readonly chunk: Chunk;
+  readonly body: Uint8Array;
+  readonly sent: readonly SentAction[];
+}
+
+/** An answer that is not stored yet. */
+interface Previous {
+  readonly chunk: Chunk;
+  readonly answered: Answered;
+}
+
+/** How long after a vanished worker's request its chunk is left alone. */
+export const marginOf = (timeoutMs: number): number => Math.min(10_000, Math.max(2000, timeoutMs / 2));
+
+/**
+ * Sends the planned chunks of one lane and stage in order, one request in flight. Each intent is on disk before its first
+ * byte leaves, in one commit with the answer before it.
+ */
+export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
+  const { ledger, run, common } = sending;
+  const wake = AbortSignal.any([sending.stop, sending.halt]);
+  const retries = { count: 0, answersBefore: common.answers };
+  let previous: Previous | undefined;
+  /** Stores the last answer where no intent follows that would take it along. */
+  const store = async (): Promise<LaneEnd | undefined> => {
+    const stored = previous;
+    previous = undefined;
+    if (stored === undefined) return undefined;
+    const step = await ledger.advance(run, { answered: stored.answered });
+    return afterStored(sending, stored, step);
+  };
+  try {
+    for (;;) {
+      const blocked = obstacleOf(sending) ?? (await lookAhead(sending, lane));
+      if ("kind" in blocked) return (await store()) ?? blocked;
+      const early = common.notBefore - performance.now();
+      if (early > 0) {
+        const end = await store();
+        if (end !== undefined) return end;
+        await pause(early, wake);
+        continue;
+      }
+      const { chunk, body, sent } = blocked;
+      if (sending.environment.rate !== undefined && lane.claim === undefined)
+        common.notBefore = performance.now() + (chunk.count / sending.environment.rate) * 1000;
+      const asked = instant();
+      const before = previous;
+      const step = await ledger.advance(run, { answered: before?.answered, intent: intentOf(sending, lane, chunk) });
+      previous = undefined;
+      crashPoint("intended");
+      const writing = before && afterStored(sending, before, step);
+      const stuck = obstructed(step.obstacle);
+      if (step.attempt === undefined) {
+        const end = (await writing) ?? stuck;
+        if (end !== undefined) return end;
+        if (typeof step.obstacle === "number") common.notBefore = performance.now() + step.obstacle;
+        continue;
+      }
+      sending.progress.sending(chunk, step.attempt);
+      const exchange = await post(sending, lane, body, asked);
+      crashPoint("answered");
+      const at = new Date().toISOString();
+      const reading = readExchange(exchange, sent, sending.environment.retryStatuses, sending.promises);
+      const attempt = { chunk, number: step.attempt, exchange, at };
+      const end = await conclude(sending, lane, attempt, reading);
+      if (end.previous !== undefined) previous = end.previous;
+      // What went wrong meanwhile must not cost the answer that has just come.
+      const wrote = await outcomeOf(writing);
+      if (wrote !== undefined || end.isUrgent === true) {
+        const stored = await store();
+        if (wrote !== undefined && "cause" in wrote) throw wrote.cause;
+        const why = wrote ?? stored;
+        if (why !== undefined) return why;
+      }
+      if (end.stop !== undefined) return end.stop;
+      if (end.retry !== undefined) {
+        const stop = await waitToRetry(sending, lane, wake, retries, chunk, end.retry);
+        if (stop !== undefined) return stop;
+      }
+    }
+  } catch (cause) {
+    // Whatever broke, an answer that came is stored if it can be.
+    await store().catch(() => undefined);
+    throw cause;
+  }
+}
+
+/** Why no further chunk may leave. */
+function obstacleOf({ ledger, environment, common, stop, halt }: Sending): LaneEnd | undefined {
+  if (ledger.exhausted !== undefined) return { kind: "disk full" };
+  if (common.rejected > environment.maxRejected) return { kind: "too many rejections", rejected: common.rejected };
+  if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
+  return halt.aborted ? { kind: "halted" } : undefined;
+}
+
+/** The lane's next chunk with its request; smaller ones where the service found such a size too large. */
+async function lookAhead({ ledger, run }: Sending, { number, stage }: Lane): Promise<Ready | LaneEnd> {
+  const chunk = await ledger.nextChunk(run, number, stage);
+  if (chunk === undefined) return { kind: "finished" };
+  const body = await ledger.body(run, chunk.chunk);
+  return { chunk, body, sent: sentActions(body) };
+}
+
+/** What an answer must echo. The ledger's body was written by the plan. */
+function sentActions(body: Uint8Array): readonly SentAction[] {
+  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")) as SentAction[];
+}
+
+const intentOf = ({ environment }: Sending, { claim }: Lane, { chunk, count }: Chunk): Intent => ({
+  chunk,
+  at: new Date().toISOString(),
+  ...(claim !== undefined && {
+    claim: {
+      claim,
+      limitMs: environment.timeoutMs + marginOf(environment.timeoutMs),
+      pace: { actions: count, rate: environment.rate, longestMs: MAX_RETRY_AFTER_MS },
+    },
+  }),
+});
+
+function obstructed(obstacle: "taken" | "waits" | number | undefined): LaneEnd | undefined {
+  if (obstacle === "taken") return { kind: "taken" };
+  return obstacle === "waits" ? { kind: "stopped", by: "elsewhere" } : undefined;
+}
+
+/** Tells of a stored answer, and writes its promises. */
+async function afterStored(
+  { ledger, run, progress, writePromises }: Sending,
+  { chunk, answered }: Previous,
+  { isStored, doubt }: { readonly isStored: boolean; readonly doubt: number | undefined },
+): Promise<LaneEnd | undefined> {
+  crashPoint("settled");
+  if (!isStored) {
+    progress.late(chunk, `HTTP ${answered.httpStatus}`);
+    return { kind: "taken" };
+  }
+  const of = (outcome: string): number => answered.answers.filter((each) => each.outcome === outcome).length;
+  progress.answered(chunk, { accepted: of("accepted"), rejected: of("rejected") });
+  await writePromises(chunk.chunk);
+  if (doubt === undefined) return undefined;
+  const [found] = (await ledger.chunks(run, { states: ["in doubt"] })).filter((each) => each.chunk === doubt);
+  return { kind: "in doubt", chunk: found ?? chunk, detail: found?.detail ?? "", body: "" };
+}
+
+/** Posts the request. Where another machine waits for its end, not a byte leaves after its time. */
+async function post(sending: Sending, lane: Lane, body: Uint8Array, asked: ReturnType<typeof instant>) {
+  const { timeoutMs } = sending.environment;
+  if (lane.claim === undefined) return lane.client.post(body, sending.abort);
+  const leftMs = (): number => timeoutMs + marginOf(timeoutMs) / 2 - msSince(asked);
+  if (leftMs() < timeoutMs)
+    return { kind: "not sent", error: new Error("the ledger took too long to note the intent") } as const;
+  return lane.client.post(body, sending.abort, undefined, leftMs);
+}
+
+interface AttemptMade {
+  readonly chunk: Chunk;
+  readonly number: number;
+  readonly exchange: Exchange;
+  readonly at: string;
+}
+
+/** What the lane does next. */
+interface Concluded {
+  /** An answer that waits for the next intent; `isUrgent`: it must not. */
+  readonly previous?: Previous;
+  readonly isUrgent?: boolean;
+  readonly retry?: NotTaken;
+  readonly stop?: LaneEnd;
+}
+
+type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "retry" }>;
+
+/** Notes what became of the chunk, unless its answer waits for the next intent. */
+async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading: Reading): Promise<Concluded> {
+  const { ledger, run, environment, common, progress } = sending;
+  const { chunk, exchange, number: attempt, at } = made;
+  const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
+  const given: Given = {
+    at,
+    class: reading.kind === "not let in" ? "authentication failed" : reading.kind,
+    httpStatus,
+    detail: "detail" in reading ? withBody(reading) : undefined,
+    ...(lane.claim !== undefined && { claim: { attempt, claim: lane.claim } }),
+  };
+  switch (reading.kind) {
+    case "decided": {
+      common.answers += 1;
+      if (!reading.hasStatus && !common.hasToldWithoutStatus) {
+        common.hasToldWithoutStatus = true;
+        progress.withoutStatus();
+      }
+      common.rejected += reading.items.filter(({ outcome }) => outcome === "rejected").length;
+      const raw =
+        exchange.kind === "answer" && lane.claim !== undefined ? { raw: exchange.body, claim: lane.claim } : {};
+      const answers = reading.items.map(toAnswer);
+      return {
+        previous: {
+          chunk,
+          answered: { chunk: chunk.chunk, attempt, httpStatus: httpStatus ?? 200, at, answers, ...raw },
+        },
+        isUrgent: reading.items.some(({ outcome }) => outcome === "in doubt"),
+      };
+    }
+    case "in doubt": {
+      const raw = exchange.kind === "answer" ? { raw: exchange.body.subarray(0, MOST_KEPT_BYTES) } : {};
+      if (!(await ledger.change(run, chunk.chunk, "doubt", { ...given, ...raw }))) return { stop: { kind: "taken" } };
+      return { stop: { kind: "in doubt", chunk, detail: reading.detail, body: reading.body } };
+    }
+    case "refused": {
+      const whole = environment.refusalsAreWhole;
+      if (!(await ledger.change(run, chunk.chunk, whole ? "giveBack" : "refuse", given)))
+        return { stop: { kind: "taken" } };
+      return { stop: { kind: "refused", whole, chunk, detail: reading.detail, body: reading.body } };
+    }
+    case "too large": {
+      if (chunk.count > 1) await ledger.split(run, chunk.chunk, Math.ceil(chunk.count / 2), given);
+      else {
+        const response = JSON.stringify({ status: "too large", message: "HTTP 413" });
+        const answers = [{ outcome: "rejected", response } as const];
+        common.rejected += 1;
+        return { previous: { chunk, answered: { chunk: chunk.chunk, attempt, httpStatus: 413, at, answers } } };
+      }
+      return {};
+    }
+    case "not let in":
+      if (!(await ledger.change(run, chunk.chunk, "giveBack", given))) return { stop: { kind: "taken" } };
+      return { stop: { kind: "authentication failed", chunk, detail: reading.detail, body: reading.body } };
+    case "not sent":
+    case "not taken":
+    case "retry":
+      // Committed before any wait.
+      if (!(await ledger.change(run, chunk.chunk, "giveBack", given))) return { stop: { kind: "taken" } };
+      return { retry: reading };
+  }
+}
+
+const toAnswer = (item: ItemOutcome): Answered["answers"][number] =>
+  item.outcome === "accepted"
+    ? { outcome: "accepted", promise: item.actionPromise }
+    : item.outcome === "rejected"
+      ? { outcome: "rejected", response: item.response }
+      : { outcome: "in doubt", response: item.response, why: ITEM_DOUBTS[item.why] };
+
+/** Waits before the chunk is sent again. Once it was tried often enough, returns that the service can't be reached. */
+async function waitToRetry(
+  { ledger, environment, common, progress, deadline }: Sending,
+  lane: Lane,
+  wake: AbortSignal,
+  retries: { count: number; answersBefore: number },
+  chunk: Chunk,
+  reading: NotTaken,
+): Promise<LaneEnd | undefined> {
+  if (wake.aborted) return undefined;
+  if (common.answers !== retries.answersBefore) retries.count = 0;
+  retries.answersBefore = common.answers;
+  retries.count += 1;
+  const attempts = retries.count;
+  const waitMs = waitBefore(attempts, "headers" in reading ? reading.headers : {}, Date.now(), Math.random());
+  const isTooLate = performance.now() + waitMs > deadline;
+  const reached = reading.kind !== "not sent";
+  // Waiting does not help with a proxy that asks for a login.
+  if (attempts > environment.retries || isTooLate || isProxyAsking(reading.detail))
+    return { kind: "not reachable", reached, chunk, detail: reading.detail, attempts, ...(isTooLate && { waitMs }) };
+  progress.waiting(chunk, reading.detail, waitMs);
+  common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
+  // What the service asks for is asked of all; the way to it may be closed for this machine alone.
+  if (reached && lane.claim !== undefined) await ledger.workers?.putOff(waitMs);
+  await pause(waitMs, wake);
+  return undefined;
+}
+
+const outcomeOf = (
+  work: Promise<LaneEnd | undefined> | undefined,
+): Promise<LaneEnd | { readonly cause: unknown } | undefined> =>
+  Promise.resolve(work).catch((cause: unknown) => ({ cause }));
+
+/** What is kept of an answer for the person who decides about it. */
+function withBody(reading: { readonly detail: string; readonly body?: string }): string {
+  return reading.body === undefined || reading.body === ""
+    ? reading.detail
+    : `${reading.detail}: ${cleanText(reading.body, 500)}`;
+}
+
+/** The largest answer that is kept of a doubt; what 5000 items say is much less. */
+const MOST_KEPT_BYTES = 16 * 1024 * 1024;

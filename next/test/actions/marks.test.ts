@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
+import { contentOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../../actions/marks.ts";
+
+const of = (action: ActionName, data: ActionData) => ({ action, data });
+
+describe("subject", () => {
+  it.each([
+    [of("newEvent", { eventId: "e1", currency: "EUR" }), "e:e1"],
+    [of("soldTicket", { eventId: "e1", ticketId: "t1" }), "t:t1"],
+    [of("scannedTicket", { nftId: "ETH-1-2" }), "n:ETH-1-2"],
+  ])("%j", (action, subject) => expect(subjectOf(action)).toBe(subject));
+});
+
+describe("mark", () => {
+  const cases: readonly (readonly [string, ActionName, ActionData, string | undefined, string])[] = [
+    ["of what happens once: none", "soldTicket", { ticketId: "t", orderTime: 5 }, "key", ""],
+    ["of a scan: its time", "scannedTicket", { ticketId: "t", orderTime: 5 }, undefined, "t:5"],
+    ["of a scan without a time: none", "scannedTicket", { ticketId: "t" }, undefined, ""],
+    ["of a claim: its wallet, whatever its case", "claimedTicket", { to: "0xABC", userId: "u" }, undefined, "w:0xabc"],
+    ["of a claim without a wallet: its user", "claimedTicket", { userId: "Ann" }, undefined, "u:Ann"],
+    ["of a resale with a time: that", "resoldTicket", { userId: "u", price: "1", orderTime: 5n }, undefined, "t:5"],
+    ["of an update: its content", "updateTicket", { imageUrl: "" }, undefined, 'c:{"imageUrl":""}'],
+    ["of a source with a key: that", "updateTicket", { imageUrl: "" }, "7", "k:7"],
+  ];
+  it.each(cases)("%s", (_name, action, data, key, mark) => {
+    expect(markOf(of(action, data), contentOf(of(action, data)), key)).toBe(mark);
+  });
+});
+
+describe("content", () => {
+  const same: readonly (readonly [string, ActionName, object, object])[] = [
+    ["numbers by their value", "soldTicket", { price: "18" }, { price: "18.00" }],
+    ["zeros in front", "soldTicket", { price: "0.5" }, { price: "00.50" }],
+    ["the order of fields", "soldTicket", { price: "1", userId: "u" }, { userId: "u", price: "1" }],
+    ["the ticket's own id", "soldTicket", { ticketId: "a", price: "1" }, { ticketId: "b", price: "1" }],
+    ["defaults of what is sent once", "newEvent", { currency: "EUR", eventName: "" }, { currency: "EUR" }],
+    ["null in updates", "updateTicket", { imageUrl: "x", mediaUrl: null }, { imageUrl: "x" }],
+    ["the case of an address", "soldTicket", { to: "0xAbC" }, { to: "0xabc" }],
+    [
+      "metadata as text",
+      "updateTicket",
+      { metadataAttributes: [{ trait_type: "Row", value: 1 }] },
+      { metadataAttributes: '[{"value":1,"trait_type":"Row"}]' },
+    ],
+  ];
+  it.each(same)("is the same whatever %s", (_name, action, one, other) => {
+    expect(contentOf(of(action, one))).toBe(contentOf(of(action, other)));
+  });
+
+  const others: readonly (readonly [string, ActionName, object, object])[] = [
+    ["a default in an update clears", "updateTicket", { imageUrl: "", mediaUrl: "x" }, { mediaUrl: "x" }],
+    ["another price", "soldTicket", { price: "18" }, { price: "18.01" }],
+    ["the event of a sale", "soldTicket", { eventId: "a" }, { eventId: "b" }],
+    ["another wallet that is no 0x one", "soldTicket", { to: "Abc" }, { to: "abc" }],
+    ["a user of digits and a price", "resoldTicket", { userId: "1" }, { price: "1" }],
+  ];
+  it.each(others)("differs: %s", (_name, action, one, other) => {
+    expect(contentOf(of(action, one))).not.toBe(contentOf(of(action, other)));
+  });
+
+  it("is the text itself where that is short, and else a digest", () => {
+    expect(contentOf(of("resoldTicket", { price: "18.50", userId: "u1" }))).toBe('{"price":18.5,"userId":"u1"}');
+    expect(contentOf(of("updateTicket", { imageUrl: `https://example.com/${"a".repeat(50)}` }))).toMatch(/^[\w-]{22}$/);
+  });
+
+  it("comes with the action as it is sent, digits untouched", () => {
+    const { json } = textsOf(of("soldTicket", { ticketId: "t", price: "18.00", orderTime: 18446744073709551615n }));
+    expect(json).toBe(
+      '{"action":"soldTicket","data":{"ticketId":"t","price":"18.00","orderTime":18446744073709551615}}',
+    );
+  });
+});
+
+describe("what else the plan asks", () => {
+  it("knows the owner, and of an event the currency", () => {
+    expect(ownerOf(of("resoldTicket", { userId: "u" }))).toBe("u");
+    expect(ownerOf(of("claimedTicket", { userId: "u" }))).toBeUndefined();
+    expect(ownerOf(of("updateEvent", { eventId: "e", currency: "EUR" }))).toBe("EUR");
+  });
+
+  it("caps times at what a number holds", () => {
+    expect(timeOf(of("scannedTicket", { orderTime: 18446744073709551615n }))).toBe(Number.MAX_SAFE_INTEGER);
+    expect(timeOf(of("scannedTicket", {}))).toBeUndefined();
+  });
+
+  it.each([
+    ["t:123", "t:123"],
+    ["t:00123", "t:123"],
+    ["t:0", "t:0"],
+    ["t:00", "t:0"],
+    ["t:123.0", "t:123"],
+    ["t:A 1", "t:A 1"],
+    ["t:A\u00a0 1 ", "t:A 1"],
+    ["t:A\u20131", "t:A-1"],
+    ["t:Mu\u0308ller", "t:M\u00fcller"],
+    ["e:\uff11\uff12", "e:12"],
+    ["t:007-A", "t:007-A"],
+  ])("folds %j to %j", (subject, form) => expect(formOf(subject)).toBe(form));
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { passes, readChunk } from "../../ledger/chunk-life.ts";
+import { CHUNK_STATES, type ChunkEvent, type ChunkState, PENDING_STATES, TRANSITIONS } from "../../ledger/chunks.ts";
+import type { Database } from "../../ledger/database.ts";
+import { elementsOf, itemsOf, packOrigins, toBody, toStored, unpackOrigins } from "../../ledger/outcomes.ts";
+import { sql } from "../../ledger/sql.ts";
+import { openSqlite } from "../../ledger/sqlite.ts";
+import { bodyOf, enter, inSqlite, newRun, planned, promise } from "../support/ledgers.ts";
+
+/** The whole life, written down a second time. */
+const LIFE: Readonly<Record<ChunkEvent, string>> = {
+  intend: "planned → sending",
+  giveBack: "sending → planned",
+  answer: "sending → answered",
+  split: "sending planned → split",
+  refuse: "sending → refused",
+  doubt: "sending → in doubt",
+  doubtLate: "planned → in doubt",
+  cut: "in doubt refused → split",
+  settleSent: "in doubt refused → settled",
+  settleNotSent: "in doubt refused → planned",
+  abandon: "planned refused → abandoned",
+  dropDoubt: "in doubt → abandoned",
+  import: "planned sending in doubt refused → answered",
+};
+
+describe("a chunk's life", () => {
+  test("has these steps and no others", () => {
+    const written = Object.entries(TRANSITIONS).map(([event, { from, to }]) => [event, `${from.join(" ")} → ${to}`]);
+    expect(Object.fromEntries(written)).toEqual(LIFE);
+  });
+
+  test("comes from every pending state to an end that a person or the service decides", () => {
+    const ends = CHUNK_STATES.filter((state) => !PENDING_STATES.some((each) => each === state));
+    const next = (state: ChunkState) =>
+      Object.values(TRANSITIONS).flatMap(({ from, to }) =>
+        from.some((each) => each === state) ? [to as ChunkState] : [],
+      );
+    for (const state of PENDING_STATES) expect(next(state).some((to) => ends.includes(to))).toBe(true);
+    for (const state of ends) expect(next(state)).toEqual([]);
+  });
+
+  test.each(Object.keys(TRANSITIONS) as ChunkEvent[])("%s happens in its states alone", async (event) => {
+    const { place, open } = await inSqlite();
+    const run = await enter(await open(), newRun(), planned([{ sales: [{ id: "a" }] }]));
+    const database = openSqlite(place.kind === "sqlite" ? place.path : "", false)?.database as Database;
+    for (const state of CHUNK_STATES) {
+      const passed = await database.write(async (session) => {
+        await session.run(sql`UPDATE chunks SET state = ${state} WHERE run = ${run}`);
+        return [await passes(session, run, 1, event), (await readChunk(session, run, 1)).state];
+      });
+      const { from, to } = TRANSITIONS[event];
+      expect(passed).toEqual(from.some((each) => each === state) ? [true, to] : [false, state]);
+    }
+    await database[Symbol.asyncDispose]();
+  });
+});
+
+describe("what is kept of a chunk", () => {
+  test("its origins, to the last field", async () => {
+    const { chunks } = planned([{ sales: [{ id: "a", digest: "d" }, { id: "b" }] }]);
+    const origins = chunks[0]?.origins ?? [];
+    const given = origins.map((origin, at) => ({
+      ...origin,
+      time: at === 0 ? 18_446_744_073_709_551_615n : undefined,
+      position: at === 0 ? { run: 1, seq: 7 } : undefined,
+    }));
+    expect(await unpackOrigins(await packOrigins(given))).toEqual(given);
+  });
+
+  test.each([
+    ["UUIDs", promise(1), true],
+    ["what is almost a UUID", promise(1).toUpperCase().replace("0000000001", "000000000A"), false],
+    ["anything else", "p-1", false],
+  ])("promises that are %s come back as they were", (_, given, isShort) => {
+    const answers = [
+      { outcome: "accepted", promise: given } as const,
+      { outcome: "rejected", response: "null" } as const,
+      { outcome: "accepted", promise: promise(2) } as const,
+    ];
+    const stored = toStored(answers);
+    expect([stored.letters, stored.promises?.length]).toEqual(["ara", isShort ? 32 : undefined]);
+    const { chunks } = planned([{ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] }]);
+    const items = itemsOf(chunks[0]?.origins ?? [], stored, "accepted");
+    expect(items.map((item) => item.promise)).toEqual([given, undefined, promise(2)]);
+  });
+
+  test("actions are cut out of a request byte by byte", () => {
+    const texts = ['{"a":"],[\\"{","b":[1,{"c":[]}]}', '{"n":1.50e2}', "{}"];
+    const elements = elementsOf(Buffer.from(`[${texts.join(",")}]`));
+    expect(elements.map((element) => Buffer.from(element).toString())).toEqual(texts);
+    expect(Buffer.from(toBody(elements.slice(1))).toString()).toBe(`[${texts.slice(1).join(",")}]`);
+    expect(elementsOf(Buffer.from("[]"))).toEqual([]);
+    expect(elementsOf(Buffer.from(bodyOf([{ id: "ö,😀" }])))).toHaveLength(1);
+  });
+});

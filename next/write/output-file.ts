@@ -1,0 +1,278 @@
+/**
+ * A file that grows with the ledger: promises or rejects. The ledger knows its length, time and digest, so that a crash can be
+ * put right, and a file that others changed is never written into.
+ */
+
+import { createHash, type Hash } from "node:crypto";
+import { type BigIntStats, constants, createReadStream, existsSync } from "node:fs";
+import { type FileHandle, lstat, open, stat } from "node:fs/promises";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import { orClosed } from "../../src/disk/closing.ts";
+import { crashPoint } from "../../src/disk/crash-points.ts";
+import { makeFolder } from "../../src/disk/folders.ts";
+import { syncDirectory } from "../../src/disk/sync.ts";
+import { errorCode, Failure } from "../../src/failure.ts";
+import type { Ledger, Output } from "../ledger/ledger.ts";
+
+type OutputKind = Output["kind"];
+
+/** The file was changed, moved or deleted by someone else while it was being written. */
+export class OutputChanged extends Error {
+  override readonly name = "OutputChanged";
+}
+
+export type OutputState =
+  | { readonly state: "fresh" }
+  /** As the ledger left it; `isTorn`: an append was under way as the process died. `movedFrom`: where the ledger left it. */
+  | { readonly state: "ours"; readonly known: Output; readonly isTorn: boolean; readonly movedFrom?: string }
+  | { readonly state: "strange"; readonly why: string };
+
+/** Where several machines share a ledger, the same path is another file on each. */
+export const machineOf = ({ workers }: Ledger): string | undefined => (workers === undefined ? undefined : hostname());
+
+const strange = (why: string): OutputState => ({ state: "strange", why });
+
+/**
+ * Looks at an output file without touching it.
+ *
+ * @param unwritten what a process that died may have been appending: a tail that begins like one of these is a torn append.
+ */
+export async function inspectOutput(
+  ledger: Ledger,
+  path: string,
+  kind: OutputKind,
+  unwritten: () => AsyncIterable<string> = nothing,
+): Promise<OutputState> {
+  const found = await stat(path, { bigint: true }).catch((cause: unknown) => {
+    if (errorCode(cause) === "ENOENT") return undefined;
+    throw unwritable(path, cause);
+  });
+  if (found === undefined) return (await isLink(path)) ? strange(DANGLING) : { state: "fresh" };
+  if (!found.isFile()) return strange("it is not a regular file");
+  const size = Number(found.size);
+  const known = await ledger.output(path, machineOf(ledger));
+  if (known !== undefined && known.kind !== kind) return strange(`it is a ${known.kind} file`);
+  if (size === 0) return { state: "fresh" };
+  if (known === undefined) {
+    // The process that made it died before the ledger was told.
+    const empty = { path, kind, length: 0, mtimeNs: "0", digest: createHash("sha256").digest("hex") };
+    if (await isTornAppend(path, 0, size, unwritten())) return { state: "ours", known: empty, isTorn: true };
+    return findMoved(ledger, path, kind, size);
+  }
+  if (size < known.length) return strange("it is shorter than tickets left it");
+  const isUntouched = size === known.length && known.mtimeNs === String(found.mtimeNs);
+  if (!isUntouched && (await digestOf(path, known.length)) !== known.digest)
+    return strange("it was changed after tickets wrote it");
+  if (size === known.length) return { state: "ours", known, isTorn: false };
+  if (await isTornAppend(path, known.length, size, unwritten())) return { state: "ours", known, isTorn: true };
+  return strange(`something else was written after its byte ${known.length}`);
+}
+
+async function* nothing(): AsyncGenerator<string> {}
+
+const DANGLING = "it is a link to a file that does not exist";
+
+/** A file at a path that the ledger does not know may be one of ours that was moved: the same bytes, and no file where it was. */
+async function findMoved(ledger: Ledger, path: string, kind: OutputKind, size: number): Promise<OutputState> {
+  for (const known of await ledger.outputs({ length: size }))
+    if (!existsSync(known.path) && (await digestOf(path, size)) === known.digest)
+      return known.kind === kind
+        ? { state: "ours", known: { ...known, path }, isTorn: false, movedFrom: known.path }
+        : strange(`it is a ${known.kind} file`);
+  return strange("tickets did not write it for this environment");
+}
+
+/** Takes a promises file over whose lines the ledger has just learnt: later runs append to it. */
+export async function adoptPromises(ledger: Ledger, path: string): Promise<void> {
+  const { size, mtimeNs } = await stat(path, { bigint: true });
+  const length = Number(size);
+  const known = { kind: "promises", length, mtimeNs: String(mtimeNs), digest: await digestOf(path, length) } as const;
+  await ledger.noteOutput({ ...known, path, machine: machineOf(ledger) });
+}
+
+async function hashOf(path: string, length: number): Promise<Hash> {
+  const hash = createHash("sha256");
+  if (length > 0) for await (const bytes of createReadStream(path, { end: length - 1 })) hash.update(bytes);
+  return hash;
+}
+
+const digestOf = async (path: string, length: number): Promise<string> => (await hashOf(path, length)).digest("hex");
+
+/** Whether the end of the file is the beginning of an append that was under way. A power cut may leave zeros in it. */
+async function isTornAppend(path: string, from: number, to: number, texts: AsyncIterable<string>): Promise<boolean> {
+  const tail = Buffer.alloc(to - from);
+  {
+    await using file = await open(path, "r");
+    await file.read(tail, 0, tail.length, from);
+  }
+  for await (const text of texts) {
+    const bytes = Buffer.from(text, "utf8");
+    if (bytes.length >= tail.length && tail.every((byte, at) => byte === 0 || byte === bytes[at])) return true;
+  }
+  return false;
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
+}
+
+/** Makes the folder of an output, and what is missing above it. */
+export function makeOutputFolder(path: string): void {
+  makeFolder(dirname(path), { hint: "Name another file with --output." });
+}
+
+const unwritable = (path: string, cause: unknown): Failure =>
+  cause instanceof Failure
+    ? cause
+    : new Failure("storage", `${path} can't be written (${errorCode(cause) ?? String(cause)}).`, {
+        hint: "Every answer received is stored in the ledger. Make room or put the disk right, then run the same command again.",
+        cause,
+      });
+
+/** Opens a file that was inspected: a fresh one begins with `header`, one of ours is cut back to what the ledger knows. */
+export async function openOutput(
+  ledger: Ledger,
+  path: string,
+  options: {
+    readonly kind: OutputKind;
+    readonly header: string;
+    readonly state: Exclude<OutputState, { readonly state: "strange" }>;
+    readonly run?: number;
+    readonly input?: number;
+  },
+): Promise<OutputFile> {
+  const { kind, header, state, run, input } = options;
+  const isFresh = state.state === "fresh";
+  try {
+    const file = await openToAppend(path, isFresh);
+    return await orClosed(file, async () => {
+      const known = isFresh ? undefined : state.known;
+      if (isFresh) await syncDirectory(dirname(path));
+      else if (state.isTorn) {
+        await file.truncate(state.known.length);
+        await file.sync();
+      }
+      const of = {
+        kind,
+        machine: machineOf(ledger),
+        ...(run !== undefined && { run }),
+        ...(input !== undefined && { input }),
+      };
+      const output = new OutputFile(ledger, path, file, await file.stat({ bigint: true }), known?.length ?? 0, of);
+      if (!isFresh && state.movedFrom !== undefined)
+        await ledger.noteOutput({ ...state.known, path }, { replaces: state.movedFrom });
+      if (output.length === 0 && header !== "") await output.append(header);
+      return output;
+    });
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+/** Appending, so that what others add at the same moment is never written over. Making it anew goes through no planted link. */
+async function openToAppend(path: string, isFresh: boolean): Promise<FileHandle> {
+  const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
+  if (!isFresh) return open(path, O_RDWR | O_APPEND);
+  const file = await open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL).catch((cause: unknown) => {
+    if (errorCode(cause) === "EEXIST") return open(path, O_RDWR | O_APPEND);
+    throw cause;
+  });
+  return orClosed(file, async () => {
+    if ((await file.stat()).size === 0) return file;
+    throw new Failure("usage", `${path} was just changed by someone else. Nothing more was sent.`, {
+      hint: "Run the same command again.",
+    });
+  });
+}
+
+/** An opened file that grows. One append at a time. */
+export class OutputFile implements AsyncDisposable {
+  readonly path: string;
+  readonly #ledger: Ledger;
+  readonly #file: FileHandle;
+  readonly #opened: BigIntStats;
+  readonly #of: Pick<Output, "kind" | "run" | "input" | "machine">;
+  #length: number;
+  #hash: Hash | undefined;
+  #writtenAt: bigint;
+
+  constructor(
+    ledger: Ledger,
+    path: string,
+    file: FileHandle,
+    opened: BigIntStats,
+    length: number,
+    of: Pick<Output, "kind" | "run" | "input" | "machine">,
+  ) {
+    this.path = path;
+    this.#ledger = ledger;
+    this.#file = file;
+    this.#opened = opened;
+    this.#length = length;
+    this.#of = of;
+    this.#writtenAt = opened.mtimeNs;
+  }
+
+  /** Bytes that are known to be on disk. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /**
+   * Appends text. After it resolves the text is on disk, and the ledger knows it with what it is about.
+   *
+   * @param of the chunks of a run whose lines these are.
+   * @throws OutputChanged when the file is not as this process left it.
+   */
+  async append(text: string, of: { readonly run?: number; readonly chunks?: readonly number[] } = {}): Promise<void> {
+    const { path } = this;
+    const opened = this.#opened;
+    const now = await stat(path, { bigint: true }).catch(() => undefined);
+    const isSame = now?.ino === opened.ino && now.dev === opened.dev && now.size === BigInt(this.#length);
+    if (!isSame) throw new OutputChanged(path);
+    this.#hash ??= await hashOf(path, this.#length);
+    const isTouched = now.mtimeNs !== this.#writtenAt;
+    if (isTouched && (await digestOf(path, this.#length)) !== this.#hash.copy().digest("hex"))
+      throw new OutputChanged(path);
+    const bytes = Buffer.from(text, "utf8");
+    await this.#write(bytes);
+    this.#hash.update(bytes);
+    this.#length += bytes.length;
+    this.#writtenAt = (await this.#file.stat({ bigint: true })).mtimeNs;
+    crashPoint("projected");
+    const digest = this.#hash.copy().digest("hex");
+    const output = { ...this.#of, path, length: this.#length, mtimeNs: String(this.#writtenAt), digest };
+    await this.#ledger.noteOutput(output, of);
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    const file = this.#file;
+    let written = 0;
+    try {
+      while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten;
+      await file.sync();
+    } catch (cause) {
+      // Half a line is worse than none: the ledger has it, and the next command writes it.
+      if ((await file.stat()).size === this.#length + written) await file.truncate(this.#length).catch(() => undefined);
+      throw unwritable(this.path, cause);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+/** `<stem>.<extension>`, or with a number where that is taken. */
+export async function freeName(ledger: Ledger, kind: OutputKind, stem: string, extension: string): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const path = `${stem}${number === 1 ? "" : `.${number}`}.${extension}`;
+    if ((await inspectOutput(ledger, path, kind)).state === "fresh") return path;
+  }
+}
+
+/** Whether a file can take this place: it is missing, or a file, and no device or pipe, which others need. */
+export async function isPlainFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? true;
+}

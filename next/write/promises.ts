@@ -1,0 +1,88 @@
+/** Promises as lines: one an action whose outcome is known, with what an import needs to know it again (design §6). */
+
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../../src/actions/formula-guard.ts";
+import { parseJson, stringifyJson } from "../../src/actions/json.ts";
+import { escapeUnseen } from "../../src/actions/text.ts";
+import { csvText } from "../../src/outputs/csv-text.ts";
+import type { Item, Outcomes } from "../ledger/ledger.ts";
+
+const FORMATS = ["ndjson", "csv"] as const;
+export type PromiseFormat = (typeof FORMATS)[number];
+
+/** Whose lines these are, and how they are written. */
+export interface LineStyle {
+  readonly environment: string;
+  /** The run's id. */
+  readonly run: string;
+  /** Names of the run's inputs. */
+  readonly inputs: readonly { readonly name: string }[];
+  readonly format: PromiseFormat;
+  readonly safeCsv: boolean;
+}
+
+const COLUMNS = [
+  ...(["source", "line", "action", "eventId", "ticketId", "nftId", "status", "actionPromise"] as const),
+  ...(["environment", "run", "seq", "chunk", "at", "mark", "content", "time", "owner", "response"] as const),
+] as const;
+
+type PromiseLine = { readonly [C in (typeof COLUMNS)[number]]?: string | number | undefined };
+
+/** The format that a file name asks for by its ending; NDJSON for any other. */
+export const promiseFormat = (path: string): PromiseFormat =>
+  FORMATS.find((format) => path.toLowerCase().endsWith(`.${format}`)) ?? "ndjson";
+
+/** What stands at the head of the file. */
+export const promisesHeader = (format: PromiseFormat, safeCsv: boolean): string =>
+  format === "csv" ? `${[...COLUMNS, ...(safeCsv ? [GUARDED_COLUMN] : [])].join(",")}\n` : "";
+
+/** Lines for the actions of a chunk whose outcome is known, in their order, each ending in a newline. */
+export function promiseLines({ chunk, items }: Outcomes, style: LineStyle): string {
+  const lines = items.flatMap((item) => (isTold(item) ? [lineOf(item, chunk, style)] : []));
+  if (style.format === "ndjson") return lines.map((line) => `${escapeUnseen(ndjson(line))}\n`).join("");
+  const rows = lines.map((line) => COLUMNS.map((column) => line[column]));
+  const safe = (cell: string | number | undefined) => (typeof cell === "string" ? guardCell(cell) : cell);
+  return csvText(style.safeCsv ? rows.map((cells) => [...cells.map(safe), GUARDED]) : rows, ",");
+}
+
+const isTold = ({ outcome }: Item): boolean =>
+  outcome === "accepted" || outcome === "rejected" || outcome === "settled";
+
+function lineOf(item: Item, chunk: Outcomes["chunk"], { environment, run, inputs }: LineStyle): PromiseLine {
+  const { origin, promise, response } = item;
+  const { subject, kind, mark, content, event, time, owner } = origin;
+  const id = subject.slice(2);
+  return {
+    source: inputs[origin.input]?.name ?? "",
+    line: origin.line,
+    action: kind,
+    eventId: subject.startsWith("e:") ? id : event,
+    ticketId: subject.startsWith("t:") ? id : undefined,
+    nftId: subject.startsWith("n:") ? id : undefined,
+    status: statusOf(item),
+    actionPromise: promise,
+    environment,
+    run,
+    seq: origin.seq,
+    chunk: chunk.chunk,
+    at: chunk.answeredAt ?? "",
+    mark,
+    content,
+    time: time === undefined ? undefined : String(time),
+    owner,
+    response: response === undefined ? undefined : stringifyJson(parseJson(response)),
+  };
+}
+
+/** The service's own word for one that it rejected. */
+function statusOf({ outcome, response }: Item): string {
+  if (outcome === "accepted") return "success";
+  if (outcome === "settled") return "settled";
+  const status = (parseJson(response ?? "{}") as { readonly status?: unknown } | null)?.status;
+  return typeof status === "string" ? status : "rejected";
+}
+
+/** `response` is JSON already. */
+function ndjson({ response, ...line }: PromiseLine): string {
+  const text = JSON.stringify(line);
+  return response === undefined ? text : `${text.slice(0, -1)},"response":${response}}`;
+}

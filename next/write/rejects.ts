@@ -1,0 +1,192 @@
+/** Rejects: the rows that were not sent or not accepted, as they were, with the reason. Corrected and streamed, exactly they are sent. */
+
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { parse } from "csv-parse/sync";
+import { GUARDED, GUARDED_COLUMN, guardCell } from "../../src/actions/formula-guard.ts";
+import { parseJson, parseVerbatim, stringifyJson } from "../../src/actions/json.ts";
+import { stemOf } from "../../src/mapping/rejects-names.ts";
+import { csvText, OWN_TABLE } from "../../src/outputs/csv-text.ts";
+import type { Ledger, RunInput } from "../ledger/ledger.ts";
+import { freeName, inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
+
+const REASON_COLUMN = "tickets:reason";
+/** The row's digest and position: `<digest>@<run>:<seq>` (design §8). */
+const ROW_COLUMN = "tickets:row";
+
+/** A row that is still open. */
+export interface OpenRow {
+  /** Index of its input. */
+  readonly input: number;
+  /** JSON: an array is the cells of a table's row, an object a row of JSON, a string the raw text of a malformed row. */
+  readonly text: string;
+  readonly reason: string;
+  /** What `tickets:row` holds. */
+  readonly key: string;
+}
+
+/** What the rejects of an input are made with. */
+export type RejectsInput = Pick<RunInput, "name" | "format"> & {
+  readonly header?: readonly string[] | undefined;
+  readonly delimiter?: string | undefined;
+};
+
+/**
+ * Appends rows to the rejects files of their inputs: one an input, made only when needed. A row that stands there already is
+ * not added again, so that a command that was killed can do this once more. After it resolves all is on disk.
+ *
+ * @returns the files.
+ */
+export async function writeRejects(options: {
+  readonly ledger: Ledger;
+  /** The run's number, once there is one. */
+  readonly run?: number | undefined;
+  readonly inputs: readonly RejectsInput[];
+  readonly directory: string;
+  readonly safeCsv: boolean;
+  readonly rows: AsyncIterable<OpenRow> | Iterable<OpenRow>;
+}): Promise<readonly string[]> {
+  const { ledger, inputs, directory, safeCsv } = options;
+  const byInput = new Map<number, OpenRow[]>();
+  for await (const row of options.rows) {
+    const rows = byInput.get(row.input);
+    if (rows === undefined) byInput.set(row.input, [row]);
+    else rows.push(row);
+  }
+  const files: string[] = [];
+  for (const [at, rows] of [...byInput].sort(([a], [b]) => a - b)) {
+    const input = inputs[at];
+    if (input === undefined) throw new Error(`row of input ${at}, which the run does not have`);
+    const table = toTable(input, safeCsv);
+    const place = { stem: join(directory, `${numberedStem(inputs, at)}.rejects`), table, rows };
+    const { path, state, before } = await placeFor(ledger, place);
+    const lines = linesOf(table, rows, before);
+    const of = { input: at, ...(options.run !== undefined && { run: options.run }) };
+    if (lines !== "") {
+      await using file = await openOutput(ledger, path, { kind: "rejects", header: table.header, state, ...of });
+      await file.append(lines);
+    } else if (state.state === "ours") await ledger.noteOutput({ ...state.known, ...of });
+    files.push(path);
+  }
+  return files;
+}
+
+/** How rows of an input are written, and known again. */
+interface Table {
+  readonly extension: string;
+  readonly header: string;
+  readonly line: (row: OpenRow) => string;
+  /** Equal for rows that say the same. */
+  readonly identity: (text: string) => string;
+  /** The identities of the rows in the text of a file. */
+  readonly read: (file: string) => ReadonlySet<string>;
+}
+
+function toTable({ format, header, delimiter = format === "tsv" ? "\t" : "," }: RejectsInput, safeCsv: boolean): Table {
+  if (header === undefined || (format !== "csv" && format !== "tsv")) return JSON_TABLE;
+  const own = new Set<string>([REASON_COLUMN, ROW_COLUMN, GUARDED_COLUMN]);
+  const kept = header.flatMap((name, at) => (own.has(name.trim()) ? [] : [at]));
+  const toText = (cells: readonly string[]): string =>
+    csvText([safeCsv ? [...cells.map(guardCell), GUARDED] : cells], delimiter);
+  const cellsOf = (text: string): readonly string[] | undefined => {
+    const row = parseJson(text);
+    return Array.isArray(row) ? kept.map((at) => String(row[at] ?? "")) : undefined;
+  };
+  const head = [...kept.map((at) => header[at] ?? ""), REASON_COLUMN, ROW_COLUMN, ...(safeCsv ? [GUARDED_COLUMN] : [])];
+  const identity = (text: string): string =>
+    JSON.stringify((cellsOf(text) ?? kept.map(() => "")).map(safeCsv ? guardCell : String));
+  return {
+    extension: format,
+    header: csvText([head], delimiter),
+    line({ text, reason, key }) {
+      const cells = cellsOf(text);
+      // The cells of a malformed row are not known: the reason keeps its text.
+      return cells === undefined
+        ? toText([...kept.map(() => ""), `${reason} The row was: ${String(parseJson(text))}`, key])
+        : toText([...cells, reason, key]);
+    },
+    identity: (text) => (cellsOf(text) === undefined ? text : identity(text)),
+    read(file) {
+      const rows: string[][] = parse(file, { delimiter, ...OWN_TABLE, from_line: 2 });
+      return new Set(rows.map((cells) => JSON.stringify(cells.slice(0, kept.length))));
+    },
+  };
+}
+
+const JSON_TABLE: Table = {
+  extension: "ndjson",
+  header: "",
+  line({ text, reason, key }) {
+    const row = parseVerbatim(text);
+    const own = { [REASON_COLUMN]: reason, [ROW_COLUMN]: key };
+    if (typeof row !== "object" || row === null)
+      return `${stringifyJson({ ...own, [REASON_COLUMN]: `${reason} The line was: ${String(row)}` })}\n`;
+    return `${stringifyJson({ ...row, ...own })}\n`;
+  },
+  identity: (text) => withoutOwn(parseVerbatim(text)),
+  read: (file) =>
+    new Set(
+      file
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => withoutOwn(parseVerbatim(line))),
+    ),
+};
+
+function withoutOwn(row: unknown): string {
+  if (typeof row !== "object" || row === null) return stringifyJson(row);
+  const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _key, ...rest } = row as Readonly<Record<string, unknown>>;
+  return stringifyJson(rest);
+}
+
+interface Place {
+  readonly path: string;
+  readonly state: Exclude<OutputState, { readonly state: "strange" }>;
+  readonly before: ReadonlySet<string>;
+}
+
+/** The file that earlier runs wrote, unless somebody changed it or it has other columns; then one beside it. */
+async function placeFor(
+  ledger: Ledger,
+  { stem, table, rows }: { readonly stem: string; readonly table: Table; readonly rows: readonly OpenRow[] },
+): Promise<Place> {
+  const path = `${stem}.${table.extension}`;
+  /** As far as the ledger knows it. */
+  const textOf = async (length = 0): Promise<string> => (await readFile(path)).subarray(0, length).toString("utf8");
+  const state = await inspectOutput(ledger, path, "rejects", async function* () {
+    yield table.header;
+    const before = table.read(await textOf((await ledger.output(path, machineOf(ledger)))?.length));
+    yield linesOf(table, rows, before);
+  });
+  if (state.state === "fresh") return { path, state, before: new Set() };
+  if (state.state === "ours") {
+    const text = await textOf(state.known.length);
+    if (text === "" || text.startsWith(table.header)) return { path, state, before: table.read(text) };
+  }
+  return {
+    path: await freeName(ledger, "rejects", stem, table.extension),
+    state: { state: "fresh" },
+    before: new Set(),
+  };
+}
+
+/** The rows that do not stand in the file yet. */
+const linesOf = ({ identity, line }: Table, rows: readonly OpenRow[], before: ReadonlySet<string>): string =>
+  rows
+    .filter(({ text }) => !before.has(identity(text)))
+    .map(line)
+    .join("");
+
+/** The input's base name without its ending; with its number where an earlier input is called the same. */
+function numberedStem(inputs: readonly RejectsInput[], at: number): string {
+  const stems = inputs.map(({ name }) => stemOf(name === "-" ? "" : basename(name)));
+  const stem = stems[at] ?? "input";
+  return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
+}
+
+/** Which rejects files of a run are still there. */
+export async function rejectsOf(ledger: Ledger, run: number): Promise<readonly string[]> {
+  const files = await ledger.outputs({ run });
+  return files.filter(({ kind, path }) => kind === "rejects" && existsSync(path)).map(({ path }) => path);
+}

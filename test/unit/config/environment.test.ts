@@ -1,0 +1,392 @@
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import {
+  type Environment,
+  type EnvironmentFlags,
+  listEnvironments,
+  resolveEnvironment,
+} from "../../../src/config/environment.ts";
+import { userConfigDirectory, userStateDirectory } from "../../../src/config/paths.ts";
+import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
+import { openFolders } from "./folders.ts";
+
+const TWO = `environments:
+  playground: {baseUrl: https://play.example.com}
+  production:
+    baseUrl: https://api.example.com/v1/
+    apiKey: {env: TICKETS_SHOP_KEY}
+    chunkSize: 100
+    timeout: 10s
+    retries: 3
+    rate: 2.5
+    lanes: 4
+    maxChunkBytes: 4096
+    retryStatuses: [503]
+    maxRejected: 0
+    refusalsAreWhole: true
+    complete: true
+    statusPath: /actions/{actionPromise}
+    output: promises.ndjson
+    stateDir: state
+    confirm: false
+    freshConnection: false
+    accept: [price-invalid]
+`;
+const PLAY = { TICKETS_PLAYGROUND_BASE_URL: "https://play.example.com" };
+
+interface Choice {
+  readonly envFlag?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly flags?: EnvironmentFlags;
+}
+
+/** Resolves in folders of its own; `$` in what is returned is the root of them. */
+async function resolved(files: Readonly<Record<string, string>>, choice: Choice = {}): Promise<Environment> {
+  await using folders = await openFolders(files);
+  const config = await folders.load(choice.env);
+  const environment = resolveEnvironment(config, { ...choice, env: { HOME: folders.home, ...choice.env } });
+  return JSON.parse(JSON.stringify(environment).replaceAll(folders.root, "$"));
+}
+
+/** The failure that resolving ends in, as plain data. */
+async function refused(files: Readonly<Record<string, string>>, choice: Choice = {}) {
+  await using folders = await openFolders(files);
+  const config = await folders.load(choice.env);
+  const resolving = async () => resolveEnvironment(config, { ...choice, env: { HOME: folders.home, ...choice.env } });
+  const { code, message, hint } = await failureOf(resolving());
+  return { code, message: message.replaceAll(folders.root, "$"), hint };
+}
+
+describe("the choice of an environment", () => {
+  test.each([
+    ["--env before all", { envFlag: "playground", env: { TICKETS_ENV: "production" } }, "playground", "flag --env"],
+    ["TICKETS_ENV before the config", { env: { TICKETS_ENV: "playground" } }, "playground", "TICKETS_ENV"],
+    ["the config's env", {}, "production", "$/above/project/tickets.config.yaml:23"],
+    [
+      "an empty TICKETS_ENV is none",
+      { env: { TICKETS_ENV: "" } },
+      "production",
+      "$/above/project/tickets.config.yaml:23",
+    ],
+    ["the sandbox by name", { envFlag: "sandbox" }, "sandbox", "flag --env"],
+  ])("%s", async (_name, choice, name, origin) => {
+    expect(await resolved({ [PROJECT]: `${TWO}\nenv: production\n` }, choice)).toMatchObject({
+      name,
+      origins: { name: origin },
+    });
+  });
+
+  test("nothing configured at all: the sandbox, which needs nothing", async () => {
+    expect(await resolved({})).toMatchObject({
+      name: "sandbox",
+      kind: "sandbox",
+      baseUrl: "",
+      keySource: { kind: "built-in" },
+      complete: true,
+      stateDir: "$/above/project/.tickets",
+      ledgerPath: "$/above/project/.tickets/sandbox/ledger.db",
+      origins: { name: "default (no environment is configured)", complete: "built in", stateDir: "default" },
+    });
+  });
+
+  test("settings of the sandbox do not count as an environment and are used", async () => {
+    const text = "environments: {sandbox: {accept: [price-invalid], chunkSize: 7}}";
+    expect(await resolved({ [PROJECT]: text })).toMatchObject({
+      name: "sandbox",
+      accept: ["price-invalid"],
+      chunkSize: 7,
+    });
+  });
+
+  test.each([
+    ["a config", { [PROJECT]: TWO }, {}, "playground, production, sandbox"],
+    ["the user's config", { [USER]: "environments: {live: {}}" }, {}, "live, sandbox"],
+    ["variables", {}, PLAY, "playground, sandbox"],
+  ])("none chosen while one is configured by %s: exit 2 with the names", async (_name, files, env, names) => {
+    expect(await refused(files, { env })).toEqual({
+      code: "usage",
+      message: `No environment is chosen. There are: ${names}`,
+      hint: "Name one with --env or TICKETS_ENV, or put `env: NAME` into the config.",
+    });
+  });
+
+  test("an unknown one: exit 2 with the names, the nearest and how to declare it", async () => {
+    expect(await refused({ [PROJECT]: TWO }, { envFlag: "prodution" })).toEqual({
+      code: "usage",
+      message:
+        'No environment "prodution" (flag --env) is configured. There are: playground, production, sandbox. Did you mean production?',
+      hint: "Set TICKETS_PRODUTION_BASE_URL and TICKETS_PRODUTION_API_KEY, or declare it under environments in tickets.config.yaml.",
+    });
+    expect(await refused({ [PROJECT]: "env: nowhere" })).toMatchObject({
+      message: expect.stringContaining('"nowhere" ($/above/project/tickets.config.yaml:1)'),
+    });
+  });
+
+  test.each(["../x", "A", "a/b", "", ".", "-a", "a b", "a\u001b[2J"])("%j can't be a name", async (envFlag) => {
+    const failure = await refused({}, { envFlag });
+    expect(failure).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("can't be the name of an environment"),
+    });
+    expect(JSON.stringify(failure)).not.toContain("\\u001b");
+  });
+});
+
+describe("environments from variables", () => {
+  test("name, address and key without any config", async () => {
+    expect(
+      await resolved({}, { envFlag: "playground", env: { ...PLAY, TICKETS_PLAYGROUND_API_KEY: "k" } }),
+    ).toMatchObject({
+      name: "playground",
+      kind: "service",
+      baseUrl: "https://play.example.com",
+      keySource: { kind: "variable", name: "TICKETS_PLAYGROUND_API_KEY" },
+      stateDir: "$/home/.local/state/tickets",
+      ledgerPath: "$/home/.local/state/tickets/playground/ledger.db",
+      origins: { baseUrl: "TICKETS_PLAYGROUND_BASE_URL", apiKey: "TICKETS_PLAYGROUND_API_KEY", stateDir: "default" },
+    });
+  });
+
+  test("one spelling of a name only, so that one service never has two ledgers", async () => {
+    const env = { TICKETS_PRE_PROD_BASE_URL: "https://pre.example.com" };
+    expect(await resolved({}, { envFlag: "pre-prod", env })).toMatchObject({
+      name: "pre-prod",
+      baseUrl: "https://pre.example.com",
+    });
+    expect(await refused({}, { envFlag: "pre_prod", env })).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("Did you mean pre-prod?"),
+    });
+    const declared = { [PROJECT]: "environments: {pre_prod: {}}" };
+    expect(await resolved(declared, { envFlag: "pre_prod", env })).toMatchObject({
+      baseUrl: "https://pre.example.com",
+    });
+    expect(await refused(declared, { envFlag: "pre-prod", env })).toMatchObject({ code: "usage" });
+  });
+
+  test("they override what the config declares", async () => {
+    const env = { TICKETS_PRODUCTION_BASE_URL: "https://other.example.com", TICKETS_PRODUCTION_API_KEY: "k" };
+    expect(await resolved({ [PROJECT]: TWO }, { envFlag: "production", env })).toMatchObject({
+      baseUrl: "https://other.example.com",
+      keySource: { kind: "variable", name: "TICKETS_PRODUCTION_API_KEY" },
+      origins: { baseUrl: "TICKETS_PRODUCTION_BASE_URL" },
+    });
+  });
+
+  test.each([
+    ["http://play.example.com", "TICKETS_PLAYGROUND_BASE_URL is http: to play.example.com"],
+    ["play.example.com", "TICKETS_PLAYGROUND_BASE_URL is not a complete URL"],
+    ["https://u:5EcReT@play.example.com", "TICKETS_PLAYGROUND_BASE_URL has a user name or password"],
+  ])("an address %s is refused, not repeated, nothing sent", async (url, message) => {
+    const failure = await refused({}, { envFlag: "playground", env: { TICKETS_PLAYGROUND_BASE_URL: url } });
+    expect(failure).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining(message),
+      hint: "Set it to the address that came with the key.",
+    });
+    expect(JSON.stringify(failure)).not.toContain("5EcReT");
+  });
+
+  test("an environment without an address: exit 2 that names where it is declared and the variable", async () => {
+    expect(await refused({ [PROJECT]: "environments: {a: {}}" }, { envFlag: "a" })).toEqual({
+      code: "usage",
+      message: "Environment a ($/above/project/tickets.config.yaml:1) has no base URL",
+      hint: "Set TICKETS_A_BASE_URL, or baseUrl in the config. The address comes with the key.",
+    });
+  });
+
+  test("an address for the sandbox is refused, not ignored; its key variable is for serving it", async () => {
+    expect(await refused({}, { env: { TICKETS_SANDBOX_BASE_URL: "https://a.example" } })).toMatchObject({
+      code: "usage",
+      message: "TICKETS_SANDBOX_BASE_URL is set, but the sandbox is built in and has no address",
+    });
+    expect(await resolved({}, { env: { TICKETS_SANDBOX_API_KEY: "k" } })).toMatchObject({
+      keySource: { kind: "built-in" },
+    });
+  });
+
+  test("the list shows each with where it comes from", async () => {
+    await using folders = await openFolders({ [PROJECT]: TWO });
+    const env = { HOME: folders.home, TICKETS_STAGING_BASE_URL: "https://s.example.com", TICKETS_X_BASE_URL: "" };
+    const file = join(folders.root, PROJECT);
+    expect(listEnvironments(await folders.load(), env)).toEqual([
+      { name: "playground", origin: `${file}:2` },
+      { name: "production", origin: `${file}:3` },
+      { name: "sandbox", origin: "built in" },
+      { name: "staging", origin: "TICKETS_STAGING_BASE_URL" },
+    ]);
+  });
+});
+
+describe("precedence", () => {
+  const FILE = "$/above/project/tickets.config.yaml";
+
+  test.each([
+    ["chunkSize", "chunkSize", "--chunk-size", "TICKETS_CHUNK_SIZE", ["7", 7], ["8", 8], [100, 6], 5000],
+    ["lanes", "lanes", "--lanes", "TICKETS_LANES", ["7", 7], ["8", 8], [4, 10], 1],
+    ["retries", "retries", "--retries", "TICKETS_RETRIES", ["0", 0], ["9", 9], [3, 8], 8],
+    ["rate", "rate", "--rate", "TICKETS_RATE", ["0.5", 0.5], ["9", 9], [2.5, 9], undefined],
+    ["timeoutMs", "timeout", "--timeout", "TICKETS_TIMEOUT", ["1m", 60_000], ["2s", 2000], [10_000, 7], 120_000],
+  ] as const)(
+    "%s: flag, variable, config, default",
+    async (setting, flag, flagName, variable, byFlag, byVariable, byConfig, byDefault) => {
+      const files = { [PROJECT]: TWO };
+      const env = { [variable]: byVariable[0] };
+      const production = { envFlag: "production" };
+      const expected = async (choice: Choice, value: unknown, origin: string) => {
+        const environment = await resolved(files, choice);
+        expect(environment).toMatchObject({ origins: { [setting]: origin } });
+        expect(Reflect.get(environment, setting)).toBe(value);
+      };
+      await expected({ ...production, env, flags: { [flag]: byFlag[0] } }, byFlag[1], `flag ${flagName}`);
+      await expected({ ...production, env }, byVariable[1], variable);
+      await expected(production, byConfig[0], `${FILE}:${byConfig[1]}`);
+      await expected({ envFlag: "playground" }, byDefault, "default");
+    },
+  );
+
+  test("stateDir: flag, variable, the environment's, the config's, the user's state directory", async () => {
+    const files = { [PROJECT]: `${TWO}stateDir: shared\n` };
+    const state = async (from: Readonly<Record<string, string>>, choice: Choice) => {
+      const { stateDir, origins } = await resolved(from, choice);
+      return [stateDir, origins.stateDir];
+    };
+    const env = { TICKETS_STATE_DIR: "~/by-variable" };
+    expect(await state(files, { envFlag: "production", env, flags: { stateDir: "by-flag" } })).toEqual([
+      "$/above/project/by-flag",
+      "flag --state-dir",
+    ]);
+    expect(await state(files, { envFlag: "production", env })).toEqual(["$/home/by-variable", "TICKETS_STATE_DIR"]);
+    expect(await state(files, { envFlag: "production" })).toEqual(["$/above/project/state", `${FILE}:18`]);
+    expect(await state(files, { envFlag: "playground" })).toEqual(["$/above/project/shared", `${FILE}:22`]);
+    expect(await state(files, { envFlag: "sandbox" })).toEqual(["$/above/project/shared", `${FILE}:22`]);
+    expect(await state({}, { envFlag: "playground", env: { ...PLAY, XDG_STATE_HOME: "/var/lib/x" } })).toEqual([
+      "/var/lib/x/tickets",
+      "default",
+    ]);
+    expect(await state({}, { env: { TICKETS_STATE_DIR: "s" } })).toEqual(["$/above/project/s", "TICKETS_STATE_DIR"]);
+  });
+
+  test.each(["", "home"])(
+    "HOME=%j is no home: state is where the user database says, not in the working directory",
+    (HOME) => {
+      vi.stubEnv("HOME", HOME);
+      try {
+        expect(userStateDirectory({ HOME })).toBe(join(userInfo().homedir, ".local/state/tickets"));
+        expect(userConfigDirectory({ HOME })).toBe(join(userInfo().homedir, ".config/tickets"));
+      } finally {
+        vi.unstubAllEnvs();
+      }
+    },
+  );
+
+  test("everything a config says of an environment arrives", async () => {
+    expect(await resolved({ [PROJECT]: TWO }, { envFlag: "production" })).toMatchObject({
+      kind: "service",
+      baseUrl: "https://api.example.com/v1",
+      keySource: { kind: "variable", name: "TICKETS_SHOP_KEY" },
+      maxChunkBytes: 4096,
+      retryStatuses: [503],
+      maxRejected: 0,
+      refusalsAreWhole: true,
+      complete: true,
+      statusPath: "/actions/{actionPromise}",
+      output: "$/above/project/promises.ndjson",
+      confirm: false,
+      freshConnection: false,
+      accept: ["price-invalid"],
+      origins: { maxRejected: `${FILE}:13`, apiKey: `${FILE}:5`, confirm: `${FILE}:19` },
+    });
+  });
+
+  test("certificates by their files, and the program at the end, below the config's folder", async () => {
+    const tls = "{cert: {file: c.pem}, key: {file: ~/c.key}, ca: {file: /ca.pem}, passphrase: {env: TICKETS_WORD}}";
+    const environment = `{baseUrl: "https://a.example", onEnd: [./told.sh, now], tls: ${tls}}`;
+    const config = { [USER]: `environments: {live: ${environment}}` };
+    expect(await resolved(config, { envFlag: "live" })).toMatchObject({
+      tls: {
+        ...{ cert: "$/home/.config/tickets/c.pem", key: "$/home/c.key", ca: "/ca.pem" },
+        passphrase: { kind: "variable", name: "TICKETS_WORD" },
+      },
+      onEnd: { command: ["$/home/.config/tickets/told.sh", "now"], directory: "$/home/.config/tickets" },
+    });
+  });
+
+  test("certificates are refused where there is no TLS", async () => {
+    const config = { [PROJECT]: "environments: {a: {baseUrl: 'http://localhost:1', tls: {ca: {file: a}}}}" };
+    await expect(resolved(config, { envFlag: "a" })).rejects.toThrow(
+      "a names certificates (tls, tickets.config.yaml:1), but its address http://localhost:1 has no TLS",
+    );
+  });
+
+  test("defaults, and production asks before it sends", async () => {
+    const env = { ...PLAY, TICKETS_PRODUCTION_BASE_URL: "https://api.example.com" };
+    const { origins, ...playground } = await resolved({}, { envFlag: "playground", env });
+    expect(playground).toEqual({
+      name: "playground",
+      kind: "service",
+      baseUrl: "https://play.example.com",
+      keySource: { kind: "variable", name: "TICKETS_PLAYGROUND_API_KEY" },
+      named: ["--env", "playground"],
+      chunkSize: 5000,
+      maxChunkBytes: 8_388_608,
+      timeoutMs: 120_000,
+      retries: 8,
+      retryStatuses: [],
+      lanes: 1,
+      maxRejected: 100,
+      refusalsAreWhole: false,
+      complete: false,
+      confirm: false,
+      freshConnection: true,
+      accept: [],
+      stateDir: "$/home/.local/state/tickets",
+      ledgerPath: "$/home/.local/state/tickets/playground/ledger.db",
+      ledgerOwner: "playground",
+      ledgerNames: ["playground"],
+    });
+    expect(Object.values(origins).filter((origin) => origin === "default")).toHaveLength(
+      Object.keys(origins).length - 2,
+    );
+    expect(await resolved({}, { envFlag: "production", env })).toMatchObject({ confirm: true });
+  });
+
+  test("an environment can't be changed afterwards", async () => {
+    await using folders = await openFolders();
+    const environment = resolveEnvironment(await folders.load(), { env: { HOME: folders.home } });
+    expect(Object.isFrozen(environment) && Object.isFrozen(environment.origins)).toBe(true);
+  });
+});
+
+describe("flags and variables that can't be read", () => {
+  test.each([
+    [{ chunkSize: "5001" }, '--chunk-size needs a whole number from 1 to 5000, not "5001"'],
+    [{ chunkSize: 0 }, '--chunk-size needs a whole number from 1 to 5000, not "0"'],
+    [{ chunkSize: "1e3" }, '--chunk-size needs a whole number from 1 to 5000, not "1e3"'],
+    [{ chunkSize: "" }, '--chunk-size needs a whole number from 1 to 5000, not ""'],
+    [{ lanes: "-1" }, '--lanes needs a whole number from 1 to 64, not "-1"'],
+    [{ retries: "many" }, '--retries needs a whole number from 0 to 100, not "many"'],
+    [{ rate: "0" }, '--rate needs a number above zero (actions per second), not "0"'],
+    [{ timeout: "90" }, '--timeout needs a duration: "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
+    [{ timeout: "0s" }, "--timeout needs a duration above zero"],
+    [{ stateDir: "" }, "--state-dir is empty."],
+    [{ stateDir: " " }, '--state-dir begins or ends with a blank: " ".'],
+    [{ stateDir: "/srv/state " }, '--state-dir begins or ends with a blank: "/srv/state ".'],
+  ])("%j", async (flags, message) => {
+    expect(await refused({}, { flags })).toMatchObject({ code: "usage", message });
+  });
+
+  test("all at once, variables by their names", async () => {
+    expect(
+      await refused({}, { flags: { lanes: "x" }, env: { TICKETS_CHUNK_SIZE: "y", TICKETS_TIMEOUT: "z" } }),
+    ).toMatchObject({
+      code: "usage",
+      message: [
+        'TICKETS_CHUNK_SIZE needs a whole number from 1 to 5000, not "y"',
+        'TICKETS_TIMEOUT needs a duration: "z" is not a duration such as 500ms, 90s, 2m or 1h30m',
+        '--lanes needs a whole number from 1 to 64, not "x"',
+      ].join("\n"),
+    });
+  });
+});
