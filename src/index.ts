@@ -18,7 +18,7 @@ export {
   stream,
   validate,
 } from "./library.ts";
-export type { CheckedInput } from "./run/check-input.ts";
+export type { CheckedInput } from "./run/checked-input.ts";
 export type { Progress, RunEvent, WorkUnderWay } from "./run/progress.ts";
 export type { RunEnd } from "./run/run-end.ts";
 export type { SettleResult } from "./run/settle.ts";

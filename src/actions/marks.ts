@@ -18,6 +18,9 @@ const ONCE: ReadonlySet<ActionName> = new Set(["newEvent", "soldTicket", "checke
 /** Of these the last one decides how things stand; a scan undoes nothing. */
 const OVERWRITING: ReadonlySet<ActionName> = new Set(["updateEvent", "updateTicket", "resoldTicket", "claimedTicket"]);
 
+/** Whether the service would probably refuse it a second time: there is but one of its kind. It would take others again. */
+export const isOnce = (kind: ActionName): boolean => ONCE.has(kind) || kind === "claimedTicket";
+
 export const overwrites = (kind: ActionName): boolean => OVERWRITING.has(kind);
 
 /**

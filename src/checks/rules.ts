@@ -142,53 +142,6 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
     source: ORDER,
     example: "the scannedTicket of a ticket whose soldTicket has no price",
   },
-  "deed-repeated": {
-    severity: "warn",
-    reason: "What happens to a ticket once is sent once, however often an input says it.",
-    source: "what makes two actions the same deed: a check-in, a claim or an invalidation by its ticket",
-    example: "two checkedInTicket rows of one ticket in one input",
-  },
-  "same-minute": {
-    severity: "warn",
-    reason:
-      "Equal scans or resales within one minute are several if times have no seconds, and copies if a file holds its rows twice.",
-    example: "a log by the minute to which a job has appended all of its rows once more",
-  },
-  changed: {
-    severity: "warn",
-    reason: "An accepted action is not sent again, but the input now says something else about it.",
-    example: "a soldTicket whose price differs from the one that was accepted",
-  },
-  "history-late": {
-    severity: "warn",
-    reason:
-      "An update, scan or resale without a time stands before accepted ones of its ticket or event, in this input or in the one that its row was rejected from. Or a resale has a time and stands before accepted ones without, or its time is earlier than that of one accepted in an earlier run.",
-    source: ORDER,
-    example: "an updateTicket row inserted before one that was accepted yesterday",
-  },
-  "state-came-back": {
-    severity: "warn",
-    reason:
-      "An update, resale or claim without a time says what was accepted before, and the input lacks what was accepted since. It is taken for the one that was accepted; but in an export that holds only what changed, or one row per ticket, it may say that the ticket is back to that.",
-    example: "updateTicket A and then B were accepted, and the input has only A",
-  },
-  "history-superseded": {
-    severity: "warn",
-    reason:
-      "The service did not take the action when it was sent, and has since accepted a later one of its kind and ticket or event.",
-    source: ORDER,
-    example: "an updateTicket that was rejected yesterday, before one that was accepted",
-  },
-  "history-unclear": {
-    reason:
-      "It can't be told which deed this is, and nothing is sent, or left out, on a guess. Contents repeat, and only some were accepted. Or two deeds of the same time may be one. Or the deed may be an accepted one whose time is read in another zone, or without its seconds, or whose `key` is written otherwise now. Or a resale without a time goes, at another price, to the buyer of an accepted one that the input lacks. Or a mended row named neither ticket nor event when it was rejected, so its place among what was accepted is not known. Or the row comes from a rejects file that the ledger does not know.",
-    example: "updateTicket A, B and A were accepted, and the input has only B",
-  },
-  "key-shared": {
-    reason:
-      "The key of a source says which deed a row is; two tickets or events can't be one deed, nor can rows that say different things.",
-    example: "key: an order's number, in rows of several tickets",
-  },
 });
 
 export type CrossActionRule = keyof typeof CROSS_ACTION_RULES;

@@ -3,7 +3,7 @@
 import type { Problem } from "../actions/problem.ts";
 import { andMore, cleanText, count, number } from "../actions/text.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { CheckedInput } from "../run/check-input.ts";
+import type { CheckedInput } from "../run/checked-input.ts";
 import { ALL_RULES } from "../run/rules.ts";
 import type { Block, Group, Section, Table } from "../write/report/report.ts";
 import type { Context } from "./context.ts";

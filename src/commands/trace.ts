@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Invocation } from "../ledger/ledger.ts";
-import type { CheckedInput } from "../run/check-input.ts";
+import type { CheckedInput } from "../run/checked-input.ts";
 import { noteInvocationOf } from "../run/ledger-of.ts";
 import type { Summary } from "../run/summary.ts";
 import { userName } from "../run/user-name.ts";

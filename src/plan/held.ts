@@ -6,7 +6,7 @@ import type { Judged } from "./judge.ts";
 import type { Store } from "./store.ts";
 
 /** A row that others wait for. */
-interface HeldFor extends SourceLine {
+export interface HeldFor extends SourceLine {
   readonly rows: number;
   /** The first of the rows that wait. */
   readonly first: readonly SourceLine[];

@@ -21,7 +21,7 @@ import { Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
 
 /** In which order actions are sent (docs/order.md). */
-type Order = "input" | "time";
+export type Order = "input" | "time";
 
 /** How many invalid rows a run bears. */
 export type Allowance = { readonly rows: number } | { readonly percent: number };

@@ -25,7 +25,7 @@ import type { Problems } from "../plan/problems.ts";
 import type { Reading } from "../plan/rows.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
-interface MappedFile {
+export interface MappedFile {
   readonly file: InputFile;
   readonly header: readonly string[] | undefined;
   readonly source: SourceConfig | undefined;

@@ -18,7 +18,7 @@ export interface Progress {
   readonly advanced: (work: WorkUnderWay | undefined) => void;
 }
 
-interface WorkUnderWay {
+export interface WorkUnderWay {
   readonly doing: "checking" | "comparing" | "sending" | "looking at" | "asking about" | "collecting" | "storing";
   readonly done: number;
   readonly total?: number;
@@ -41,7 +41,7 @@ export interface Wait {
 }
 
 /** What can happen, and what there is to say about it. */
-type RunEvent =
+export type RunEvent =
   | { readonly kind: "environment chosen"; readonly environment: Environment }
   /** A command that sends would be refused for this. */
   | { readonly kind: "ledgers in conflict"; readonly problem: Failure }
@@ -101,7 +101,7 @@ type RunEvent =
   /** A worker found the last chunk of a run answered. */
   | { readonly kind: "run done"; readonly run: string; readonly exitCode: number; readonly counts: RunCounts };
 
-interface OpenedLedger {
+export interface OpenedLedger {
   readonly environment: Environment;
   /** How many runs the ledger knows; 0 where it is new or there is none. */
   readonly runs: number;
@@ -110,7 +110,7 @@ interface OpenedLedger {
 }
 
 /** How an input file is read. */
-interface UnderstoodInput {
+export interface UnderstoodInput {
   readonly file: InputFile;
   readonly understanding: Understanding;
   readonly input: Input;

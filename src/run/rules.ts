@@ -2,9 +2,10 @@
 
 import { allRules } from "../checks/rules.ts";
 import { MAPPING_RULES } from "../mapping/rules.ts";
+import { PLAN_RULES } from "../plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../readers/rules.ts";
 
-export const ALL_RULES = allRules(READER_RULES, INPUT_RULES, MAPPING_RULES);
+export const ALL_RULES = allRules(READER_RULES, INPUT_RULES, MAPPING_RULES, PLAN_RULES);
 
 /** Ids of all rules, for the config's `rules`. */
 export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);

@@ -94,7 +94,7 @@ async function refuseMovedAddress(config: Config, environment: Environment, env:
 }
 
 /** What an environment was sent before it shared another's ledger must be imported there. */
-function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
+export function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
   if (own === undefined) return undefined;
   const { name, ledgerOwner } = environment;
   const file = `${name}.promises.ndjson`;

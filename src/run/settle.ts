@@ -22,7 +22,7 @@ import { chosenRun } from "./resume.ts";
 import { openSession, type Session } from "./session.ts";
 import { type Summary, summarise } from "./summary.ts";
 
-type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
+export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 
 export interface SettleSettings {
   readonly environment: Environment;
@@ -43,7 +43,7 @@ export interface SettleSettings {
 }
 
 /** What a person has to decide about. */
-interface Question {
+export interface Question {
   readonly chunk: Chunk;
   readonly actions: readonly AskedAction[];
 }

@@ -44,7 +44,7 @@ const NOTHING: Omit<Status, "problem"> = {
 };
 
 /** Commands whose end says whether a night went well. */
-const NIGHTLY = ["stream", "resume"];
+export const NIGHTLY = ["stream", "resume"];
 
 /** @param last how many runs, besides those that are open. */
 export async function status({ cwd }: RunContext, environment: Environment, last: number): Promise<Status> {
@@ -115,7 +115,7 @@ export async function runStatus(environment: Environment, id: string): Promise<R
   return detailsOf(ledger, run, environment);
 }
 
-const detailsOf = async (ledger: Ledger, run: Run, environment: Environment): Promise<RunDetails> => ({
+export const detailsOf = async (ledger: Ledger, run: Run, environment: Environment): Promise<RunDetails> => ({
   ...(await statusOf(ledger, run, environment)),
   chunks: await ledger.chunks(run.number),
   attempts: await ledger.attempts(run.number),

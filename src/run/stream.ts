@@ -82,7 +82,7 @@ interface PlanEnding extends NothingSent {
   readonly kind: "nothing sent";
 }
 
-interface NothingSent {
+export interface NothingSent {
   readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "lanes" | "held" | "byAction">;
   readonly problems: CheckedInput["problems"];
   readonly otherwise: "nothing new" | "dry run";

@@ -1,6 +1,6 @@
 /** Random seasons of one ticket: exports night by night, with rows rejected, bad tonight, corrected in rejects, inserted late, times corrected at the source. */
 
-import { OVERWRITES, type RefItem, RefLedger, type RefRow, refJudge } from "./rules.ts";
+import { OVERWRITES, type RefItem, RefLedger, type RefPosition, type RefRow, refJudge } from "./rules.ts";
 
 export interface WorldKind {
   readonly kind: "updateTicket" | "resoldTicket" | "scannedTicket";
@@ -10,6 +10,8 @@ export interface WorldKind {
   readonly form: "full" | "window" | "delta";
   /** Times are corrected at the source in some seasons. */
   readonly retells: boolean;
+  /** Its actions have no content, as scans. */
+  readonly saysNothing?: boolean;
 }
 
 export const HISTORIES: readonly Pick<WorldKind, "kind" | "isTimed" | "repeats">[] = [
@@ -27,7 +29,10 @@ export const FORMS = ["full", "window", "delta"] as const;
 export type Random = () => number;
 
 /** Tells what became of the rows of one night, in their order. What is not new is not sent. */
-export type Judge = (rows: readonly RefRow[], shows: boolean) => Promise<readonly RefItem[]> | readonly RefItem[];
+export type Judge = (rows: readonly RefRow[], shows: boolean) => Promise<readonly Judged[]> | readonly Judged[];
+
+/** Without a position, where that can't be seen. */
+export type Judged = Pick<RefItem, "row" | "verdict"> & { readonly position: RefPosition | undefined };
 /** What the service made of the new ones. */
 export type OnNight = (items: readonly RefItem[], accepted: ReadonlySet<RefItem>) => Promise<void> | void;
 
@@ -153,7 +158,8 @@ class Playing {
     this.#time += this.#range(1, 50);
     const last = this.#history.at(-1)?.content;
     const choices = ["A", "B", "C"].filter((each) => each !== last);
-    const content = this.#world.repeats ? (choices[this.#range(0, choices.length)] ?? "A") : `${this.#g}`;
+    const said = this.#world.repeats ? (choices[this.#range(0, choices.length)] ?? "A") : `${this.#g}`;
+    const content = this.#world.saysNothing === true ? "" : said;
     const happened: Happened = { g: this.#g, content, time: this.#time };
     if (at === undefined) this.#history.push(happened);
     else {
@@ -188,12 +194,13 @@ class Playing {
 }
 
 /** Verdict by verdict, and the positions that rejects carry. */
-function compare(expected: readonly RefItem[], actual: readonly RefItem[]): void {
-  const told = (items: readonly RefItem[]): string =>
+function compare(expected: readonly RefItem[], actual: readonly Judged[]): void {
+  const told = (items: readonly Judged[]): string =>
     items
-      .map(({ row: { g, content, time, ok, position: from }, verdict, position }) =>
-        JSON.stringify([g, content, time, ok, from, verdict, verdict === "known" ? null : position]),
-      )
+      .map(({ row: { g, content, time, ok, position: from }, verdict, position }, at) => {
+        const isCompared = verdict !== "known" && actual[at]?.position !== undefined;
+        return JSON.stringify([g, content, time, ok, from, verdict, isCompared ? position : null]);
+      })
       .join("\n");
   const [one, other] = [told(expected), told(actual)];
   if (one !== other) throw new Error(`the verdicts differ from the reference's:\n${one}\n--- instead of\n${other}`);

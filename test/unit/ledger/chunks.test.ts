@@ -1,140 +1,96 @@
-import type { SQLInputValue } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CHUNK_EVENTS, type ChunkEvent, type ChunkEventName, changeChunk } from "../../../src/ledger/chunks.ts";
-import type { Ledger } from "../../../src/ledger/ledger.ts";
-import { CHUNK_STATES, type ChunkState } from "../../../src/ledger/states.ts";
-import { describeBothLedgers } from "../../support/both-ledgers.ts";
+import { describe, expect, test } from "vitest";
+import { passes, readChunk } from "../../../src/ledger/chunk-life.ts";
+import { CHUNK_STATES, type ChunkEvent, type ChunkState, PENDING_STATES, TRANSITIONS } from "../../../src/ledger/chunks.ts";
+import type { Database } from "../../../src/ledger/database.ts";
+import { elementsOf, itemsOf, packOrigins, toBody, toStored, unpackOrigins } from "../../../src/ledger/outcomes.ts";
+import { sql } from "../../../src/ledger/sql.ts";
+import { openSqlite } from "../../../src/ledger/sqlite.ts";
+import { bodyOf, enter, inSqlite, newRun, planned, promise } from "../../support/ledgers.ts";
 
-const EVENTS: readonly (readonly [ChunkEventName, ChunkEvent])[] = (Object.keys(CHUNK_EVENTS) as ChunkEventName[]).map(
-  (name) => [name, CHUNK_EVENTS[name]],
-);
-
-const CHUNK = { runNo: 1, chunk: 2 };
-
-/** A row of which no value is one that an event may write. */
-const before = (runNo: number, chunk: number, state: ChunkState) => ({
-  ...{ run_no: runNo, chunk, lane: 7, first: 70 + chunk, count: 11, offset: 700, length: 77, state, parent: 8 },
-  ...{
-    http_status: 599,
-    answered_at: "then",
-    detail: "why",
-    projected: 5,
-    rejects_written: 6,
-    merged: 9,
-  },
-});
-
-/** Another chunk of the run, and one of another run with the same number. */
-const OTHERS = [before(1, 1, "planned"), before(2, 2, "in doubt")];
-
-/** What comes with an event, by column. */
-const GIVEN: Readonly<Record<string, SQLInputValue>> = {
-  ...{ lane: 3, first: 30, count: 31, offset: 32, length: 33, parent: 34, http_status: 234 },
-  ...{ answered_at: "now", detail: "so" },
+/** The whole life, written down a second time. */
+const LIFE: Readonly<Record<ChunkEvent, string>> = {
+  intend: "planned → sending",
+  giveBack: "sending → planned",
+  answer: "sending → answered",
+  split: "sending planned → split",
+  refuse: "sending → refused",
+  doubt: "sending → in doubt",
+  doubtLate: "planned → in doubt",
+  cut: "in doubt refused → split",
+  settleSent: "in doubt refused → settled",
+  settleNotSent: "in doubt refused → planned",
+  abandon: "planned refused → abandoned",
+  dropDoubt: "in doubt → abandoned",
+  import: "planned sending in doubt refused → answered",
 };
 
-/** As the table is made where nothing is said. */
-const FRESH = {
-  ...{ run_no: CHUNK.runNo, chunk: CHUNK.chunk, parent: null, http_status: null, answered_at: null },
-  ...{ detail: null, projected: 0, rejects_written: 0, merged: 0 },
-};
+describe("a chunk's life", () => {
+  test("has these steps and no others", () => {
+    const written = Object.entries(TRANSITIONS).map(([event, { from, to }]) => [event, `${from.join(" ")} → ${to}`]);
+    expect(Object.fromEntries(written)).toEqual(LIFE);
+  });
 
-const columnsOf = ({ writes }: ChunkEvent, which: (value: unknown) => boolean): Record<string, SQLInputValue> =>
-  Object.fromEntries(
-    Object.entries(writes)
-      .filter(([, value]) => which(value))
-      .map(([column, value]) => [column, value === "given" ? (GIVEN[column] ?? null) : value]),
-  );
-
-const rowsOf = (of: Ledger) => of.all("SELECT * FROM chunks ORDER BY run_no, chunk");
-
-/** The chunk as it is given, among others, before and after the event. */
-function happen(ledger: Ledger, name: ChunkEventName, event: ChunkEvent, state: ChunkState | undefined) {
-  ledger.run("DELETE FROM chunks");
-  for (const row of [...OTHERS, ...(state === undefined ? [] : [before(1, 2, state)])]) {
-    const columns = Object.keys(row);
-    ledger.run(
-      `INSERT INTO chunks (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-      ...Object.values(row),
-    );
-  }
-  const given = columnsOf(event, (value) => value === "given");
-  // Walks all events, so what comes with each is only known here.
-  const change = (): void => (changeChunk as (...values: unknown[]) => void)(ledger, name, CHUNK, given);
-  return { rows: rowsOf(ledger), change };
-}
-
-describeBothLedgers("an event of a chunk", ({ newPlace }) => {
-  let ledger: Ledger;
-  let end: () => void;
-  beforeAll(async () => {
-    const place = await newPlace();
-    ledger = place.open();
-    end = () => {
-      ledger[Symbol.dispose]();
-      place[Symbol.dispose]();
-    };
-    for (const runNo of [1, 2])
-      ledger.run(
-        "INSERT INTO runs (run_no, run, created_at, state, manifest) VALUES (?, ?, '', 'open', '')",
-        runNo,
-        `${runNo}`,
+  test("comes from every pending state to an end that a person or the service decides", () => {
+    const ends = CHUNK_STATES.filter((state) => !PENDING_STATES.some((each) => each === state));
+    const next = (state: ChunkState) =>
+      Object.values(TRANSITIONS).flatMap(({ from, to }) =>
+        from.some((each) => each === state) ? [to as ChunkState] : [],
       );
+    for (const state of PENDING_STATES) expect(next(state).some((to) => ends.includes(to))).toBe(true);
+    for (const state of ends) expect(next(state)).toEqual([]);
   });
-  afterAll(() => end());
 
-  describe.each(EVENTS)("%s", (name, event) => {
-    const states = [undefined, ...CHUNK_STATES];
-    const mayHappen = (state: ChunkState | undefined): boolean =>
-      state === undefined ? event.from.length === 0 : event.from.includes(state);
-
-    it.each(states.filter(mayHappen))("happens to a chunk that is %s, and does what the table says", (state) => {
-      const { rows, change } = happen(ledger, name, event, state);
-      change();
-      const row = rows.find(({ run_no, chunk }) => run_no === 1 && chunk === 2) ?? FRESH;
-      const changed = {
-        ...row,
-        ...columnsOf(event, () => true),
-        ...(event.to !== "same" && { state: event.to }),
-      };
-      expect(rowsOf(ledger)).toEqual([OTHERS[0], changed, OTHERS[1]]);
-    });
-
-    it.each(states.filter((state) => !mayHappen(state)))(
-      "to a chunk that is %s is an error, and changes nothing",
-      (state) => {
-        const { rows, change } = happen(ledger, name, event, state);
-        expect(change).toThrow(`chunk 2 of run 1 is ${state ?? "missing"}, so "${name}" can't happen to it`);
-        expect(rowsOf(ledger)).toEqual(rows);
-      },
-    );
+  test.each(Object.keys(TRANSITIONS) as ChunkEvent[])("%s happens in its states alone", async (event) => {
+    const { place, open } = await inSqlite();
+    const run = await enter(await open(), newRun(), planned([{ sales: [{ id: "a" }] }]));
+    const database = openSqlite(place.kind === "sqlite" ? place.path : "", false)?.database as Database;
+    for (const state of CHUNK_STATES) {
+      const passed = await database.write(async (session) => {
+        await session.run(sql`UPDATE chunks SET state = ${state} WHERE run = ${run}`);
+        return [await passes(session, run, 1, event), (await readChunk(session, run, 1)).state];
+      });
+      const { from, to } = TRANSITIONS[event];
+      expect(passed).toEqual(from.some((each) => each === state) ? [true, to] : [false, state]);
+    }
+    await database[Symbol.asyncDispose]();
   });
 });
 
-describe("the table", () => {
-  const leadingTo = (state: ChunkState, from: ChunkState): readonly string[] =>
-    EVENTS.filter(([, event]) => event.to === state && event.from.includes(from)).map(([name]) => name);
-
-  it("leads from what is planned to every state, and to being sent by the intent alone", () => {
-    const reached = new Set<ChunkState>(["planned"]);
-    for (const from of reached)
-      for (const state of CHUNK_STATES) if (leadingTo(state, from).length > 0) reached.add(state);
-    expect([...reached].sort()).toEqual([...CHUNK_STATES].sort());
-    expect(EVENTS.filter(([, { to }]) => to === "sending").map(([name]) => name)).toEqual(["intend"]);
-    expect(CHUNK_EVENTS.intend.from).toEqual(["planned"]);
+describe("what is kept of a chunk", () => {
+  test("its origins, to the last field", async () => {
+    const { chunks } = planned([{ sales: [{ id: "a", digest: "d" }, { id: "b" }] }]);
+    const origins = chunks[0]?.origins ?? [];
+    const given = origins.map((origin, at) => ({
+      ...origin,
+      time: at === 0 ? 18_446_744_073_709_551_615n : undefined,
+      position: at === 0 ? { run: 1, seq: 7 } : undefined,
+    }));
+    expect(await unpackOrigins(await packOrigins(given))).toEqual(given);
   });
 
-  it.each(["settled", "settled by hand", "abandoned", "split"] as const)(
-    "never lets what is %s be sent again",
-    (state) => {
-      const next = EVENTS.filter(([, { from }]) => from.includes(state)).map(([, { to }]) => to);
-      expect(next.filter((to) => to !== "same" && to !== "settled")).toEqual([]);
-    },
-  );
+  test.each([
+    ["UUIDs", promise(1), true],
+    ["what is almost a UUID", promise(1).toUpperCase().replace("0000000001", "000000000A"), false],
+    ["anything else", "p-1", false],
+  ])("promises that are %s come back as they were", (_, given, isShort) => {
+    const answers = [
+      { outcome: "accepted", promise: given } as const,
+      { outcome: "rejected", response: "null" } as const,
+      { outcome: "accepted", promise: promise(2) } as const,
+    ];
+    const stored = toStored(answers);
+    expect([stored.letters, stored.promises?.length]).toEqual(["ara", isShort ? 32 : undefined]);
+    const { chunks } = planned([{ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] }]);
+    const items = itemsOf(chunks[0]?.origins ?? [], stored, "accepted");
+    expect(items.map((item) => item.promise)).toEqual([given, undefined, promise(2)]);
+  });
 
-  it("lets what may have been sent be sent again only after an answer or a person has said so", () => {
-    expect(leadingTo("planned", "sending")).toEqual(["giveBack"]);
-    expect(leadingTo("planned", "in doubt")).toEqual(["settleNotSent"]);
-    expect(leadingTo("planned", "refused")).toEqual(["reopen", "settleNotSent"]);
+  test("actions are cut out of a request byte by byte", () => {
+    const texts = ['{"a":"],[\\"{","b":[1,{"c":[]}]}', '{"n":1.50e2}', "{}"];
+    const elements = elementsOf(Buffer.from(`[${texts.join(",")}]`));
+    expect(elements.map((element) => Buffer.from(element).toString())).toEqual(texts);
+    expect(Buffer.from(toBody(elements.slice(1))).toString()).toBe(`[${texts.slice(1).join(",")}]`);
+    expect(elementsOf(Buffer.from("[]"))).toEqual([]);
+    expect(elementsOf(Buffer.from(bodyOf([{ id: "ö,😀" }])))).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openLedger } from "../../../src/ledger/open.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
-import { type Asked, enter, openFolder, type Planned, planFiles, runOf, told, write } from "../../support/new-plan.ts";
+import { type Asked, enter, openFolder, type Planned, planFiles, runOf, told, write } from "../../support/planned.ts";
 
 const ENVIRONMENT = { complete: false, chunkSize: 5000, maxChunkBytes: 8_000_000 } as const;
 

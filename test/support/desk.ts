@@ -1,0 +1,171 @@
+/** An environment of a test's own: a folder, a ledger, and the sandbox on a real port. What it took is what its record says. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { isDeepStrictEqual } from "node:util";
+import { onTestFinished } from "vitest";
+import type { Environment } from "../../src/config/environment.ts";
+import { type Engine, openEngine } from "../../src/sandbox/engine.ts";
+import type { FaultScript } from "../../src/sandbox/faults.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { configOf, sharedLedger } from "./shared-ledger.ts";
+import {
+  importPromises,
+  resume,
+  type SettleOptions,
+  type StreamOptions,
+  type Surroundings,
+  settle,
+  stream,
+} from "../../src/library.ts";
+import type { RunContext } from "../../src/run/context.ts";
+import type { ImportedFile } from "../../src/run/results.ts";
+import { loadSettings } from "../../src/run/settings.ts";
+import type { SettleResult } from "../../src/run/settle.ts";
+import type { StreamResult } from "../../src/run/stream.ts";
+
+export interface Item {
+  readonly action: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export const EVENT: Item = { action: "newEvent", data: { eventId: "E", eventName: "Fair", currency: "EUR" } };
+export const sale = (ticketId: string, price = "18.00"): Item => ({
+  action: "soldTicket",
+  data: { eventId: "E", ticketId, userId: "u", price, orderTime: 1_600_000_000 },
+});
+export const imageOf = (ticketId: string, name: string): Item => ({
+  action: "updateTicket",
+  data: { ticketId, imageUrl: `https://cdn.example/${name}.png` },
+});
+
+export interface Desk {
+  /** Writes an input of `{action, data}` lines, or of text as it is. */
+  readonly write: (name: string, content: readonly Item[] | string) => void;
+  readonly read: (name: string) => string;
+  readonly exists: (name: string) => boolean;
+  readonly remove: (name: string) => void;
+  readonly stream: (name: string, more?: Partial<StreamOptions>) => Promise<StreamResult>;
+  readonly resume: () => ReturnType<typeof resume>;
+  readonly settle: (options: SettleOptions) => Promise<SettleResult>;
+  readonly importPromises: (...files: readonly string[]) => Promise<readonly ImportedFile[]>;
+  /** Streams in a process that is killed at a moment, as `settled:2`. */
+  readonly streamAndDie: (
+    name: string,
+    moment: string,
+    more?: Partial<StreamOptions>,
+  ) => Promise<NodeJS.Signals | null>;
+  /** Settles in a process that is killed at a moment. */
+  readonly settleAndDie: (options: SettleOptions, moment: string) => Promise<NodeJS.Signals | null>;
+  /** Whether the sandbox took an action with these data. */
+  readonly has: (action: string, data: Readonly<Record<string, unknown>>) => boolean;
+  /** What functions of `run/` take that the library does not offer. */
+  readonly inside: () => Promise<{ readonly context: RunContext; readonly environment: Environment }>;
+  readonly setFaults: (...rules: FaultScript["rules"]) => void;
+  /** What the sandbox took, in order: `soldTicket a`. */
+  readonly taken: () => readonly string[];
+  /** The lines of the promises file. */
+  readonly promises: () => readonly Readonly<Record<string, unknown>>[];
+  /** Forgets the ledger, and with `journal` what is noted beside it. */
+  readonly loseLedger: (also?: "journal") => void;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Two actions a request, so that a few make several chunks. */
+const FLAGS = { chunkSize: 2, retries: 0, timeout: "5s" };
+
+export async function openDesk(ledger: "sqlite" | "postgres" = "sqlite"): Promise<Desk> {
+  const folder = mkdtempSync(join(tmpdir(), "tickets-desk-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const at = (name: string): string => join(folder, name);
+  const engine = openEngine({ path: ":memory:" });
+  const sandbox = await startSandbox({ engine });
+  onTestFinished(async () => {
+    await sandbox[Symbol.asyncDispose]();
+    engine.close();
+  });
+  mkdirSync(at("state"));
+  const shared = ledger === "postgres" ? await sharedLedger() : undefined;
+  if (shared !== undefined) writeFileSync(at("tickets.config.yaml"), configOf("playground", shared));
+  const env = {
+    TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
+    TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
+    TICKETS_STATE_DIR: at("state"),
+    ...shared?.env,
+  };
+  const surroundings = { environment: "playground", cwd: folder, env, flags: FLAGS } satisfies Surroundings;
+  const streaming = (name: string): StreamOptions => ({ ...surroundings, files: [name], output: "promises.ndjson" });
+  return {
+    write: (name, content) => writeFileSync(at(name), typeof content === "string" ? content : linesOf(content)),
+    read: (name) => readFileSync(at(name), "utf8"),
+    exists: (name) => existsSync(at(name)),
+    remove: (name) => rmSync(at(name)),
+    stream: (name, more) => stream({ ...streaming(name), ...more }),
+    resume: () => resume(surroundings),
+    settle: (options) => settle({ ...surroundings, reason: "looked", ...options }),
+    importPromises: (...files) => importPromises({ ...surroundings, files }),
+    streamAndDie: (name, moment, more) => die("stream", { ...streaming(name), ...more }, moment),
+    settleAndDie: (options, moment) => die("settle", { ...surroundings, ...options }, moment),
+    inside: async () => {
+      const context: RunContext = {
+        ...{ cwd: folder, env, stdin: Readable.from([]), promisesTo: undefined, stop: NEVER, abort: NEVER },
+        progress: { happened: () => undefined, advanced: () => undefined },
+        openSandbox: () => Promise.reject(new Error("a service was named")),
+      };
+      const choice = { env: "playground", config: undefined, flags: FLAGS };
+      return { context, environment: (await loadSettings(context, choice, "any")).environment };
+    },
+    setFaults: (...rules) => sandbox.setFaults({ rules }),
+    has: (action, data) =>
+      [...engine.processed()].some(
+        (each) => each.status === "success" && each.action === action && isDeepStrictEqual(JSON.parse(each.data), data),
+      ),
+    taken: () => takenBy(engine),
+    promises: () =>
+      readFileSync(at("promises.ndjson"), "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>), // one object a line
+    loseLedger: (also) => {
+      const state = at("state/playground");
+      const journal = also === "journal" ? undefined : readFileSync(join(state, "journal.ndjson"));
+      rmSync(state, { recursive: true });
+      mkdirSync(state, { mode: 0o700 });
+      if (journal !== undefined) writeFileSync(join(state, "journal.ndjson"), journal);
+    },
+  };
+}
+
+const linesOf = (items: readonly Item[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join("");
+
+function takenBy(engine: Engine): readonly string[] {
+  const taken = [...engine.processed()].filter(({ status }) => status === "success");
+  return taken.map(({ action, ticketId, eventId }) => `${action} ${ticketId ?? eventId}`);
+}
+
+const VICTIM = `
+import * as library from ${JSON.stringify(new URL("../../library.ts", import.meta.url).href)};
+await library[process.argv[1]](JSON.parse(process.argv[2]));
+`;
+
+async function die(
+  verb: "stream" | "settle",
+  options: StreamOptions | SettleOptions,
+  moment: string,
+): Promise<NodeJS.Signals | null> {
+  const env = { ...process.env, TICKETS_TEST_CRASH_AT: moment };
+  const args = ["--input-type=module", "--eval", VICTIM, "--", verb, JSON.stringify(options)];
+  const victim = spawn(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  victim.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const [code, signal] = (await once(victim, "close")) as [number | null, NodeJS.Signals | null]; // as Node says
+  if (code !== null && code !== 0) throw new Error(said);
+  return signal;
+}

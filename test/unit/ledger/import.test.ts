@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import type { Answer, ImportedLine, KnownAction, Ledger } from "../../../src/ledger/ledger.ts";
+import { at, describeBoth, each, enter, newRun, planned, promise } from "../../support/ledgers.ts";
+
+const accepted = (n: number): Answer => ({ outcome: "accepted", promise: promise(n) });
+
+/** The lines of a promises file, as whoever writes it makes them of the outcomes. */
+async function linesOf(ledger: Ledger): Promise<readonly ImportedLine[]> {
+  const lines: ImportedLine[] = [];
+  for (const { number, run, environment, inputs } of await ledger.runs())
+    for (const { chunk, answeredAt = "" } of await ledger.chunks(number, { states: ["answered", "settled"] }))
+      for (const { origin, outcome, promise: given, response } of (await ledger.outcomes(number, chunk)).items) {
+        if (outcome !== "accepted" && outcome !== "rejected" && outcome !== "settled") continue;
+        const { subject, kind, mark, content, time, event, owner, seq, line, input } = origin;
+        lines.push({
+          ...{ subject, kind, mark, content, time, event, owner, seq, line, chunk, outcome, response, environment },
+          ...{ runId: run, source: inputs[input]?.name ?? "", at: answeredAt, promise: given },
+        });
+      }
+  return lines;
+}
+
+async function send(ledger: Ledger, run: number, chunk: number, answers: readonly Answer[]): Promise<void> {
+  const { attempt = 0 } = await ledger.advance(run, { intent: { chunk, at: at(1) } });
+  await ledger.advance(run, { answered: { chunk, attempt, httpStatus: 200, at: at(2), answers } });
+}
+
+/** Two runs: accepted, rejected, settled by a person; what the first rejected is accepted by the second. */
+async function fill(ledger: Ledger): Promise<void> {
+  const first = await enter(
+    ledger,
+    newRun(),
+    planned([{ sales: [{ id: "b" }, { id: "a" }] }, { sales: [{ id: "c" }] }]),
+  );
+  await send(ledger, first, 1, [accepted(1), { outcome: "rejected", response: '{"status":"no"}' }]);
+  await ledger.advance(first, { intent: { chunk: 2, at: at(1) } });
+  await ledger.change(first, 2, "doubt", { at: at(2), class: "in doubt" });
+  await ledger.settle(first, 2, "sent", { who: "ops", at: at(3), reason: undefined });
+  const plan = planned([{ sales: [{ id: "a", price: "20" }, { id: "d" }] }]);
+  const inputs = [{ name: "more.csv", source: "s", format: "csv", sha256: "", rows: 1 }];
+  const second = await enter(ledger, newRun({ inputs }), plan);
+  await send(ledger, second, 1, [accepted(3), { outcome: "accepted", promise: "no uuid" }]);
+}
+
+const SUBJECTS = ["t:a", "t:b", "t:c", "t:d"];
+
+describeBoth("an import of promises files", (newPlace) => {
+  test("fills an empty ledger so that it answers as the lost one did", async () => {
+    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
+    await fill(lost);
+    const lines = await linesOf(lost);
+    expect(lines).toHaveLength(5);
+    expect(await ledger.importActions(each([lines.slice(0, 2), lines.slice(2)]))).toMatchObject({
+      ...{ entered: 5, known: 0, undecided: 0, runs: (await lost.runs()).map(({ run }) => run) },
+    });
+    const facts = (known: readonly KnownAction[]) => known.map(({ run, place, ...rest }) => rest);
+    expect(facts(await ledger.actionsOf(SUBJECTS))).toEqual(facts(await lost.actionsOf(SUBJECTS)));
+    expect(await linesOf(ledger)).toEqual(lines);
+    expect((await ledger.about("no uuid")).map(({ subject, source, line }) => [subject, source, line])).toEqual([
+      ["t:d", "more.csv", 3],
+    ]);
+    expect((await ledger.runs()).map(({ kind, state }) => [kind, state])).toEqual([
+      ["imported", "finished"],
+      ["imported", "finished"],
+    ]);
+  });
+
+  test("changes nothing when it is done again, also where a file tells of a chunk in parts", async () => {
+    const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
+    await fill(lost);
+    const lines = await linesOf(lost);
+    await ledger.importActions(each([lines.slice(0, 1)]));
+    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 4, known: 1, undecided: 0 });
+    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5, runs: [] });
+    expect((await linesOf(ledger)).map(({ subject, outcome }) => [subject, outcome])).toEqual(
+      expect.arrayContaining(lines.map(({ subject, outcome }) => [subject, outcome])),
+    );
+    expect(await lost.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5 });
+  });
+
+  test("tells an older ledger what became of a chunk, where the file tells it of the whole chunk", async () => {
+    const [lost, older] = [await (await newPlace()).open(), await (await newPlace()).open()];
+    const [run, plan] = [newRun(), planned([{ sales: [{ id: "b" }, { id: "a" }] }])];
+    const number = await enter(lost, run, plan);
+    await enter(older, run, plan);
+    await send(lost, number, 1, [accepted(1), { outcome: "rejected", response: "{}" }]);
+    const lines = await linesOf(lost);
+    expect(await older.importActions(each([lines.slice(0, 1)]))).toMatchObject({ entered: 0, undecided: 1 });
+    expect((await older.chunks(number)).map(({ state }) => state)).toEqual(["planned"]);
+    expect(await older.importActions(each([lines]))).toMatchObject({ entered: 2, undecided: 0 });
+    expect((await older.chunks(number)).map(({ state }) => state)).toEqual(["answered"]);
+    expect(await linesOf(older)).toEqual(lines);
+    expect((await older.actionsOf(SUBJECTS)).map(({ subject, state }) => [subject, state])).toEqual([["t:b", "sent"]]);
+  });
+});

@@ -1,0 +1,416 @@
+/** What a ledger in PostgreSQL does where its connection or its server is lost, at any moment: each transaction happens once. */
+
+import { describe, expect, test, vi } from "vitest";
+import {
+  NEEDS_POSTGRES,
+  type PostgresServer,
+  startOwnPostgres,
+  startPostgres,
+  WITHOUT_POSTGRES,
+} from "../../support/postgres.ts";
+import { type CuttingProxy, startProxy } from "../../support/proxy.ts";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
+import { at, enter, newRun, type Place, planned, promise, toPlace } from "../../support/ledgers.ts";
+
+interface Seat extends Place {
+  readonly server: PostgresServer;
+  readonly schema: string;
+}
+
+function seatOn(
+  server: PostgresServer,
+  ports: readonly number[] = [server.port],
+  more: object = {},
+  schema = server.newSchema(),
+): Seat {
+  const url = server.url.replace(/127\.0\.0\.1:\d+/, ports.map((port) => `127.0.0.1:${port}`).join(","));
+  const place = {
+    kind: "postgres",
+    url,
+    tls: undefined,
+    schema,
+    shown: "postgres://db/tickets",
+    application: "test",
+  } as const;
+  return { server, schema, ...toPlace({ ...place, connectTimeoutMs: 2000, ...more }) };
+}
+
+interface Cuttable extends Seat {
+  readonly proxy: CuttingProxy;
+  readonly ledger: Ledger;
+}
+
+async function throughProxy(more: object = {}): Promise<Cuttable> {
+  const server = await startPostgres();
+  const proxy = startProxy(server.port);
+  const seat = seatOn(server, [proxy.port], more);
+  return { ...seat, proxy, ledger: await seat.open() };
+}
+
+/** A transaction that would be seen if it happened twice. */
+const say = (ledger: Ledger, word: string): Promise<void> =>
+  ledger.noteGuard([{ source: "s", kind: "*", made: {}, night: { at: word, rows: 0, recognised: 0 } }]);
+const said = async (ledger: Ledger): Promise<readonly string[]> =>
+  ((await ledger.guard("s"))[0]?.nights ?? []).map(({ at: word }) => word).toReversed();
+
+const MOMENTS = ["before", "in the request", "in the reply", "half the reply", "after", "late"] as const;
+const STATEMENTS: readonly RegExp[] = [/^BEGIN$/, /^INSERT INTO sources/, /^UPDATE commits SET number/, /^COMMIT$/];
+const QUESTION = /RETURNING number$/;
+
+describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS_POSTGRES}`, { tags: ["long"] }, () => {
+  test.each(STATEMENTS)("leaves a transaction done once, wherever it is cut in %s", async (statement) => {
+    const { ledger, proxy } = await throughProxy();
+    for (const moment of MOMENTS) {
+      proxy.cut({ statement, moment });
+      await say(ledger, moment);
+      proxy.deliver();
+    }
+    await say(ledger, "end");
+    expect(await said(ledger)).toEqual([...MOMENTS, "end"]);
+  });
+
+  test.each(MOMENTS)(
+    "does once what is cut %s in the commit, and at any moment of the question for it",
+    async (commit) => {
+      const { ledger, proxy } = await throughProxy();
+      for (const moment of MOMENTS) {
+        proxy.cut({ statement: /^COMMIT$/, moment: commit });
+        proxy.cut({ statement: QUESTION, moment });
+        await say(ledger, moment);
+        proxy.deliver();
+      }
+      expect(await said(ledger)).toEqual([...MOMENTS]);
+    },
+  );
+
+  test.each(MOMENTS)("enters a run once or not at all, and says which, when its commit is cut %s", async (moment) => {
+    const { ledger, proxy } = await throughProxy();
+    proxy.cut({ statement: /^COMMIT$/, moment });
+    const [run, plan] = [newRun(), planned([{ sales: [{ id: "a" }] }])];
+    const entered = await enter(ledger, run, plan).then(
+      () => true,
+      (cause) => {
+        expect(cause).toMatchObject({ code: "storage" });
+        return false;
+      },
+    );
+    proxy.deliver();
+    expect((await ledger.run(run.run)) !== undefined).toBe(entered);
+  });
+
+  test.each(MOMENTS)("makes its tables once when the commit of that is cut %s", async (moment) => {
+    const server = await startPostgres();
+    const proxy = startProxy(server.port);
+    proxy.cut({ statement: /^COMMIT$/, moment });
+    const seat = seatOn(server, [proxy.port]);
+    const ledger = await seat.open();
+    proxy.deliver();
+    await say(ledger, "one");
+    expect(await said(await seat.open())).toEqual(["one"]);
+  });
+
+  test("reads again what was lost", async () => {
+    const { ledger, proxy } = await throughProxy();
+    await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
+    for (const moment of MOMENTS) {
+      proxy.cut({ statement: /CROSS JOIN actions/, moment });
+      expect(await ledger.actionsOf(["t:a"])).toHaveLength(1);
+    }
+  });
+
+  test("keeps its lock, or ends where another one had it meanwhile", async () => {
+    const { ledger, proxy, server, schema } = await throughProxy({ patienceMs: 500 });
+    const options = { name: "env", command: "one", waitMs: 0, signal: new AbortController().signal };
+    await ledger.lock(options);
+    proxy.cutAll();
+    await say(ledger, "one");
+    const other = await seatOn(server, undefined, {}, schema).open();
+    await expect(other.lock(options)).rejects.toMatchObject({ code: "busy" });
+    proxy.refuse(true);
+    proxy.cutAll();
+    const lock = await other.lock({ ...options, command: "other", waitMs: 5000 });
+    proxy.refuse(false);
+    await expect(say(ledger, "two")).rejects.toMatchObject({ code: "busy", message: /another process took/ });
+    await lock[Symbol.asyncDispose]();
+    await expect(say(ledger, "three")).rejects.toMatchObject({ code: "busy" });
+    expect(await said(other)).toEqual(["one"]);
+  });
+
+  test.each([/pg_try_advisory_lock/, /^INSERT INTO locks/, /^COMMIT$/])(
+    "takes its lock wholly or not at all, wherever it is cut in %s",
+    async (statement) => {
+      const options = { name: "env", command: "one", waitMs: 0, signal: new AbortController().signal };
+      for (const moment of MOMENTS) {
+        const { ledger, proxy, server, schema } = await throughProxy();
+        proxy.cut({ statement, moment });
+        const isTaken = await ledger.lock(options).then(
+          () => true,
+          () => false,
+        );
+        proxy.deliver();
+        const other = await seatOn(server, undefined, {}, schema).open();
+        if (isTaken) {
+          await say(ledger, "held again, where its session was lost since");
+          await expect(other.lock(options)).rejects.toMatchObject({ code: "busy" });
+        } else {
+          await ledger[Symbol.asyncDispose]();
+          await other.lock({ ...options, waitMs: 5000 });
+        }
+      }
+    },
+  );
+
+  test("is said to be away after some seconds, and a stop is heard", async () => {
+    const stop = new AbortController();
+    const onAway = vi.fn();
+    const { ledger, proxy } = await throughProxy({ signal: stop.signal, onAway, connectTimeoutMs: 500 });
+    proxy.refuse(true);
+    proxy.cutAll();
+    const saying = expect(say(ledger, "one")).rejects.toMatchObject({ code: "storage" });
+    await vi.waitUntil(() => onAway.mock.calls.length > 0, { timeout: 10_000 });
+    expect(onAway).toHaveBeenCalledWith(true);
+    stop.abort("SIGTERM");
+    await saying;
+    proxy.refuse(false);
+    await say(ledger, "two");
+    expect(await said(ledger)).toEqual(["two"]);
+  });
+
+  test.each(["at once", "killed"] as const)("goes on when the server stops %s, and is started again", async (how) => {
+    const server = await startOwnPostgres();
+    const ledger = await seatOn(server).open();
+    await say(ledger, "one");
+    const saying = say(ledger, "two");
+    server.stop(how);
+    server.start();
+    await saying;
+    await say(ledger, "three");
+    expect(await said(ledger)).toEqual(["one", "two", "three"]);
+  });
+
+  test("goes on with a standby that had every commit, and with none that may lack one", async () => {
+    const primary = await startOwnPostgres();
+    const standby = await primary.addStandby();
+    const ledger = await seatOn(primary, [primary.port, standby.port]).open();
+    await say(ledger, "one");
+    primary.stop("killed");
+    standby.promote();
+    await say(ledger, "two");
+    expect(await said(ledger)).toEqual(["one", "two"]);
+  });
+
+  test("ends with a server that has forgotten what it confirmed", async () => {
+    const { ledger, server, schema, proxy } = await throughProxy();
+    await say(ledger, "one");
+    await server.query(`DELETE FROM ${schema}.commits`);
+    proxy.cutAll();
+    await expect(say(ledger, "two")).rejects.toMatchObject({ code: "storage", message: /lacks what it had confirmed/ });
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)(`a PostgreSQL that a ledger is not safe with${NEEDS_POSTGRES}`, () => {
+  test("is refused when fsync is off, also when that is switched off while it is open", async () => {
+    const server = await startOwnPostgres();
+    const seat = seatOn(server);
+    const ledger = await seat.open();
+    await server.query("ALTER SYSTEM SET fsync = off");
+    await server.query("SELECT pg_reload_conf()");
+    const off = { code: "usage", message: expect.stringContaining("runs with fsync = off") };
+    const isOff = async () => (await server.query("SHOW fsync"))[0]?.fsync === "off";
+    await vi.waitUntil(isOff);
+    await expect(seat.open()).rejects.toMatchObject(off);
+    await say(ledger, "within the minute");
+    const now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockReturnValue(now + 61_000);
+    await expect(say(ledger, "later")).rejects.toMatchObject(off);
+    clock.mockRestore();
+    await seatOn(server, undefined, { isUnsafe: true }).open();
+  });
+
+  test("waits for the disk whatever the server, the database or the role says", async () => {
+    const server = await startOwnPostgres({ synchronous_commit: "off" });
+    await server.query("ALTER ROLE tickets SET synchronous_commit = off");
+    const ledger = await seatOn(server).open();
+    await say(ledger, "one");
+    expect(await said(ledger)).toEqual(["one"]);
+  });
+
+  test("is refused with a sentence that holds no password", async () => {
+    const server = await startPostgres();
+    const { place } = seatOn(server);
+    if (place.kind !== "postgres") throw new Error("it is one");
+    const url = place.url.replace(/:[^:@]*@/, ":wrong-secret@");
+    const refused = await toPlace({ ...place, url })
+      .open()
+      .catch((cause: unknown) => cause);
+    expect(refused).toMatchObject({ code: "usage", message: /the server does not let it in/ });
+    expect(JSON.stringify(refused, Object.getOwnPropertyNames(refused))).not.toContain("wrong-secret");
+  });
+
+  test("whose schema has tables of another version is left as it is", async () => {
+    const server = await startPostgres();
+    const seat = seatOn(server);
+    await (await seat.open())[Symbol.asyncDispose]();
+    await server.query(`UPDATE ${seat.schema}.meta SET value = '2' WHERE name = 'schema'`);
+    await expect(seat.open()).rejects.toMatchObject({ code: "usage", message: /has version 2/ });
+    await server.query(`DROP TABLE ${seat.schema}.meta CASCADE`);
+    await expect(seat.find()).rejects.toMatchObject({ code: "usage", message: /the form of an earlier version/ });
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`, () => {
+  async function twoWorkers(parts = [{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]) {
+    const server = await startPostgres();
+    const seat = seatOn(server);
+    const [one, other] = [await seat.open(), await seat.open()];
+    const run = await enter(one, newRun(), planned(parts));
+    const workers = [one, other].map(({ workers: of }) => of ?? expect.fail("a shared ledger has workers"));
+    const [first, second] = workers as [NonNullable<Ledger["workers"]>, NonNullable<Ledger["workers"]>];
+    const facts = { host: "web", pid: 1, command: "tickets work", silentMs: 0 };
+    const numbers = [await first.enter(facts), await second.enter({ ...facts, host: "db" })] as const;
+    const begin = (
+      ledger: Ledger,
+      claim: NonNullable<Awaited<ReturnType<typeof first.claim>>>,
+      chunk: number,
+      limitMs = 60_000,
+    ) => ledger.advance(run, { intent: { chunk, at: at(1), claim: { claim, limitMs } } });
+    return { server, schema: seat.schema, one, other, first, second, run, numbers, begin };
+  }
+
+  test("have a lane one at a time, and see each other", async () => {
+    const { first, second, run, numbers } = await twoWorkers();
+    const claim = await first.claim({ run, lane: 1, worker: numbers[0] }, 60_000);
+    expect(claim).toEqual({ run, lane: 1, worker: numbers[0], fence: 1 });
+    expect(await second.claim({ run, lane: 1, worker: numbers[1] }, 60_000)).toBeUndefined();
+    expect(await second.team()).toMatchObject({
+      workers: [{ host: "web" }, { host: "db" }],
+      lanes: [{ lane: 1, stage: 0, actions: 2, inFlight: 0, worker: numbers[0] }],
+    });
+    if (claim !== undefined) await first.release(claim);
+    expect(await second.claim({ run, lane: 1, worker: numbers[1] }, 60_000)).toMatchObject({ fence: 2 });
+    await first.seen(numbers[0], true);
+    expect((await second.team()).workers).toMatchObject([{ host: "db" }]);
+  });
+
+  test("take a lane over when its worker is gone: its chunk is in doubt once its time is over, and its answer decides nothing", async () => {
+    const { one, other, first, second, run, numbers, begin, server, schema } = await twoWorkers();
+    const claim = (await first.claim({ run, lane: 1, worker: numbers[0] }, 60_000)) ?? expect.fail("free");
+    expect(await begin(one, claim, 1, 60_000)).toMatchObject({ attempt: 1 });
+    const ended = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`;
+    await server.query(ended);
+    expect(await second.claim({ run, lane: 1, worker: numbers[1] }, 60_000)).toBeUndefined();
+    await server.query(`UPDATE ${schema}.attempts SET limit_ms = 1`);
+    await server.query(ended);
+    await vi.waitUntil(async () => (await second.claim({ run, lane: 1, worker: numbers[1] }, 60_000)) !== undefined);
+    expect((await other.chunks(run)).map(({ state }) => state)).toEqual(["in doubt", "planned"]);
+    const answers = [{ outcome: "accepted", promise: promise(1) } as const];
+    const raw = Buffer.from("the answer");
+    const answered = { chunk: 1, attempt: 1, httpStatus: 200, at: at(5), answers, raw, claim };
+    expect(await one.advance(run, { answered })).toMatchObject({ isStored: false });
+    const [doubt] = await other.chunks(run);
+    expect(doubt).toMatchObject({ state: "in doubt", detail: expect.stringContaining("its answer came late") });
+    expect((await other.attempts(run))[0]?.raw?.length).toBe(raw.length);
+    expect(await begin(one, claim, 2)).toMatchObject({ attempt: undefined, obstacle: "taken" });
+  });
+
+  test("put what was planned again in doubt when a late answer says that the service may have it", async () => {
+    const { one, other, first, second, run, numbers, begin } = await twoWorkers();
+    const claim = (await first.claim({ run, lane: 1, worker: numbers[0] }, 60_000)) ?? expect.fail("free");
+    await begin(one, claim, 1);
+    await other.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
+    await other.settle(run, 1, "not-sent", { who: "ops", at: at(3), reason: undefined });
+    const answers = [{ outcome: "accepted", promise: promise(1) } as const];
+    await one.advance(run, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(4), answers, claim } });
+    expect((await other.chunks(run)).map(({ state }) => state)).toEqual(["in doubt", "planned"]);
+    expect(await second.maySend(run)).toBe(false);
+    expect(await begin(one, claim, 2)).toMatchObject({ attempt: undefined, obstacle: "waits" });
+  });
+
+  test("wait for a person, for an earlier run, and while a run is paused", async () => {
+    const { one, first, run } = await twoWorkers();
+    const later = await enter(one, newRun(), planned([{ sales: [{ id: "z" }] }]));
+    expect([await first.maySend(run), await first.maySend(later)]).toEqual([true, false]);
+    await one.noteStop(run, { exitCode: 7, paused: { who: "ops", at: at(1), reason: undefined } });
+    expect(await first.maySend(run)).toBe(false);
+    await one.noteStop(run, { exitCode: 7, paused: null });
+    expect(await first.maySend(run)).toBe(true);
+    await one.abandon(run, { who: "ops", at: at(2), reason: undefined });
+    await one.endRun(run, { exitCode: 4, at: at(3) });
+    expect(await first.maySend(later)).toBe(true);
+  });
+
+  test("keep a common pace, and a pause that one of them was told", async () => {
+    const { one, first, run, numbers } = await twoWorkers();
+    const claim = (await first.claim({ run, lane: 1, worker: numbers[0] }, 60_000)) ?? expect.fail("free");
+    const intend = (chunk: number, rate: number | undefined) =>
+      one.advance(run, {
+        intent: { chunk, at: at(1), claim: { claim, limitMs: 1000, pace: { actions: 1, rate, longestMs: 600_000 } } },
+      });
+    expect(await intend(1, 0.01)).toMatchObject({ attempt: 1 });
+    const { obstacle } = await intend(2, 0.01);
+    expect(Number(obstacle)).toBeGreaterThan(90_000);
+    await first.putOff(200_000);
+    expect(Number((await intend(2, undefined)).obstacle)).toBeGreaterThan(190_000);
+  });
+
+  test("exclude each other when two publish the same at once", async () => {
+    const { one, other } = await twoWorkers();
+    const publish = (ledger: Ledger) => enter(ledger, newRun(), planned([{ sales: [{ id: "y" }, { id: "z" }] }]));
+    const ends = await Promise.allSettled([publish(one), publish(other)]);
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(ends.find((end) => end.status === "rejected")?.reason).toMatchObject({ code: "busy" });
+    expect(await one.runs()).toHaveLength(2);
+  });
+
+  test("and people see in plain tables what was sent, with its promise", async () => {
+    const { one, run, server, schema } = await twoWorkers([{ sales: [{ id: "a" }, { id: "b" }] }]);
+    const { attempt = 0 } = await one.advance(run, { intent: { chunk: 1, at: at(1) } });
+    const answers = [
+      { outcome: "rejected", response: "{}" } as const,
+      { outcome: "accepted", promise: promise(7) } as const,
+    ];
+    await one.advance(run, { answered: { chunk: 1, attempt, httpStatus: 200, at: at(2), answers } });
+    expect(await server.query(`SELECT subject, state, promise FROM ${schema}.known`)).toEqual([
+      { subject: "t:b", state: "answered", promise: promise(7).replaceAll("-", "") },
+    ]);
+  });
+
+  test("are woken by what is entered, and by a signal", async () => {
+    const { one, second } = await twoWorkers();
+    const stop = new AbortController();
+    await second.woken(1, stop.signal);
+    const woken = second.woken(60_000, stop.signal);
+    await enter(one, newRun(), planned([{ sales: [{ id: "z" }] }]));
+    await woken;
+    const stopped = second.woken(60_000, stop.signal);
+    stop.abort();
+    await stopped;
+  });
+
+  test("ask at most 15 statements a chunk", async () => {
+    const server = await startPostgres();
+    const proxy = startProxy(server.port);
+    const ledger = await seatOn(server, [proxy.port]).open();
+    const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
+    const worker = (await ledger.workers?.enter({ host: "web", pid: 1, command: "work", silentMs: 0 })) ?? 0;
+    const claim = (await ledger.workers?.claim({ run, lane: 1, worker }, 1000)) ?? expect.fail("free");
+    const intent = (chunk: number) => ({
+      chunk,
+      at: at(1),
+      claim: { claim, limitMs: 1000, pace: { actions: 1, rate: 1e9, longestMs: 1 } },
+    });
+    await ledger.advance(run, { intent: intent(1) });
+    const output = { path: "/p", kind: "promises", length: 1, mtimeNs: "1", digest: "" } as const;
+    proxy.statements();
+    const next = await ledger.nextChunk(run, 1);
+    await ledger.body(run, next?.chunk ?? 0);
+    const answers = [{ outcome: "accepted", promise: promise(1) } as const];
+    await ledger.advance(run, {
+      answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers, claim },
+      written: { output, chunks: [1] },
+      intent: intent(2),
+    });
+    const asked = proxy.statements();
+    expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(15);
+  });
+});

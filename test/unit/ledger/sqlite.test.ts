@@ -1,0 +1,237 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../../support/small-disk.ts";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
+import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite.ts";
+import { at, bodyOf, enter, newFolder, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
+
+const placeAt = (path: string) => toPlace({ kind: "sqlite", path });
+const inFolder = (): string => join(newFolder(), "ledger.db");
+const close = (ledger: Ledger): PromiseLike<void> => ledger[Symbol.asyncDispose]();
+
+describe("a ledger in a file", () => {
+  test("is its owner's alone, with a ballast beside it", async () => {
+    const path = join(newFolder(), "state", "ledger.db");
+    await placeAt(path).open();
+    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(dirname(path))) expect(statSync(join(dirname(path), name)).mode & 0o077).toBe(0);
+    expect(statSync(join(dirname(path), "ballast")).size).toBe(BALLAST_BYTES);
+  });
+
+  test("shows in plain tables what was sent, with its promise", async () => {
+    const path = inFolder();
+    const ledger = await placeAt(path).open();
+    const run = newRun();
+    const number = await enter(ledger, run, planned([{ sales: [{ id: "b" }, { id: "a" }, { id: "c" }] }]));
+    const { attempt = 0 } = await ledger.advance(number, { intent: { chunk: 1, at: at(1) } });
+    const answers = [
+      { outcome: "accepted", promise: promise(1) } as const,
+      { outcome: "rejected", response: "{}" } as const,
+      { outcome: "accepted", promise: promise(3) } as const,
+    ];
+    await ledger.advance(number, { answered: { chunk: 1, attempt, httpStatus: 200, at: at(2), answers } });
+    const rows = new DatabaseSync(path, { readOnly: true })
+      .prepare("SELECT subject, run, state, promise FROM known")
+      .all();
+    expect(rows.map((row) => ({ ...row }))).toEqual([
+      { subject: "t:b", run: run.run, state: "answered", promise: promise(1).replaceAll("-", "") },
+      { subject: "t:c", run: run.run, state: "answered", promise: promise(3).replaceAll("-", "") },
+    ]);
+  });
+
+  test.each([
+    ["of another version", "UPDATE meta SET value = '2' WHERE name = 'schema'", "has version 2"],
+    [
+      "of the form before",
+      "DROP TABLE meta; CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)",
+      "has the form of an earlier version",
+    ],
+    ["of another program", "DROP TABLE meta", "has the form of an earlier version"],
+  ])("%s is refused, and left as it is", async (_, change, words) => {
+    const path = inFolder();
+    await close(await placeAt(path).open());
+    const database = new DatabaseSync(path);
+    database.exec(`DROP VIEW known; ${change}; PRAGMA wal_checkpoint(TRUNCATE)`);
+    database.close();
+    const before = readFileSync(path);
+    for (const open of [placeAt(path).open, placeAt(path).find])
+      await expect(open()).rejects.toMatchObject({
+        code: "usage",
+        message: `The ledger ${path} ${words}, and this version of tickets takes only version 1. Nothing was sent.`,
+      });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test("that lost its bytes is not taken for a new one", async () => {
+    const path = inFolder();
+    await close(await placeAt(path).open());
+    truncateSync(path, 0);
+    await expect(placeAt(path).open()).rejects.toMatchObject({ code: "storage", message: /is damaged: it is empty/ });
+  });
+
+  test("that is damaged is refused before anything is decided by it", async () => {
+    const path = inFolder();
+    const ledger = await placeAt(path).open();
+    for (let at = 0; at < 20; at += 1) await enter(ledger, newRun(), planned([{ sales: [{ id: `a${at}` }] }]));
+    await close(ledger);
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, 8192, 8192 + 4096);
+    writeFileSync(path, bytes);
+    await expect(placeAt(path).open()).rejects.toMatchObject({ code: "storage", message: /is damaged/ });
+    writeFileSync(path, "no database at all, though long enough for one".repeat(100));
+    await expect(placeAt(path).open()).rejects.toMatchObject({ code: "storage", message: /is damaged/ });
+  });
+
+  test("whose body was changed sends nothing of it", async () => {
+    const path = inFolder();
+    const ledger = await placeAt(path).open();
+    const number = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
+    const other = new DatabaseSync(path);
+    other.exec("UPDATE bodies SET body = (SELECT body FROM bodies WHERE chunk = 2) WHERE chunk = 1");
+    await expect(ledger.body(number, 1)).rejects.toMatchObject({
+      code: "storage",
+      message: /body of chunk 1 .* is damaged/,
+    });
+    other.exec("UPDATE bodies SET body = zeroblob(20) WHERE chunk = 1");
+    other.close();
+    await expect(ledger.body(number, 1)).rejects.toMatchObject({
+      code: "storage",
+      message: /body of chunk 1 .* is damaged/,
+    });
+    expect(Buffer.from(await ledger.body(number, 2)).toString()).toBe(bodyOf([{ id: "b" }]));
+  });
+
+  test("that is a folder, or lies in a file, is refused with a sentence", async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, "ledger.db"));
+    await expect(placeAt(join(folder, "ledger.db")).open()).rejects.toMatchObject({
+      message: /is a folder, where a file has to be/,
+    });
+    writeFileSync(join(folder, "file"), "");
+    await expect(placeAt(join(folder, "file", "ledger.db")).open()).rejects.toMatchObject({ code: "storage" });
+  });
+
+  test("is read where nothing can be written", async () => {
+    const path = inFolder();
+    const ledger = await placeAt(path).open();
+    await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
+    await close(ledger);
+    chmodSync(path, 0o400);
+    chmodSync(dirname(path), 0o500);
+    const found = await placeAt(path).find();
+    expect(await found?.actionsOf(["t:a"])).toHaveLength(1);
+    chmodSync(dirname(path), 0o700);
+  });
+
+  test.each([
+    ["NFS", 0x6969],
+    ["CIFS", 0xff534d42],
+    ["9P", 0x01021997],
+  ])("on a network file system is refused: %s", (name, type) => {
+    const path = join(tmpdir(), "playground", "ledger.db");
+    expect(() => refuseNetworkFileSystem(path, type)).toThrow(
+      expect.objectContaining({ code: "usage", message: expect.stringContaining(`network file system (${name})`) }),
+    );
+    expect(() => refuseNetworkFileSystem(path, 0xef53)).not.toThrow();
+  });
+});
+
+/** A process that opens the ledger and is killed at a moment. */
+const VICTIM = `
+import { openLedger } from "${join(import.meta.dirname, "../../ledger/open.ts")}";
+const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
+const [{ number }] = await ledger.runs();
+const at = "2026-03-01T03:00:00.000Z";
+await ledger.advance(number, { intent: { chunk: 1, at } });
+const answers = [{ outcome: "accepted", promise: "00000000-0000-4000-8000-000000000001" }];
+await ledger.advance(number, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at, answers }, intent: { chunk: 2, at } });
+`;
+
+describe("a process that is killed", () => {
+  test.each([
+    ["intended", ["sending", "planned"]],
+    ["settled", ["answered", "sending"]],
+    ["intended:2", ["answered", "sending"]],
+  ])("after %s leaves what it had committed, and no lock", async (moment, states) => {
+    const path = inFolder();
+    const ledger = await placeAt(path).open();
+    const number = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
+    const victim = spawnSync(process.execPath, ["--input-type=module", "--eval", VICTIM, "--", path], {
+      env: { ...process.env, TICKETS_TEST_CRASH_AT: moment },
+      encoding: "utf8",
+    });
+    expect([victim.signal, victim.stderr]).toEqual(["SIGKILL", expect.not.stringContaining("Error")]);
+    expect((await ledger.chunks(number)).map(({ state }) => state)).toEqual(states);
+    const doubted = await ledger.doubtVanished(number, at(5));
+    expect(doubted.map(({ chunk }) => chunk)).toEqual([states.indexOf("sending") + 1]);
+  });
+
+  test("in the middle of entering a run leaves nothing of it", async () => {
+    const path = inFolder();
+    const ledger = await placeAt(path).open();
+    const script = `
+import { openLedger } from "${join(import.meta.dirname, "../../ledger/open.ts")}";
+const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
+const run = { run: "0000abcd", createdAt: "", environment: "", output: undefined, inputs: [], rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
+await ledger.enterRun(run, (async function* () {
+  yield { chunk: 1, lane: 1, stage: 0, body: Buffer.alloc(100000, "[1]"), origins: [], rows: [] };
+  process.kill(process.pid, "SIGKILL");
+})(), (async function* () {})());`;
+    const { signal } = spawnSync(process.execPath, ["--input-type=module", "--eval", script, "--", path]);
+    expect(signal).toBe("SIGKILL");
+    expect(await ledger.runs()).toEqual([]);
+    expect(await ledger.nextChunk(1, 1)).toBeUndefined();
+  });
+});
+
+describe.skipIf(WITHOUT_SMALL_DISKS)("a full disk", () => {
+  const BALLAST_KIB = BALLAST_BYTES / 1024;
+
+  test("lets a known answer be stored by the room of the ballast, and nothing more be begun unsaid", async () => {
+    const disk = mountSmallDisk(join(newFolder(), "disk"), BALLAST_KIB + 8000);
+    const path = join(disk.path, "ledger.db");
+    const ledger = await placeAt(path).open();
+    const sales = Array.from({ length: 3000 }, (_, n) => ({ id: `a${n}` }));
+    const number = await enter(ledger, newRun(), planned([{ sales }, { sales: [{ id: "b" }] }]));
+    await ledger.advance(number, { intent: { chunk: 1, at: at(1) } });
+    disk.fill();
+    expect(ledger.exhausted).toBeUndefined();
+    const answers = sales.map((_, n) => ({ outcome: "accepted", promise: promise(n) }) as const);
+    await ledger.advance(number, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers } });
+    expect(ledger.exhausted).toBe("a full disk");
+    expect(existsSync(join(disk.path, "ballast"))).toBe(false);
+    expect((await ledger.outcomes(number, 1)).items.at(-1)?.promise).toBe(promise(2999));
+    disk.makeRoom();
+    await close(ledger);
+    const again = await placeAt(path).open();
+    expect(again.exhausted).toBeUndefined();
+    expect((await again.chunks(number)).map(({ state }) => state)).toEqual(["answered", "planned"]);
+  });
+
+  test("keeps a run from being entered, whole, and says so", async () => {
+    const disk = mountSmallDisk(join(newFolder(), "disk"), BALLAST_KIB + 2000);
+    const ledger = await placeAt(join(disk.path, "ledger.db")).open();
+    disk.fill();
+    const sales = Array.from({ length: 5000 }, (_, n) => ({ id: `a${n}` }));
+    await expect(enter(ledger, newRun(), planned([{ sales }]))).rejects.toMatchObject({
+      code: "storage",
+      message: expect.stringContaining("The disk is full"),
+    });
+    disk.makeRoom();
+    expect(await ledger.runs()).toEqual([]);
+    expect(await enter(ledger, newRun(), planned([{ sales }]))).toBe(1);
+  });
+});
