@@ -132,7 +132,7 @@ export default defineConfig({
     ...(LEFT_OUT[walk] && { tagsFilter: LEFT_OUT[walk] }),
     projects: [
       // Tests share no state but their modules, so that these are loaded once a worker.
-      project("unit", 10 * MINUTE_MS, { isolate: false, setupFiles, others: ["next/test/**/*.test.ts"] }),
+      project("unit", 10 * MINUTE_MS, { isolate: false, setupFiles }),
       project("pipeline", 20 * MINUTE_MS, { isolate: false, setupFiles }),
       project("e2e", 30 * MINUTE_MS, { isolate: false }),
     ],

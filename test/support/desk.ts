@@ -149,7 +149,7 @@ function takenBy(engine: Engine): readonly string[] {
 }
 
 const VICTIM = `
-import * as library from ${JSON.stringify(new URL("../../library.ts", import.meta.url).href)};
+import * as library from ${JSON.stringify(new URL("../../src/library.ts", import.meta.url).href)};
 await library[process.argv[1]](JSON.parse(process.argv[2]));
 `;
 

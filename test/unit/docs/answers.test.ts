@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isRefusal, saysTaken, TAKEN_WORDS, TURNING_WORDS } from "../../../src/sending/status-words.ts";
+import { isRefusal, saysTaken, TAKEN_WORDS, TURNING_WORDS } from "../../../src/send/status-words.ts";
 
 const GUARANTEES = readFileSync(join(import.meta.dirname, "../../../docs/guarantees.md"), "utf8");
 

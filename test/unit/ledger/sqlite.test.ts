@@ -151,7 +151,7 @@ describe("a ledger in a file", () => {
 
 /** A process that opens the ledger and is killed at a moment. */
 const VICTIM = `
-import { openLedger } from "${join(import.meta.dirname, "../../ledger/open.ts")}";
+import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/open.ts")}";
 const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
 const [{ number }] = await ledger.runs();
 const at = "2026-03-01T03:00:00.000Z";
@@ -183,7 +183,7 @@ describe("a process that is killed", () => {
     const path = inFolder();
     const ledger = await placeAt(path).open();
     const script = `
-import { openLedger } from "${join(import.meta.dirname, "../../ledger/open.ts")}";
+import { openLedger } from "${join(import.meta.dirname, "../../../src/ledger/open.ts")}";
 const ledger = await openLedger({ place: { kind: "sqlite", path: process.argv[1] }, boundTo: "https://api.example.com/v1" });
 const run = { run: "0000abcd", createdAt: "", environment: "", output: undefined, inputs: [], rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
 await ledger.enterRun(run, (async function* () {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Exchange } from "../../../src/sending/answer.ts";
-import { pathOf } from "../../../src/sending/ask-statuses.ts";
-import { readStatus } from "../../../src/sending/status-answer.ts";
+import type { Exchange } from "../../../src/send/answer.ts";
+import { pathOf } from "../../../src/send/ask-statuses.ts";
+import { readStatus } from "../../../src/send/status-answer.ts";
 
 const PROMISE = "0196c0de-0000-7000-8000-000000000001";
 

@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { Key } from "../../../src/config/key.ts";
-import { openClient, type ServiceClient } from "../../../src/sending/client.ts";
+import { openClient, type ServiceClient } from "../../../src/send/client.ts";
 import { type RawServer, startRaw } from "../../support/raw-server.ts";
 import { until } from "../../support/until.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Exchange } from "../../../src/sending/answer.ts";
-import { createKeyRemover } from "../../../src/sending/without-key.ts";
+import type { Exchange } from "../../../src/send/answer.ts";
+import { createKeyRemover } from "../../../src/send/without-key.ts";
 
 const KEY = "sk/live+8Zq=\"'<&>\\\\é~Wt4";
 

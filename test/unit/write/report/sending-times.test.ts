@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Attempt } from "../../../../src/ledger/attempts.ts";
-import { sendingTimes } from "../../../../src/outputs/report/sending-times.ts";
+import { sendingTimes } from "../../../../src/write/report/sending-times.ts";
 
 const START = Date.parse("2026-03-01T03:00:00Z");
 

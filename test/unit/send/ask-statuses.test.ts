@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { Key } from "../../../src/config/key.ts";
-import { ASKED_AT_ONCE, type AskContext, askStatuses } from "../../../src/sending/ask-statuses.ts";
-import { openClient } from "../../../src/sending/client.ts";
+import { ASKED_AT_ONCE, type AskContext, askStatuses } from "../../../src/send/ask-statuses.ts";
+import { openClient } from "../../../src/send/client.ts";
 import { type RawServer, startRaw } from "../../support/raw-server.ts";
 
 const KEY = "k3y-of-the-test-0123";

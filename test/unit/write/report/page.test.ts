@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { durationText, shareText } from "../../../../src/outputs/report/figures.ts";
-import { REPORT_MARK, reportPage } from "../../../../src/outputs/report/page.ts";
-import type { Block, Report } from "../../../../src/outputs/report/report.ts";
-import { sendingTimes } from "../../../../src/outputs/report/sending-times.ts";
+import { durationText, shareText } from "../../../../src/write/report/figures.ts";
+import { REPORT_MARK, reportPage } from "../../../../src/write/report/page.ts";
+import type { Block, Report } from "../../../../src/write/report/report.ts";
+import { sendingTimes } from "../../../../src/write/report/sending-times.ts";
 
 /** A report that has the text wherever a text can stand. */
 function reportOf(text: string): Report {

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
-import { type Exchange, type Reading, readExchange, type SentAction } from "../../../src/sending/answer.ts";
-import { createRunPromises } from "../../../src/sending/run-promises.ts";
+import { type Exchange, type Reading, readExchange, type SentAction } from "../../../src/send/answer.ts";
+import { createRunPromises } from "../../../src/send/seen.ts";
 
 const SERVICE = fileURLToPath(new URL("../../../fixtures/service/", import.meta.url));
 const fixture = (path: string): Buffer => readFileSync(`${SERVICE}${path}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openAnswerBody } from "../../../src/sending/answer-body.ts";
+import { openAnswerBody } from "../../../src/send/answer-body.ts";
 
 const MOST = 1000;
 
