@@ -11,9 +11,9 @@ import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
 import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
 import { LOG_EVENTS, LOG_FIELDS, logJsonSchema } from "../src/commands/log-events.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
-import { CHUNK_EVENTS, type ChunkEvent } from "../src/ledger/chunks.ts";
-import { CHUNK_STATES } from "../src/ledger/states.ts";
+import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
 import { MAPPING_RULES } from "../src/mapping/rules.ts";
+import { PLAN_RULES } from "../src/plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../src/readers/rules.ts";
 import { terminalPicture } from "./terminal-picture.ts";
 
@@ -59,6 +59,11 @@ const RULE_GROUPS: readonly { readonly title: string; readonly about: string; re
     title: "Across actions",
     about: "By the order of the input, and by what the ledger knows of the environment.",
     rules: CROSS_ACTION_RULES,
+  },
+  {
+    title: "What was sent before",
+    about: "What the plan says of actions beside those that were accepted. [guarantees.md](guarantees.md) explains it.",
+    rules: PLAN_RULES,
   },
 ];
 
@@ -202,20 +207,14 @@ function withSection(path: string, heading: string, text: string): string {
 }
 
 function chunksSection(): string {
-  const events: readonly (readonly [string, ChunkEvent])[] = Object.entries(CHUNK_EVENTS);
-  const rows = events.map(([name, { from, to, writes, when }]) => [
-    code(name),
-    from.length === CHUNK_STATES.length ? "any" : from.map(code).join(", "),
-    to === "same" ? "the same" : code(to),
-    Object.entries(writes)
-      .map(([column, value]) => code(value === "given" ? column : `${column} = ${value ?? "NULL"}`))
-      .join(", "),
-    cell(when),
+  const rows = Object.entries(TRANSITIONS).map(([event, { from, to }]) => [
+    code(event),
+    from.map(code).join(", "),
+    code(to),
   ]);
-  return `Everything that can happen to a chunk. What is not in this table is refused with an error and changes nothing. Where no state is given before it, the
-event creates the chunk; where none is given after it, the chunk is removed. A column without a value gets what comes with the event. ${GENERATED}
+  return `Everything that can happen to a chunk, and the ${CHUNK_STATES.length} states it can be in. What is not in this table is refused with an error and changes nothing. ${GENERATED}
 
-${table(["event", "from", "to", "writes", "when"], rows)}`;
+${table(["event", "from", "to"], rows)}`;
 }
 
 function eventsSection(): string {

@@ -74,7 +74,9 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     reporter.info(told);
   }
   const isNews = plan.actions.changed > 0;
-  return hasUnsentRows(plan.rows) || holdsBack(plan.actions, isNews) ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  return hasUnsentRows(plan.rows) || holdsBack(plan.actions, isNews)
+    ? EXIT_CODES["finished-with-rejects"]
+    : EXIT_CODES.ok;
 }
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket), 6 already sent left out.` */

@@ -2,8 +2,8 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
-import type { Finding, Problem, Severity, SourceLine } from "../actions/problem.ts";
 import { formOf } from "../actions/marks.ts";
+import type { Finding, Problem, Severity, SourceLine } from "../actions/problem.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { Across, type Checked, nearAnother, placeText, unknownEvent } from "./across.ts";
 import { Events } from "./events.ts";

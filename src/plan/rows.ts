@@ -2,8 +2,10 @@
 
 import { setImmediate } from "node:timers/promises";
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
+import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { decimals } from "../checks/price-decimals.ts";
+import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
 import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
 import { REASON_COLUMN, ROW_COLUMN, showRejects } from "../mapping/open-actions.ts";
@@ -13,8 +15,6 @@ import { findingsOfContent } from "../readers/content.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { keepRejectsApart } from "../readers/rejects.ts";
-import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
-import type { Ledger, Position } from "../ledger/ledger.ts";
 import { ContentsSeen, tooLong } from "./files.ts";
 import { type Problems, reasonOf, reportFindings, wholeFile } from "./problems.ts";
 import { PublicValues } from "./public-values.ts";

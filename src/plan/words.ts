@@ -3,9 +3,9 @@
 import { actionSpec, type Effect } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
+import { saysTheSame } from "../actions/marks.ts";
 import type { Finding, SourceLine } from "../actions/problem.ts";
 import { cleanText, masked, utcText } from "../actions/text.ts";
-import { saysTheSame } from "../actions/marks.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";
 import { placeText } from "./across.ts";
 import type { Item } from "./verdicts.ts";

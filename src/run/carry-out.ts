@@ -3,10 +3,10 @@
 import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { pause } from "../send/pause.ts";
-import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
+import { pause } from "../send/pause.ts";
+import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
 import type { Sending, SendProgress, Stop, StopRequest } from "../send/send.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { type OpenRow, rejectsOf, writeRejects } from "../write/rejects.ts";

@@ -15,14 +15,14 @@ import type { Row } from "../mapping/row.ts";
 import type { MappingRule } from "../mapping/rules.ts";
 import { selectSource } from "../mapping/select-source.ts";
 import type { SourceConfig } from "../mapping/source.ts";
+import { type Made, madeBy } from "../plan/guard.ts";
+import type { Problems } from "../plan/problems.ts";
+import type { Reading } from "../plan/rows.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { INPUT_RULES } from "../readers/rules.ts";
 import { atItsPlace, withSourcesNamed } from "./config-faults.ts";
 import { lookupFailure, readLookups } from "./lookups.ts";
-import { type Made, madeBy } from "../plan/guard.ts";
-import type { Problems } from "../plan/problems.ts";
-import type { Reading } from "../plan/rows.ts";
 
 /** A file on its way through the mapping; one object for all its rows. */
 export interface MappedFile {

@@ -5,12 +5,7 @@ import { dirname, join } from "node:path";
 import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import { type Config, loadConfig } from "../config/config.ts";
-import {
-  type Environment,
-  type EnvironmentFlags,
-  ownLedgerOf,
-  resolveEnvironment,
-} from "../config/environment.ts";
+import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
 import { userStateDirectory } from "../config/paths.ts";
 import { twinFailure } from "../config/twins.ts";
 import { Failure } from "../failure.ts";

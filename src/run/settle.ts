@@ -12,7 +12,6 @@ import {
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { userName } from "./user-name.ts";
 import type { By, Chunk, Item, Ledger, Run } from "../ledger/ledger.ts";
 import { rejectsOf } from "../write/rejects.ts";
 import { countsOf, writeRejectsOf } from "./carry-out.ts";
@@ -21,6 +20,7 @@ import { openPromises } from "./outputs.ts";
 import { chosenRun } from "./resume.ts";
 import { openSession, type Session } from "./session.ts";
 import { type Summary, summarise } from "./summary.ts";
+import { userName } from "./user-name.ts";
 
 export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 

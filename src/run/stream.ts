@@ -6,7 +6,6 @@ import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { userName } from "./user-name.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import type { RowNotSent } from "../plan/plan.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
@@ -21,6 +20,7 @@ import { type NewLedgerWord, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
 import { removeLeftPlans } from "./temporary.ts";
+import { userName } from "./user-name.ts";
 import { plan } from "./validate.ts";
 
 export interface StreamSettings extends InputOptions {

@@ -1,9 +1,9 @@
 /** Sends a run, stage after stage: in each, all lanes at once, until all are done or one of them has to stop. */
 
 import { Failure } from "../failure.ts";
-import type { ServiceClient } from "./client.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
+import type { ServiceClient } from "./client.ts";
 import { type LaneEnd, type Sending, type Stop, sendLane } from "./send.ts";
 
 /** A lane to send, in one stage. */

@@ -3,22 +3,15 @@
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
-import {
-  type Exchange,
-  ITEM_DOUBTS,
-  type ItemOutcome,
-  type Reading,
-  readExchange,
-  type SentAction,
-} from "./answer.ts";
+import type { Answered, Chunk, Given, Intent, Ledger } from "../ledger/ledger.ts";
+import type { Claim } from "../ledger/workers.ts";
+import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
 import { instant, msSince } from "./instant.ts";
 import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { MAX_RETRY_AFTER_MS, waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
-import type { Answered, Chunk, Given, Intent, Ledger } from "../ledger/ledger.ts";
-import type { Claim } from "../ledger/workers.ts";
 
 /** Why sending ended, of a run or of one of its lanes. */
 export type Stop =

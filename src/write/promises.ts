@@ -3,8 +3,8 @@
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { escapeUnseen } from "../actions/text.ts";
-import { csvText } from "./csv.ts";
 import type { Item, Outcomes } from "../ledger/ledger.ts";
+import { csvText } from "./csv.ts";
 
 const FORMATS = ["ndjson", "csv"] as const;
 export type PromiseFormat = (typeof FORMATS)[number];

@@ -6,10 +6,10 @@ import { z } from "zod";
 import { isActionName } from "../actions/actions.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
-import { Failure } from "../failure.ts";
-import { OWN_TABLE } from "./csv.ts";
 import { formOf } from "../actions/marks.ts";
+import { Failure } from "../failure.ts";
 import type { ImportedLine } from "../ledger/ledger.ts";
+import { OWN_TABLE } from "./csv.ts";
 import type { PromiseFormat } from "./promises.ts";
 
 const LINE = z.looseObject({

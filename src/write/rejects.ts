@@ -6,9 +6,9 @@ import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
+import type { Ledger, RunInput } from "../ledger/ledger.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
-import type { Ledger, RunInput } from "../ledger/ledger.ts";
 import { freeName, inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
 
 const REASON_COLUMN = "tickets:reason";

@@ -26,7 +26,7 @@ import { stream } from "../../src/commands/stream.ts";
 import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { BALLAST_BYTES } from "../../src/ledger/open-ledger.ts";
+import { BALLAST_BYTES } from "../../src/ledger/sqlite.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/send/send.ts";
@@ -48,7 +48,10 @@ const WAITING = { ...CHECKING, waitLock: 0 };
 
 /** The commands, by what is typed. */
 export const verbs = {
-  stream: command(stream, { ...WAITING, again: false, dryRun: false, force: false, yes: false, safeCsv: false }),
+  stream: command(stream, {
+    ...{ ...WAITING, resend: false, adopt: false, publish: false },
+    ...{ dryRun: false, force: false, yes: false, safeCsv: false },
+  }),
   resume: command(resume, { ...WAITING, run: undefined }),
   validate: command(validate, CHECKING),
   plan: command(plan, CHECKING),

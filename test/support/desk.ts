@@ -9,10 +9,6 @@ import { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { onTestFinished } from "vitest";
 import type { Environment } from "../../src/config/environment.ts";
-import { type Engine, openEngine } from "../../src/sandbox/engine.ts";
-import type { FaultScript } from "../../src/sandbox/faults.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import { configOf, sharedLedger } from "./shared-ledger.ts";
 import {
   importPromises,
   resume,
@@ -27,6 +23,10 @@ import type { ImportedFile } from "../../src/run/results.ts";
 import { loadSettings } from "../../src/run/settings.ts";
 import type { SettleResult } from "../../src/run/settle.ts";
 import type { StreamResult } from "../../src/run/stream.ts";
+import { type Engine, openEngine } from "../../src/sandbox/engine.ts";
+import type { FaultScript } from "../../src/sandbox/faults.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { configOf, sharedLedger } from "./shared-ledger.ts";
 
 export interface Item {
   readonly action: string;

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, onTestFinished } from "vitest";
-import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 import type { Ledger, NewAction, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../../src/ledger/open.ts";
+import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 
 export const SERVICE = "https://api.example.com/v1";
 

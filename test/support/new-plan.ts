@@ -6,10 +6,9 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
 import type { Severity } from "../../src/actions/problem.ts";
-
-import type { Answer, Ledger, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { allRules } from "../../src/checks/rules.ts";
 import { severityTable } from "../../src/checks/severity.ts";
+import type { Answer, Ledger, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { actionOfFileName } from "../../src/mapping/columns.ts";
 import { createMapper } from "../../src/mapping/create-mapper.ts";
 import { MAPPING_RULES } from "../../src/mapping/rules.ts";

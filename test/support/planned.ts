@@ -8,18 +8,18 @@ import type { ActionName } from "../../src/actions/actions.ts";
 import type { Severity } from "../../src/actions/problem.ts";
 import { allRules } from "../../src/checks/rules.ts";
 import { severityTable } from "../../src/checks/severity.ts";
+import type { Answer, Ledger, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { actionOfFileName } from "../../src/mapping/columns.ts";
 import { createMapper } from "../../src/mapping/create-mapper.ts";
 import { MAPPING_RULES } from "../../src/mapping/rules.ts";
 import type { SourceConfig } from "../../src/mapping/source.ts";
-import { openInput } from "../../src/readers/input.ts";
-import { resolveInputs } from "../../src/readers/inputs.ts";
-import { INPUT_RULES, READER_RULES } from "../../src/readers/rules.ts";
-import type { Answer, Ledger, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { madeBy } from "../../src/plan/guard.ts";
 import { makePlan, type Plan, type PlanOptions } from "../../src/plan/plan.ts";
 import { Problems } from "../../src/plan/problems.ts";
 import { PLAN_RULES } from "../../src/plan/rules.ts";
+import { openInput } from "../../src/readers/input.ts";
+import { resolveInputs } from "../../src/readers/inputs.ts";
+import { INPUT_RULES, READER_RULES } from "../../src/readers/rules.ts";
 
 export interface Asked {
   readonly ledger?: PlanOptions["ledger"];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { firstThrown } from "../../src/failure.ts";
-import { storageFailure } from "../../src/ledger/open-ledger.ts";
+import { storageFailure } from "../../src/ledger/sqlite-failures.ts";
 
 const full = Object.assign(new Error("ENOSPC: no space left on device, unlink"), { code: "ENOSPC" });
 const left = Object.assign(new Error("ENOTEMPTY: directory not empty, rmdir"), { code: "ENOTEMPTY" });

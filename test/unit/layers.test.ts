@@ -3,7 +3,7 @@ import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { globSync } from "tinyglobby";
 import { describe, expect, it } from "vitest";
-import { CHUNK_STATES } from "../../src/ledger/states.ts";
+import { CHUNK_STATES } from "../../src/ledger/chunks.ts";
 import { DYNAMIC, importsOf, withoutComments } from "../support/imports.ts";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
@@ -264,7 +264,7 @@ describe("SQL", () => {
     expect(files.filter((path) => !allowed(path) && sql.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
   });
 
-  it("takes lists of the states of chunks from src/ledger/states.ts, but for tables and indices on disk", () => {
+  it("takes lists of the states of chunks from src/ledger/chunks.ts, but for tables and indices on disk", () => {
     const list = new RegExp(`\\bIN \\('(?:${CHUNK_STATES.join("|")})',`);
     const written = files.filter((path) => path !== "ledger/schema.ts");
     expect(written.filter((path) => list.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);

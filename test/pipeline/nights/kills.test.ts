@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CRASH_POINTS } from "../../../src/disk/crash-points.ts";
-import { forWalks } from "../../support/walks.ts";
 import { EVENT, imageOf, openDesk, sale } from "../../support/desk.ts";
+import { forWalks } from "../../support/walks.ts";
 
 const sales = Array.from({ length: 5 }, (_, at) => sale(`t${at}`));
 const TAKEN = ["newEvent E", ...sales.map(({ data }) => `soldTicket ${data.ticketId}`)];

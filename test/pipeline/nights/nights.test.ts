@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { type Desk, EVENT, imageOf, openDesk, sale } from "../../support/desk.ts";
+import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 
 const FIRST = [EVENT, sale("a"), sale("b"), sale("c"), imageOf("a", "one")];
 const TAKEN = ["newEvent E", "soldTicket a", "soldTicket b", "soldTicket c", "updateTicket a"];

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { find } from "../../../src/run/find.ts";
 import { prune } from "../../../src/run/prune.ts";
 import { followResults, writeResults } from "../../../src/run/results.ts";
 import { work } from "../../../src/run/work.ts";
 import { type Desk, EVENT, imageOf, openDesk, sale } from "../../support/desk.ts";
+import { NEEDS_POSTGRES, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 
 const ALL = [EVENT, sale("a"), sale("b"), sale("c"), imageOf("a", "one"), imageOf("a", "two")];
 

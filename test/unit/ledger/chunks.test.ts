@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { passes, readChunk } from "../../../src/ledger/chunk-life.ts";
-import { CHUNK_STATES, type ChunkEvent, type ChunkState, PENDING_STATES, TRANSITIONS } from "../../../src/ledger/chunks.ts";
+import {
+  CHUNK_STATES,
+  type ChunkEvent,
+  type ChunkState,
+  PENDING_STATES,
+  TRANSITIONS,
+} from "../../../src/ledger/chunks.ts";
 import type { Database } from "../../../src/ledger/database.ts";
 import { elementsOf, itemsOf, packOrigins, toBody, toStored, unpackOrigins } from "../../../src/ledger/outcomes.ts";
 import { sql } from "../../../src/ledger/sql.ts";

@@ -1,6 +1,8 @@
 /** What a ledger in PostgreSQL does where its connection or its server is lost, at any moment: each transaction happens once. */
 
 import { describe, expect, test, vi } from "vitest";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
+import { at, enter, newRun, type Place, planned, promise, toPlace } from "../../support/ledgers.ts";
 import {
   NEEDS_POSTGRES,
   type PostgresServer,
@@ -9,8 +11,6 @@ import {
   WITHOUT_POSTGRES,
 } from "../../support/postgres.ts";
 import { type CuttingProxy, startProxy } from "../../support/proxy.ts";
-import type { Ledger } from "../../../src/ledger/ledger.ts";
-import { at, enter, newRun, type Place, planned, promise, toPlace } from "../../support/ledgers.ts";
 
 interface Seat extends Place {
   readonly server: PostgresServer;

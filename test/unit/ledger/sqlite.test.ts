@@ -13,10 +13,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../../support/small-disk.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite.ts";
 import { at, bodyOf, enter, newFolder, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
+import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../../support/small-disk.ts";
 
 const placeAt = (path: string) => toPlace({ kind: "sqlite", path });
 const inFolder = (): string => join(newFolder(), "ledger.db");

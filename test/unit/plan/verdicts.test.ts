@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ActionName } from "../../../src/actions/actions.ts";
-import { randomOf } from "../../support/random.ts";
 import { baseOf, kindOfMark, markOf, resentMark, timesOf } from "../../../src/actions/marks.ts";
 import type { KnownAction } from "../../../src/ledger/ledger.ts";
 import { type Item, judge, THIS_RUN, type Verdict } from "../../../src/plan/verdicts.ts";
+import { randomOf } from "../../support/random.ts";
 import type { RefItem, RefRow, RefVerdict } from "../../support/seasons/rules.ts";
 import { FORMS, HISTORIES, type Judge, type OnNight, playSeason } from "../../support/seasons/world.ts";
 

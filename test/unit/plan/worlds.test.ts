@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ActionName } from "../../../src/actions/actions.ts";
-import { randomOf } from "../../support/random.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { openLedger } from "../../../src/ledger/open.ts";
 import type { Verdict } from "../../../src/plan/verdicts.ts";
 import { enter, openFolder, type Planned, planFiles, write } from "../../support/planned.ts";
+import { randomOf } from "../../support/random.ts";
 import type { RefRow, RefVerdict } from "../../support/seasons/rules.ts";
 import { FORMS, HISTORIES, type Judge, type Judged, type OnNight, playSeason } from "../../support/seasons/world.ts";
 
