@@ -20,57 +20,26 @@ const MAY_IMPORT = {
   mapping: ["actions"],
   readers: ["actions", "mapping"],
   config: ["actions", "disk", "mapping", "readers"],
-  ledger: ["actions", "disk", "mapping", "checks"],
-  book: ["actions", "disk"],
+  ledger: ["actions", "disk"],
   plan: ["actions", "disk", "mapping", "checks", "readers", "ledger"],
-  outputs: ["actions", "disk", "mapping", "readers", "ledger", "plan"],
-  sending: ["actions", "disk", "checks", "ledger", "plan", "outputs"],
+  write: ["actions", "disk", "mapping", "ledger"],
+  send: ["actions", "disk", "ledger"],
   init: ["actions", "mapping", "readers"],
   sandbox: ["actions"],
-  run: ["actions", "disk", "mapping", "checks", "readers", "config", "ledger", "plan", "outputs", "sending"],
+  run: ["actions", "disk", "mapping", "checks", "readers", "config", "ledger", "plan", "write", "send"],
   commands: [
     ...["actions", "disk", "mapping", "checks", "readers", "config"],
-    ...["ledger", "plan", "outputs", "sending", "init", "sandbox", "run"],
+    ...["ledger", "plan", "write", "send", "init", "sandbox", "run"],
   ],
-  cli: ["actions", "disk", "config", "plan", "commands"],
+  cli: ["actions", "disk", "config", "plan", "run", "commands"],
   main: ["actions", "cli"],
   library: ["config", "run", "sandbox"],
   index: ["actions", "library", "run", "sandbox"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Likewise within src/plan/. */
-const MAY_IMPORT_IN_PLAN = {
-  files: [],
-  candidates: ["files"],
-  order: ["files", "candidates"],
-  histories: [],
-  identity: ["files", "candidates", "histories"],
-  findings: ["files", "candidates", "identity"],
-  rejects: ["files", "candidates", "identity", "findings"],
-  compile: ["files", "candidates", "order", "identity", "findings", "rejects"],
-  decide: ["files", "candidates", "identity", "findings", "rejects", "compile"],
-  "make-plan": ["files", "candidates", "order", "findings", "rejects", "compile", "decide"],
-} as const satisfies Record<string, readonly string[]>;
-
-/** And of next/ (next/README.md), where `src/` is what it shares with the program of today. */
-const MAY_IMPORT_IN_NEXT = {
-  actions: ["src/actions"],
-  ledger: ["actions", "src/actions", "src/disk"],
-  plan: ["actions", "ledger", "src/actions", "src/disk", "src/mapping", "src/checks", "src/readers"],
-  write: ["actions", "ledger", "src/actions", "src/disk", "src/mapping", "src/outputs"],
-  send: ["ledger", "src/actions", "src/disk", "src/sending"],
-  run: [
-    ...["actions", "ledger", "plan", "write", "send"],
-    ...["src/actions", "src/disk", "src/mapping", "src/checks", "src/readers", "src/config", "src/sending", "src/run"],
-  ],
-  library: ["run", "src/config", "src/sandbox"],
-} as const satisfies Record<string, readonly string[]>;
-
 type Layer = keyof typeof MAY_IMPORT;
-type LayerOfPlan = keyof typeof MAY_IMPORT_IN_PLAN;
 
 const isLayer = (name: string): name is Layer => Object.hasOwn(MAY_IMPORT, name);
-const isLayerOfPlan = (name: string): name is LayerOfPlan => Object.hasOwn(MAY_IMPORT_IN_PLAN, name);
 
 /** `actions/fields.ts` → `actions`, `main.ts` → `main`. */
 function layerOf(path: string): string {
@@ -81,13 +50,11 @@ function layerOf(path: string): string {
 const ANY_DYNAMIC = /\bimport\((?!\?)/g;
 
 const files = globSync("**/*.ts", { cwd: SRC }).map((path) => path.split(sep).join("/"));
-const filesOfPlan = files.filter((path) => path.startsWith("plan/")).map((path) => path.slice("plan/".length));
 
 describe("the layers of src/", () => {
   it("are all there are", () => {
     expect(files.length).toBeGreaterThan(10);
     expect(files.filter((path) => !isLayer(layerOf(path)))).toEqual([]);
-    expect(filesOfPlan.filter((path) => !isLayerOfPlan(layerOf(path)))).toEqual([]);
   });
 
   it.each(files)("%s imports only what stands below it", (path) => {
@@ -101,16 +68,6 @@ describe("the layers of src/", () => {
     expect(forbidden).toEqual([]);
   });
 
-  it.each(filesOfPlan)("plan/%s imports only what stands below it in src/plan/", (path) => {
-    const layer = layerOf(path);
-    const allowed: readonly string[] = isLayerOfPlan(layer) ? [...MAY_IMPORT_IN_PLAN[layer], layer] : [];
-    const forbidden = importsOf(readFileSync(join(SRC, "plan", path), "utf8"))
-      .filter((target) => target.startsWith("."))
-      .map((target) => posix.join(dirname(path), target))
-      .filter((target) => !target.startsWith("../") && !allowed.includes(layerOf(target)));
-    expect(forbidden).toEqual([]);
-  });
-
   it.each(files)("%s names what it imports, with its extension", (path) => {
     const source = readFileSync(join(SRC, path), "utf8");
     const code = withoutComments(source);
@@ -120,45 +77,6 @@ describe("the layers of src/", () => {
       const file = posix.join(dirname(path), target).replace(/\.js$/, ".ts");
       expect(known, `${target} of ${relative(".", path)}`).toContain(file);
     }
-  });
-});
-
-describe("the layers of next/", () => {
-  const NEXT = fileURLToPath(new URL("../../next", import.meta.url));
-  const ofNext = globSync("**/*.ts", { cwd: NEXT, ignore: "test/**" }).map((path) => path.split(sep).join("/"));
-  const table: Readonly<Record<string, readonly string[]>> = MAY_IMPORT_IN_NEXT;
-  const targetsOf = (path: string): readonly string[] =>
-    importsOf(readFileSync(join(NEXT, path), "utf8"))
-      .filter((target) => target.startsWith("."))
-      .map((target) => posix.join(dirname(path), target));
-
-  it.each(ofNext)("%s imports only what stands below it", (path) => {
-    const layer = layerOf(path);
-    const allowed = [layer, "src/failure", ...(table[layer] ?? [])];
-    const layerOfTarget = (target: string): string =>
-      target.startsWith("../src/") ? `src/${layerOf(target.slice("../src/".length))}` : layerOf(target);
-    expect(targetsOf(path).filter((target) => !allowed.includes(layerOfTarget(target)))).toEqual([]);
-  });
-
-  it("are in no circle, and SQL stands in its ledger and where a plan keeps its rows", () => {
-    expect(circlesOf(new Map(ofNext.map((path) => [path, targetsOf(path)])))).toEqual([]);
-    const sql = /\b(?:SELECT [\w*]|INSERT (?:OR \w+ )?INTO |UPDATE (?:OR \w+ )?\w+ SET |DELETE FROM )/;
-    const withSql = ofNext.filter((path) => sql.test(readFileSync(join(NEXT, path), "utf8")));
-    expect(withSql.filter((path) => !["ledger", "plan"].includes(layerOf(path)))).toEqual([]);
-  });
-
-  it("are not what the program is made of", () => {
-    const used = files.filter((path) =>
-      importsOf(readFileSync(join(SRC, path), "utf8")).some((target) => target.includes("/next/")),
-    );
-    expect(used).toEqual([]);
-  });
-
-  it("has the states of chunks changed by ledger/chunk-life.ts alone", () => {
-    const changes = /\bUPDATE\s+chunks\s+SET\s+state\b|\bINSERT INTO\s+chunks\b|\bDELETE FROM\s+chunks\b/i;
-    expect(ofNext.filter((path) => changes.test(readFileSync(join(NEXT, path), "utf8")))).toEqual([
-      "ledger/chunk-life.ts",
-    ]);
   });
 });
 
@@ -219,15 +137,10 @@ describe("the arrows of CONTRIBUTING.md", () => {
   const lines = readFileSync(join(SRC, "../CONTRIBUTING.md"), "utf8")
     .split("\n")
     .filter((line) => line.startsWith("    ") && line.includes("◀"));
-  const isOfPlan = (line: string): boolean => line.includes("within plan:");
-  const ofSrc = lines.filter((line) => !isOfPlan(line)).join("  ");
-  const ofPlan = lines.filter(isOfPlan).join("  ").replace("within plan:", "");
 
-  it.each<[string, string, Readonly<Record<string, readonly string[]>>]>([
-    ["src/", ofSrc, MAY_IMPORT],
-    ["src/plan/", ofPlan, MAY_IMPORT_IN_PLAN],
-  ])("of %s are the ones that hold", (_, drawn, table) => {
-    const arrows = arrowsOf(drawn);
+  it("are the ones that hold", () => {
+    const table: Readonly<Record<string, readonly string[]>> = MAY_IMPORT;
+    const arrows = arrowsOf(lines.join("  "));
     const follow = (from: string): readonly string[] =>
       arrows.flatMap(([name, to]) => (name === from ? [to, ...follow(to)] : []));
     const hidden = Object.entries(table).flatMap(([from, to]) => {
@@ -242,26 +155,19 @@ describe("the arrows of CONTRIBUTING.md", () => {
 });
 
 describe("the chunks table", () => {
-  it("is changed by src/ledger/chunks.ts alone", () => {
-    const changes = /\b(?:UPDATE|INSERT(?: OR \w+)? INTO|REPLACE INTO|DELETE FROM)\s+chunks\b/i;
-    const old = files.filter((path) => layerOf(path) !== "book");
-    expect(old.filter((path) => changes.test(readFileSync(join(SRC, path), "utf8")))).toEqual(["ledger/chunks.ts"]);
-  });
-
-  it("of the new ledger has its states changed by src/ledger/chunk-life.ts alone", () => {
+  it("has its states changed by src/ledger/chunk-life.ts alone", () => {
     const changes = /\bUPDATE\s+chunks\s+SET\s+state\b|\bINSERT INTO\s+chunks\b|\bDELETE FROM\s+chunks\b/i;
-    const own = files.filter((path) => layerOf(path) === "book");
-    expect(own.filter((path) => changes.test(readFileSync(join(SRC, path), "utf8")))).toEqual(["book/chunk-life.ts"]);
+    const found = files.filter((path) => changes.test(readFileSync(join(SRC, path), "utf8")));
+    expect(found).toEqual(["ledger/chunk-life.ts"]);
   });
 });
 
 describe("SQL", () => {
-  it("stands in src/ledger/, in the sandbox, in examples, and where a plan keeps what does not fit into memory", () => {
+  it("stands in the ledger, in the plan's file, in the sandbox, in examples, and where promises are seen twice", () => {
     const sql = /\b(?:SELECT [\w*]|INSERT (?:OR \w+ )?INTO |REPLACE INTO |UPDATE (?:OR \w+ )?\w+ SET |DELETE FROM )/;
-    const ofScratch = files.filter((path) => /\bcreateScratch\(/.test(readFileSync(join(SRC, path), "utf8")));
-    const allowed = (path: string): boolean =>
-      ["ledger", "book", "sandbox"].includes(layerOf(path)) || path === "cli/help.ts" || ofScratch.includes(path);
-    expect(files.filter((path) => !allowed(path) && sql.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
+    const isAllowed = (path: string): boolean =>
+      ["ledger", "plan", "sandbox"].includes(layerOf(path)) || ["cli/help.ts", "send/seen.ts"].includes(path);
+    expect(files.filter((path) => !isAllowed(path) && sql.test(readFileSync(join(SRC, path), "utf8")))).toEqual([]);
   });
 
   it("takes lists of the states of chunks from src/ledger/chunks.ts, but for tables and indices on disk", () => {
