@@ -56,13 +56,11 @@ export interface Summary {
   readonly durationMs: number;
   readonly next: string | null;
   readonly resumed: Summary | null;
-  /** With `--report-vanished` only. */
-  readonly vanished?: unknown;
 }
 
 interface SummaryFields
   extends Pick<Summary, "run" | "environment" | "state" | "exitCode" | "durationMs">,
-    Partial<Pick<Summary, "output" | "rejects" | "next" | "resumed" | "vanished">> {
+    Partial<Pick<Summary, "output" | "rejects" | "next" | "resumed">> {
   readonly of: {
     readonly rows: RowCounts;
     readonly actions: PlanCounts;
@@ -74,7 +72,7 @@ interface SummaryFields
 }
 
 export function summarise(fields: SummaryFields): Summary {
-  const { run, environment, state, exitCode, of, counts, vanished } = fields;
+  const { run, environment, state, exitCode, of, counts } = fields;
   const { output = null, rejects = [], next = null, resumed = null } = fields;
   const { total, alreadySent, changed, late, unclear, held } = of.actions;
   const isAdopted = state === "adopted";
@@ -93,7 +91,6 @@ export function summarise(fields: SummaryFields): Summary {
     chunks: { total: counts?.chunks ?? 0, settled: counts?.decidedChunks ?? 0 },
     problems: of.problems,
     ...{ output, rejects, durationMs: Math.round(fields.durationMs), next, resumed },
-    ...(vanished !== undefined && { vanished }),
   };
 }
 
