@@ -11,14 +11,12 @@ export const CRASH_POINTS = [
   "answered",
   "settled",
   "projected",
-  "recorded",
   "rejects written",
-  "merged",
   "ended",
 ] as const;
 
-/** Those that a run passes only where a person closes it, where it leaves rejects, and where others may send it. */
-const RARE_CRASH_POINTS = ["closing", "replacing", "rejects placed", "plan shared"] as const;
+/** Those that a run passes only where a row is not sent, and where a person closes it. */
+const RARE_CRASH_POINTS = ["rejects placed", "closing"] as const;
 export type CrashPoint = (typeof CRASH_POINTS | typeof RARE_CRASH_POINTS)[number];
 
 const [point, time = "1"] = (process.env.TICKETS_TEST_CRASH_AT ?? "").split(":");

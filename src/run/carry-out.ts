@@ -70,7 +70,6 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   crashPoint("rejects written");
   const exitCode = isDone ? exitCodeOfDone(run, counts) : exitCodeOf(stop);
   if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
-  crashPoint("ended");
   const summary = summarise({
     run: run.run,
     environment: environment.name,

@@ -182,7 +182,6 @@ async function close(context: RunContext, session: Session, run: Run, options: S
     await writeRejectsOf(context, ledger, run);
     crashPoint("rejects written");
     await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });
-    crashPoint("ended");
     context.progress.happened({ kind: "run closed", run: run.run });
   }
   return resultOf(context, session, (await ledger.run(run.run)) ?? run, options, undefined);

@@ -240,7 +240,6 @@ async function streamInput(
   crashPoint("planned");
   const ahead = (await ledger.runs({ states: ["open"] })).length;
   const number = await ledger.enterRun(run, planned.chunks(), planned.byKey());
-  crashPoint("entered");
   const entered = await ledger.run(id);
   if (entered === undefined) throw new Error(`run ${id} (${number}) vanished while it was entered`);
   planned[Symbol.dispose]();

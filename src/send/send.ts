@@ -163,7 +163,6 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
       const before = previous;
       const step = await ledger.advance(run, { answered: before?.answered, intent: intentOf(sending, lane, chunk) });
       previous = undefined;
-      crashPoint("intended");
       const writing = before && afterStored(sending, before, step);
       const stuck = obstructed(step.obstacle);
       if (step.attempt === undefined) {
@@ -245,7 +244,6 @@ async function afterStored(
   { chunk, answered }: Previous,
   { isStored, doubt }: { readonly isStored: boolean; readonly doubt: number | undefined },
 ): Promise<LaneEnd | undefined> {
-  crashPoint("settled");
   if (!isStored) {
     progress.late(chunk, `HTTP ${answered.httpStatus}`);
     return { kind: "taken" };
