@@ -135,17 +135,9 @@ function fieldsPage(): string {
   });
   const codes = (names: readonly FieldName[]): string => names.map(code).join(", ");
   const actions = ACTION_NAMES.map((action) => {
-    const { meaning, required, exclusive, anyOf, optional } = actionSpec(action);
-    return [code(action), meaning, codes(required), codes(exclusive), codes(anyOf), codes(optional)];
-  });
-  const identities = ACTION_NAMES.map((action) => {
-    const { about, identity, fileNames } = actionSpec(action);
-    return [
-      code(action),
-      about === "ticket" ? "its ticket" : code("eventId"),
-      SAME_DEED[identity],
-      fileNames.map((name) => code(`${name}*`)).join(", "),
-    ];
+    const { meaning, required, exclusive, anyOf, optional, fileNames } = actionSpec(action);
+    const files = fileNames.map((name) => code(`${name}*`)).join(", ");
+    return [code(action), meaning, codes(required), codes(exclusive), codes(anyOf), codes(optional), files];
   });
   return page(
     "Fields and actions",
@@ -168,22 +160,11 @@ What the specification leaves open is read like this:
 - **A promise** need not be a UUID, although the specification calls it "UUID form": any text of at most 4096 characters that is not blank, and holds no NUL, is kept as it came ([guarantees.md](guarantees.md#what-an-answer-means)).`,
     `## Actions
 
-${table(["action", "meaning", "required", "exactly one of", "at least one of", "optional"], actions)}`,
-    `## The same action again
+*Files* of these names are taken for the action when nothing else says what a row is. [What makes two actions the same](guarantees.md#what-counts-as-already-sent) is told elsewhere.
 
-An action that the environment has accepted is not sent again. What makes two actions the same one, and which files are taken
-for which action when nothing else says so (\`tickets init\` goes by the same names):
-
-${table(["action", "known by", "is the same when", "files"], identities)}`,
+${table(["action", "meaning", "required", "exactly one of", "at least one of", "optional", "files"], actions)}`,
   );
 }
-
-const SAME_DEED = {
-  once: "one was accepted",
-  recipient: "one was accepted whose `to` and `userId` agree with its own as far as both give them",
-  history:
-    "it is one of those that were accepted, by its time, its content and its place ([how](guarantees.md#histories))",
-} as const;
 
 const pageOf = (path: string): string => readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), "utf8");
 

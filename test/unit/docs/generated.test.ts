@@ -3,9 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { generatedDocs } from "../../../scripts/docs.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
-import { allRules } from "../../../src/checks/rules.ts";
-import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../../../src/readers/rules.ts";
+import { KNOWN_RULES } from "../../../src/run/rules.ts";
 
 describe("generated docs", () => {
   const docs = generatedDocs();
@@ -17,7 +15,7 @@ describe("generated docs", () => {
 
   it("show every rule once", () => {
     const shown = [...(docs.get("docs/rules.md") ?? "").matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(([, id]) => id);
-    expect(shown.sort()).toEqual(Object.keys(allRules(MAPPING_RULES, READER_RULES, INPUT_RULES)).sort());
+    expect(shown.sort()).toEqual(KNOWN_RULES.toSorted());
   });
 
   it("show every field", () => {
