@@ -144,7 +144,7 @@ export async function sendFrom(
   const { session, run, deadline, lanes } = options;
   const { ledger, environment } = session;
   const key = await session.key();
-  noteInJournal(environment, ledger, run, countsOf(run).actions.new);
+  await noteInJournal(environment, ledger, run, countsOf(run).actions.new);
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   using promises = await promisesOf(ledger, run);

@@ -101,12 +101,12 @@ export async function tlsOf({ env, progress }: RunContext, environment: Environm
 const ownEntries = (environment: Environment, { boundTo }: Ledger): readonly JournalEntry[] =>
   readJournal(journalPath(environment)).filter(({ baseUrl }) => environment.kind === "service" || baseUrl === boundTo);
 
-/** Notes a run outside the ledger, so that a lost one is noticed. After it returns, the line is on disk. */
-export function noteInJournal(environment: Environment, { boundTo = "" }: Ledger, run: Run, actions: number): void {
+/** Notes a run outside the ledger, so that a lost one is noticed. After it resolves, the line is on disk. */
+export async function noteInJournal(environment: Environment, { boundTo = "" }: Ledger, run: Run, actions: number) {
   const path = journalPath(environment);
   if (readJournal(path).some((entry) => entry.run === run.run)) return;
   const output = run.output === undefined ? {} : { output: run.output };
-  appendJournal(path, { run: run.run, at: run.createdAt, baseUrl: boundTo, actions, ...output });
+  await appendJournal(path, { run: run.run, at: run.createdAt, baseUrl: boundTo, actions, ...output });
 }
 
 /** For commands that only read: why the ledger does not know everything that was sent from here. */
