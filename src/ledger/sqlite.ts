@@ -37,7 +37,7 @@ const SETTINGS =
 const ROWS_AT_ONCE = 100;
 
 /**
- * @returns undefined where there is no ledger and it is to be read only.
+ * @returns undefined where there is no ledger, or one without tables, and it is to be read only.
  * @throws Failure `usage` on a network file system or for tables of another version, `storage` where the file is damaged or can't
  * be opened.
  */
@@ -61,6 +61,10 @@ export function openSqlite(
   }
   try {
     const isNew = makeTables(file, path, isToRead);
+    if (isNew && isToRead) {
+      file.close();
+      return undefined;
+    }
     if (isThere) checkPages(file, path);
     if (!isToRead) fillBallast(path);
     return { database: toDatabase(file, path), isNew };

@@ -112,7 +112,8 @@ export async function runStatus(environment: Environment, id: string): Promise<R
   await using ledger = await findLedgerOf(environment);
   const run = await ledger?.run(id);
   if (ledger === undefined || run === undefined) throw unknownRun(id, environment);
-  return detailsOf(ledger, run, environment);
+  // Awaited: the ledger is closed once this returns.
+  return await detailsOf(ledger, run, environment);
 }
 
 export const detailsOf = async (ledger: Ledger, run: Run, environment: Environment): Promise<RunDetails> => ({

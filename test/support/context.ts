@@ -231,7 +231,7 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     },
     async settle(decision, which, more) {
       const known = await runs(more);
-      const doubted = known.find(({ actions }) => actions.inDoubt + actions.refused > 0);
+      const doubted = known.find(({ actions }) => actions.inDoubt > 0);
       return ask("settle", { run: (doubted ?? known[0])?.run ?? "", decision, ...which }, more);
     },
     env: ownEnv,

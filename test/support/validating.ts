@@ -44,7 +44,7 @@ export async function validateFiles(
     return {
       exitCode: EXIT_CODES[error.code],
       problems: [],
-      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0, mended: 0 },
+      rows: { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0 },
       message: error.message,
     };
   }
