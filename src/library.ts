@@ -58,7 +58,7 @@ export interface StreamOptions
   /** Leave the sending to workers. */
   readonly publishes?: boolean;
   /** Set a file aside that is in the way of the promises. */
-  readonly force?: boolean;
+  readonly moveAside?: boolean;
   /** Guard the cells of CSV files that a spreadsheet would take for formulas. */
   readonly safeCsv?: boolean;
 }
@@ -99,7 +99,7 @@ export async function stream(options: StreamOptions): Promise<StreamResult> {
   const startedAt = performance.now();
   const context = contextOf(options);
   const settings = await loadSettings(context, choiceOf(options));
-  const { mode = "judge", force: moveAside = false, safeCsv = false, waitLock = 0 } = options;
+  const { mode = "judge", moveAside = false, safeCsv = false, waitLock = 0 } = options;
   const output = options.output ?? settings.environment.output;
   const carryOut = options.dryRun === true ? dryRun : streamInput;
   return carryOut(context, { ...options, settings, output, mode, moveAside, safeCsv, waitLock, startedAt });

@@ -15,6 +15,7 @@ const HELP: Readonly<Record<string, HelpText>> = {
       "tickets stream events.csv sales.csv",
       "tickets stream sales.csv --env playground --limit 10",
       "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o sent.ndjson",
+      'tickets stream old-sales.csv --env production --adopt --reason "sent by the old tool"',
     ],
   },
   validate: { examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"] },
@@ -39,17 +40,6 @@ const HELP: Readonly<Record<string, HelpText>> = {
   resume: {
     examples: ["tickets resume --env playground", "tickets resume 4ba62e61 --env playground --max-duration 2h"],
   },
-  publish: {
-    examples: [
-      "tickets publish events.csv sales.csv --env production",
-      "tickets publish sales.csv --env production --lanes 16 --wait-lock 30m",
-    ],
-    note: "It needs a ledger in PostgreSQL. It sends nothing; workers do, on any machine.",
-  },
-  collect: {
-    examples: ["tickets collect --env production", "tickets collect 4ba62e61 --env production --follow"],
-    note: "What was written already is not written again, so it may run as often as you like.",
-  },
   work: {
     examples: [
       "tickets work --env production --lanes 8",
@@ -64,12 +54,13 @@ const HELP: Readonly<Record<string, HelpText>> = {
       'tickets settle 4ba62e61 --env playground --sent --reason "they are there"',
       'tickets settle 4ba62e61 --env playground --not-sent --chunk 2 --reason "lost"',
     ],
-    note: "Without --sent, --not-sent or --abandon it only shows what is to be decided.",
+    note: "Without --sent, --not-sent, --abandon or --pause it only shows what is to be decided.",
   },
   results: {
     examples: [
       "tickets results -o all.csv --env playground",
       "tickets results 4ba62e61 --env playground",
+      "tickets results --follow --env production",
       "tickets results --import promises.ndjson --env playground",
     ],
   },
@@ -79,8 +70,8 @@ const HELP: Readonly<Record<string, HelpText>> = {
   },
   env: { examples: ["tickets env", "tickets env production --check"] },
   prune: {
-    examples: ["tickets prune --env production --dry-run", "tickets prune --env production --older-than 3d"],
-    note: "Never removed: the ledger, the list of runs, and what an unfinished run or a doubt needs.",
+    examples: ["tickets prune --env production", "tickets prune --env production --older-than 3d"],
+    note: "It removes the requests of old runs. Never removed: what was sent, its promises, and what an unfinished run or a doubt needs.",
   },
   completion: {
     examples: [

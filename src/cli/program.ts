@@ -184,7 +184,7 @@ export function buildProgram(
   pacing(stream)
     .option("-n, --dry-run", "everything but sending")
     .option("--report <file>", REPORT)
-    .option("--force", "set aside an output file that can't be appended to")
+    .option("--move-aside", "set aside an output file that can't be appended to; nothing is deleted")
     .option("--safe-csv", "guard CSV output against spreadsheet formulas")
     .option("-y, --yes", "don't ask before sending to production")
     .action((files: string[], flags: Flags) =>
@@ -221,7 +221,7 @@ export function buildProgram(
     .argument("[files...]", "exports, CSV or NDJSON; without them, a commented example")
     .description("a starter config from exports")
     .option("-o, --output <file>", "file for the config, - for stdout (tickets.config.yaml)")
-    .option("--force", "set an existing config aside")
+    .option("--move-aside", "set an existing config aside; nothing is deleted")
     .option("--encoding <name>", "encoding of the exports (utf-8)")
     .action((files: string[], flags: Flags) =>
       run(flags, async (options, context) =>

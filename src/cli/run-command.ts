@@ -41,6 +41,7 @@ const SWITCHES = [
     "publish",
     "dryRun",
     "force",
+    "moveAside",
     "safeCsv",
     "yes",
     "untilIdle",

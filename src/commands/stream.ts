@@ -13,7 +13,7 @@ import { traceSummary } from "./trace.ts";
 
 export interface StreamOptions
   extends EnvironmentOptions,
-    Omit<StreamSettings, "settings" | "startedAt" | "confirm" | "mode" | "moveAside" | "newLedger" | "publishes"> {
+    Omit<StreamSettings, "settings" | "startedAt" | "confirm" | "mode" | "newLedger" | "publishes"> {
   readonly dryRun: boolean;
   readonly json: boolean;
   /** Don't ask before anything is sent, nor before a second ledger of a service is begun. */
@@ -24,8 +24,6 @@ export interface StreamOptions
   readonly adopt: boolean;
   /** Leave the sending to workers. */
   readonly publish: boolean;
-  /** Set aside a file that is in the way of the promises. */
-  readonly force: boolean;
   /** File for a page about the run. */
   readonly report?: string | undefined;
 }
@@ -60,7 +58,6 @@ async function streamAndTell(options: StreamOptions, context: Context): Promise<
     settings,
     startedAt,
     mode: options.resend ? "resend" : options.adopt ? "adopt" : "judge",
-    moveAside: options.force,
     publishes: options.publish,
     confirm: confirmBy(options, context),
     newLedger: newLedgerBy(options, context),

@@ -55,7 +55,7 @@ export async function writeConfig(path: string, text: string, cwd: string): Prom
 function existingFailure(path: string, isTarget: boolean, cwd: string): Failure {
   return new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
     hint: isTarget
-      ? "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --force (it is renamed, never deleted)."
+      ? "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --move-aside (it is renamed, never deleted)."
       : "One folder holds one config. Write to standard output with -o - and copy the source into it.",
   });
 }

@@ -83,7 +83,9 @@ describe("the place of an output", () => {
     });
     expect(existsSync(place.path("elsewhere"))).toBe(false);
     // The event is registered already, which the service says.
-    expect((await place.tickets(["stream", "--again", "events.csv", "-o", "out.ndjson", "--force"])).exitCode).toBe(4);
+    expect(
+      (await place.tickets(["stream", "--again", "events.csv", "-o", "out.ndjson", "--move-aside"])).exitCode,
+    ).toBe(4);
     expect([lstatSync(place.path("out.ndjson")).isFile(), existsSync(place.path("elsewhere"))]).toEqual([true, false]);
     expect(readdirSync(place.folder).some((name) => name.endsWith(".aside"))).toBe(true);
   });

@@ -128,12 +128,12 @@ describe("the ledger", () => {
     expect(processedCount(rig)).toBe(20);
   });
 
-  test("that was deleted is no matter of --force, which would have everything sent again", {
+  test("that was deleted is no matter of --move-aside, which would have everything sent again", {
     tags: ["long"],
   }, async () => {
     const { rig, command } = await finished();
     for (const name of files(rig)) rmSync(join(rig.state, name));
-    const refused = await rig.run([...command, "--force"]);
+    const refused = await rig.run([...command, "--move-aside"]);
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain("tickets results --import out.ndjson");
     expect(processedCount(rig)).toBe(20);

@@ -76,7 +76,9 @@ describe("tickets init", () => {
     expect(stderr).toContain("tickets.csv → actions source alfio-tickets");
   });
 
-  test("never overwrites: the file is named, --force sets it aside, -o - writes none", { tags: ["long"] }, async () => {
+  test("never overwrites: the file is named, --move-aside sets it aside, -o - writes none", {
+    tags: ["long"],
+  }, async () => {
     const place = openWorkplace({ isWarm: true });
     cpSync(EVENTBRITE, place.path("attendees.csv"));
     place.write("tickets.config.yaml", "env: mine\n");
@@ -89,7 +91,7 @@ describe("tickets init", () => {
     expect(shown.exitCode).toBe(0);
     expect(shown.stdout).toContain("eventbrite-attendees:");
 
-    const forced = await place.tickets(["init", "attendees.csv", "--force"]);
+    const forced = await place.tickets(["init", "attendees.csv", "--move-aside"]);
     expect(forced.exitCode).toBe(0);
     const aside = place.files().find((name) => name.endsWith(".aside"));
     expect(forced.stderr).toContain(`The old config was set aside as ${aside}`);

@@ -272,7 +272,7 @@ describe("an output file", () => {
     );
   });
 
-  test("that tickets did not write is exit 2 before anything is sent; --force sets it aside", {
+  test("that tickets did not write is exit 2 before anything is sent; --move-aside sets it aside", {
     tags: ["long"],
   }, async () => {
     const { place, service } = await openSales();
@@ -280,11 +280,11 @@ describe("an output file", () => {
     const refused = await place.tickets([...SEND, "-o", "promises.ndjson"], service);
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain("promises.ndjson");
-    expect(refused.stderr).toContain("--force");
+    expect(refused.stderr).toContain("--move-aside");
     expect(service.connections()).toBe(0);
     expect(place.read("promises.ndjson")).toBe("my notes\n");
 
-    const forced = await place.tickets([...SEND, "-o", "promises.ndjson", "--force"], service);
+    const forced = await place.tickets([...SEND, "-o", "promises.ndjson", "--move-aside"], service);
     expect(forced.exitCode).toBe(0);
     expect(readPromises(place.read("promises.ndjson"))).toHaveLength(12);
     const aside = place.files().filter((name) => name.startsWith("promises.ndjson."));
@@ -305,7 +305,7 @@ describe("an output file", () => {
     expect(place.read("promises.ndjson")).toBe(changed);
   });
 
-  test("of another environment is exit 2 before anything is sent; --force sets it aside", {
+  test("of another environment is exit 2 before anything is sent; --move-aside sets it aside", {
     tags: ["long"],
   }, async () => {
     const { place, service } = await openSales();
@@ -317,7 +317,7 @@ describe("an output file", () => {
     expect(exitCode).toBe(2);
     expect(stderr).not.toContain("--import");
     expect(other.connections()).toBe(0);
-    expect(await place.tickets([...command, "--force"], { env })).toMatchObject({ exitCode: 0 });
+    expect(await place.tickets([...command, "--move-aside"], { env })).toMatchObject({ exitCode: 0 });
   });
 
   const stopsBefore = async (what: string): Promise<void> => {
@@ -355,9 +355,9 @@ describe("a pipe or a device in place of a file", () => {
     expect(readLines(place.read("got"))).toHaveLength(12);
   });
 
-  test("is not set aside by --force: others need it where it is", { tags: ["long"] }, async () => {
+  test("is not set aside by --move-aside: others need it where it is", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
-    const command = [...SEND, "-o", "pipe", "--force"];
+    const command = [...SEND, "-o", "pipe", "--move-aside"];
     const { exitCode, stderr } = await place.tickets(command, { ...service, shell: 'mkfifo pipe; "$@"' });
     expect({ exitCode, sent: service.sent() }).toEqual({ exitCode: 2, sent: [] });
     expect(stderr).toContain("pipe is neither a file nor a folder, and is not set aside.");

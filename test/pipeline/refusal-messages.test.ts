@@ -248,7 +248,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     sendTo("scans.csv"),
     "scans.csv is not appended to: tickets did not write it for this environment. Nothing was sent.",
-    "Name another file with --output, or set this one aside with --force (it is renamed, never deleted).",
+    "Name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).",
   ],
   [
     sendTo("p.ndjson.gz"),
@@ -256,7 +256,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Name a file without .gz, such as p.ndjson, and compress a copy of it.",
   ],
   [
-    sendTo("P.CSV.ZST", { force: true }),
+    sendTo("P.CSV.ZST", { moveAside: true }),
     "P.CSV.ZST ends in .ZST, and promises are not written compressed. Nothing was sent.",
     "Name a file without .ZST, such as P.CSV, and compress a copy of it.",
   ],
@@ -315,14 +315,14 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
     "Name a promises file exactly as tickets wrote it.",
   ],
   [
-    (context) => verbs.init({ files: [], output: "x.json", force: false }, context),
+    (context) => verbs.init({ files: [], output: "x.json", moveAside: false }, context),
     "x.json does not end in .yaml; the config is written as YAML.",
     "Name a file that ends in .yaml.",
   ],
   [
     async (context, field) => {
       await field.write("a.csv", "");
-      return verbs.init({ files: ["a.csv"], force: false }, context);
+      return verbs.init({ files: ["a.csv"], moveAside: false }, context);
     },
     "a.csv is empty: there is nothing to guess from.",
     "Give an export that has its header and some rows.",
@@ -330,7 +330,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     async (context, field) => {
       await field.write("a.ndjson", '{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n');
-      return verbs.init({ files: ["a.ndjson"], force: false }, context);
+      return verbs.init({ files: ["a.ndjson"], moveAside: false }, context);
     },
     "a.ndjson holds actions already ({action, data}); they need no config.",
     "Check it: tickets validate a.ndjson",
@@ -338,10 +338,10 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     async (context, field) => {
       await field.write("tickets.config.yaml", "rules: {}\n");
-      return verbs.init({ files: [], force: false }, context);
+      return verbs.init({ files: [], moveAside: false }, context);
     },
     "tickets.config.yaml already exists and is not overwritten.",
-    "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --force (it is renamed, never deleted).",
+    "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --move-aside (it is renamed, never deleted).",
   ],
   [
     (context) => verbs.sandbox({ ...SERVE, keyEnv: "NO_KEY" }, context),

@@ -50,12 +50,12 @@ const WAITING = { ...CHECKING, waitLock: 0 };
 export const verbs = {
   stream: command(stream, {
     ...{ ...WAITING, resend: false, adopt: false, publish: false },
-    ...{ dryRun: false, force: false, yes: false, safeCsv: false },
+    ...{ dryRun: false, moveAside: false, yes: false, safeCsv: false },
   }),
   resume: command(resume, { ...WAITING, run: undefined }),
   validate: command(validate, CHECKING),
   plan: command(plan, CHECKING),
-  init: command(init, { force: false }),
+  init: command(init, { moveAside: false }),
   settle: command(settle, { ...WAITING, chunk: undefined, first: undefined, reason: "looked", yes: true }),
   status: command(status, { ...CHECKING, run: undefined }),
   remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined, watch: false }),

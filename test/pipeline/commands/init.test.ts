@@ -67,7 +67,7 @@ function openFolder(files: readonly (readonly [name: string, path: string])[]): 
 
 async function initIn(folder: string, files: readonly string[]) {
   const { context, said } = makeContext(folder, {});
-  expect(await verbs.init({ files, force: false }, context)).toBe(0);
+  expect(await verbs.init({ files, moveAside: false }, context)).toBe(0);
   const config = join(folder, "tickets.config.yaml");
   const yaml = readFileSync(config, "utf8");
   writeFileSync(config, fillIn(yaml));
@@ -194,7 +194,7 @@ describe("what the service is told by the config of a file beside sales that it 
     const before = [...field.sandbox.engine.processed()].length;
     await field.write(name, text);
     const { context } = makeContext(field.folder, {});
-    expect(await verbs.init({ files: [name], force: false }, context)).toBe(0);
+    expect(await verbs.init({ files: [name], moveAside: false }, context)).toBe(0);
     const asked = Object.entries(answers);
     if (asked.length > 0) expect((await field.stream([name])).exitCode).toBe(2);
     let yaml = await field.read("tickets.config.yaml");
@@ -267,7 +267,7 @@ describe("several files give one config with a source for each,", () => {
     const folder = openFolder([["sales.csv", join(FIXTURES, "sales.csv")]]);
     writeFileSync(join(folder, "SALES.csv"), "eventId,ticketId,userId,price\ne,t,u,1\n");
     const { context } = makeContext(folder, {});
-    await expect(verbs.init({ files: ["sales.csv", "SALES.csv"], force: false }, context)).rejects.toThrow(
+    await expect(verbs.init({ files: ["sales.csv", "SALES.csv"], moveAside: false }, context)).rejects.toThrow(
       "sales.csv and SALES.csv can't be told apart by their names",
     );
     expect(existsSync(join(folder, "tickets.config.yaml"))).toBe(false);
@@ -285,7 +285,7 @@ test("--encoding is declared for the files that are not UTF-8, and for no others
   write("plain.ndjson", '{"eventId":"E1","ticketId":"S-1","userId":"u","price":"1"}\n', "utf8");
   const { context, said } = makeContext(folder, {});
   const files = ["events.csv", "ventes.csv", "plain.ndjson"];
-  expect(await verbs.init({ files, force: false, encoding: "windows-1252" }, context)).toBe(0);
+  expect(await verbs.init({ files, moveAside: false, encoding: "windows-1252" }, context)).toBe(0);
   const yaml = readFileSync(join(folder, "tickets.config.yaml"), "utf8");
   expect(yaml.match(/encoding: .*/g)).toEqual(["encoding: windows-1252}   # as this file is written"]);
   expect(yaml).toContain('csv: {delimiter: ";", encoding: windows-1252}');
@@ -294,7 +294,7 @@ test("--encoding is declared for the files that are not UTF-8, and for no others
   const { context: other } = makeContext(folder, {});
   const stdin = Readable.from([Buffer.from("Event ID,Event Name,Currency\nE1,Città di Nuit,CHF\n")]);
   await expect(
-    verbs.init({ files: ["-"], force: true, encoding: "windows-1252" }, { ...other, stdin }),
+    verbs.init({ files: ["-"], moveAside: true, encoding: "windows-1252" }, { ...other, stdin }),
   ).rejects.toMatchObject({ message: expect.stringContaining('"Città" would become'), hint: expect.anything() });
 });
 
@@ -302,9 +302,9 @@ test("standard input is named by its source in the next command, and stands alon
   const folder = openFolder([["sales.csv", join(FIXTURES, "sales.csv")]]);
   const { context, said } = makeContext(folder, {});
   const given = { ...context, stdin: Readable.from([Buffer.from("eventId,ticketId,userId,price\ne,t,u,1\n")]) };
-  expect(await verbs.init({ files: ["-"], force: false, output: "-" }, given)).toBe(0);
+  expect(await verbs.init({ files: ["-"], moveAside: false, output: "-" }, given)).toBe(0);
   expect(said()).toContain("Next: tickets plan - --preview --source export");
-  await expect(verbs.init({ files: ["-", "sales.csv"], force: false }, given)).rejects.toThrow(
+  await expect(verbs.init({ files: ["-", "sales.csv"], moveAside: false }, given)).rejects.toThrow(
     "Standard input has no name",
   );
 });

@@ -57,7 +57,7 @@ test("promises don't go into rejects of earlier nights: nothing is sent", async 
   });
   expect(processedBy(field.sandbox)).toBe("E A (B)");
   expect(await field.read("s.rejects.ndjson")).toBe(rejects);
-  const forced = await field.stream(["next.ndjson"], { output: "s.rejects.ndjson", force: true });
+  const forced = await field.stream(["next.ndjson"], { output: "s.rejects.ndjson", moveAside: true });
   expect(forced.exitCode).toBe(0);
   const first = (await field.runs()).find(({ run }) => run === night.summary?.run);
   expect(first?.rejects).toEqual([]);
