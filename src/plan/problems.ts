@@ -19,14 +19,20 @@ interface Kept {
   readonly problem: Problem;
   /** What was seen across rows comes behind what a row says by itself, in the order of the input. */
   readonly place: number;
+  /** How many were told before. */
+  readonly nth: number;
+}
+
+interface Tally extends RuleTally {
+  first: Problem;
+  place: number;
 }
 
 export class Problems {
   readonly #cap: number;
+  readonly #tallies = new Map<string, Tally>();
+  /** Up to twice as many as are kept. */
   readonly #kept: Kept[] = [];
-  readonly #tallies = new Map<string, RuleTally>();
-  #minor = 0;
-  #isSorted = true;
   errors = 0;
   warnings = 0;
 
@@ -37,9 +43,10 @@ export class Problems {
 
   /** @param place of the row in the input, for what was seen across rows; left out, it is of the row that is read. */
   add(problem: Problem, place = 0): void {
-    this.#keep({ problem, place });
-    const { rule, severity, action } = problem;
-    const tally = this.#tallies.get(`${severity} ${rule}`) ?? this.#begin(problem);
+    this.#kept.push({ problem, place, nth: this.errors + this.warnings });
+    if (this.#kept.length >= 2 * this.#cap) this.#cut();
+    const { severity, action } = problem;
+    const tally = this.#tallyOf(problem, place);
     tally.count += 1;
     if (severity === "error") this.errors += 1;
     else this.warnings += 1;
@@ -48,46 +55,42 @@ export class Problems {
 
   /** The first problems in the order of the input. Errors take the places of warnings and of rows that wait for another. */
   get kept(): readonly Problem[] {
-    if (!this.#isSorted) this.#kept.sort((one, other) => one.place - other.place);
-    this.#isSorted = true;
-    return this.#kept.map(({ problem }) => problem);
+    this.#cut();
+    return this.#kept.toSorted(byPlace).map(({ problem }) => problem);
   }
 
-  /** One entry per rule and severity, in order of first appearance. */
+  /** One entry per rule and severity, in the order of the input. */
   get tallies(): readonly RuleTally[] {
-    return [...this.#tallies.values()];
+    return [...this.#tallies.values()].sort((one, other) => one.place - other.place);
   }
 
-  /** Whether another one of this kind would be kept. */
-  keeps(severity: Problem["severity"], isHeld = false): boolean {
-    return this.#kept.length < this.#cap || (severity === "error" && !isHeld && this.#minor > 0);
+  /** Whether a warning about the row that is read would be kept. */
+  get keepsWarnings(): boolean {
+    return this.errors + this.warnings < this.#cap;
   }
 
-  #begin(problem: Problem): RuleTally {
+  /** What is seen across rows comes by ticket: the first of the input may come last. */
+  #tallyOf(problem: Problem, place: number): Tally {
     const { rule, severity } = problem;
+    const known = this.#tallies.get(`${severity} ${rule}`);
+    if (known !== undefined && known.place <= place) return known;
     const { mark: _, ...first } = problem;
-    const tally: RuleTally = { rule, severity, count: 0, first, byAction: new Map() };
+    if (known !== undefined) return Object.assign(known, { first, place });
+    const tally: Tally = { rule, severity, count: 0, first, place, byAction: new Map() };
     this.#tallies.set(`${severity} ${rule}`, tally);
     return tally;
   }
 
-  #keep(kept: Kept): void {
-    const isMinor = minor(kept.problem);
-    if (this.#kept.length >= this.#cap) {
-      if (isMinor || this.#minor === 0) return;
-      this.#kept.splice(
-        this.#kept.findLastIndex(({ problem }) => minor(problem)),
-        1,
-      );
-      this.#minor -= 1;
-    }
-    this.#kept.push(kept);
-    if (isMinor) this.#minor += 1;
-    if (kept.place > 0) this.#isSorted = false;
+  #cut(): void {
+    if (this.#kept.length <= this.#cap) return;
+    this.#kept.sort((one, other) => minor(one.problem) - minor(other.problem) || byPlace(one, other));
+    this.#kept.length = this.#cap;
   }
 }
 
-const minor = ({ severity, cause }: Problem): boolean => severity === "warn" || cause !== undefined;
+const byPlace = (one: Kept, other: Kept): number => one.place - other.place || one.nth - other.nth;
+
+const minor = ({ severity, cause }: Problem): number => (severity === "warn" || cause !== undefined ? 1 : 0);
 
 /** What is said of a whole file stands in its first line, unless a row shows it. */
 export const wholeFile = (line: number): Row => ({ kind: "object", line, value: {}, text: "" });
@@ -111,7 +114,7 @@ export function reportFindings(
     if (severity === "off") continue;
     if (severity === "error") isError = true;
     const { pointer: inItem, mark: ofRows, ...rest } = finding;
-    const mark = severity === "warn" && problems.keeps(severity) ? (ofRows ?? markOfRow(row)) : undefined;
+    const mark = severity === "warn" && problems.keepsWarnings ? (ofRows ?? markOfRow(row)) : undefined;
     const pointer =
       inItem === undefined || row.kind !== "object"
         ? undefined
