@@ -5,19 +5,17 @@ export interface Chunk {
   /** The planned chunk that it is a part of. */
   readonly whole: number | undefined;
   readonly state: string;
-  readonly first: number;
+  /** How many actions. */
   readonly count: number;
 }
 
-/** In the order of the plan, without what was cut in two. */
+/** In the order in which they are sent, without what was cut in two. */
 export const chunksIn = (shown: string): readonly Chunk[] =>
-  [...shown.matchAll(/^chunk (\d+)(?: \(a part of chunk (\d+)\))?: ([a-z ]+), actions (\d+) to (\d+)/gm)]
-    .map(([, chunk, whole, state = "", first, last]) => ({
+  [...shown.matchAll(/^chunk (\d+)(?: \(a part of chunk (\d+)\))?: ([a-z ]+), ([\d,]+) actions?/gm)]
+    .map(([, chunk, whole, state = "", count = ""]) => ({
       chunk: Number(chunk),
       whole: whole === undefined ? undefined : Number(whole),
       state,
-      first: Number(first),
-      count: Number(last) - Number(first) + 1,
+      count: Number(count.replaceAll(",", "")),
     }))
-    .filter(({ state }) => state !== "split")
-    .toSorted((one, other) => one.first - other.first || one.chunk - other.chunk);
+    .filter(({ state }) => state !== "split");

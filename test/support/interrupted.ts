@@ -4,7 +4,7 @@ import { expect, onTestFinished } from "vitest";
 import { openRig, type Rig } from "./invariant/rig.ts";
 import { openSales, type SalesRig } from "./invariant/sales.ts";
 import { newestChunks, type Placed } from "./invariant/told-runs.ts";
-import { readTruth } from "./invariant/truth.ts";
+import { readTruth, type TruthOptions } from "./invariant/truth.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 
 export async function salesRig(actions: number, shared?: SharedLedger): Promise<SalesRig> {
@@ -25,8 +25,8 @@ export const statesOf = async (rig: Rig): Promise<readonly string[]> =>
   (await newestChunks(rig)).map(({ state }) => (state === "sending" ? "in doubt" : state));
 
 /** Settles every question by what the service really has. */
-export async function settleByTruth(rig: Rig, placed: readonly Placed[]): Promise<void> {
-  for (const { run, chunk, answer } of (await readTruth(rig, placed)).questions) {
+export async function settleByTruth(rig: Rig, placed: readonly Placed[], options: TruthOptions = {}): Promise<void> {
+  for (const { run, chunk, answer } of (await readTruth(rig, placed, options)).questions) {
     const settle = ["settle", run, `--${answer}`, "--chunk", String(chunk), "--env", "playground"];
     expect(await rig.run([...settle, "--reason", "looked"])).toMatchObject({ killed: false });
   }

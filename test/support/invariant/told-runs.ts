@@ -20,12 +20,14 @@ export interface ToldRun {
   readonly run: string;
   readonly state: string;
   readonly output: string | null;
-  /** In the order of the plan. */
-  readonly chunks: readonly Chunk[];
-  /** What `results` says of each action, by its place in the plan. */
-  readonly lines: ReadonlyMap<number, PromiseLine>;
-  /** The rows of those and of all that may have been sent, by their places in the plan. */
-  readonly places: ReadonlyMap<number, string>;
+  readonly chunks: readonly ToldChunk[];
+  /** What `results` says of each action, by its row. */
+  readonly lines: ReadonlyMap<string, PromiseLine>;
+}
+
+export interface ToldChunk extends Chunk {
+  /** The rows of its actions, as far as any of them may have been sent. */
+  readonly rows: readonly string[];
 }
 
 /** Every run, the oldest first. */
@@ -36,21 +38,28 @@ export async function readRuns(rig: Rig): Promise<readonly ToldRun[]> {
   const lines = Map.groupBy(readPromises(await ask(rig, "results")), ({ run }) => run);
   const told: ToldRun[] = [];
   for (const { run, state, output } of runs) {
-    const ofRun = new Map<number, PromiseLine>();
+    const ofRun = new Map<string, PromiseLine>();
     for (const line of lines.get(run) ?? []) {
-      expect(ofRun.has(line.seq), `action ${line.seq} of ${run} has one line`).toBe(false);
-      ofRun.set(line.seq, line);
+      expect(ofRun.has(placeText(line)), `${placeText(line)} has one line of ${run}`).toBe(false);
+      ofRun.set(placeText(line), line);
     }
-    const chunks = await chunksOf(rig, run);
-    const places = new Map([...ofRun].map(([seq, line]) => [seq, placeText(line)]));
-    for (const { chunk, state, first } of chunks) {
-      if (!MAYBE_SENT.includes(state)) continue;
-      const actions = readLines(await ask(rig, "status", run, "--chunk", String(chunk))) as readonly Placed[]; // docs/cli.md
-      for (const [at, action] of actions.entries()) places.set(first + at, placeText(action));
-    }
-    told.push({ run, state, output, chunks, lines: ofRun, places });
+    const chunks: ToldChunk[] = [];
+    for (const chunk of await chunksOf(rig, run)) chunks.push({ ...chunk, rows: await rowsOf(rig, run, chunk, ofRun) });
+    told.push({ run, state, output, chunks, lines: ofRun });
   }
   return told;
+}
+
+async function rowsOf(
+  rig: Rig,
+  run: string,
+  { chunk, state }: Chunk,
+  lines: ReadonlyMap<string, PromiseLine>,
+): Promise<readonly string[]> {
+  if (!MAYBE_SENT.includes(state))
+    return [...lines].flatMap(([place, line]) => (Number(line.chunk) === chunk ? [place] : []));
+  const actions = readLines(await ask(rig, "status", run, "--chunk", String(chunk))) as readonly Placed[]; // docs/cli.md
+  return actions.map(placeText);
 }
 
 const MAYBE_SENT = ["sending", "in doubt", "refused"];

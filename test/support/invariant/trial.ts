@@ -58,9 +58,9 @@ export function trialOf(seed: number, days: "short" | "whole"): Trial {
 }
 
 /** Boundaries that lie between chunks, where nothing is in flight. */
-const QUIET: readonly CrashPoint[] = ["planned", "entered", "rejects written", "merged", "ended"];
+const QUIET: readonly CrashPoint[] = ["planned", "entered", "rejects written", "ended"];
 /** Those that a run of one chunk also passes without anything in flight. */
-const QUIET_ALONE: readonly CrashPoint[] = [...QUIET, "settled", "projected", "recorded"];
+const QUIET_ALONE: readonly CrashPoint[] = [...QUIET, "settled", "projected"];
 
 function trialArbitrary(seed: number): Arbitrary<Trial> {
   const rejects = seed % 6 === 0;

@@ -6,10 +6,9 @@ import type { Action } from "../../../src/actions/actions.ts";
 import { contentText } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
-import type { Chunk } from "../chunks.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
-import { type Placed, placeText, readRuns, type ToldRun } from "./told-runs.ts";
+import { type Placed, placeText, readRuns, type ToldChunk, type ToldRun } from "./told-runs.ts";
 
 /** A chunk whose fate a person must say, and what it really was. */
 export interface Question {
@@ -27,182 +26,158 @@ export interface Truth {
 export interface TruthOptions {
   /** The service may swap promises of actions that nothing in its answer tells apart (the fault `shuffle`). */
   readonly shuffled?: boolean;
+  /** Several lanes send: only what is about one ticket, or an event's own, keeps its order. */
+  readonly inLanes?: boolean;
 }
 
 /** A person, or the next command, has to say what became of it. */
 const DOUBTFUL = ["sending", "in doubt", "refused"];
 const UNSENT = ["planned", "abandoned"];
-const OPEN = ["planned", ...DOUBTFUL];
 
 /**
  * Asks the program and holds the service's record against it. Whatever the moment, so long as no process runs:
  *
- * - the requests that were processed are chunks of the runs, each at most once;
- * - nothing follows a chunk whose fate is open in what it tells of an event or ticket;
- * - what is known of one event or ticket is processed in the order of the input;
+ * - every action that was processed is told by a run as accepted, rejected, in doubt, refused or settled, and as often as it was;
  * - every action that is called accepted was processed, and has the promise that was given for it;
- * - every action that was processed is accepted, rejected, in doubt, refused or settled by hand;
+ * - a request holds actions of one chunk;
+ * - what is known of one event or ticket is processed in the order of the input;
+ * - nothing follows an action whose fate is open in what it tells of an event or ticket;
  * - every action of a run has one outcome, or stands in one chunk that is still open;
  * - every action comes from the row that it is said to come from, and no row's action was taken twice.
  */
 export async function readTruth(rig: Rig, input: readonly Placed[], options: TruthOptions = {}): Promise<Truth> {
   const runs = await readRuns(rig);
-  const record: ServiceRecord = {
-    rows: rowsOf(input),
-    requests: rig.requests(),
-    unused: new Set(rig.requests().keys()),
-  };
-  const questions: Question[] = [];
-  const taken = new Set<string>();
-  let firstOfRun = 0;
+  const rows = rowsOf(input, options);
+  const told = runs.flatMap((run) => toldOf(run, rows));
+  match(told, rig.requests());
   for (const run of runs) {
+    const ofRun = told.filter((each) => each.run === run);
     expectOneOutcomeEach(run);
-    expectNothingAfterDoubts(run, record);
-    const sent: { readonly request: number; readonly chunk: Chunk }[] = [];
-    const claim = (chunk: Chunk, request: number | undefined): void => {
-      if (request === undefined) return;
-      record.unused.delete(request);
-      sent.push({ request, chunk });
-    };
-    const chunks = run.chunks.filter((chunk) => !isPartOfAnswered(run, chunk) && !isUnsent(run, chunk));
-    const [known, doubtful] = [false, true].map((isDoubtful) =>
-      chunks.filter(({ state }) => DOUBTFUL.includes(state) === isDoubtful),
-    );
-    for (const chunk of known ?? []) {
-      const request = requestOf(run, chunk, record, firstOfRun);
-      expect(request, `a request is chunk ${chunk.chunk} of ${run.run}, which is ${chunk.state}`).toBeDefined();
-      claim(chunk, request);
-    }
-    for (const chunk of doubtful ?? []) {
-      const request = requestOf(run, chunk, record, firstOfRun);
-      claim(chunk, request);
-      const { state } = chunk;
-      if (state !== "in doubt" && state !== "refused") continue;
-      const processed = record.requests[request ?? -1] ?? [];
-      const isWhole = processed.length === chunk.count && allTaken(processed);
-      const answer = request === undefined ? "not-sent" : isWhole ? "sent" : "partly";
-      questions.push({ run: run.run, chunk: chunk.chunk, state, answer });
-    }
-    // The answer said that it was taken, and only lacked the promise.
-    for (const chunk of run.chunks)
-      if (isPartOfAnswered(run, chunk) && chunk.state === "in doubt")
-        questions.push({ run: run.run, chunk: chunk.chunk, state: "in doubt", answer: "sent" });
-    expectFates(run, sent, record, taken, options);
-    firstOfRun = Math.max(firstOfRun, ...sent.map(({ request }) => request + 1));
+    expectNothingAfterDoubts(ofRun);
+    expectOrder(ofRun);
   }
-  expect([...record.unused], "every request that was processed is a chunk of a run").toEqual([]);
-  expectNoneDoubled(record.requests, input);
-  return { runs, questions };
+  for (const [request, ofRequest] of Map.groupBy(told, ({ processed }) => processed?.request)) {
+    if (request === undefined) continue;
+    const chunks = new Set(ofRequest.map(({ run, chunk }) => `${run.run} ${chunk.whole ?? chunk.chunk}`));
+    expect([...chunks], `request ${request} is one chunk`).toHaveLength(1);
+    const records = ofRequest.flatMap(({ processed }) => processed?.record ?? []);
+    for (const each of ofRequest) expectSameFate(each, records, options);
+  }
+  expectNoneDoubled(rig.requests(), input);
+  return { runs, questions: runs.flatMap((run) => questionsOf(run, told)) };
 }
 
 interface Row {
+  readonly place: string;
   /** Where in the input. */
   readonly at: number;
   readonly content: string;
-  /** Of the event and the ticket. */
-  readonly names: readonly string[];
+  /** What it must come behind, and what it is one of. */
+  readonly after: readonly string[];
+  readonly as: readonly string[];
 }
 
-interface ServiceRecord {
-  readonly rows: ReadonlyMap<string, Row>;
-  /** What the service processed: one list a request, in order. */
-  readonly requests: readonly (readonly ProcessedAction[])[];
-  /** Those that no chunk accounts for yet. */
-  readonly unused: Set<number>;
+/** An action that a run may have sent, and the service's record of it. */
+interface ToldAction {
+  readonly run: ToldRun;
+  readonly chunk: ToldChunk;
+  readonly row: Row;
+  readonly line: PromiseLine | undefined;
+  processed?: { readonly request: number; readonly nth: number; readonly record: ProcessedAction };
 }
 
-const rowsOf = (input: readonly Placed[]): ReadonlyMap<string, Row> =>
+const rowsOf = (input: readonly Placed[], { inLanes = false }: TruthOptions): ReadonlyMap<string, Row> =>
   new Map(
     input.map((each, at) => {
-      const { eventId, ticketId, nftId } = each.action.data;
-      const names = [eventId && `event ${eventId}`, ticketId && `ticket ${ticketId}`, nftId && `NFT ${nftId}`];
-      return [
-        placeText(each),
-        { at, content: contentText(each.action), names: names.filter((name) => !!name) as string[] },
-      ];
+      const { action, data } = each.action;
+      const { eventId, ticketId, nftId } = data;
+      const isOwn = action === "newEvent" || action === "updateEvent";
+      const [own, ofTickets] = [`event ${eventId}`, `tickets of event ${eventId}`];
+      const same = [ticketId && `ticket ${ticketId}`, nftId && `NFT ${nftId}`, inLanes ? "" : "the only lane"];
+      const names = same.filter((name) => !!name) as string[];
+      const order = isOwn ? { after: [own, ofTickets], as: [own] } : { after: [own], as: [ofTickets] };
+      const ofEvent = eventId == null ? { after: [], as: [] } : order;
+      const place = placeText(each);
+      const row = { place, at, content: contentText(each.action) };
+      return [place, { ...row, after: [...names, ...ofEvent.after], as: [...names, ...ofEvent.as] }];
     }),
   );
 
-/** Its parts are asked about one by one. */
-const isPartOfAnswered = (run: ToldRun, { whole }: Chunk): boolean =>
-  whole !== undefined && run.chunks.some(({ chunk, state }) => chunk === whole && state === "settled");
+/** What became of its actions may be known to the service. */
+const toldOf = (run: ToldRun, rows: ReadonlyMap<string, Row>): readonly ToldAction[] =>
+  run.chunks.flatMap((chunk) =>
+    (UNSENT.includes(chunk.state) ? [] : chunk.rows).flatMap((place) => {
+      const row = rows.get(place);
+      if (row === undefined) throw new Error(`an action of ${run.run} has no row: ${place}`);
+      const line = run.lines.get(place);
+      return line?.status === "too large" ? [] : [{ run, chunk, row, line }];
+    }),
+  );
 
-const isUnsent = (run: ToldRun, { state, first }: Chunk): boolean =>
-  UNSENT.includes(state) || run.lines.get(first)?.status === "too-large";
+const isDoubtful = ({ chunk }: ToldAction): boolean => DOUBTFUL.includes(chunk.state);
 
-/** The rows of a chunk, in order. */
-const rowsOfChunk = (run: ToldRun, { first, count }: Chunk, { rows }: ServiceRecord): readonly Row[] =>
-  Array.from({ length: count }, (_, at) => {
-    const place = run.places.get(first + at) ?? "";
-    const row = rows.get(place);
-    if (row === undefined) throw new Error(`action ${first + at} of ${run.run} has no row: ${place}`);
-    return row;
+/** Finds for each record the action that is told of it: the same content, in the order in which it was sent again. */
+function match(told: readonly ToldAction[], requests: readonly (readonly ProcessedAction[])[]): void {
+  const left = Map.groupBy(told, ({ row }) => row.content);
+  let nth = 0;
+  for (const [request, records] of requests.entries())
+    for (const record of records) {
+      const ofContent = left.get(contentOf(record)) ?? [];
+      const isGiven = ({ line }: ToldAction): boolean =>
+        record.actionPromise !== null && line?.actionPromise === record.actionPromise;
+      const found = ofContent.find(isGiven) ?? ofContent[0];
+      if (found === undefined) throw new Error(`${textOf(record).slice(0, 300)} was processed, and no run tells of it`);
+      nth += 1;
+      found.processed = { request, nth, record };
+      ofContent.splice(ofContent.indexOf(found), 1);
+    }
+  for (const each of [...left.values()].flat())
+    if (!isDoubtful(each))
+      throw new Error(`${each.row.place} is ${each.line?.status} in ${each.run.run}, but was not processed`);
+}
+
+/** What a person has to say of each open chunk, and what is true. */
+function questionsOf(run: ToldRun, told: readonly ToldAction[]): readonly Question[] {
+  return run.chunks.flatMap((chunk) => {
+    const { state } = chunk;
+    if (state !== "in doubt" && state !== "refused") return [];
+    const records = told.flatMap((each) => (each.chunk === chunk ? [each.processed?.record] : []));
+    const isWhole = records.every((record) => record?.status === "success");
+    const answer = isWhole ? "sent" : records.every((record) => record === undefined) ? "not-sent" : "partly";
+    return [{ run: run.run, chunk: chunk.chunk, state, answer }];
   });
-
-/** The request that a chunk was, or was the beginning of; undefined where the service processed none. */
-function requestOf(run: ToldRun, chunk: Chunk, record: ServiceRecord, from: number): number | undefined {
-  const contents = rowsOfChunk(run, chunk, record).map(({ content }) => content);
-  const isIt = (request: number, isWhole: boolean): boolean => {
-    const processed = record.requests[request] ?? [];
-    if (request < from || processed.length === 0 || (isWhole && processed.length !== contents.length)) return false;
-    return processed.every((each, at) => contentOf(each) === contents[at]);
-  };
-  const promises = new Set(contents.map((_, at) => run.lines.get(chunk.first + at)?.actionPromise));
-  const unused = [...record.unused];
-  const answered = unused.filter((request) =>
-    record.requests[request]?.some(({ actionPromise }) => actionPromise !== null && promises.has(actionPromise)),
-  );
-  return (
-    answered.find((request) => isIt(request, true)) ??
-    unused.find((request) => isIt(request, true)) ??
-    (DOUBTFUL.includes(chunk.state) ? unused.find((request) => isIt(request, false)) : undefined)
-  );
 }
 
-/** What is told of each action that a run had processed, in the order of the service. */
-function expectFates(
-  run: ToldRun,
-  sent: readonly { readonly request: number; readonly chunk: Chunk }[],
-  record: ServiceRecord,
-  taken: Set<string>,
-  options: TruthOptions,
-): void {
-  const open = new Set(openActions(run));
+/** What was taken of one ticket, or of one event, was processed in the order of the input. */
+function expectOrder(told: readonly ToldAction[]): void {
   const last = new Map<string, number>();
-  for (const { request, chunk } of sent.toSorted((one, other) => one.request - other.request)) {
-    const processed = record.requests[request] ?? [];
-    const rows = rowsOfChunk(run, chunk, record);
-    for (const [at, each] of processed.entries()) {
-      const seq = chunk.first + at;
-      expectSameFate(each, run.lines.get(seq), processed, open.has(seq), options);
-      if (each.status !== "success") continue;
-      const place = run.places.get(seq) ?? "";
-      if (taken.has(place)) throw new Error(`the action of ${place} was processed twice`);
-      taken.add(place);
-      const row = rows[at];
-      for (const name of row?.names ?? []) {
-        expect(row?.at, `${name} is processed in the order of the input`).toBeGreaterThan(last.get(name) ?? -1);
-        last.set(name, row?.at ?? 0);
-      }
-    }
+  for (const { row, processed } of told.toSorted((one, other) => nthOf(one) - nthOf(other))) {
+    if (processed?.record.status !== "success") continue;
+    for (const name of row.after)
+      expect(row.at, `${row.place}: ${name} is processed in the order of the input`).toBeGreaterThan(
+        last.get(name) ?? -1,
+      );
+    for (const name of row.as) last.set(name, Math.max(row.at, last.get(name) ?? -1));
   }
 }
 
-/** Behind a chunk whose fate is open, nothing about the same event or ticket was begun. */
-function expectNothingAfterDoubts(run: ToldRun, record: ServiceRecord): void {
-  const doubted = new Map<string, number>();
-  for (const chunk of run.chunks) {
-    if (isUnsent(run, chunk) || isPartOfAnswered(run, chunk)) continue;
-    const names = new Set(rowsOfChunk(run, chunk, record).flatMap((row) => row.names));
-    for (const name of names) {
+const nthOf = ({ processed }: ToldAction): number => processed?.nth ?? -1;
+
+/** Behind an action whose fate is open, nothing about the same event or ticket was begun. */
+function expectNothingAfterDoubts(told: readonly ToldAction[]): void {
+  const doubted = new Map<string, ToldAction>();
+  for (const each of told.toSorted((one, other) => one.row.at - other.row.at)) {
+    for (const name of each.row.after) {
       const before = doubted.get(name);
-      if (before !== undefined)
-        throw new Error(`${name} is in chunk ${chunk.chunk} of ${run.run}, behind the open chunk ${before}`);
+      if (before === undefined || before.chunk === each.chunk || isOfOneRequest(before, each)) continue;
+      throw new Error(`${each.row.place} was begun behind ${before.row.place} of the open chunk ${before.chunk.chunk}`);
     }
-    if (DOUBTFUL.includes(chunk.state)) for (const name of names) doubted.set(name, chunk.chunk);
+    if (isDoubtful(each)) for (const name of each.row.as) doubted.set(name, each);
   }
 }
 
+const isOfOneRequest = (one: ToldAction, other: ToldAction): boolean =>
+  one.processed !== undefined && one.processed.request === other.processed?.request;
 /** Also when all is done: nothing is open, nothing is lost, and every outcome stands in its promises file exactly once. */
 export async function expectAllTold(rig: Rig, input: readonly Placed[], options: TruthOptions = {}): Promise<Truth> {
   const truth = await readTruth(rig, input, options);
@@ -210,7 +185,7 @@ export async function expectAllTold(rig: Rig, input: readonly Placed[], options:
   const told = new Set<string>();
   for (const run of truth.runs) {
     expect(run.state, `run ${run.run}`).toBe("finished");
-    expect(run.chunks.filter(({ state }) => OPEN.includes(state))).toEqual([]);
+    expect(run.chunks.filter(({ state }) => state === "planned" || DOUBTFUL.includes(state))).toEqual([]);
     for (const line of run.lines.values()) told.add(placeText(line));
   }
   for (const each of input) if (!told.has(placeText(each))) throw new Error(`${placeText(each)} is lost`);
@@ -236,35 +211,24 @@ export function readOutput(path: string): readonly PromiseLine[] {
   return readTable(text) as unknown as readonly PromiseLine[]; // numbers as text, which nobody here minds
 }
 
-/** The places of actions whose chunk is not settled yet. */
-const openActions = ({ chunks }: ToldRun): readonly number[] =>
-  chunks.filter(({ state }) => OPEN.includes(state)).flatMap(seqsOf);
-
-const seqsOf = ({ first, count }: Chunk): readonly number[] => Array.from({ length: count }, (_, at) => first + at);
-
 function expectOneOutcomeEach(run: ToldRun): void {
-  const unsent = run.chunks.filter(({ state }) => state === "abandoned").flatMap(seqsOf);
-  const told = [...run.lines.keys(), ...openActions(run), ...unsent];
-  const last = Math.max(0, ...run.chunks.map(({ first, count }) => first + count - 1));
-  expect(
-    told.toSorted((a, b) => a - b),
-    `every action of ${run.run} has one outcome or stands in one open chunk`,
-  ).toEqual(Array.from({ length: last }, (_, at) => at + 1));
+  for (const { chunk, state, count, rows } of run.chunks) {
+    if (UNSENT.includes(state)) continue;
+    expect(rows.length, `chunk ${chunk} of ${run.run} tells of all its actions`).toBe(count);
+    if (DOUBTFUL.includes(state))
+      for (const row of rows) expect(run.lines.has(row), `${row} has an outcome in ${run.run}`).toBe(false);
+  }
 }
 
 /** What is told of an action that was processed. */
 function expectSameFate(
-  record: ProcessedAction,
-  line: PromiseLine | undefined,
+  { line, processed }: ToldAction,
   request: readonly ProcessedAction[],
-  isOpen: boolean,
   { shuffled = false }: TruthOptions,
 ): void {
+  if (line === undefined || processed === undefined) return;
+  const { record } = processed;
   const text = textOf(record).slice(0, 300);
-  if (line === undefined) {
-    if (!isOpen) throw new Error(`${text} was processed, but has no outcome and is not in doubt`);
-    return;
-  }
   switch (line.status) {
     case "success": {
       const given = shuffled
@@ -274,7 +238,7 @@ function expectSameFate(
         throw new Error(`${text} is accepted with ${line.actionPromise}, but the service gave ${given}`);
       return;
     }
-    case "settled-by-hand":
+    case "settled":
       expect(record.status, text).toBe("success");
       return;
     default:
@@ -294,8 +258,6 @@ function expectNoneDoubled(requests: readonly (readonly ProcessedAction[])[], in
     left.set(content, count - 1);
   }
 }
-
-const allTaken = (request: readonly ProcessedAction[]): boolean => request.every(({ status }) => status === "success");
 
 const textOf = ({ action, data }: ProcessedAction): string => `{"action":${JSON.stringify(action)},"data":${data}}`;
 
