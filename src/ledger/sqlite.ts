@@ -20,7 +20,7 @@ import {
   taken,
 } from "./sqlite-failures.ts";
 
-const TYPES: Types = {
+export const SQLITE_TYPES: Types = {
   ...{ int: "INTEGER", text: "TEXT", key: "TEXT", bytes: "BLOB", id: "INTEGER PRIMARY KEY" },
   ...{ table: " STRICT", keyed: " STRICT, WITHOUT ROWID" },
   hex: (bytes) => `lower(hex(${bytes}))`,
@@ -91,7 +91,7 @@ function makeTables(file: DatabaseSync, path: string, isToRead: boolean): boolea
   file.exec(`BEGIN EXCLUSIVE`);
   // Another process may have made them just now.
   if (!has("meta"))
-    file.exec(`${tables(TYPES)}; INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
+    file.exec(`${tables(SQLITE_TYPES)}; INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
   file.exec("COMMIT");
   return true;
 }

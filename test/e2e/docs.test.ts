@@ -10,7 +10,7 @@ const WALKED = {
   "docs/environments.md": 1,
   "docs/every-night.md": 4,
   "docs/install.md": 2,
-  "docs/ledger.md": 0,
+  "docs/ledger.md": 1,
   "docs/library.md": 1,
   "docs/mapping-tutorial.md": 0,
   "docs/order.md": 2,

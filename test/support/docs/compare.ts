@@ -10,6 +10,7 @@ interface Varying {
 
 const VARYING: readonly Varying[] = [
   { shown: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/, now: "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}" },
+  { shown: /\b[0-9a-f]{32}\b/, now: "[0-9a-f]{32}" },
   { shown: /\d{4}-\d\d-\d\dT[\d:.]+Z/, now: "\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z" },
   { shown: /(?<![\w-])[0-9a-f]{8}(?![\w-])/, now: "[0-9a-f]{8}", isName: true },
   { shown: /(?<=process )\d+/, now: "\\d+", isName: true },
