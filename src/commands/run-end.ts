@@ -44,9 +44,12 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   tellByAction(reporter, summary, end.sent.actions);
   if (summary.output !== null && summary.actions.accepted + summary.actions.rejected > 0)
     reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
-  if (summary.rejects.length > 0)
-    reporter.info(`Rejects: ${summary.rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
+  tellRejects(summary, context);
   if (summary.next !== null) reporter.info(`${NEXT[first.kind]}: ${summary.next}`);
+}
+
+export function tellRejects({ rejects }: Pick<RunEnd["summary"], "rejects">, { reporter, cwd }: Context): void {
+  if (rejects.length > 0) reporter.info(`Rejects: ${rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
 }
 
 /** Tells why a run stopped, lane by lane. */

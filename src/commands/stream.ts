@@ -9,6 +9,7 @@ import type { Context } from "./context.ts";
 import { tellNothingSent } from "./input-words.ts";
 import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
+import { NEXT, tellRejects } from "./run-end.ts";
 import { traceSummary } from "./trace.ts";
 
 export interface StreamOptions
@@ -113,6 +114,8 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
     }
     case "nothing sent":
       tellNothingSent(ending, reporter);
+      tellRejects(summary, context);
+      if (summary.rejects.length > 0 && summary.next !== null) reporter.info(`${NEXT.finished}: ${summary.next}`);
       break;
     case "not confirmed":
       trace.told.length = 0;

@@ -1,5 +1,6 @@
 /** Verdicts and checks across actions, ticket by ticket: the plan's actions in the order of their subjects, beside what the ledger knows. */
 
+import { hash } from "node:crypto";
 import type { ActionName } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
@@ -294,7 +295,15 @@ class SubjectJudge implements Judged {
     const format = this.#read.inputs[input]?.format;
     const index = format === "json" ? `/${row - 1 - (this.#firstRows[input] ?? 0)}` : "";
     const found = pointer === undefined || format === "cells" ? ofTable : { ...rest, pointer: `${index}${pointer}` };
-    this.#options.problems.add({ ...this.#lineOf(row), rule, severity, ...found }, place);
+    const mark = severity === "warn" && this.#options.problems.keeps(severity) ? this.#markOf(row, rule) : undefined;
+    const known = mark !== undefined && { mark };
+    this.#options.problems.add({ ...this.#lineOf(row), rule, severity, ...found, ...known }, place);
+  }
+
+  /** By it a warning about a row is known again in a later export. */
+  #markOf(row: number, rule: string): string {
+    const { text = "" } = this.#store.get<{ text: string }>("SELECT text FROM row WHERE row = ?", row) ?? {};
+    return hash("sha256", `${rule} ${text}`).slice(0, 32);
   }
 
   #lineOf(row: number): SourceLine {

@@ -1,7 +1,13 @@
 /** Check, plan, enter, send, and keep every promise. */
 
 import { randomBytes } from "node:crypto";
-import { resultsCommand, resumeCommand, streamCommand, validateCommand } from "../actions/next-command.ts";
+import {
+  resultsCommand,
+  resumeCommand,
+  streamCommand,
+  streamOfRejects,
+  validateCommand,
+} from "../actions/next-command.ts";
 import { inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -94,7 +100,7 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
   const { environment } = options.settings;
   await using checked = await plan(context, { ...options, lanes: environment.lanes });
   const tellsChange = await tellChecked(context, options, checked, checked);
-  return endOfPlan(options, checked, { otherwise: "dry run", rejects: [], tellsChange });
+  return endOfPlan(context, options, checked, { otherwise: "dry run", rejects: [], tellsChange });
 }
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
@@ -220,7 +226,7 @@ async function streamInput(
   if (planned.isRefused || isEmpty) {
     const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
-    return endOfPlan(options, checked, { otherwise: "nothing new", rejects, tellsChange });
+    return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects, tellsChange });
   }
   const run = toRun(context, options, environment, checked, { id, output, tellsChange });
   if (mode === "adopt") {
@@ -390,6 +396,7 @@ async function published(
 
 /** The end of a command that sends nothing. */
 function endOfPlan(
+  context: Pick<RunContext, "cwd">,
   options: StreamSettings,
   checked: CheckedInput,
   {
@@ -413,7 +420,9 @@ function endOfPlan(
     ? validateCommand(options.files, inputFlags(options), environment)
     : doubt !== undefined
       ? resumeCommand(doubt, environment)
-      : null;
+      : rejects.length > 0
+        ? streamOfRejects(rejects, inputFlags(options), context, environment)
+        : null;
   const state = planned.isRefused ? "invalid" : otherwise;
   const { rows, actions, isRefused, lanes, held, byAction } = planned;
   const of = { rows, actions, isRefused, lanes, held, byAction };
