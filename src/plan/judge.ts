@@ -295,8 +295,7 @@ class SubjectJudge implements Judged {
     const format = this.#read.inputs[input]?.format;
     const index = format === "json" ? `/${row - 1 - (this.#firstRows[input] ?? 0)}` : "";
     const found = pointer === undefined || format === "cells" ? ofTable : { ...rest, pointer: `${index}${pointer}` };
-    const mark = severity === "warn" && this.#options.problems.keeps(severity) ? this.#markOf(row, rule) : undefined;
-    const known = mark !== undefined && { mark };
+    const known = severity === "warn" && { mark: this.#markOf(row, rule) };
     this.#options.problems.add({ ...this.#lineOf(row), rule, severity, ...found, ...known }, place);
   }
 

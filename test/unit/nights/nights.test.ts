@@ -54,6 +54,19 @@ describe("a later night", () => {
     expect(desk.taken()).toEqual([...TAKEN, "soldTicket d", "updateTicket b"]);
   });
 
+  test("that sends nothing names the rejects with what it can't tell, and the command that takes them", async () => {
+    const desk = await afterFirst();
+    desk.write("updates.ndjson", [imageOf("a", "two")]);
+    await desk.stream("updates.ndjson");
+    desk.write("updates.ndjson", [imageOf("a", "one")]);
+    const { summary } = await desk.stream("updates.ndjson");
+    expect(summary).toMatchObject({
+      ...{ state: "nothing new", exitCode: 4, actions: { unclear: 1 } },
+      rejects: [expect.stringMatching(/updates\.rejects\.ndjson$/)],
+      next: expect.stringContaining("tickets stream updates.rejects.ndjson"),
+    });
+  });
+
   test("sends once more what a person asks for, and knows it afterwards", async () => {
     const desk = await afterFirst();
     desk.write("again.ndjson", [imageOf("a", "one")]);
