@@ -10,7 +10,9 @@ const NIGHT: Metrics = {
   environment: "production",
   last: {
     ...{ endedAt: "2026-03-01T03:00:12.500Z", exitCode: 6, durationMs: 12_500 },
-    actions: { accepted: 5, rejected: 1, refused: 0, inDoubt: 2, settledByHand: 0, notSent: 4, alreadySent: 7 },
+    counts: {
+      actions: { accepted: 5, rejected: 1, inDoubt: 2, notSent: 4, alreadySent: 7, changed: 1, late: 3, unclear: 2 },
+    },
   },
   ledger: {
     lastSuccess: "2026-02-28T03:00:00.000Z",
@@ -39,11 +41,12 @@ test("each metric has its help, its type and its environment", () => {
     'tickets_last_run_duration_seconds{environment="production"} 12.5',
     'tickets_last_run_actions{environment="production",outcome="accepted"} 5',
     'tickets_last_run_actions{environment="production",outcome="rejected"} 1',
-    'tickets_last_run_actions{environment="production",outcome="refused"} 0',
     'tickets_last_run_actions{environment="production",outcome="in_doubt"} 2',
-    'tickets_last_run_actions{environment="production",outcome="settled_by_hand"} 0',
     'tickets_last_run_actions{environment="production",outcome="not_sent"} 4',
     'tickets_last_run_actions{environment="production",outcome="already_sent"} 7',
+    'tickets_last_run_actions{environment="production",outcome="changed"} 1',
+    'tickets_last_run_actions{environment="production",outcome="late"} 3',
+    'tickets_last_run_actions{environment="production",outcome="unclear"} 2',
     'tickets_doubts{environment="production"} 2',
     'tickets_unfinished_runs{environment="production"} 1',
     'tickets_workers{environment="production"} 3',
@@ -57,7 +60,7 @@ test("each metric has its help, its type and its environment", () => {
 });
 
 test("what is not known is left out, and no success yet is 0", () => {
-  const last = { endedAt: "2026-03-01T03:00:00Z", exitCode: 5, durationMs: 10, actions: undefined };
+  const last = { endedAt: "2026-03-01T03:00:00Z", exitCode: 5, durationMs: 10, counts: undefined };
   expect(samplesIn(metricsText({ environment: "a", last, ledger: undefined }))).toEqual([
     'tickets_last_run_timestamp_seconds{environment="a"} 1772334000',
     'tickets_last_run_exit_code{environment="a"} 5',

@@ -1,22 +1,26 @@
 import { describe, expect, it } from "vitest";
-import type { Attempt } from "../../../../src/ledger/attempts.ts";
-import { sendingTimes } from "../../../../src/write/report/sending-times.ts";
+import { sendingTimes, type TimedAttempt } from "../../../../src/write/report/sending-times.ts";
 
 const START = Date.parse("2026-03-01T03:00:00Z");
 
 /** A request that began so long after the first one. */
-const request = (chunk: number, fromMs: number, ms: number | undefined, more: Partial<Attempt> = {}): Attempt => ({
+const request = (
+  chunk: number,
+  fromMs: number,
+  ms: number | undefined,
+  more: Partial<TimedAttempt> = {},
+): TimedAttempt => ({
   chunk,
   attempt: 1,
   actions: 100,
   from: START + fromMs,
   to: ms === undefined ? undefined : START + fromMs + ms,
-  class: ms === undefined ? undefined : "settled",
+  class: ms === undefined ? undefined : "answered",
   httpStatus: ms === undefined ? undefined : 200,
   ...more,
 });
 
-const timesOf = (...attempts: readonly Attempt[]) => {
+const timesOf = (...attempts: readonly TimedAttempt[]) => {
   const times = sendingTimes(() => attempts);
   if (times === undefined) throw new Error("there were requests");
   return times;
@@ -50,12 +54,12 @@ describe("the times of requests", () => {
     expect(times.answeredActions).toBe(200);
     expect(times.ends).toEqual([
       { class: "not taken", httpStatus: 429, requests: 2 },
-      { class: "settled", httpStatus: 200, requests: 2 },
+      { class: "answered", httpStatus: 200, requests: 2 },
     ]);
   });
 
   it.each([
-    [{ class: "settled" }, "answered"],
+    [{ class: "answered" }, "answered"],
     [{ class: "not taken" }, "not taken"],
     [{ class: "not sent" }, "not taken"],
     [{ class: "in doubt" }, "unknown"],
