@@ -250,7 +250,7 @@ async function nightly(bench: Bench, rows: number): Promise<CaseOutcome> {
   const contenders: Record<string, Figures> = {};
   for (const known of [Math.round(rows / 10), rows]) {
     const state = join(bench.folder, `ledger-${bench.seed}-${known}`);
-    fillLedger(ledgerPath(state), { seed: bench.seed, first: 0, rows: known }, bench.service.baseUrl);
+    await fillLedger(ledgerPath(state), { seed: bench.seed, first: 0, rows: known }, bench.service.baseUrl);
     const fresh = Math.ceil(rows / 1000);
     try {
       for (let round = 1; round <= bench.rounds; round += 1)
@@ -279,7 +279,7 @@ async function night(
   { state, known, fresh, round }: Night,
   contenders: Record<string, Figures>,
 ): Promise<void> {
-  const end = known + (nightsOf(ledgerPath(state)) + 1) * fresh;
+  const end = known + ((await nightsOf(ledgerPath(state))) + 1) * fresh;
   const span: Span = { seed: bench.seed, first: end - fresh * 100, rows: fresh * 100 };
   const sales = salesCsv(bench.folder, span);
   const events = eventsCsv(bench.folder);

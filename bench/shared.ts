@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
-import { openPostgres } from "../src/ledger/postgres/open-postgres.ts";
+import { openLedger } from "../src/ledger/open.ts";
 import { type AllFigures, addTo, type Bench, type Figures, inNewFolder, ledgerPath, runOne, tool } from "./bench.ts";
 import { actionCount, eventsCsv, salesCsv } from "./generate.ts";
 import { fill, fillLedger } from "./ledger.ts";
@@ -52,7 +52,7 @@ export async function workers(bench: Bench, rows: number): Promise<Outcome> {
     for (const count of WORKERS) {
       const schema = `workers_${count}_${round}`;
       const measured = await inNewFolder(bench, async (work) => {
-        const publish = ["publish", eventsCsv(bench.folder), sales, "-e", "bench", "-q", "--lanes", LANES];
+        const publish = ["stream", "--publish", eventsCsv(bench.folder), sales, "-e", "bench", "-q", "--lanes", LANES];
         await measure(shared(bench, database, schema, join(work, "publisher"), publish));
         await bench.service.be({ latencyMs: LATENCY_MS });
         const args = ["work", "-e", "bench", "-q", "--until-idle"];
@@ -102,14 +102,14 @@ export async function nightlyPostgres(bench: Bench, rows: number): Promise<Outco
   // Of its own: the nights of other cases put what is new here into theirs.
   const filled = join(folder, `ledger-postgres-${seed}-${rows}`);
   const known = { seed, first: 0, rows };
-  fillLedger(ledgerPath(filled), known, bench.service.baseUrl);
+  await fillLedger(ledgerPath(filled), known, bench.service.baseUrl);
   const state = join(folder, "nightly-postgres");
   rmSync(state, { recursive: true, force: true });
   cpSync(dirname(ledgerPath(filled)), dirname(ledgerPath(state)), { recursive: true });
   {
-    const address = { url: database.url, schema: SCHEMA, application: "bench", connectTimeoutMs: 10_000 };
-    using ledger = openPostgres({ address, boundTo: bench.service.baseUrl });
-    fill(ledger, known);
+    const server = { url: database.url, tls: undefined, schema: SCHEMA, shown: "the database", application: "bench" };
+    await using ledger = await openLedger({ place: { kind: "postgres", ...server }, boundTo: bench.service.baseUrl });
+    await fill(ledger, known);
   }
   const contenders: Record<string, Figures> = {};
   const fresh = Math.ceil(rows / 1000);
