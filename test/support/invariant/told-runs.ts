@@ -3,6 +3,7 @@
 import { expect } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
 import { type Chunk, chunksIn } from "../chunks.ts";
+import type { Summary } from "../counts.ts";
 import { type PromiseLine, readLines, readPromises } from "../tables.ts";
 import type { Rig } from "./rig.ts";
 
@@ -20,13 +21,16 @@ export interface ToldRun {
   readonly run: string;
   readonly state: string;
   readonly output: string | null;
+  /** In the order in which they are sent. */
   readonly chunks: readonly ToldChunk[];
   /** What `results` says of each action, by its row. */
   readonly lines: ReadonlyMap<string, PromiseLine>;
+  /** How many actions it has. */
+  readonly total: number;
 }
 
 export interface ToldChunk extends Chunk {
-  /** The rows of its actions, as far as any of them may have been sent. */
+  /** The rows of its actions, in order; none where nothing of it can have been sent. */
   readonly rows: readonly string[];
 }
 
@@ -37,32 +41,35 @@ export async function readRuns(rig: Rig): Promise<readonly ToldRun[]> {
   expect(runs.length, "status tells the last 20 runs").toBeLessThan(20);
   const lines = Map.groupBy(readPromises(await ask(rig, "results")), ({ run }) => run);
   const told: ToldRun[] = [];
-  for (const { run, state, output } of runs) {
+  for (const { run, state, output, actions } of runs) {
     const ofRun = new Map<string, PromiseLine>();
     for (const line of lines.get(run) ?? []) {
-      expect(ofRun.has(placeText(line)), `${placeText(line)} has one line of ${run}`).toBe(false);
+      expect(ofRun.has(placeText(line)), `${placeText(line)} has one line in ${run}`).toBe(false);
       ofRun.set(placeText(line), line);
     }
     const chunks: ToldChunk[] = [];
-    for (const chunk of await chunksOf(rig, run)) chunks.push({ ...chunk, rows: await rowsOf(rig, run, chunk, ofRun) });
-    told.push({ run, state, output, chunks, lines: ofRun });
+    for (const chunk of await chunksOf(rig, run))
+      chunks.push({ ...chunk, rows: await placesOf(rig, run, chunk, ofRun) });
+    const { accepted, rejected, inDoubt, notSent } = actions;
+    told.push({ run, state, output, chunks, lines: ofRun, total: accepted + rejected + inDoubt + notSent });
   }
   return told;
 }
 
-async function rowsOf(
+async function placesOf(
   rig: Rig,
   run: string,
   { chunk, state }: Chunk,
   lines: ReadonlyMap<string, PromiseLine>,
 ): Promise<readonly string[]> {
-  if (!MAYBE_SENT.includes(state))
-    return [...lines].flatMap(([place, line]) => (Number(line.chunk) === chunk ? [place] : []));
-  const actions = readLines(await ask(rig, "status", run, "--chunk", String(chunk))) as readonly Placed[]; // docs/cli.md
-  return actions.map(placeText);
+  if (DECIDED.includes(state)) return [...lines].flatMap(([place, line]) => (line.chunk === chunk ? [place] : []));
+  if (!MAYBE_SENT.includes(state)) return [];
+  return (readLines(await ask(rig, "status", run, "--chunk", String(chunk))) as readonly Placed[]).map(placeText); // docs/cli.md
 }
 
-const MAYBE_SENT = ["sending", "in doubt", "refused"];
+const DECIDED = ["answered", "settled"];
+/** A person, or the next command, has to say what became of it. */
+export const MAYBE_SENT = ["sending", "in doubt", "refused"];
 
 async function ask(rig: Rig, ...words: readonly string[]): Promise<string> {
   const { place, env } = rig;
@@ -71,10 +78,10 @@ async function ask(rig: Rig, ...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
-async function shortly(rig: Rig): Promise<readonly Pick<ToldRun, "run" | "state" | "output">[]> {
-  const { runs } = JSON.parse(await ask(rig, "status", "--json")) as {
-    readonly runs: readonly Pick<ToldRun, "run" | "state" | "output">[];
-  };
+type Shortly = Pick<ToldRun, "run" | "state" | "output"> & Pick<Summary, "actions">;
+
+async function shortly(rig: Rig): Promise<readonly Shortly[]> {
+  const { runs } = JSON.parse(await ask(rig, "status", "--json")) as { readonly runs: readonly Shortly[] };
   return runs.toReversed();
 }
 

@@ -4,6 +4,7 @@ import { stringify } from "csv-stringify/sync";
 import fc, { type Arbitrary } from "fast-check";
 import type { Action } from "../../../src/actions/actions.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
+import { contentOf, markOf, subjectOf } from "../../../src/actions/marks.ts";
 import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { FaultRule, FaultScript } from "../../../src/sandbox/faults.ts";
 import { historyArbitrary } from "../arbitraries.ts";
@@ -79,7 +80,7 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
         history: historyArbitrary({ maxLength: 120, forCells, byNftId: byNftId && !rejects && lanes === 1 })
           .filter((actions) => actions.length >= 5)
           .map(withResalesByTicketId)
-          .map((actions) => withRisingTimes(actions, timed)),
+          .map((actions) => withoutRepeats(withRisingTimes(actions, timed))),
       }),
     );
   return history.chain(({ forCells, history, lanes }) =>
@@ -104,15 +105,26 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
   );
 }
 
-/**
- * Scans and resales have times that rise, or none. Without a time they can't be told from their like, so that such an input is not
- * repeated in peace; of times that are told here and not there, or that lie in one minute, nobody knows whether they are one deed.
- */
+/** Scans and resales have times that rise, or none. */
 function withRisingTimes(actions: readonly Action[], timed: boolean): readonly Action[] {
   return actions.map(({ action, data }, at) => {
     if (action !== "scannedTicket" && action !== "resoldTicket") return { action, data };
     const { orderTime: _, ...rest } = data;
     return { action, data: timed ? { ...rest, orderTime: 1_700_000_000 + 61 * at } : rest };
+  });
+}
+
+/**
+ * Two actions that nothing tells apart are one to the program. Of resales without times each ticket has one, since without
+ * the others the next might be to who has it.
+ */
+function withoutRepeats(actions: readonly Action[]): readonly Action[] {
+  const seen = new Set<string>();
+  return actions.filter((action) => {
+    const isResale = action.action === "resoldTicket" && action.data.orderTime === undefined;
+    const mark = isResale ? "" : markOf(action, contentOf(action));
+    const identity = JSON.stringify([subjectOf(action), action.action, mark]);
+    return !seen.has(identity) && seen.add(identity);
   });
 }
 

@@ -3,12 +3,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
-import { contentText } from "../../../src/actions/identity.ts";
 import { parseJson } from "../../../src/actions/json.ts";
+import { contentOf, subjectOf } from "../../../src/actions/marks.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
-import { type Placed, placeText, readRuns, type ToldChunk, type ToldRun } from "./told-runs.ts";
+import { MAYBE_SENT, type Placed, placeText, readRuns, type ToldRun } from "./told-runs.ts";
 
 /** A chunk whose fate a person must say, and what it really was. */
 export interface Question {
@@ -26,158 +26,181 @@ export interface Truth {
 export interface TruthOptions {
   /** The service may swap promises of actions that nothing in its answer tells apart (the fault `shuffle`). */
   readonly shuffled?: boolean;
-  /** Several lanes send: only what is about one ticket, or an event's own, keeps its order. */
+  /** With several, only what is told of one ticket or event has an order. */
   readonly inLanes?: boolean;
 }
 
-/** A person, or the next command, has to say what became of it. */
-const DOUBTFUL = ["sending", "in doubt", "refused"];
-const UNSENT = ["planned", "abandoned"];
+const OPEN = ["planned", ...MAYBE_SENT];
 
 /**
  * Asks the program and holds the service's record against it. Whatever the moment, so long as no process runs:
  *
- * - every action that was processed is told by a run as accepted, rejected, in doubt, refused or settled, and as often as it was;
+ * - every action that was processed stands in one row of the input, and none was taken twice;
+ * - every action that was processed has an outcome, or stands in a chunk whose fate is open;
  * - every action that is called accepted was processed, and has the promise that was given for it;
- * - a request holds actions of one chunk;
- * - what is known of one event or ticket is processed in the order of the input;
- * - nothing follows an action whose fate is open in what it tells of an event or ticket;
- * - every action of a run has one outcome, or stands in one chunk that is still open;
- * - every action comes from the row that it is said to come from, and no row's action was taken twice.
+ * - nothing follows a chunk whose fate is open in what it tells of an event or ticket;
+ * - what is known of one event or ticket is processed in the order of the input; with one lane, all is;
+ * - every action of a run has one outcome, or stands in one chunk that is still open.
+ *
+ * No two rows of the input may say the same.
  */
 export async function readTruth(rig: Rig, input: readonly Placed[], options: TruthOptions = {}): Promise<Truth> {
   const runs = await readRuns(rig);
-  const rows = rowsOf(input, options);
-  const told = runs.flatMap((run) => toldOf(run, rows));
-  match(told, rig.requests());
+  const rows = new Map(input.map((each, at) => [placeText(each), rowOf(each, at)]));
+  const records = recordsOf(rig, rows);
+  const doubtful = new Map<string, Sent | undefined>();
+  for (const [place, row] of rows) {
+    const left = records.get(place) ?? [];
+    for (const run of runs) {
+      const line = run.lines.get(place);
+      if (line !== undefined && line.status !== TOO_LARGE) expectSameFate(place, left.shift(), line, run, options);
+      if (run.chunks.some((chunk) => isOpen(chunk) && chunk.rows.includes(place))) {
+        const sent = left.shift();
+        if (sent !== undefined) sent.run = run.run;
+        doubtful.set(place, sent);
+      }
+    }
+    if (left.length > 0)
+      throw new Error(`${row.text} (${place}) was processed, but has no outcome and is not in doubt`);
+  }
   for (const run of runs) {
-    const ofRun = told.filter((each) => each.run === run);
     expectOneOutcomeEach(run);
-    expectNothingAfterDoubts(ofRun);
-    expectOrder(ofRun);
+    expectNothingAfterDoubts(run, rows);
+    expectOrder(run, [...records.values()].flat(), options);
   }
-  for (const [request, ofRequest] of Map.groupBy(told, ({ processed }) => processed?.request)) {
-    if (request === undefined) continue;
-    const chunks = new Set(ofRequest.map(({ run, chunk }) => `${run.run} ${chunk.whole ?? chunk.chunk}`));
-    expect([...chunks], `request ${request} is one chunk`).toHaveLength(1);
-    const records = ofRequest.flatMap(({ processed }) => processed?.record ?? []);
-    for (const each of ofRequest) expectSameFate(each, records, options);
-  }
-  expectNoneDoubled(rig.requests(), input);
-  return { runs, questions: runs.flatMap((run) => questionsOf(run, told)) };
+  return { runs, questions: runs.flatMap((run) => questionsOf(run, doubtful)) };
 }
+
+/** So an action that was too large alone is rejected, of which the service has nothing. */
+const TOO_LARGE = "too large";
+
+const isOpen = ({ state }: { readonly state: string }): boolean => MAYBE_SENT.includes(state);
 
 interface Row {
-  readonly place: string;
   /** Where in the input. */
   readonly at: number;
-  readonly content: string;
-  /** What it must come behind, and what it is one of. */
-  readonly after: readonly string[];
-  readonly as: readonly string[];
+  /** What it says, and about what. */
+  readonly text: string;
+  /** The event or ticket that it is about. */
+  readonly subject: string;
+  /** Of its ticket. */
+  readonly event: string | undefined;
 }
 
-/** An action that a run may have sent, and the service's record of it. */
-interface ToldAction {
-  readonly run: ToldRun;
-  readonly chunk: ToldChunk;
+const rowOf = ({ action }: Placed, at: number): Row => {
+  const subject = subjectOf(action);
+  const event = subject.startsWith("e:") || action.data.eventId == null ? undefined : `e:${action.data.eventId}`;
+  return { at, text: textOf(action), subject, event };
+};
+
+const textOf = (action: Action): string => `${action.action} ${subjectOf(action)} ${contentOf(action)}`;
+
+/** An action as the service processed it. */
+interface Sent {
+  readonly record: ProcessedAction;
   readonly row: Row;
-  readonly line: PromiseLine | undefined;
-  processed?: { readonly request: number; readonly nth: number; readonly record: ProcessedAction };
+  /** All that was processed with it. */
+  readonly request: readonly ProcessedAction[];
+  /** In the order of the service. */
+  readonly at: number;
+  /** The run that it was sent by. */
+  run?: string;
 }
 
-const rowsOf = (input: readonly Placed[], { inLanes = false }: TruthOptions): ReadonlyMap<string, Row> =>
-  new Map(
-    input.map((each, at) => {
-      const { action, data } = each.action;
-      const { eventId, ticketId, nftId } = data;
-      const isOwn = action === "newEvent" || action === "updateEvent";
-      const [own, ofTickets] = [`event ${eventId}`, `tickets of event ${eventId}`];
-      const same = [ticketId && `ticket ${ticketId}`, nftId && `NFT ${nftId}`, inLanes ? "" : "the only lane"];
-      const names = same.filter((name) => !!name) as string[];
-      const order = isOwn ? { after: [own, ofTickets], as: [own] } : { after: [own], as: [ofTickets] };
-      const ofEvent = eventId == null ? { after: [], as: [] } : order;
-      const place = placeText(each);
-      const row = { place, at, content: contentText(each.action) };
-      return [place, { ...row, after: [...names, ...ofEvent.after], as: [...names, ...ofEvent.as] }];
-    }),
-  );
-
-/** What became of its actions may be known to the service. */
-const toldOf = (run: ToldRun, rows: ReadonlyMap<string, Row>): readonly ToldAction[] =>
-  run.chunks.flatMap((chunk) =>
-    (UNSENT.includes(chunk.state) ? [] : chunk.rows).flatMap((place) => {
+/** What was processed of each row, in order. */
+function recordsOf(rig: Rig, rows: ReadonlyMap<string, Row>): Map<string, Sent[]> {
+  const placeOf = new Map([...rows].map(([place, { text }]) => [text, place]));
+  if (placeOf.size < rows.size) throw new Error("two rows of the input say the same");
+  const found = new Map<string, Sent[]>();
+  let at = 0;
+  for (const request of rig.requests())
+    for (const record of request) {
+      const text = textOf(parseJson(`{"action":${JSON.stringify(record.action)},"data":${record.data}}`) as Action); // read by the sandbox
+      const place = placeOf.get(text) ?? "";
       const row = rows.get(place);
-      if (row === undefined) throw new Error(`an action of ${run.run} has no row: ${place}`);
-      const line = run.lines.get(place);
-      return line?.status === "too large" ? [] : [{ run, chunk, row, line }];
-    }),
-  );
-
-const isDoubtful = ({ chunk }: ToldAction): boolean => DOUBTFUL.includes(chunk.state);
-
-/** Finds for each record the action that is told of it: the same content, in the order in which it was sent again. */
-function match(told: readonly ToldAction[], requests: readonly (readonly ProcessedAction[])[]): void {
-  const left = Map.groupBy(told, ({ row }) => row.content);
-  let nth = 0;
-  for (const [request, records] of requests.entries())
-    for (const record of records) {
-      const ofContent = left.get(contentOf(record)) ?? [];
-      const isGiven = ({ line }: ToldAction): boolean =>
-        record.actionPromise !== null && line?.actionPromise === record.actionPromise;
-      const found = ofContent.find(isGiven) ?? ofContent[0];
-      if (found === undefined) throw new Error(`${textOf(record).slice(0, 300)} was processed, and no run tells of it`);
-      nth += 1;
-      found.processed = { request, nth, record };
-      ofContent.splice(ofContent.indexOf(found), 1);
+      if (row === undefined) throw new Error(`${text} was processed, and stands in no row`);
+      at += 1;
+      const ofRow = found.get(place) ?? [];
+      found.set(place, ofRow);
+      ofRow.push({ record, row, request, at });
+      if (ofRow.filter(isTaken).length > 1) throw new Error(`the action of ${place} was taken twice`);
     }
-  for (const each of [...left.values()].flat())
-    if (!isDoubtful(each))
-      throw new Error(`${each.row.place} is ${each.line?.status} in ${each.run.run}, but was not processed`);
+  return found;
 }
 
-/** What a person has to say of each open chunk, and what is true. */
-function questionsOf(run: ToldRun, told: readonly ToldAction[]): readonly Question[] {
-  return run.chunks.flatMap((chunk) => {
-    const { state } = chunk;
+const isTaken = ({ record: { status } }: Sent): boolean => status === "success";
+
+/** What is told of an action is what the service did. */
+function expectSameFate(
+  place: string,
+  sent: Sent | undefined,
+  { status, actionPromise }: PromiseLine,
+  { run }: ToldRun,
+  { shuffled = false }: TruthOptions,
+): void {
+  if (sent === undefined) throw new Error(`${place} is told as ${status}, but was not processed`);
+  sent.run = run;
+  const { record, request } = sent;
+  const given = shuffled ? request.filter((each) => echoOf(each) === echoOf(record)) : [record];
+  const isSame = isTaken(sent) === (status === "success" || status === "settled");
+  const isItsPromise = status !== "success" || given.some((each) => each.actionPromise === actionPromise);
+  if (!isSame || !isItsPromise)
+    throw new Error(
+      `${place} is told as ${status} with ${actionPromise}, but the service said ${record.status} with ${record.actionPromise}`,
+    );
+}
+
+const echoOf = ({ action, eventId, ticketId, nftId }: ProcessedAction): string =>
+  JSON.stringify([action, action === "soldTicket" || ticketId === null ? eventId : null, ticketId, nftId]);
+
+/** Behind a chunk whose fate is open, nothing about the same event or ticket was begun. */
+function expectNothingAfterDoubts({ run, chunks }: ToldRun, rows: ReadonlyMap<string, Row>): void {
+  const doubted = new Map<Row, number>();
+  for (const chunk of chunks) {
+    const own = chunk.rows.flatMap((place) => rows.get(place) ?? []);
+    for (const row of own)
+      for (const [before, of] of doubted)
+        if (isRelated(before, row))
+          throw new Error(`${row.subject} is in chunk ${chunk.chunk} of ${run}, behind the open chunk ${of}`);
+    if (isOpen(chunk)) for (const row of own) doubted.set(row, chunk.chunk);
+  }
+}
+
+/** They are about the same ticket, or about the same event, and at least one of them about the event itself. */
+const isRelated = (one: Row, other: Row): boolean =>
+  one.subject === other.subject || one.event === other.subject || one.subject === other.event;
+
+/** What a run sent came in the order of the input. */
+function expectOrder({ run }: ToldRun, records: readonly Sent[], { inLanes = false }: TruthOptions): void {
+  const sent = records.filter((each) => each.run === run && isTaken(each)).toSorted((one, other) => one.at - other.at);
+  const last = new Map<string, Row>();
+  const follow = (name: string, row: Row): void => {
+    const before = last.get(name);
+    if (before !== undefined && before.at > row.at)
+      throw new Error(`${row.text} was processed behind ${before.text}, which stands behind it`);
+  };
+  for (const { row } of sent) {
+    const { subject, event } = row;
+    // An event's own actions keep their place among those of its tickets.
+    const [ofAll, ofEvent] = [`all of ${event ?? subject}`, event ?? ""];
+    for (const name of lanes ? [subject, ofEvent, ...(event === undefined ? [ofAll] : [])] : [""]) follow(name, row);
+    for (const name of [subject, ofAll, ""]) if ((last.get(name)?.at ?? -1) < row.at) last.set(name, row);
+  }
+}
+
+function questionsOf({ run, chunks }: ToldRun, doubtful: ReadonlyMap<string, Sent | undefined>): readonly Question[] {
+  return chunks.flatMap(({ chunk, state, rows }): readonly Question[] => {
     if (state !== "in doubt" && state !== "refused") return [];
-    const records = told.flatMap((each) => (each.chunk === chunk ? [each.processed?.record] : []));
-    const isWhole = records.every((record) => record?.status === "success");
-    const answer = isWhole ? "sent" : records.every((record) => record === undefined) ? "not-sent" : "partly";
-    return [{ run: run.run, chunk: chunk.chunk, state, answer }];
+    const taken = rows.filter((place) => {
+      const sent = doubtful.get(place);
+      return sent !== undefined && isTaken(sent);
+    });
+    const processed = rows.filter((place) => doubtful.get(place) !== undefined);
+    const answer = processed.length === 0 ? "not-sent" : taken.length === rows.length ? "sent" : "partly";
+    return [{ run, chunk, state, answer }];
   });
 }
 
-/** What was taken of one ticket, or of one event, was processed in the order of the input. */
-function expectOrder(told: readonly ToldAction[]): void {
-  const last = new Map<string, number>();
-  for (const { row, processed } of told.toSorted((one, other) => nthOf(one) - nthOf(other))) {
-    if (processed?.record.status !== "success") continue;
-    for (const name of row.after)
-      expect(row.at, `${row.place}: ${name} is processed in the order of the input`).toBeGreaterThan(
-        last.get(name) ?? -1,
-      );
-    for (const name of row.as) last.set(name, Math.max(row.at, last.get(name) ?? -1));
-  }
-}
-
-const nthOf = ({ processed }: ToldAction): number => processed?.nth ?? -1;
-
-/** Behind an action whose fate is open, nothing about the same event or ticket was begun. */
-function expectNothingAfterDoubts(told: readonly ToldAction[]): void {
-  const doubted = new Map<string, ToldAction>();
-  for (const each of told.toSorted((one, other) => one.row.at - other.row.at)) {
-    for (const name of each.row.after) {
-      const before = doubted.get(name);
-      if (before === undefined || before.chunk === each.chunk || isOfOneRequest(before, each)) continue;
-      throw new Error(`${each.row.place} was begun behind ${before.row.place} of the open chunk ${before.chunk.chunk}`);
-    }
-    if (isDoubtful(each)) for (const name of each.row.as) doubted.set(name, each);
-  }
-}
-
-const isOfOneRequest = (one: ToldAction, other: ToldAction): boolean =>
-  one.processed !== undefined && one.processed.request === other.processed?.request;
 /** Also when all is done: nothing is open, nothing is lost, and every outcome stands in its promises file exactly once. */
 export async function expectAllTold(rig: Rig, input: readonly Placed[], options: TruthOptions = {}): Promise<Truth> {
   const truth = await readTruth(rig, input, options);
@@ -185,8 +208,8 @@ export async function expectAllTold(rig: Rig, input: readonly Placed[], options:
   const told = new Set<string>();
   for (const run of truth.runs) {
     expect(run.state, `run ${run.run}`).toBe("finished");
-    expect(run.chunks.filter(({ state }) => state === "planned" || DOUBTFUL.includes(state))).toEqual([]);
-    for (const line of run.lines.values()) told.add(placeText(line));
+    expect(run.chunks.filter(({ state }) => OPEN.includes(state))).toEqual([]);
+    for (const place of run.lines.keys()) told.add(place);
   }
   for (const each of input) if (!told.has(placeText(each))) throw new Error(`${placeText(each)} is lost`);
   expectPromisesComplete(truth);
@@ -195,12 +218,12 @@ export async function expectAllTold(rig: Rig, input: readonly Placed[], options:
 
 /** Each outcome of each run has exactly one line, with its promise, in the file that the program names. */
 function expectPromisesComplete({ runs }: Truth): void {
-  const textOf = ({ run, seq, chunk, source, line, action, status, actionPromise }: PromiseLine): string =>
+  const lineText = ({ run, seq, chunk, source, line, action, status, actionPromise }: PromiseLine): string =>
     [run, seq, chunk, `${source}:${line}`, action, status, actionPromise ?? ""].join(" ");
   for (const [output, ofOutput] of Map.groupBy(runs, (run) => run.output)) {
     if (output === null) continue;
-    const expected = ofOutput.flatMap(({ lines }) => [...lines.values()].map(textOf));
-    expect(readOutput(output).map(textOf).toSorted(), output).toEqual(expected.toSorted());
+    const expected = ofOutput.flatMap(({ lines }) => [...lines.values()].map(lineText));
+    expect(readOutput(output).map(lineText).toSorted(), output).toEqual(expected.toSorted());
   }
 }
 
@@ -211,57 +234,12 @@ export function readOutput(path: string): readonly PromiseLine[] {
   return readTable(text) as unknown as readonly PromiseLine[]; // numbers as text, which nobody here minds
 }
 
-function expectOneOutcomeEach(run: ToldRun): void {
-  for (const { chunk, state, count, rows } of run.chunks) {
-    if (UNSENT.includes(state)) continue;
-    expect(rows.length, `chunk ${chunk} of ${run.run} tells of all its actions`).toBe(count);
-    if (DOUBTFUL.includes(state))
-      for (const row of rows) expect(run.lines.has(row), `${row} has an outcome in ${run.run}`).toBe(false);
-  }
+function expectOneOutcomeEach({ run, chunks, lines, total }: ToldRun): void {
+  const open = chunks.filter((chunk) => isOpen(chunk));
+  const unsent = chunks.filter(({ state }) => state === "planned" || state === "abandoned");
+  const count = [...open, ...unsent].reduce((sum, each) => sum + each.count, 0);
+  expect(lines.size + count, `every action of ${run} has one outcome or stands in one open chunk`).toBe(total);
+  for (const { rows, chunk } of open)
+    for (const place of rows)
+      if (lines.has(place)) throw new Error(`${place} has an outcome in ${run}, and stands in its open chunk ${chunk}`);
 }
-
-/** What is told of an action that was processed. */
-function expectSameFate(
-  { line, processed }: ToldAction,
-  request: readonly ProcessedAction[],
-  { shuffled = false }: TruthOptions,
-): void {
-  if (line === undefined || processed === undefined) return;
-  const { record } = processed;
-  const text = textOf(record).slice(0, 300);
-  switch (line.status) {
-    case "success": {
-      const given = shuffled
-        ? request.filter((each) => echoOf(each) === echoOf(record)).map(({ actionPromise }) => actionPromise)
-        : [record.actionPromise];
-      if (record.status !== "success" || !given.includes(line.actionPromise ?? null))
-        throw new Error(`${text} is accepted with ${line.actionPromise}, but the service gave ${given}`);
-      return;
-    }
-    case "settled":
-      expect(record.status, text).toBe("success");
-      return;
-    default:
-      expect(record.status, text).toBe("error");
-  }
-}
-
-/** Also without any word of the program: nothing was taken more often than it stands in the input. */
-function expectNoneDoubled(requests: readonly (readonly ProcessedAction[])[], input: readonly Placed[]): void {
-  const left = new Map<string, number>();
-  for (const { action } of input) left.set(contentText(action), (left.get(contentText(action)) ?? 0) + 1);
-  for (const record of requests.flat()) {
-    if (record.status !== "success") continue;
-    const content = contentOf(record);
-    const count = left.get(content) ?? 0;
-    if (count === 0) throw new Error(`taken more often than it stands in the input: ${textOf(record).slice(0, 300)}`);
-    left.set(content, count - 1);
-  }
-}
-
-const textOf = ({ action, data }: ProcessedAction): string => `{"action":${JSON.stringify(action)},"data":${data}}`;
-
-const contentOf = (record: ProcessedAction): string => contentText(parseJson(textOf(record)) as Action); // read by the sandbox
-
-const echoOf = ({ action, eventId, ticketId, nftId }: ProcessedAction): string =>
-  JSON.stringify([action, action === "soldTicket" || ticketId === null ? eventId : null, ticketId, nftId]);
