@@ -20,12 +20,12 @@ interface Boundary {
 const CHUNKS = 4;
 
 /** The states of four chunks, by what was `done`, and what comes after. */
-const row = (settled: number, ...then: readonly string[]): string =>
-  [...Array<string>(settled).fill("settled"), ...then, ...Array<string>(CHUNKS).fill("planned")]
+const row = (answered: number, ...then: readonly string[]): string =>
+  [...Array<string>(answered).fill("answered"), ...then, ...Array<string>(CHUNKS).fill("planned")]
     .slice(0, CHUNKS)
     .join(" ");
 
-/** A chunk is settled with the intent of the next one. */
+/** A chunk is answered with the intent of the next one. */
 const whileNextFlies = (time: number): string => row(time, "in doubt");
 
 const BOUNDARIES: readonly Boundary[] = [
@@ -40,14 +40,11 @@ const BOUNDARIES: readonly Boundary[] = [
   { point: "answered", at: (time) => row(time - 1, "in doubt"), next: () => 6 },
   { point: "settled", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "projected", at: whileNextFlies, next: (time) => (time < CHUNKS ? 6 : 0) },
-  // What was written is noted with the intent after the next.
-  { point: "recorded", at: (time) => whileNextFlies(time + 1), next: (time) => (time < CHUNKS ? 6 : 0) },
   { point: "rejects written", at: () => row(CHUNKS), next: () => 0 },
-  { point: "merged", at: () => row(CHUNKS), next: () => 0 },
   { point: "ended", at: () => row(CHUNKS), next: () => 0 },
 ];
 
-const ONCE: readonly CrashPoint[] = ["planned", "entered", "listed", "rejects written", "merged", "ended"];
+const ONCE: readonly CrashPoint[] = ["planned", "entered", "listed", "rejects written", "ended"];
 
 /** Which pass, of how many chunks: the only one, one in the middle, the last one. */
 const PASSES = BOUNDARIES.flatMap(({ point, at, next }) =>

@@ -50,7 +50,7 @@ export async function readTruth(rig: Rig, input: readonly Placed[], options: Tru
   const records = recordsOf(rig, rows);
   const doubtful = new Map<string, Sent | undefined>();
   for (const [place, row] of rows) {
-    const left = records.get(place) ?? [];
+    const left = [...(records.get(place) ?? [])];
     for (const run of runs) {
       const line = run.lines.get(place);
       if (line !== undefined && line.status !== TOO_LARGE) expectSameFate(place, left.shift(), line, run, options);
@@ -170,6 +170,8 @@ function expectNothingAfterDoubts({ run, chunks }: ToldRun, rows: ReadonlyMap<st
 const isRelated = (one: Row, other: Row): boolean =>
   one.subject === other.subject || one.event === other.subject || one.subject === other.event;
 
+const EVERYTHING = "";
+
 /** What a run sent came in the order of the input. */
 function expectOrder({ run }: ToldRun, records: readonly Sent[], { inLanes = false }: TruthOptions): void {
   const sent = records.filter((each) => each.run === run && isTaken(each)).toSorted((one, other) => one.at - other.at);
@@ -181,10 +183,11 @@ function expectOrder({ run }: ToldRun, records: readonly Sent[], { inLanes = fal
   };
   for (const { row } of sent) {
     const { subject, event } = row;
+    const ofAll = `all of ${event ?? subject}`;
     // An event's own actions keep their place among those of its tickets.
-    const [ofAll, ofEvent] = [`all of ${event ?? subject}`, event ?? ""];
-    for (const name of lanes ? [subject, ofEvent, ...(event === undefined ? [ofAll] : [])] : [""]) follow(name, row);
-    for (const name of [subject, ofAll, ""]) if ((last.get(name)?.at ?? -1) < row.at) last.set(name, row);
+    const names = subject.startsWith("e:") ? [subject, ofAll] : [subject, ...(event === undefined ? [] : [event])];
+    for (const name of lanes ? names : [EVERYTHING]) follow(name, row);
+    for (const name of [subject, ofAll, EVERYTHING]) if ((last.get(name)?.at ?? -1) < row.at) last.set(name, row);
   }
 }
 
