@@ -27,8 +27,8 @@ test("a record that differs from what is told is noticed", async () => {
   for (const [lie, record] of Object.entries(lies))
     await expect(expectAllTold({ ...rig, requests: () => record }, rig.placed), lie).rejects.toThrow();
   const swapped = (...order: readonly number[]) => ({ ...rig, requests: () => order.map((at) => requests[at] ?? []) });
-  await expectAllTold(swapped(0, 2, 1, 3), rig.placed, { lanes: true });
-  const early = expectAllTold(swapped(1, 0, 2, 3), rig.placed, { lanes: true });
+  await expectAllTold(swapped(0, 2, 1, 3), rig.placed, { inLanes: true });
+  const early = expectAllTold(swapped(1, 0, 2, 3), rig.placed, { inLanes: true });
   await expect(early, "sales before their event").rejects.toThrow("stands behind it");
   rig.place.write("out.ndjson", rig.place.read("out.ndjson").replace(/.*\n$/, ""));
   await expect(expectAllTold(rig, rig.placed), "a line of the promises is missing").rejects.toThrow("out.ndjson");

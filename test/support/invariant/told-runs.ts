@@ -48,15 +48,14 @@ export async function readRuns(rig: Rig): Promise<readonly ToldRun[]> {
       ofRun.set(placeText(line), line);
     }
     const chunks: ToldChunk[] = [];
-    for (const chunk of await chunksOf(rig, run))
-      chunks.push({ ...chunk, rows: await placesOf(rig, run, chunk, ofRun) });
+    for (const chunk of await chunksOf(rig, run)) chunks.push({ ...chunk, rows: await rowsOf(rig, run, chunk, ofRun) });
     const { accepted, rejected, inDoubt, notSent } = actions;
     told.push({ run, state, output, chunks, lines: ofRun, total: accepted + rejected + inDoubt + notSent });
   }
   return told;
 }
 
-async function placesOf(
+async function rowsOf(
   rig: Rig,
   run: string,
   { chunk, state }: Chunk,

@@ -186,7 +186,7 @@ function expectOrder({ run }: ToldRun, records: readonly Sent[], { inLanes = fal
     const ofAll = `all of ${event ?? subject}`;
     // An event's own actions keep their place among those of its tickets.
     const names = subject.startsWith("e:") ? [subject, ofAll] : [subject, ...(event === undefined ? [] : [event])];
-    for (const name of lanes ? names : [EVERYTHING]) follow(name, row);
+    for (const name of inLanes ? names : [EVERYTHING]) follow(name, row);
     for (const name of [subject, ofAll, EVERYTHING]) if ((last.get(name)?.at ?? -1) < row.at) last.set(name, row);
   }
 }
