@@ -480,19 +480,6 @@ export const BAD_FILES: readonly BadFile[] = [
       '{"ticketId":"T-2","ticket_id":"T-3","orderTime":1781280060}',
     ),
   },
-  {
-    file: "scans-open-actions.csv",
-    exit: 3,
-    rule: "open-actions",
-    line: 3,
-    field: "tickets:actions",
-    why: "a rejects file whose tickets:actions names what the row does not give",
-    content: lines(
-      "ticketId,orderTime,tickets:reason,tickets:actions",
-      "T-1,1781280000,,scannedTicket",
-      "T-2,1781280060,,soldTicket",
-    ),
-  },
 
   // Rows that can't be read.
   {

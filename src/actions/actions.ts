@@ -1,13 +1,14 @@
 import type { FieldName, FieldValue } from "./fields.ts";
 
 /**
- * How two actions on the same event or ticket are recognised as the same deed, so that it is not sent twice.
+ * What tells two actions of one kind of the same event or ticket apart, where their source has no key and they have no time.
  *
- * - `once`: it happens once; one that was accepted is enough for ever.
- * - `recipient`: they are the same deed where `to` and userId agree as far as both give them.
- * - `history`: it happens again and again; which of them were accepted is told by their times, contents and order.
+ * - `none`: nothing, whatever time they have: it happens once.
+ * - `time`: nothing else.
+ * - `recipient`: who claims.
+ * - `content`: what they say.
  */
-export type IdentityRule = "once" | "recipient" | "history";
+type MarkRule = "none" | "time" | "recipient" | "content";
 
 /**
  * What an accepted action does. The sandbox performs it, the ledger folds it into what it knows, the checks follow it.
@@ -45,12 +46,9 @@ export type ActionSpec = Deed & {
   readonly optional: readonly FieldName[];
   /** Whether it changes what is registered: then `null` means "unchanged" and a field's default clears it. */
   readonly updates: boolean;
-  /** Which of the actions of this kind on its event or ticket (`about`) are the same deed. */
-  readonly identity: IdentityRule;
+  readonly mark: MarkRule;
   /** Its place among the actions of one event or ticket where time does not decide; lower ones come first, 0 to 254. */
   readonly rank: number;
-  /** Its number in the index of a plan, 0 to 255. Plans lie on disk, so it never changes and no other action ever gets it. */
-  readonly code: number;
   /** File name prefixes that mean this action when a file says nothing else. */
   readonly fileNames: readonly string[];
   readonly meaning: string;
@@ -86,9 +84,8 @@ export const ACTIONS = {
     effect: "register-event",
     required: ["eventId", "currency"],
     optional: EVENT_DETAILS,
-    identity: "once",
+    mark: "none",
     rank: 0,
-    code: 0,
     fileNames: ["events"],
     meaning: "Registers an event.",
   },
@@ -98,9 +95,8 @@ export const ACTIONS = {
     required: ["eventId"],
     optional: ["currency", ...EVENT_DETAILS],
     updates: true,
-    identity: "history",
+    mark: "content",
     rank: 1,
-    code: 1,
     fileNames: [],
     meaning: "Changes an event.",
   },
@@ -110,9 +106,8 @@ export const ACTIONS = {
     exclusive: [],
     required: ["eventId", "ticketId", "userId", "price"],
     optional: ["imageUrl", "mediaUrl", "orderTime", "to", "metadataAttributes", "name", "description"],
-    identity: "once",
+    mark: "none",
     rank: 2,
-    code: 2,
     fileNames: ["sales"],
     meaning: "Registers the sale of a ticket.",
   },
@@ -121,9 +116,8 @@ export const ACTIONS = {
     effect: "change-ticket",
     optional: ["imageUrl", "mediaUrl", "metadataAttributes"],
     updates: true,
-    identity: "history",
+    mark: "content",
     rank: 3,
-    code: 3,
     fileNames: ["updates"],
     meaning: "Changes a ticket.",
   },
@@ -132,9 +126,8 @@ export const ACTIONS = {
     effect: "resell-ticket",
     required: ["userId", "price"],
     optional: ["orderTime", "to"],
-    identity: "history",
+    mark: "content",
     rank: 4,
-    code: 4,
     fileNames: ["resales"],
     meaning: "Registers the sale of a ticket by its holder to another user.",
   },
@@ -142,9 +135,8 @@ export const ACTIONS = {
     ...OF_TICKET,
     effect: "scan-ticket",
     optional: ["orderTime"],
-    identity: "history",
+    mark: "time",
     rank: 5,
-    code: 5,
     fileNames: ["scans"],
     meaning: "Registers that a ticket was scanned; it stays valid.",
   },
@@ -152,9 +144,8 @@ export const ACTIONS = {
     ...OF_TICKET,
     effect: "check-in-ticket",
     optional: ["orderTime"],
-    identity: "once",
+    mark: "none",
     rank: 6,
-    code: 6,
     fileNames: ["checkins"],
     meaning: "Registers that the holder of a ticket was let in.",
   },
@@ -163,9 +154,8 @@ export const ACTIONS = {
     effect: "claim-ticket",
     anyOf: ["to", "userId"],
     optional: ["orderTime"],
-    identity: "recipient",
+    mark: "recipient",
     rank: 7,
-    code: 7,
     fileNames: ["claims"],
     meaning: "Registers that a user took the ticket into a wallet.",
   },
@@ -173,9 +163,8 @@ export const ACTIONS = {
     ...OF_TICKET,
     effect: "invalidate-ticket",
     optional: ["orderTime"],
-    identity: "once",
+    mark: "none",
     rank: 8,
-    code: 8,
     fileNames: ["invalidations", "refunds", "cancellations"],
     meaning: "Registers that a ticket is no longer valid.",
   },
@@ -194,11 +183,6 @@ const EVENT_REGISTERING: ReadonlySet<unknown> = new Set(actionsThat("register-ev
 
 /** Whether it is the name of an action that registers an event. */
 export const registersEvent = (action: unknown): boolean => EVENT_REGISTERING.has(action);
-
-const REGISTERING: ReadonlySet<unknown> = new Set(actionsThat("register-event", "sell-ticket"));
-
-/** Whether it is the name of an action that registers an event or a ticket. */
-export const registers = (action: unknown): boolean => REGISTERING.has(action);
 
 export const isActionName = (name: string): name is ActionName => Object.hasOwn(ACTIONS, name);
 

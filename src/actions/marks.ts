@@ -13,15 +13,17 @@ export function subjectOf({ action, data }: Named): string {
   return data.ticketId == null ? `n:${data.nftId ?? ""}` : `t:${data.ticketId}`;
 }
 
-/** These happen once to their ticket or event. */
-const ONCE: ReadonlySet<ActionName> = new Set(["newEvent", "soldTicket", "checkedInTicket", "invalidatedTicket"]);
-/** Of these the last one decides how things stand; a scan undoes nothing. */
-const OVERWRITING: ReadonlySet<ActionName> = new Set(["updateEvent", "updateTicket", "resoldTicket", "claimedTicket"]);
-
 /** Whether the service would probably refuse it a second time: there is but one of its kind. It would take others again. */
-export const isOnce = (kind: ActionName): boolean => ONCE.has(kind) || kind === "claimedTicket";
+export function isOnce(kind: ActionName): boolean {
+  const { mark } = actionSpec(kind);
+  return mark === "none" || mark === "recipient";
+}
 
-export const overwrites = (kind: ActionName): boolean => OVERWRITING.has(kind);
+/** Whether the last one decides how things stand; a scan undoes nothing. */
+export function overwrites(kind: ActionName): boolean {
+  const { mark } = actionSpec(kind);
+  return mark === "recipient" || mark === "content";
+}
 
 /**
  * What tells two actions of one kind of one ticket or event apart: nothing (`""`), the key of their source (`k:`), their time
@@ -31,11 +33,12 @@ export const overwrites = (kind: ActionName): boolean => OVERWRITING.has(kind);
  * @param key as the source's rule makes it.
  */
 export function markOf({ action, data }: Named, content: string, key?: string): string {
-  if (ONCE.has(action)) return "";
+  const { mark } = actionSpec(action);
+  if (mark === "none") return "";
   if (key !== undefined) return plain(`k:${key}`);
   if (data.orderTime != null) return `t:${data.orderTime}`;
-  if (action === "claimedTicket") return plain(data.to == null ? `u:${data.userId ?? ""}` : `w:${sameWallet(data.to)}`);
-  return overwrites(action) ? `c:${content}` : "";
+  if (mark === "recipient") return plain(data.to == null ? `u:${data.userId ?? ""}` : `w:${sameWallet(data.to)}`);
+  return mark === "content" ? `c:${content}` : "";
 }
 
 /** The kind of a mark. Where one came or went, nothing tells which action an accepted one is. */

@@ -3,22 +3,23 @@
 import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { count } from "../actions/text.ts";
-import type { EventState } from "./event-states.ts";
+
+/** The currency of an event where it is known, and its decimals where they are. */
+export interface Pricing {
+  readonly currency: string | undefined;
+  readonly digits: number | undefined;
+}
 
 /** @returns what is wrong with the decimals of a price in its event's currency. */
-export function priceDecimals(
-  price: string,
-  event: Pick<EventState, "currency" | "digits"> | undefined,
-): Omit<Finding, "rule"> | undefined {
+export function priceDecimals(price: string, { currency, digits }: Pricing): Omit<Finding, "rule"> | undefined {
   const written = decimals(price);
-  const digits = event?.digits;
   if (areFewDecimals(written, digits)) return undefined;
   const has =
     digits !== undefined
-      ? `${event?.currency} has ${digits === 0 ? "none" : digits}`
-      : event?.currency === undefined
+      ? `${currency} has ${digits === 0 ? "none" : digits}`
+      : currency === undefined
         ? "and the currency of its event is not known here"
-        : `and how many ${event.currency} has is not known`;
+        : `and how many ${currency} has is not known`;
   const hint = LIKE_THOUSANDS.test(price)
     ? `If these are thousands (${price.replace(".", "")}), write it so, or declare in the source how the file writes them: decimal: ",", thousands: ".".`
     : "Check that the event's currency is right and that the price is not a computed one.";

@@ -165,7 +165,7 @@ function damaged(field: FieldName, value: string): Finding {
 /** An empty text would have been left out; this one would be read by everybody. */
 function textOfNone(field: FieldName, value: string): Finding {
   const [by, hint] = isFormulaError(value)
-    ? ["spreadsheet", "Mend the formula in the spreadsheet, and export again."]
+    ? ["spreadsheet", "Fix the formula in the spreadsheet, and export again."]
     : ["script", "Check why the export has no value there."];
   const message = `${field} holds ${cleanText(value, 40)}, which a ${by} writes where it has no text.`;
   return { rule: "text-looks-damaged", ...about(field, value), message, hint };

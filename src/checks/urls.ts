@@ -40,7 +40,7 @@ function oddityOf(value: string, hostname: string): Required<Pick<Finding, "mess
   if (formula !== undefined)
     return {
       message: `ends in ${formula}, which a spreadsheet writes for a failed formula`,
-      hint: "Mend the formula in the spreadsheet, and export again.",
+      hint: "Fix the formula in the spreadsheet, and export again.",
     };
   if (/%(?![0-9a-f]{2})/i.test(value))
     return { message: "has a % without two hexadecimal digits after it", hint: LOOK };

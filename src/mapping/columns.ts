@@ -4,7 +4,7 @@ import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } fr
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
 import { quoted } from "../actions/text.ts";
-import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS } from "./open-actions.ts";
+import { OWN_COLUMNS } from "./rejects-columns.ts";
 
 const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
 
@@ -16,8 +16,6 @@ export interface NamedColumns {
   readonly fields: ReadonlyMap<FieldName, number>;
   /** Index of the column `action`. */
   readonly action: number | undefined;
-  /** Index of `tickets:actions`. */
-  readonly openActions: number | undefined;
   /** Why columns that nearly name a field are not used. */
   readonly notes: readonly string[];
   /** Two columns that mean the same field, by their headers. */
@@ -30,17 +28,12 @@ export function readColumns(header: readonly string[]): NamedColumns {
   const notes: string[] = [];
   const strangers: string[] = [];
   let action: number | undefined;
-  let openActions: number | undefined;
   let conflict: NamedColumns["conflict"];
   const clash = (field: string, first: number, second: number) => {
     conflict ??= { field, headers: [header[first] ?? "", header[second] ?? ""] };
   };
   for (const [index, written] of header.entries()) {
     const exact = written.trim();
-    if (exact === OPEN_ACTIONS_COLUMN) {
-      openActions = index;
-      continue;
-    }
     if (OWN_COLUMNS.has(exact) || exact === "") continue;
     const folded = fold(exact);
     if (folded === "action") {
@@ -74,7 +67,7 @@ export function readColumns(header: readonly string[]): NamedColumns {
     const meant = nearest(stranger, open);
     if (meant !== undefined) notes.push(`${quote(stranger)} is not used (did you mean ${meant}?)`);
   }
-  return { fields, action, openActions, notes, conflict };
+  return { fields, action, notes, conflict };
 }
 
 /** The fields of an action, and those whose refusal the config's `rules` relaxed. */

@@ -8,14 +8,14 @@ import type { MappingRule } from "./rules.ts";
 export type FillDown = ReturnType<typeof compileFillDown>;
 
 /**
- * @param isMended whether the rows come from a rejects file, where the row above is not the one above it in the export.
+ * @param isRejects whether the rows come from a rejects file, where the row above is not the one above it in the export.
  * @throws MappingError for rows of JSON, and for missing columns.
  */
 export function compileFillDown(
   config: string | readonly string[],
   columns: Columns,
   isJson: boolean,
-  isMended: boolean,
+  isRejects: boolean,
   path: RulePath,
 ) {
   if (isJson) throw new MappingError(path, "needs a table; rows of JSON have no cell above");
@@ -32,17 +32,17 @@ export function compileFillDown(
         const { label, index, above } = column;
         const cell = cells[index] ?? "";
         if (cell.trim() !== "") column.above = cell;
-        else if (above !== "" && !isMended) {
+        else if (above !== "" && !isRejects) {
           whole ??= [...cells];
           whole[index] = above;
         } else
           findings.push({
             rule: "fill-down-empty" satisfies MappingRule,
             field: label,
-            message: isMended
+            message: isRejects
               ? `${label} is empty, and the row above in this file is not the one above it in the export.`
               : `${label} is empty, and no readable row above can fill it.`,
-            hint: isMended ? "Write the value that it had." : "Write the value into the first row that has it.",
+            hint: isRejects ? "Write the value that it had." : "Write the value into the first row that has it.",
           });
       }
       return whole ?? cells;

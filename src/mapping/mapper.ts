@@ -38,10 +38,6 @@ export type Mapped =
       readonly eventId?: string;
       /** The source's own `key` of each action, where it declares one. */
       readonly keys?: readonly string[];
-      /** The `nthOfName` of each action in the whole row, where `tickets:actions` names only some of its actions. */
-      readonly nths?: readonly number[];
-      /** With a key, what `tickets:actions` leaves out of the row. */
-      readonly leftOut?: readonly { readonly action: Action; readonly key: string }[];
       /** Why the row gives nothing else, where it gives only its event, as the first row of that. */
       readonly eventOnly?: string;
     })
@@ -51,8 +47,6 @@ export type Mapped =
       readonly findings: readonly Finding[];
       /** What the row would have given, as far as it could be read. It shows what depends on the row. */
       readonly attempted: readonly Action[];
-      /** Which of the actions of its name each of `attempted` is (open-actions.ts), where the row gives others too. */
-      readonly nths?: readonly number[];
       /**
        * Set where not even the action could be read. `attempted` is then the action on which most depends, and must not be
        * checked.

@@ -30,7 +30,6 @@ import {
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import { MappingError } from "./mapping-error.ts";
 import { unguard } from "./names.ts";
-import { selectOpenActions } from "./open-actions.ts";
 import type { MappingRule } from "./rules.ts";
 import type { NamedSource } from "./source.ts";
 
@@ -162,7 +161,6 @@ export function understandingOf(
     for (const { field } of used) taken.add(field);
   const usedIndexes = new Set<number>();
   if (fixed === undefined && columns.action !== undefined) usedIndexes.add(columns.action);
-  if (columns.openActions !== undefined) usedIndexes.add(columns.openActions);
   const publicFields: string[] = [];
   for (const [field, index] of columns.fields) {
     if (!taken.has(field)) continue;
@@ -214,7 +212,7 @@ const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === "");
 
-/** Finishes a row whose fields are read: strange cells, the actions still open, the row's event. */
+/** Finishes a row whose fields are read: strange cells, the row's event. */
 export function mappedOf(
   compiled: CompiledColumns,
   reading: ActionColumns,
@@ -238,12 +236,10 @@ export function mappedOf(
   }
   // Each key is a field's name and each value was read by that field's own coercer.
   const action: Action = { action: reading.action, data: data as ActionData };
-  let actions: readonly Action[] = [action];
-  const open = columns.openActions === undefined ? undefined : cells[columns.openActions];
-  if (open !== undefined && open.trim() !== "") actions = selectOpenActions(actions, open, findings);
   if (findings.length > 0) return { kind: "invalid", findings, attempted: [action] };
   const event = columns.fields.get("eventId");
   const eventId = event === undefined ? undefined : cells[event]?.trim();
+  const actions = [action];
   return eventId === undefined || eventId === "" ? { kind: "actions", actions } : { kind: "actions", actions, eventId };
 }
 

@@ -7,7 +7,7 @@ import type { Finding } from "../actions/problem.ts";
 import { quote } from "./columns.ts";
 import { LooseNumber } from "./exact-numbers.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
-import { OWN_COLUMNS } from "./open-actions.ts";
+import { OWN_COLUMNS } from "./rejects-columns.ts";
 import { isList } from "./schema-words.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
 import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";

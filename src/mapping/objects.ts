@@ -24,7 +24,7 @@ import {
   type NamedSettings,
   understandingOf,
 } from "./named.ts";
-import { OPEN_ACTIONS_COLUMN, OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN, selectOpenActions } from "./open-actions.ts";
+import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "./rejects-columns.ts";
 import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
 
@@ -144,7 +144,7 @@ function isItemInOtherLetters(value: ObjectRow["value"]): boolean {
 }
 
 export function mapItem(value: ObjectRow["value"]): Mapped {
-  const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _row, [OPEN_ACTIONS_COLUMN]: open, ...item } = value;
+  const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _row, ...item } = value;
   const { action, data } = item;
   const isObject = isJsonObject(data);
   const isWhole = typeof action === "string" && isActionName(action) && isObject && Object.keys(item).length === 2;
@@ -157,15 +157,8 @@ export function mapItem(value: ObjectRow["value"]): Mapped {
     };
   }
   // Its fields are checked by the next step, like those of every action.
-  const taken: Action = { action, data: data as ActionData };
-  if (typeof open !== "string" || open.trim() === "") return withEvent([taken]);
-  const findings: Finding[] = [];
-  const actions = selectOpenActions([taken], open, findings);
-  return findings.length > 0 ? { kind: "invalid", findings, attempted: [taken] } : withEvent(actions);
-}
-
-function withEvent(actions: readonly Action[]): Mapped {
-  const eventId = actions[0]?.data.eventId;
+  const actions: readonly Action[] = [{ action, data: data as ActionData }];
+  const { eventId } = data;
   return typeof eventId === "string" ? { kind: "actions", actions, eventId } : { kind: "actions", actions };
 }
 
@@ -181,7 +174,7 @@ function idsOf(data: object): Ids {
 const isId = (field: FieldName): boolean => ID_FIELDS.some((id) => id === field);
 
 /** Whether a column is a field that names something, such as userId. */
-const isIdText = (field: FieldName | "action" | typeof OPEN_ACTIONS_COLUMN): field is FieldName =>
+const isIdText = (field: FieldName | "action"): field is FieldName =>
   isFieldName(field) && (fieldSpec(field).kind === "id" || fieldSpec(field).kind === "nftId");
 
 function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: ObjectRow): Mapped {
@@ -191,7 +184,7 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
   let exact: ObjectRow["value"] | undefined;
   const cells: string[] = new Array(keys.length).fill("");
   const lists = new Map<number, readonly unknown[]>();
-  const read = (index: number, field: FieldName | "action" | typeof OPEN_ACTIONS_COLUMN): void => {
+  const read = (index: number, field: FieldName | "action"): void => {
     const key = keys[index] ?? "";
     const value = row.value[key];
     if (value === null || value === undefined) return;
@@ -212,7 +205,6 @@ function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: Object
   };
   for (const [field, index] of columns.fields) if (isId(field)) read(index, field);
   if (columns.action !== undefined) read(columns.action, "action");
-  if (columns.openActions !== undefined) read(columns.openActions, OPEN_ACTIONS_COLUMN);
   if (columns.conflict !== undefined) findings.push(conflictFinding(columns.conflict));
 
   const reading =

@@ -17,10 +17,6 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
     reason: "Two names of the row mean the same field, and nothing says which one counts.",
     example: '{"ticketId":"a","ticket_id":"b"}',
   },
-  "open-actions": {
-    reason: "tickets:actions of a rejects file names something that the row does not give.",
-    example: "tickets:actions = 2:soldTicket",
-  },
   "time-without-zone": {
     reason: "A local time is not an instant until its zone is known, which is never guessed.",
     example: "2026-05-01 20:00:00",
@@ -124,26 +120,6 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
   "key-empty": {
     reason: "The source's key is empty for the row, so it can't be told from others.",
     example: 'key: "{Barcode}" for a row without barcode',
-  },
-  "rejects-misread": {
-    reason:
-      "A row of a rejects file is read differently than when it was rejected, so that its cells, or the numbers in its tickets:actions, mean another deed.",
-    example: "sales.rejects.csv streamed without the source that sales.csv had",
-  },
-  "rejects-row-twice": {
-    reason:
-      "Two rows have the same tickets:row but differ, so nothing tells which one the bad row became; or they name other actions of it as open, of which the second's might be sent out of their order.",
-    example: "a rejected row that was split into two",
-  },
-  "mended-gives-more": {
-    reason: "A bad row whose mended version was accepted gives more actions now than were accepted or asked for.",
-    example: "a mended sale whose order is refunded a night later, by its lookup or by an action new in the mapping",
-  },
-  "mended-unsure": {
-    severity: "warn",
-    reason:
-      "A row that reads like a mended one is not sent, even where it names no ticket or event and may be another row, may give something more now, or differs from what was accepted.",
-    example: ",,North without a ticketId, again in another night's export",
   },
 });
 

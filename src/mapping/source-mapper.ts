@@ -12,7 +12,6 @@ import { strangeCells, totalsCell } from "./id-cells.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import type { IdCell, Read, Scope } from "./names.ts";
 import { isOnlyItem, mapItem } from "./objects.ts";
-import { nthOfName, OPEN_ACTIONS_COLUMN, selectOpenActions } from "./open-actions.ts";
 import type { Row } from "./row.ts";
 import { bitsOfDigest, createRowDigester, type RowDigester } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
@@ -61,7 +60,7 @@ export class SourceMapper implements Mapper {
   }
 
   map(row: Row): Mapped {
-    const { columns, fillDown, isJson, openColumn } = this.#source;
+    const { columns, fillDown, isJson } = this.#source;
     const scope = this.#scope;
     this.#row.begin(row);
     if (this.#idCells.length > 0) this.#idCells = [];
@@ -75,14 +74,13 @@ export class SourceMapper implements Mapper {
       if (isJson) throw new Error("a row of JSON was expected");
       if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
       scope.cells = fillDown === undefined ? row.cells : fillDown.fill(row.cells, scope.findings);
-      return this.#mapAndWatch(openColumn === -1 ? "" : (row.cells[openColumn]?.trim() ?? ""));
+      return this.#mapAndWatch();
     }
     if (!isJson) throw new Error("a row of cells was expected");
     scope.value = withLooseNumbers(row);
     if (isOnlyItem(row.value)) return mapItem(row.value);
     columns.keys?.seeRow(row.value);
-    const openText = row.value[OPEN_ACTIONS_COLUMN];
-    return this.#mapAndWatch(typeof openText === "string" ? openText.trim() : "");
+    return this.#mapAndWatch();
   }
 
   retract(actions: readonly Action[]): void {
@@ -204,37 +202,25 @@ export class SourceMapper implements Mapper {
     scope.turn += 1;
   }
 
-  #mapScope(openText: string): Mapped {
+  #mapScope(): Mapped {
     const draft: Draft = { actions: [], keys: [], faulty: new Set(), newEvents: new Set(), whyNothing: undefined };
     this.#addAll(draft);
     const { findings } = this.#scope;
     if (draft.actions.length === 0 && findings.length === 0)
       return { kind: "skipped", reason: draft.whyNothing ?? this.#skipReason() };
-    let actions: readonly Action[] = draft.actions;
-    if (openText !== "") actions = selectOpenActions(actions, openText, findings);
+    const { actions, keys, faulty } = draft;
     if (findings.length > 0) {
-      const attempted = attemptedOf(actions.length === 0 ? draft.actions : actions, draft.faulty);
-      const nths = numbersIn(draft.actions, new Set(attempted));
-      return { kind: "invalid", findings: withoutRepeats(findings), attempted, nths, ...this.#noted() };
+      const attempted = attemptedOf(actions, faulty);
+      return { kind: "invalid", findings: withoutRepeats(findings), attempted, ...this.#noted() };
     }
     this.#events.give(actions);
     const eventId = eventOf(actions) ?? this.#source.event?.read(this.#scope);
-    const stillOpen = actions === draft.actions ? undefined : new Set<Action | undefined>(actions);
-    const keys =
-      stillOpen === undefined ? draft.keys : draft.keys.filter((_key, at) => stillOpen.has(draft.actions[at]));
     return {
       kind: "actions",
       actions,
       ...(typeof eventId === "string" && { eventId }),
       ...(this.#hasKey && { keys }),
-      ...(stillOpen !== undefined && {
-        nths: numbersIn(draft.actions, stillOpen),
-        leftOut: draft.actions.flatMap((action, at) => {
-          const key = draft.keys[at];
-          return key === undefined || stillOpen.has(action) ? [] : [{ action, key }];
-        }),
-      }),
-      ...(this.#isOnlyEvent(draft.actions) && { eventOnly: draft.whyNothing ?? this.#skipReason() }),
+      ...(this.#isOnlyEvent(actions) && { eventOnly: draft.whyNothing ?? this.#skipReason() }),
       ...this.#noted(),
     };
   }
@@ -259,7 +245,7 @@ export class SourceMapper implements Mapper {
     return taken === undefined ? undefined : { kind: "skipped", reason: labelled(taken.label, taken.read(scope)) };
   }
 
-  #mapAndWatch(openText: string): Mapped {
+  #mapAndWatch(): Mapped {
     const { skips, watch } = this.#source;
     const { line, digest } = this.#row;
     const scope = this.#scope;
@@ -270,7 +256,7 @@ export class SourceMapper implements Mapper {
       watch.see(scope, { line, digest, gave: false, isSkipped: true });
       return { kind: "skipped", reason: labelled(label, text) };
     }
-    const mapped = this.#mapScope(openText);
+    const mapped = this.#mapScope();
     const gave = mapped.kind === "invalid" || (mapped.kind === "actions" && mapped.eventOnly === undefined);
     watch.see(scope, { line, digest, gave, isSkipped: false });
     return mapped;
@@ -307,7 +293,7 @@ class RowInHand {
 
   readonly digest = (): bigint => {
     if (this.#row === undefined) throw new Error("no row is being read");
-    this.#digest ??= bitsOfDigest(this.#digester.digest(this.#row));
+    this.#digest ??= bitsOfDigest(this.#digester(this.#row));
     return this.#digest;
   };
 }
@@ -332,11 +318,6 @@ interface Draft {
 function attemptedOf(actions: readonly Action[], faulty: Draft["faulty"]): readonly Action[] {
   const isOnlyEvents = actions.every(({ action }) => registersEvent(action));
   return actions.filter((action) => isOnlyEvents || !registersEvent(action.action) || faulty.has(action));
-}
-
-/** For each of `some`, its number among the row's actions of its name. */
-function numbersIn(actions: readonly Action[], some: ReadonlySet<Action | undefined>): readonly number[] {
-  return nthOfName(actions).filter((_nth, at) => some.has(actions[at]));
 }
 
 /** The one event that the row's actions name; undefined when they name none, or several. */

@@ -24,7 +24,7 @@ import {
   type Read,
   type Scope,
 } from "./names.ts";
-import { OPEN_ACTIONS_COLUMN } from "./open-actions.ts";
+import { showRejects } from "./rejects-columns.ts";
 import type { MappingRule } from "./rules.ts";
 import type {
   ActionConfig,
@@ -102,8 +102,6 @@ export interface SourceRules {
   /** Reads the event of a row of which no action names one. */
   readonly event: FieldReader | undefined;
   readonly fillDown: FillDown | undefined;
-  /** Place of `tickets:actions` in the header; -1 where there is none. */
-  readonly openColumn: number;
   readonly watch: ValueWatch;
   readonly understanding: () => Understanding;
   /** Findings about columns and lookups, once all rows are read. */
@@ -156,12 +154,11 @@ export function compileSource(settings: SourceSettings): SourceRules {
             "eventId",
           ]),
         );
-  const openColumn = header?.findIndex((written) => written.trim() === OPEN_ACTIONS_COLUMN) ?? -1;
   const filling = config.fillDown;
   const fillDown =
     filling === undefined
       ? undefined
-      : attempt(() => compileFillDown(filling, columns, isJson, openColumn !== -1, [...path, "fillDown"]));
+      : attempt(() => compileFillDown(filling, columns, isJson, showRejects(header ?? []), [...path, "fillDown"]));
   faults.throwAny();
   return {
     columns,
@@ -172,7 +169,6 @@ export function compileSource(settings: SourceSettings): SourceRules {
     skips,
     event,
     fillDown,
-    openColumn,
     watch: watchOf(source, rules),
     understanding: () => understandingOf(source, rules),
     columnFindings: () => [...byPosition(columns), ...keysMissing(columns, optional)],

@@ -1,11 +1,11 @@
 /** Compares the values that a file has in the columns of conditions with those that the source names. */
 
 import { distance } from "fastest-levenshtein";
-import { digestHex } from "../actions/identity.ts";
 import { foldSpelling } from "../actions/nearest.ts";
 import { andMore, cleanText, quoted } from "../actions/text.ts";
 import type { FileFinding } from "./file-finding.ts";
 import type { Read, Scope } from "./names.ts";
+import { digestHex } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
 
 /** A column whose values decide, and what the source says about them. */

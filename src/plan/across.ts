@@ -313,7 +313,7 @@ export function dependsOnBad(subject: string, cause: SourceLine): Finding {
     rule: "depends-on-invalid",
     ...about(FIELD[subject.charAt(0)] ?? "eventId", subject.slice(2)),
     message: `It depends on ${placeText(cause)}, which is invalid and not sent.`,
-    hint: "Mend that row.",
+    hint: "Fix that row.",
     cause,
   };
 }

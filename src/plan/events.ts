@@ -1,6 +1,7 @@
 /** The events that an input names: what the ledger knows of them, and what this input says. Kept in the plan's file, the last ones in memory. */
 
 import { currencyDigits } from "../actions/currencies.ts";
+import type { Pricing } from "../checks/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import type { Store } from "./store.ts";
 
@@ -95,9 +96,4 @@ export class Events {
 export function currencyAt(event: EventState | undefined, place: number): Pricing {
   const currency = event?.currencies.findLast(([from]) => from < place)?.[1];
   return { currency, digits: currency === undefined ? undefined : currencyDigits(currency) };
-}
-
-export interface Pricing {
-  readonly currency: string | undefined;
-  readonly digits: number | undefined;
 }

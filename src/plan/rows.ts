@@ -8,7 +8,7 @@ import { decimals } from "../checks/price-decimals.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
 import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
-import { REASON_COLUMN, ROW_COLUMN, showRejects } from "../mapping/open-actions.ts";
+import { parseRowKey, REASON_COLUMN, ROW_COLUMN, showRejects } from "../mapping/rejects-columns.ts";
 import type { Row } from "../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../mapping/row-digest.ts";
 import { findingsOfContent } from "../readers/content.ts";
@@ -205,7 +205,7 @@ class Rows {
       of.values.see(mapped.actions, row.kind === "object");
     }
     const { digest, position } = ownOf(of, row);
-    const bad = isBad ? this.#writer.numberedDigest(digest ?? of.digester.digest(row)) : digest;
+    const bad = isBad ? this.#writer.numberedDigest(digest ?? of.digester(row)) : digest;
     return { row, number: this.read.read, index, mapped, findings, isBad, digest: bad, position };
   }
 
@@ -292,14 +292,10 @@ function count(reasons: Map<string, number>, reason: string): void {
   reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
 }
 
-/** `tickets:row` of a rejects file: the digest of a bad row, and where it was first read. */
-const OWN = /^(\d+\.[0-9a-f]{32}(?:#\d+)?)?@(\d+):(\d+)$/;
-
 /** What the row's `tickets:row` says; nothing where the row is not from rejects. */
 function ownOf({ own }: Open, row: Row): Pick<Looked, "digest" | "position"> {
-  const written = row.kind === "object" ? row.value[ROW_COLUMN] : own === -1 ? undefined : row.cells?.[own]?.trim();
-  const [, digest, run, seq] = (typeof written === "string" && OWN.exec(written)) || [];
-  return { digest, position: run === undefined ? undefined : { run: Number(run), seq: Number(seq) } };
+  const key = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[own]);
+  return { digest: key?.digest, position: key && { run: key.run, seq: key.seq } };
 }
 
 /** As JSON: the cells of a table's row, the object of a JSON row, the text of one that can't be read. */

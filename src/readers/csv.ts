@@ -1,7 +1,7 @@
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { REASON_COLUMN } from "../mapping/open-actions.ts";
+import { REASON_COLUMN } from "../mapping/rejects-columns.ts";
 import type { Row } from "../mapping/row.ts";
 import {
   cellCountRow,

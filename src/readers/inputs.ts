@@ -4,7 +4,7 @@ import { isDynamicPattern } from "tinyglobby";
 import { nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { showRejects } from "../mapping/open-actions.ts";
+import { showRejects } from "../mapping/rejects-columns.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { bomEncoding } from "./encoding.ts";
 import { FORMATS } from "./formats.ts";

@@ -57,7 +57,7 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
 /** A first character that nobody sees, or that looks like a blank; without those that are blanks to JSON. */
 const UNSEEN = /^(?![ \t\r\n])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 
-const MEND_JSON = "Mend it at that place, or write the file again with a JSON library.";
+const FIX_JSON = "Fix it at that place, or write the file again with a JSON library.";
 
 const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
@@ -65,7 +65,7 @@ const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toStrin
 export function invalidJson(
   text: string,
   line: number,
-  { hint = MEND_JSON, told }: Pick<JsonRowOptions, "hint" | "told"> = {},
+  { hint = FIX_JSON, told }: Pick<JsonRowOptions, "hint" | "told"> = {},
 ): Finding & { readonly rule: "json-invalid" } {
   const fault = findJsonFault(text) ?? { offset: 0, reason: "it can't be parsed" };
   const before = text.slice(0, fault.offset);

@@ -42,7 +42,7 @@ function refuseTogether(rejects: Seen, other: Seen): Failure {
   );
 }
 
-const STREAM_APART = "Mend the rejects and stream them first, by themselves; then the export.";
+const STREAM_APART = "Fix the rejects and stream them first, by themselves; then the export.";
 
 /** @param because why, as the end of the sentence. */
 export function refuseRejects(file: Named, because: string): Failure {

@@ -4,6 +4,7 @@ import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-c
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
+import { rowKeyText } from "../mapping/rejects-columns.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { pause } from "../send/pause.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
@@ -257,8 +258,8 @@ const reasonOf = (item: Item): string =>
     : `${item.origin.kind} was not sent: the run was closed.`;
 
 /** `tickets:row`: the digest of a bad row that it corrects, and where it was first read. */
-const keyOf = ({ origin: { digest = "", position, seq } }: Item, { number }: Run): string =>
-  `${digest}@${position?.run ?? number}:${position?.seq ?? seq}`;
+const keyOf = ({ origin: { digest, position, seq } }: Item, { number }: Run): string =>
+  rowKeyText({ digest, ...(position ?? { run: number, seq }) });
 
 /** How many rejected actions are listed one by one. */
 const REJECTED_TOLD = 5;

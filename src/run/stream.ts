@@ -13,6 +13,7 @@ import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
+import { rowKeyText } from "../mapping/rejects-columns.ts";
 import type { RowNotSent } from "../plan/plan.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
@@ -286,14 +287,14 @@ async function writeNotSent(
   if (mode === "adopt") return [];
   const last = (await ledger.runs({ last: 1 })).at(-1)?.number ?? 0;
   const entersRun = planned.actions.new > 0;
-  const placeOf = ({ position: { run, seq } = { run: undefined, seq: 0 } }: RowNotSent): string => {
-    if (run !== undefined) return `${run}:${seq}`;
-    return entersRun ? `${last + 1}:${seq}` : `${last}:${BEHIND_ALL + seq}`;
+  const keyOf = ({ digest, position: { run, seq } = { run: undefined, seq: 0 } }: RowNotSent): string => {
+    if (run !== undefined) return rowKeyText({ digest, run, seq });
+    return rowKeyText({ digest, ...(entersRun ? { run: last + 1, seq } : { run: last, seq: BEHIND_ALL + seq }) });
   };
   function* rows(): Generator<OpenRow> {
     for (const row of planned.notSent())
       if (row.state !== "changed" && row.state !== "late")
-        yield { input: row.input, text: row.text, reason: row.reason, key: `${row.digest ?? ""}@${placeOf(row)}` };
+        yield { input: row.input, text: row.text, reason: row.reason, key: keyOf(row) };
   }
   const inputs = planned.inputs.map(toRejectsInput);
   const run = entersRun ? last + 1 : undefined;

@@ -13,7 +13,7 @@ const ndjson = (...rows: readonly object[]): string => rows.map((each) => `${JSO
 const OF_REJECTS = { "tickets:reason": "rejected", "tickets:row": "" };
 const UPDATES_NDJSON = ndjson(row("a"), row("b"));
 
-const APART = "Mend the rejects and stream them first, by themselves; then the export.";
+const APART = "Fix the rejects and stream them first, by themselves; then the export.";
 
 async function withFiles(files: Readonly<Record<string, string | Buffer>>): Promise<Field> {
   const field = await openField();

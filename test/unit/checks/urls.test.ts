@@ -86,7 +86,7 @@ describe("a URL", () => {
     ],
     ["https://example.com/a|b", "shopUrl has a |, which no URL may hold.", "write it %7C"],
     ["https://example.com/a{b", "shopUrl has a {, which no URL may hold.", "write it %7B"],
-    ["https://example.com/#REF!", "shopUrl ends in #REF!, which a spreadsheet writes", "Mend the formula"],
+    ["https://example.com/#REF!", "shopUrl ends in #REF!, which a spreadsheet writes", "Fix the formula"],
   ])("tells what is wrong with %s", (shopUrl, message, hint) => {
     const [finding] = checkAction({ action: "newEvent", data: { eventId: "e", currency: "EUR", shopUrl } }, NOW);
     expect(finding?.message).toContain(message);

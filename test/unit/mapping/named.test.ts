@@ -214,16 +214,13 @@ describe("rows", () => {
     });
   });
 
-  test("of a rejects file give the actions that are still open", () => {
-    const header = ["ticketId", "tickets:reason", "tickets:actions"];
+  test("of a rejects file are mapped without the columns that were added", () => {
+    const header = ["ticketId", "tickets:reason", "tickets:row"];
     const mapper = createMapper({ fileName: "scans.rejects.csv", header });
-    expect(mapper.map(cells("t", "was wrong", "scannedTicket"))).toMatchObject({ kind: "actions" });
-    expect(mapper.map(cells("t", "", ""))).toMatchObject({ kind: "actions" });
-    expect(mapper.map(cells("t", "", "soldTicket"))).toMatchObject({
-      kind: "invalid",
-      findings: [{ rule: "open-actions" }],
+    expect(mapper.map(cells("t", "was wrong", "row@1:2"))).toEqual({
+      kind: "actions",
+      actions: [{ action: "scannedTicket", data: { ticketId: "t" } }],
     });
-    expect(mapper.understanding.unused).toEqual(["tickets:reason"]);
   });
 
   test("clear fields by the clear word in updates", () => {

@@ -55,8 +55,7 @@ describe("{action, data} items", () => {
   });
 
   test("of a rejects file come back without the columns that were added", () => {
-    const line =
-      '{"action":"scannedTicket","data":{"ticketId":"t"},"tickets:reason":"r","tickets:actions":"scannedTicket"}';
+    const line = '{"action":"scannedTicket","data":{"ticketId":"t"},"tickets:reason":"r","tickets:row":"row@1:2"}';
     expect(mapperOf("x.rejects.ndjson").map(json(line))).toEqual({
       kind: "actions",
       actions: [{ action: "scannedTicket", data: { ticketId: "t" } }],

@@ -726,21 +726,6 @@ describe("a row of a source", () => {
     ]);
   });
 
-  test("of a rejects file gives the actions that are still open", () => {
-    const yaml = `actions:
-  - newEvent: {fields: {eventId: e, currency: EUR}}
-  - scannedTicket: {each: {count: "{N}"}, fields: {ticketId: "{T}-{n}"}}`;
-    const { mapped } = mapText(
-      yaml,
-      "T,N,tickets:reason,tickets:actions\na,3,r,2:scannedTicket 3:scannedTicket\nb,1,,\nc,1,,4:scannedTicket\n",
-    );
-    expect(mapped).toMatchObject([
-      { actions: [{ data: { ticketId: "a-2" } }, { data: { ticketId: "a-3" } }] },
-      { actions: [{ action: "newEvent" }, { data: { ticketId: "b-1" } }] },
-      { kind: "invalid", findings: [{ rule: "open-actions", value: "4:scannedTicket" }] },
-    ]);
-  });
-
   test("clears no trait, and says so", () => {
     const yaml = `actions:
   - updateTicket: {fields: {ticketId: "{ID}", metadataAttributes: {A: "{A}", B: "{B}"}}}`;
@@ -843,7 +828,7 @@ actions:
 
   test("has nothing to take above the first row, and in a rejects file", () => {
     expect(rulesOf(mapText(YAML, "Order,No,Status\n,1,paid\n").mapped[0])).toEqual(["fill-down-empty Order"]);
-    const rejects = "Order,No,Status,tickets:reason,tickets:actions\nA,1,paid,x,\n,2,,x,\n";
+    const rejects = "Order,No,Status,tickets:reason,tickets:row\nA,1,paid,x,\n,2,,x,\n";
     expect(rulesOf(mapText(YAML, rejects).mapped[1])).toEqual(["fill-down-empty Order", "fill-down-empty Status"]);
   });
 

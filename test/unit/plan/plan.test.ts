@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openLedger } from "../../../src/ledger/open.ts";
+import { rowKeyText } from "../../../src/mapping/rejects-columns.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { type Asked, enter, openFolder, type Planned, planFiles, runOf, told, write } from "../../support/planned.ts";
 
@@ -118,8 +119,8 @@ describe("rejects", () => {
   /** The rejects of a plan, as a file of objects with the two columns of our own. */
   async function rejectsOf({ plan }: Planned, run: number, correct: (row: Record<string, unknown>) => object) {
     return [...plan.notSent()]
-      .map(({ text, reason, digest = "", position }) => {
-        const own = `${digest}@${position?.run ?? run}:${position?.seq ?? 0}`;
+      .map(({ text, reason, digest, position }) => {
+        const own = rowKeyText({ digest, run: position?.run ?? run, seq: position?.seq ?? 0 });
         return JSON.stringify({ ...correct(JSON.parse(text)), "tickets:reason": reason, "tickets:row": own });
       })
       .join("\n")
@@ -159,7 +160,7 @@ describe("rejects", () => {
     const rejects = await rejectsOf(first, 1, (row) =>
       row.imageUrl === "oops" ? { ...row, imageUrl: "https://x.example/b" } : row,
     );
-    expect(rejects).toContain("@1:1");
+    expect(rejects).toContain("row@1:1");
     await enter(ledger, await night({ "v.ndjson": '{"ticketId":"1","imageUrl":"https://x.example/c"}\n' }, asked));
     const second = await night({ "u.rejects.ndjson": rejects.replaceAll("@1:", "@0:") }, asked);
     expect(second.plan.actions).toMatchObject({ new: 0, late: 2 });

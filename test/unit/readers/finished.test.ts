@@ -11,12 +11,11 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { copyInputs } from "../../../src/plan/files/input-copies.ts";
 import { type Clock, refuseEarlyEnd } from "../../../src/readers/finished.ts";
 import { type Input, openInput } from "../../../src/readers/input.ts";
 import { resolveInputs } from "../../../src/readers/inputs.ts";
@@ -95,23 +94,6 @@ describe("a file that changes while it is read", () => {
     expect(failure.message).toContain("events.csv is still being written: ");
   });
 
-  test.each(CHANGES)("and %s while it is copied beside the plan is not used", async (_, message, change) => {
-    const folder = await openFolder();
-    const path = join(folder, "events.csv");
-    await writeFile(path, HEADER + rows(400_000));
-    await mkdir(join(folder, "plan"));
-    // A copy looks at the signal before each of its blocks.
-    const { signal } = new AbortController();
-    let looks = 0;
-    signal.throwIfAborted = () => {
-      looks += 1;
-      if (looks === 3) change(path);
-    };
-    const files = await resolveInputs([path]);
-    const copying = copyInputs({ files, directory: join(folder, "plan"), reading: {}, copyInputs: true, signal });
-    expect(await failureOf(copying)).toMatchObject({ code: "usage", message: expect.stringMatching(message) });
-  });
-
   test("is seen behind standard input too", async () => {
     const path = join(await openFolder(), "events.csv");
     await writeFile(path, HEADER + rows(100_000));
@@ -141,16 +123,6 @@ describe("a file that ends before its size", () => {
     await symlink(SHORT, path);
     await using input = await open(path);
     expect(await failureOf(readAll(input))).toMatchObject({ code: "usage", message });
-  });
-
-  onLinux(`is not copied (needs ${SHORT})`, async () => {
-    const folder = await openFolder();
-    await mkdir(join(folder, "plan"));
-    await symlink(SHORT, join(folder, "events.csv"));
-    const files = await resolveInputs([join(folder, "events.csv")]);
-    const { signal } = new AbortController();
-    const copying = copyInputs({ files, directory: join(folder, "plan"), reading: {}, copyInputs: true, signal });
-    expect(await failureOf(copying)).toMatchObject({ code: "usage", message });
   });
 
   test.each([
@@ -255,8 +227,8 @@ describe("an input that holds nothing", () => {
     const refused = await field.stream(files);
     expect(refused.exitCode).toBe(3);
     expect(refused.said).toContain("input-empty");
-    // What is wrong is the file: no mapping can mend it.
-    expect(refused.said).toContain("Mend the input");
+    // What is wrong is the file: no mapping can fix it.
+    expect(refused.said).toContain("Fix the input");
     expect(processedBy(field.sandbox)).toBe("");
     const taken = await field.stream(files, { allowEmpty: true });
     expect([taken.exitCode, processedBy(field.sandbox)]).toEqual([0, "E-2"]);

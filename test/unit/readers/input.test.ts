@@ -84,7 +84,7 @@ const ROWS = [
 const PROMISE =
   '{"source":"sales.csv","line":2,"action":"soldTicket","ticketId":"1","status":"success","actionPromise":"p","environment":"sandbox","run":"7f3a","seq":1,"chunk":1,"at":"x"}\n';
 const PROMISES_CSV = "source,line,action,eventId,ticketId,nftId,status,actionPromise,environment,run,seq,chunk,at\n";
-const REJECTS_CSV = 'eventId,ticketId,tickets:reason,tickets:actions\nwave,1,"not found",soldTicket\n';
+const REJECTS_CSV = 'eventId,ticketId,tickets:reason,tickets:row\nwave,1,"not found",row@1:1\n';
 
 describe("which files are read", () => {
   test("arguments in their order, a glob's matches by name", async () => {

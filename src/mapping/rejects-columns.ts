@@ -1,0 +1,33 @@
+/** The columns, or keys, that `tickets` adds to the rows of a rejects file. */
+
+import { GUARDED_COLUMN } from "../actions/formula-guard.ts";
+
+export const REASON_COLUMN = "tickets:reason";
+/** `<digest>@<run>:<seq>`: of a bad row its digest (row-digest.ts), else `row`; and where it was first read. */
+export const ROW_COLUMN = "tickets:row";
+
+interface RowKey {
+  readonly digest: string | undefined;
+  readonly run: number;
+  readonly seq: number;
+}
+
+/** Text for a spreadsheet too, which would take a bare `@1:2` for a formula. */
+export const rowKeyText = ({ digest = "row", run, seq }: RowKey): string => `${digest}@${run}:${seq}`;
+
+const ROW_KEY = /^(?:row|([0-9a-f]{32}(?:#\d+)?))@(\d+):(\d+)$/;
+
+/** Undefined of what `rowKeyText` did not write. */
+export function parseRowKey(written: unknown): RowKey | undefined {
+  const [key, digest, run, seq] = (typeof written === "string" && ROW_KEY.exec(written.trim())) || [];
+  return key === undefined ? undefined : { digest, run: Number(run), seq: Number(seq) };
+}
+
+export const REJECTS_COLUMNS = [REASON_COLUMN, ROW_COLUMN] as const;
+
+/** Whether a header, or the keys of a row, are those of a rejects file. */
+export const showRejects = (names: readonly string[]): boolean =>
+  REJECTS_COLUMNS.some((column) => names.some((name) => name.trim() === column));
+
+/** Our own columns, which say nothing about the row's actions. */
+export const OWN_COLUMNS: ReadonlySet<string> = new Set([...REJECTS_COLUMNS, GUARDED_COLUMN]);
