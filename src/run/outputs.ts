@@ -3,6 +3,7 @@
 import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { importCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { setAside } from "../disk/aside.ts";
@@ -63,7 +64,7 @@ export async function makeWayForOutput(
   if (!options.moveAside)
     throw refuse(
       `is not appended to: ${state.why}.`,
-      "Name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).",
+      `If it holds what ${environment.name} was sent, import it first: ${importCommand(environment, name)}\nElse name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).`,
     );
   progress.happened({ kind: "output set aside", path, aside: setAside(path) });
 }
