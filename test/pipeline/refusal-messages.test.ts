@@ -248,7 +248,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [
     sendTo("scans.csv"),
     "scans.csv is not appended to: tickets did not write it for this environment. Nothing was sent.",
-    "Name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).",
+    "If it holds what local was sent, import it first: tickets results --import scans.csv --env local\nElse name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).",
   ],
   [
     sendTo("p.ndjson.gz"),
