@@ -272,6 +272,7 @@ export function buildProgram(
     .option("--max-duration <time>", "stop cleanly at a chunk border, such as 2h")
     .option("--timeout <time>", "longest wait for an answer (120s)")
     .option("--retries <n>", "retries of requests that were certainly not taken (8)")
+    .addOption(metricsFile())
     .action((flags: Flags) =>
       run(flags, async (options, context) => (await import("../commands/work.ts")).work(options, context)),
     );

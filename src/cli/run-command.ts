@@ -99,7 +99,7 @@ export async function runCommand(
   if (logFormat === "json") hearWarnings(terminal);
   terminal.log(`${verb} begins`, { event: "command.started", command: verb, version: version() });
   onFirstSignal((signal) => {
-    if (SENDING.has(verb) || verb === "work")
+    if (SENDING.has(verb))
       terminal.warn(
         `${signal}: stopping; a request in flight is finished first. A second Ctrl-C or SIGTERM gives it up and leaves it in doubt.`,
       );
@@ -204,7 +204,7 @@ function tellEnd(
 }
 
 /** Commands that let the request in flight end when a signal comes. */
-const SENDING: ReadonlySet<string> = new Set(["stream", "resume"]);
+const SENDING: ReadonlySet<string> = new Set(["stream", "resume", "work"]);
 
 /** Commands of which standard output is for people. */
 const LISTING: ReadonlySet<string> = new Set(["status", "env", "find"]);

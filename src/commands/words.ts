@@ -130,10 +130,17 @@ const WORDS: Words = {
     tellRunEnd(ended, context);
     context.trace.sending = undefined;
   },
-  "nothing to work on": ({ isFirst }, { reporter }) =>
+  "nothing to work on": ({ isFirst, holder }, { reporter }) => {
+    const by =
+      holder && `; ${describeHolder(holder)} holds the ledger since ${holder.since}: ${cleanText(holder.command, 200)}`;
     reporter.info(
-      isFirst ? "Nothing was published yet. Waiting for a first run …" : "No run is open. Waiting for one …",
-    ),
+      `${isFirst ? "Nothing was published yet. Waiting for a first run" : "No run is open. Waiting for one"}${by ?? ""} …`,
+    );
+  },
+  "database away": ({ isAway }, { reporter }) => {
+    if (isAway) reporter.warn("The database that holds the ledger does not answer. Waiting for it, up to a minute …");
+    else reporter.info("The database is back.");
+  },
   "run waits for a person": ({ waits: { code, message, hint } }, { reporter }) => {
     reporter.error(message, code === "in-doubt" ? { event: "doubt" } : { event: "run.stopped", reason: code });
     if (hint !== undefined) reporter.info(hint);

@@ -3,10 +3,13 @@
 import { count, number } from "../actions/text.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { type WorkSettings, work as workOnRuns } from "../run/work.ts";
+import { afterRun } from "./after-run.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
 
-export interface WorkOptions extends EnvironmentOptions, Omit<WorkSettings, "environment" | "startedAt"> {
+export interface WorkOptions extends EnvironmentOptions, Omit<WorkSettings, "environment" | "startedAt" | "onRunEnd"> {
+  /** Numbers for Prometheus go there. */
+  readonly metricsFile?: string | undefined;
   readonly json: boolean;
 }
 
@@ -15,7 +18,14 @@ export async function work(options: WorkOptions, context: Context): Promise<numb
   const { reporter } = context;
   const core = runContextOf(context);
   const { environment } = await loadSettings(core, options);
-  const { exitCode, accepted, rejected, ended } = await workOnRuns(core, { ...options, environment, startedAt });
+  const onRunEnd: WorkSettings["onRunEnd"] = ({ exitCode, summary }) => {
+    const { durationMs } = summary;
+    const end = { endedAt: new Date().toISOString(), durationMs, exitCode, document: summary };
+    return afterRun({ environment, summary }, end, context, options.metricsFile);
+  };
+  const { exitCode, accepted, rejected, ended } = await workOnRuns(core, {
+    ...{ ...options, environment, startedAt, onRunEnd },
+  });
   reporter.info(
     `This worker sent ${count(accepted + rejected, "action")}${rejected > 0 ? `, of which ${number(rejected)} were rejected` : ""}.`,
   );

@@ -25,12 +25,15 @@ export async function obstacleTo(
   { dialect }: Database,
   { claim: { run, lane, fence }, pace }: NonNullable<Intent["claim"]>,
 ): Promise<Stepped["obstacle"]> {
-  const held = await first<{ may: number | boolean }>(
+  const held = await first<{ may: number | boolean; rejected: number }>(
     session,
-    sql`SELECT EXISTS (${mayBeSent(run)}) AS may FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${dialect.forUpdate}`,
+    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected
+      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${dialect.forUpdate}`,
   );
   if (held === undefined) return "taken";
   if (!held.may) return "waits";
+  const rejected = Number(held.rejected);
+  if (pace !== undefined && rejected > pace.mostRejected) return { rejected };
   const waitMs = pace === undefined ? 0 : await takeTurn(session, dialect, pace);
   return waitMs > 0 ? waitMs : undefined;
 }

@@ -52,6 +52,7 @@ export function workersOf(database: Database, server: Server): Workers {
       await database.write((session) =>
         session.run(sql`UPDATE workers SET seen_ms = ${now}${leaving} WHERE worker = ${worker}`),
       );
+      if (left === true) await server.endWhenSilent(0);
     },
     team: () => database.read((session) => readTeam(session, now)),
     openLanes: (run) => selectLanes(database.plain, now, sql`chunks.run = ${run}`),

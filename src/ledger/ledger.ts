@@ -237,8 +237,11 @@ interface Step {
 export interface Stepped {
   /** Number of the attempt that may leave now, from 1; undefined where none was asked for, or something is in its way. */
   readonly attempt: number | undefined;
-  /** `taken`: another worker has the lane; `waits`: the run waits for a person; a number: milliseconds before which nobody sends. */
-  readonly obstacle: "taken" | "waits" | number | undefined;
+  /**
+   * `taken`: another worker has the lane; `waits`: the run waits for a person; `rejected`: the service rejected too many actions; a
+   * number: milliseconds before which nobody sends.
+   */
+  readonly obstacle: "taken" | "waits" | { readonly rejected: number } | number | undefined;
   /** False where the attempt had been given up before its answer came: it was kept for a person and decided nothing. */
   readonly isStored: boolean;
   /** Number of the chunk that holds the actions in doubt, where the answer left some. */
@@ -421,8 +424,9 @@ export interface LockHolder {
 }
 
 export interface LockOptions {
-  /** What is locked, for messages; also the lock's name. */
   readonly name: string;
+  /** What is locked, for messages. */
+  readonly what: string;
   readonly command: string;
   /** How long to wait for another to let go. */
   readonly waitMs: number;
@@ -501,7 +505,7 @@ export interface Ledger extends AsyncDisposable {
   change(run: number, chunk: number, event: "giveBack" | "refuse" | "doubt", given: Given): Promise<boolean>;
   /**
    * Cuts a chunk that is planned, or was found too large, into planned ones of at most so many actions; the whole run keeps to
-   * that from now on. @throws Failure `storage` where its body is damaged.
+   * that from now on. @returns none where the attempt had been given up. @throws Failure `storage` where its body is damaged.
    */
   split(run: number, chunk: number, most: number, given: Given): Promise<readonly Chunk[]>;
   /** What was being sent when its process died is in doubt from now on; where workers send, only once its time is over. @returns the chunks. */

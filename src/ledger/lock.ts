@@ -25,12 +25,12 @@ function lockedFailure(what: string, holder: LockHolder | undefined): Failure {
 export async function untilTaken(
   tryIt: () => boolean | Promise<boolean>,
   readHolder: () => LockHolder | undefined | Promise<LockHolder | undefined>,
-  { name, waitMs, signal, onWait }: LockOptions,
+  { what, waitMs, signal, onWait }: LockOptions,
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (let told = false; !(await tryIt()); told = true) {
     const holder = await readHolder();
-    if (performance.now() >= deadline) throw lockedFailure(name, holder);
+    if (performance.now() >= deadline) throw lockedFailure(what, holder);
     if (!told) onWait?.(holder);
     await wait(Math.min(POLL_MS, Math.max(1, deadline - performance.now())), undefined, { signal });
   }

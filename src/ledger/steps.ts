@@ -83,22 +83,7 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
         return true;
       }),
     split: (run, chunk, most, given) =>
-      database.write(async (session) => {
-        const { state } = await readChunk(session, run, chunk);
-        if (state === "sending") await endAttempt(session, run, chunk, given);
-        const { count } = await readChunk(session, run, chunk);
-        const places = Array.from({ length: count }, (_, at) => at);
-        const parts = Array.from({ length: Math.ceil(count / most) }, (_, at) =>
-          places.slice(at * most, (at + 1) * most),
-        );
-        const numbers = await carve(session, run, chunk, parts, "planned", place);
-        await pass(session, run, chunk, "split", sql`, http_status = ${given.httpStatus}, detail = ${given.detail}`);
-        await session.run(
-          sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
-        );
-        const [from = 0, to = 0] = [numbers[0], numbers.at(-1)];
-        return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${from} AND ${to}`);
-      }),
+      database.write((session) => split(session, database, { run, chunk, most, given })),
     doubtVanished: (run, at) =>
       database.write(async (session) => await doubtVanished(session, database, run, at, sql``)),
     settle: (run, chunk, decision, by, count) =>
@@ -131,6 +116,31 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
     attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
     outcomes: (run, chunk) => database.read((session) => selectOutcomes(session, run, chunk)),
   };
+}
+
+/** Into planned ones of at most so many actions. */
+async function split(
+  session: Session,
+  database: Database,
+  { run, chunk, most, given }: { run: number; chunk: number; most: number; given: Given },
+): Promise<readonly Chunk[]> {
+  const { claim } = given;
+  const { count, state } = await readChunk(session, run, chunk);
+  const isEnded = state === "sending" && (await endAttempt(session, run, chunk, given, claim));
+  if (claim !== undefined && !isEnded) {
+    const late = { answer: undefined, said: `a late answer says: ${given.class}`, mayBeTaken: false };
+    await keepLate(session, database, chunk, claim, late);
+    return [];
+  }
+  const places = Array.from({ length: count }, (_, at) => at);
+  const parts = Array.from({ length: Math.ceil(count / most) }, (_, at) => places.slice(at * most, (at + 1) * most));
+  const numbers = await carve(session, run, chunk, parts, "planned", database.place);
+  await pass(session, run, chunk, "split", sql`, http_status = ${given.httpStatus}, detail = ${given.detail}`);
+  await session.run(
+    sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
+  );
+  const [from = 0, to = 0] = [numbers[0], numbers.at(-1)];
+  return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${from} AND ${to}`);
 }
 
 async function nextPlanned({ plain }: Database, where: Sql): Promise<Chunk | undefined> {

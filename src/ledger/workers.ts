@@ -3,6 +3,8 @@
 /** How many actions are to leave, how many a second may for all workers, and for how long at most somebody may have put them off. */
 export interface Pace {
   readonly actions: number;
+  /** With more rejections of all workers, nobody sends. */
+  readonly mostRejected: number;
   readonly rate: number | undefined;
   readonly longestMs: number;
 }

@@ -17,6 +17,8 @@ import type { Wait } from "./progress.ts";
 import { exitCodeOf, type RunEnd } from "./run-end.ts";
 import { noteInJournal, type Session } from "./session.ts";
 import { hasUnsentRows, holdsBack, type PlanCounts, type RowCounts, summarise } from "./summary.ts";
+import { userName } from "./user-name.ts";
+import { claimedLanes, startWorker } from "./worker.ts";
 
 export interface CarryOutOptions {
   readonly session: Session;
@@ -26,8 +28,6 @@ export interface CarryOutOptions {
   /** `performance.now()` after which nothing is begun. */
   readonly deadline: number;
   readonly startedAt: number;
-  /** Where the lanes come from; by default all that is planned is sent from here alone. */
-  readonly lanes?: LaneSource;
 }
 
 /** What a plan noted in its run, as it entered it. */
@@ -58,13 +58,15 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
     isResumed: options.isResumed,
   });
   const stops = await sendUntilStopped(context, options, promises.write);
+  // Others may have sent some of it.
+  for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
   progress.advanced(undefined);
   const [stop = { kind: "finished" }] = stops;
   const counts = await ledger.counts(run.number);
   const isDone = stop.kind === "finished";
-  if (!isDone) {
+  if (!isDone && !isElsewhere(stop)) {
     const isByPerson = stopping.aborted && stopping.reason === "SIGINT";
-    const by = { who: "", at: new Date().toISOString(), reason: undefined };
+    const by = { who: userName(), at: new Date().toISOString(), reason: undefined };
     await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: by }) });
   }
   const rejects = await writeRejectsOf(context, ledger, run);
@@ -105,13 +107,41 @@ async function sendUntilStopped(
   const { session, run } = options;
   const waiting = await questionsOf(session, run);
   if (waiting.length > 0) return waiting;
-  const lanes = options.lanes ?? (await plannedLanes(session.ledger, run.number));
-  if (lanes.atOnce === 0) return [{ kind: "finished" }];
+  await using lanes = await lanesOf(session, run);
+  if (lanes === undefined) return [{ kind: "finished" }];
   const stops = await sendFrom(context, { ...options, lanes }, writePromises);
   // Others may have found what a person has to decide about; an answer may leave several doubts.
   const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
   const open = (await questionsOf(session, run)).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk));
-  return [...stops.filter((stop) => stop.kind !== "finished" || open.length === 0), ...open];
+  const isLeft = (await session.ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
+  const own = stops.filter(({ kind }) => kind !== "finished");
+  const others = open.length === 0 && own.length === 0 && isLeft ? [STOPPED_ELSEWHERE] : open;
+  const all = [...own.filter((stop) => open.length === 0 || !isElsewhere(stop)), ...others];
+  return all.length === 0 ? [{ kind: "finished" }] : all;
+}
+
+const STOPPED_ELSEWHERE: Stop = { kind: "stopped", by: "elsewhere" };
+const isElsewhere = (stop: Stop): boolean => stop.kind === "stopped" && stop.by === "elsewhere";
+
+/** What is left of a run, shared with workers where others may send it; undefined where nothing is. */
+async function lanesOf(
+  { ledger, environment, command }: Session,
+  run: Run,
+): Promise<(LaneSource & AsyncDisposable) | undefined> {
+  const planned = await plannedLanes(ledger, run.number);
+  const { workers } = ledger;
+  if (workers === undefined)
+    return planned.atOnce === 0 ? undefined : { ...planned, [Symbol.asyncDispose]: async () => undefined };
+  if ((await workers.openLanes(run.number)).length === 0) return undefined;
+  // Whoever carries it out has looked at what was refused.
+  if (run.exitCode === EXIT_CODES.refused) await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
+  const worker = await startWorker(workers, environment, command);
+  const { timeoutMs } = environment;
+  const lanes = Math.max(1, planned.atOnce);
+  return {
+    ...claimedLanes(ledger, workers, run, worker.number, { lanes, timeoutMs }),
+    [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
+  };
 }
 
 /** Chunks that a person decides about before anything more is sent; what the environment vouches for is sent again. */
@@ -149,15 +179,17 @@ export async function sendFrom(
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   using promises = await promisesOf(ledger, run);
+  const before = await ledger.counts(run.number);
   const sending: Omit<Sending, "halt"> = {
     ledger,
     run: run.number,
     environment,
     promises,
     writePromises,
-    progress: await sendProgress(context, ledger, run, lanes.atOnce),
+    progress: sendProgress(context, before, lanes.atOnce),
     stop: timer.signal,
     abort: context.abort,
+    rejectedBefore: before.rejected,
     deadline,
     common: { rejected: 0, answers: 0, notBefore: 0, hasToldWithoutStatus: false },
   };
@@ -187,8 +219,7 @@ export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { r
   return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
 }
 
-async function sendProgress({ progress }: RunContext, ledger: Ledger, run: Run, lanes: number): Promise<SendProgress> {
-  const before = await ledger.counts(run.number);
+function sendProgress({ progress }: RunContext, before: RunCounts, lanes: number): SendProgress {
   let done = before.accepted + before.rejected + before.settled;
   let { rejected, decidedChunks: decided, chunks: of } = before;
   const show = (more: { readonly attempts?: number; readonly waiting?: Wait } = {}): void =>

@@ -8,6 +8,7 @@ import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Invocation, Ledger } from "../ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
+import type { RunContext } from "./context.ts";
 
 /** The environment's lock among those of its ledger. */
 export const LOCK = "environment";
@@ -16,7 +17,14 @@ export const LOCK = "environment";
 const PATIENCE_MS = { sending: 60_000, reading: 5_000, noting: 2_000 } as const;
 type Patience = keyof typeof PATIENCE_MS;
 
-function placeOf({ ledgerPath: path, ledgerServer: server }: Environment, patience: Patience): LedgerPlace {
+/** Who hears that a database is away, and can stop waiting for it. */
+type Hearer = Pick<RunContext, "stop" | "progress">;
+
+function placeOf(
+  { ledgerPath: path, ledgerServer: server }: Environment,
+  patience: Patience,
+  hearer?: Hearer,
+): LedgerPlace {
   if (server === undefined) return { kind: "sqlite", path };
   const { url, tls } = server.address();
   const { schema, isUnsafe } = server;
@@ -24,17 +32,23 @@ function placeOf({ ledgerPath: path, ledgerServer: server }: Environment, patien
     ...{ kind: "postgres", url, tls, schema, isUnsafe, shown: describeLedgerServer(server), application: "tickets" },
     patienceMs: PATIENCE_MS[patience],
     connectTimeoutMs: Math.min(10_000, PATIENCE_MS[patience]),
+    signal: hearer?.stop,
+    onAway: (isAway) => hearer?.progress.happened({ kind: "database away", isAway }),
   };
 }
 
 /** The environment's ledger, made where there is none. */
-export const openLedgerOf = (environment: Environment, boundTo: string): Promise<Ledger> =>
-  openLedger({ place: placeOf(environment, "sending"), boundTo });
+export const openLedgerOf = (environment: Environment, boundTo: string, hearer: Hearer): Promise<Ledger> =>
+  openLedger({ place: placeOf(environment, "sending", hearer), boundTo });
 
 /** The environment's ledger, read-only; undefined where there is none yet. */
-export const findLedgerOf = (environment: Environment, patience: Patience = "reading"): Promise<Ledger | undefined> =>
+export const findLedgerOf = (
+  environment: Environment,
+  patience: Patience = "reading",
+  hearer?: Hearer,
+): Promise<Ledger | undefined> =>
   findLedger({
-    place: placeOf(environment, patience),
+    place: placeOf(environment, patience, hearer),
     // What a sandbox that is not running belongs to is not known.
     boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl,
   });

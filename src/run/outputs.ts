@@ -2,6 +2,7 @@
 
 import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
+import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
@@ -73,22 +74,51 @@ export interface PromiseWriting {
   readonly ledger: Ledger;
   readonly environment: Pick<Environment, "name">;
   readonly safeCsv: boolean;
+  /** Milliseconds to wait where another process writes the same file. */
+  readonly waitMs?: number | undefined;
 }
+
+/** How long another process may write what is left of a file. */
+const OUTPUT_WAIT_MS = 60_000;
 
 /** Opens what the run's promises go to, and writes what earlier commands left unwritten. */
 export async function openPromises(context: RunContext, writing: PromiseWriting, run: Run): Promise<PromiseWriter> {
-  const { progress, cwd, promisesTo } = context;
+  const { progress, cwd, promisesTo, stop } = context;
+  const { ledger } = writing;
   const moveTo = (path: string, why: WhyElsewhere): void =>
     progress.happened({ kind: "promises go elsewhere", path, why });
-  if (run.output !== undefined) return openFile(context, writing, run, run.output);
+  if (run.output !== undefined) {
+    const { output } = run;
+    if (ledger.workers === undefined) return openFile(context, writing, run, output);
+    // Where workers send, a command may follow a run that another one writes.
+    const machine = hostname();
+    const command = `promises of run ${run.run}`;
+    const names = { name: `output ${machine} ${output}`, what: displayPath(output, cwd), command };
+    const lock = await ledger.lock({ ...names, waitMs: writing.waitMs ?? OUTPUT_WAIT_MS, signal: stop });
+    return releasing(lock, () => openFile(context, writing, run, output));
+  }
   const toFile = (because: "output taken" | "reader gone"): Promise<PromiseWriter> => {
     const path = join(cwd, `stdout.${writing.environment.name}.${run.run}.ndjson`);
     moveTo(path, { because });
     return openFile(context, writing, run, path);
   };
   if (promisesTo === undefined) return toFile("output taken");
-  const { ledger } = writing;
   return openPromiseStream({ ledger, run, stream: promisesTo, overflow: () => toFile("reader gone") });
+}
+
+/** The writer gives the lock back. */
+async function releasing(lock: AsyncDisposable, open: () => Promise<PromiseWriter>): Promise<PromiseWriter> {
+  await using opened = new AsyncDisposableStack();
+  opened.use(lock);
+  const writer = opened.use(await open());
+  const closing = opened.move();
+  return {
+    get path() {
+      return writer.path;
+    },
+    write: (chunk) => writer.write(chunk),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
 }
 
 async function openFile(context: RunContext, writing: PromiseWriting, run: Run, path: string): Promise<PromiseWriter> {

@@ -92,8 +92,10 @@ export type RunEvent =
   /** A power cut leaves a file like this. The incomplete line is left out. */
   | { readonly kind: "promises end amid a line"; readonly file: string; readonly text: string }
   | { readonly kind: "run ended"; readonly end: RunEnd }
-  /** No run is open; a worker waits for one. `isFirst`: nothing was ever published. */
-  | { readonly kind: "nothing to work on"; readonly isFirst: boolean }
+  /** No run is open; a worker waits for one. `isFirst`: nothing was ever published; `holder`: who may be publishing one. */
+  | { readonly kind: "nothing to work on"; readonly isFirst: boolean; readonly holder: LockHolder | undefined }
+  /** The server that holds the ledger can't be reached and is waited for, or is back. */
+  | { readonly kind: "database away"; readonly isAway: boolean }
   /** A worker can't go on with the oldest run. */
   | { readonly kind: "run waits for a person"; readonly waits: Failure }
   /** Why a worker sends no more of a run for now. */

@@ -94,7 +94,7 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
     if (found === undefined) return { ...NOTHING, problem: lost, exitCode };
   }
   await using service = await openService(context, environment);
-  await using ledger = await openLedgerOf(environment, service.boundTo);
+  await using ledger = await openLedgerOf(environment, service.boundTo, context);
   const problem = await lostRunsOf(environment, ledger, context.cwd);
   const runs = name === undefined ? await ledger.runs() : [await namedRun(ledger, name, environment)];
   const round = await askUntilDone({ context, options, statusPath, service, ledger, runs });

@@ -4,7 +4,7 @@ import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { setTimeout as wait } from "node:timers/promises";
+import { resultsCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { replaceFile } from "../disk/replace-file.ts";
@@ -138,36 +138,60 @@ const LOOK_MS = 2000;
  * stopped. Takes no lock but that of the file that is written.
  *
  * @returns the runs that were written.
+ * @throws Failure `usage` where whatever sends writes its promises itself.
  */
 export async function followResults(
   context: RunContext,
   { environment, run: id }: { readonly environment: Environment; readonly run?: string | undefined },
 ): Promise<readonly RunStatus[]> {
   const { stop } = context;
-  await using ledger = await openLedgerOf(environment, environment.baseUrl);
+  if (environment.ledgerServer === undefined)
+    throw new Failure(
+      "usage",
+      `The ledger of ${environment.name} is a file of this machine, so whatever sends writes its promises itself.`,
+      { hint: `Write them again: ${resultsCommand(environment)}` },
+    );
+  await using ledger = await openLedgerOf(environment, environment.baseUrl, context);
   const written = new Map<number, Run>();
-  if (id !== undefined) await chosenRun(ledger, id, environment);
+  if (id !== undefined) {
+    const chosen = await chosenRun(ledger, id, environment);
+    written.set(chosen.number, chosen);
+  }
   const isMeant = (run: Run): boolean => id === undefined || run.run === id;
-  while (!stop.aborted) {
+  for (let isLast = false; !isLast && !stop.aborted; ) {
     const open = (await ledger.runs({ states: ["open", "closing"] })).filter(isMeant);
-    for (const run of [...(await ledger.runs({ unwritten: true })).filter(isMeant), ...written.values()]) {
-      await using _ = await ledger.lock({
-        ...{ name: `output ${run.output ?? ""}`, command: "tickets results --follow", waitMs: 60_000, signal: stop },
-      });
-      const safeCsv = run.options.safeCsv === true;
-      const writer = await openPromises(context, { ledger, environment, safeCsv }, run);
-      await writer[Symbol.asyncDispose]();
-      if (!open.some(({ number }) => number === run.number)) await writeRejectsOf(context, ledger, run);
-      written.set(run.number, run);
+    isLast = open.length === 0;
+    for (const run of await ledger.runs({ unwritten: true })) {
+      if (!isMeant(run)) continue;
+      if (await writeUnwritten(context, ledger, environment, run)) written.set(run.number, run);
+      else isLast = false;
     }
-    if (open.length === 0) break;
-    if (ledger.workers === undefined) await wait(LOOK_MS, undefined, { signal: stop }).catch(() => undefined);
-    else await ledger.workers.woken(LOOK_MS, stop);
+    if (!isLast) await ledger.workers?.woken(LOOK_MS, stop);
   }
   const ends: RunStatus[] = [];
   for (const { run } of written.values()) {
     const found = await ledger.run(run);
-    if (found !== undefined) ends.push(await statusOf(ledger, found, environment));
+    if (found === undefined) continue;
+    if (found.state === "finished" || found.state === "abandoned") await writeRejectsOf(context, ledger, found);
+    ends.push(await statusOf(ledger, found, environment));
   }
   return ends;
+}
+
+/** @returns false while another process writes the file. */
+async function writeUnwritten(
+  context: RunContext,
+  ledger: Ledger,
+  environment: Environment,
+  run: Run,
+): Promise<boolean> {
+  const safeCsv = run.options.safeCsv === true;
+  try {
+    const writer = await openPromises(context, { ledger, environment, safeCsv, waitMs: 0 }, run);
+    await writer[Symbol.asyncDispose]();
+    return true;
+  } catch (cause) {
+    if (cause instanceof Failure && cause.code === "busy") return false;
+    throw cause;
+  }
 }

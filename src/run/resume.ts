@@ -2,7 +2,7 @@
 
 import { statusCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
-import { Failure } from "../failure.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
@@ -33,7 +33,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   await refuseOlder(session, run);
   if (run.state === "closing") throw await whyItWaits(session, run);
   // Whoever resumes it has looked.
-  await ledger.noteStop(run.number, { exitCode: run.exitCode ?? 0, paused: null });
+  await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
   return await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
 }

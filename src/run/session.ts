@@ -16,6 +16,8 @@ import { journalPath } from "./places.ts";
 /** Disposing of it gives the lock back. */
 export interface Session extends AsyncDisposable {
   readonly environment: Environment;
+  /** What is shown of it to others. */
+  readonly command: string;
   readonly ledger: Ledger;
   /** Where requests go. For the sandbox that is known only once it runs. */
   readonly baseUrl: string;
@@ -65,9 +67,10 @@ export async function openSession(
   let sandbox: BuiltInService | undefined;
   if (!isService) sandbox = opened.use(await context.openSandbox(environment));
   const boundTo = sandbox === undefined ? environment.baseUrl : `sandbox:${sandbox.instanceId}`;
-  const ledger = opened.use(await openLedgerOf(environment, boundTo));
+  const ledger = opened.use(await openLedgerOf(environment, boundTo, context));
   const lock = await ledger.lock({
     name: LOCK,
+    what: `the ledger of ${environment.name}`,
     command: options.command,
     waitMs: options.waitLockMs,
     signal: stop,
@@ -82,6 +85,7 @@ export async function openSession(
   const closing = opened.move();
   return {
     environment,
+    command: options.command,
     ledger,
     baseUrl: sandbox?.url ?? environment.baseUrl,
     key: async () => (sandbox === undefined ? await keyOfService() : new Key(sandbox.apiKey)),

@@ -1,18 +1,20 @@
 /** Sends what other processes have published: lanes of the oldest open run, as many at a time as were asked for, one run after the other. */
 
-import { hostname } from "node:os";
+import { resumeCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { type Key, readKey } from "../config/key.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import type { Claim, Workers } from "../ledger/workers.ts";
-import type { LaneSource } from "../send/lanes.ts";
-import { marginOf, type Stop } from "../send/send.ts";
+import { pause } from "../send/pause.ts";
+import type { Stop } from "../send/send.ts";
 import { exitCodeOfDone, sendFrom, stopAfter, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
-import { openLedgerOf } from "./ledger-of.ts";
+import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { exitCodeOf } from "./run-end.ts";
-import { tlsOf } from "./session.ts";
+import { lostRunsOf, type Session, tlsOf } from "./session.ts";
+import { statusOf } from "./status.ts";
+import type { Summary } from "./summary.ts";
+import { claimedLanes, SEEN_MS, startWorker } from "./worker.ts";
 
 export interface WorkSettings {
   readonly environment: Environment;
@@ -20,6 +22,8 @@ export interface WorkSettings {
   readonly untilIdle: boolean;
   readonly maxDuration?: number | undefined;
   readonly startedAt: number;
+  /** Told of each run that this worker ended, or found a reason to stop. */
+  readonly onRunEnd: (end: { readonly exitCode: number; readonly summary: Summary }) => Promise<void>;
 }
 
 export interface WorkResult {
@@ -30,10 +34,14 @@ export interface WorkResult {
   readonly exitCode: number;
 }
 
-/** How often a worker shows that it is there, and looks again when nothing woke it. */
-const SEEN_MS = 2000;
+const COMMAND = "tickets work";
 
-/** @throws Failure `usage` where the ledger is a file of this machine, `authentication failed` without a key. */
+type WorkSession = Omit<Session, typeof Symbol.asyncDispose>;
+
+/**
+ * @throws Failure `usage` where the ledger is a file of this machine, or lacks runs that were sent from here; `authentication
+ * failed` without a key.
+ */
 export async function work(context: RunContext, options: WorkSettings): Promise<WorkResult> {
   const { environment, untilIdle, startedAt, maxDuration } = options;
   const { progress } = context;
@@ -53,21 +61,20 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
   const { warning } = await key();
   if (warning !== undefined) progress.happened({ kind: "key doubtful", warning });
   const tls = await tlsOf(context, environment);
-  await using ledger = await openLedgerOf(environment, environment.baseUrl);
-  const { workers } = ledger;
-  if (workers === undefined) throw new Error("a ledger on a server that nobody shares");
-  progress.happened({
-    kind: "ledger opened",
-    environment,
-    runs: (await ledger.runs({ last: 1 })).length,
-    isToSend: true,
-  });
-  await using worker = await startWorker(workers, environment);
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
   using timer = stopAfter(deadline, context.stop);
   const stop = timer.signal;
-  const session = { environment, ledger, baseUrl: environment.baseUrl, key, tls };
   const sum = { accepted: 0, rejected: 0 };
+  const ended: { readonly run: string; readonly exitCode: number }[] = [];
+  if (!(await isPublished({ ...context, stop }, options))) return { ...sum, ended, exitCode: EXIT_CODES.ok };
+  await using ledger = await openLedgerOf(environment, environment.baseUrl, { ...context, stop });
+  const { workers } = ledger;
+  if (workers === undefined) throw new Error("a ledger on a server that nobody shares");
+  const lost = await lostRunsOf(environment, ledger, context.cwd);
+  if (lost !== undefined) throw lost;
+  progress.happened({ kind: "ledger opened", environment, runs: (await ledger.runs()).length, isToSend: true });
+  await using worker = await startWorker(workers, environment, COMMAND);
+  const session: WorkSession = { environment, command: COMMAND, ledger, baseUrl: environment.baseUrl, key, tls };
   const counting: RunContext = {
     ...context,
     stop,
@@ -82,49 +89,111 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
       },
     },
   };
-  const ended: { readonly run: string; readonly exitCode: number }[] = [];
   let exitCode: number = EXIT_CODES.ok;
   let told = "";
-  while (!stop.aborted) {
-    const [run] = await ledger.runs({ states: ["open"] });
-    if (run === undefined || !(await workers.maySend(run.number))) {
-      const waits = run && (await whyItWaits(session, run));
-      const what = run === undefined ? "nothing" : run.run;
-      if (told !== what) {
-        told = what;
-        if (waits !== undefined) progress.happened({ kind: "run waits for a person", waits });
-        else progress.happened({ kind: "nothing to work on", isFirst: (await ledger.runs({ last: 1 })).length === 0 });
-      }
-      if (untilIdle) {
-        if (waits !== undefined) exitCode = EXIT_CODES[waits.code];
-        break;
-      }
-      await workers.woken(SEEN_MS, stop);
+  for (;;) {
+    // The database may be away: whoever has nothing to store does not wait for it.
+    const look = await unlessStopped(stop, () => lookFor(session));
+    if (look === undefined) break;
+    if (look.run === undefined || look.waits !== undefined) {
+      const { waits, isFirst, holder } = look;
+      const what = waits?.message ?? `${holder?.since}`;
+      if (told !== what && waits !== undefined) progress.happened({ kind: "run waits for a person", waits });
+      else if (told !== what) progress.happened({ kind: "nothing to work on", isFirst, holder });
+      told = what;
+      if (untilIdle && waits !== undefined) exitCode = EXIT_CODES[waits.code];
+      if (untilIdle) break;
+      await unlessStopped(stop, () => workers.woken(SEEN_MS, stop));
       continue;
     }
     told = "";
+    const { run } = look;
     const lanes = claimedLanes(ledger, workers, run, worker.number, environment);
-    const stops = await sendFrom(counting, { session, run, deadline, lanes });
+    const stops = (await sendFrom(counting, { session, run, deadline, lanes })).filter(
+      ({ kind }) => kind !== "finished",
+    );
     const end = await endIfDone(ledger, run);
     if (end !== undefined) {
       ended.push({ run: run.run, exitCode: end });
       progress.happened({ kind: "run done", run: run.run, exitCode: end, counts: await ledger.counts(run.number) });
     }
-    const stopped = stops.filter(({ kind }) => kind !== "finished");
-    if (stopped.length > 0)
-      progress.happened({ kind: "worker stopped", environment, lanes: environment.lanes, stops: stopped });
-    exitCode = exitAfter(stopped, end) ?? exitCode;
-    if (stopped.some(endsWork)) break;
-    if (end === undefined && stopped.length === 0) await workers.woken(SEEN_MS, stop);
+    if (stops.length > 0) progress.happened({ kind: "worker stopped", environment, lanes: environment.lanes, stops });
+    // Nobody goes on with it before a person has looked.
+    if (stops.some(({ kind }) => kind === "too many rejections" || kind === "refused"))
+      await ledger.noteStop(run.number, { exitCode: EXIT_CODES.refused });
+    const [first] = stops;
+    exitCode = first === undefined ? (end ?? exitCode) : exitCodeOf(first);
+    if (end !== undefined || (first !== undefined && first.kind !== "stopped")) {
+      const { summary } = await statusOf(ledger, (await ledger.run(run.run)) ?? run, environment);
+      await options.onRunEnd({ exitCode, summary: { ...summary, exitCode } });
+    }
+    if (stops.some(endsWork)) break;
+    if (end === undefined && stops.length === 0) await unlessStopped(stop, () => workers.woken(SEEN_MS, stop));
   }
   return { ...sum, ended, exitCode };
 }
 
-const exitAfter = ([stop]: readonly Stop[], end: number | undefined): number | undefined =>
-  stop === undefined ? end : exitCodeOf(stop);
+/** Waits for the first run that somebody publishes: until then there may be no tables, and a worker may not make them. */
+async function isPublished(context: RunContext, { environment, untilIdle }: WorkSettings): Promise<boolean> {
+  for (let isTold = false; !context.stop.aborted; isTold = true) {
+    await using ledger = await findLedgerOf(environment, "sending", context);
+    if (ledger !== undefined) return true;
+    if (!isTold) context.progress.happened({ kind: "nothing to work on", isFirst: true, holder: undefined });
+    if (untilIdle) return false;
+    await pause(SEEN_MS, context.stop);
+  }
+  return false;
+}
+
+/** Undefined once the signal comes, however long the work would take. */
+async function unlessStopped<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
+  const onStop = (): void => resolve(undefined);
+  signal.addEventListener("abort", onStop, { once: true });
+  const working = work();
+  working.catch(() => undefined);
+  try {
+    return await Promise.race([working, stopped]);
+  } finally {
+    signal.removeEventListener("abort", onStop);
+  }
+}
+
+/** The oldest open run, or why there is nothing to do. */
+async function lookFor(session: WorkSession) {
+  const { ledger } = session;
+  const [run] = await ledger.runs({ states: ["open"] });
+  if (run === undefined) {
+    const isFirst = (await ledger.runs({ last: 1 })).length === 0;
+    return { run, isFirst, waits: undefined, holder: await ledger.holder(LOCK) };
+  }
+  const waits = (await ledger.workers?.maySend(run.number)) === true ? undefined : await whyWorkWaits(session, run);
+  return { run, isFirst: false, waits, holder: undefined };
+}
+
+/** Why no worker goes on with a run; undefined where it may be sent since. */
+async function whyWorkWaits(session: WorkSession, run: Run): Promise<Failure | undefined> {
+  const { ledger, environment } = session;
+  const of = `Run ${run.run} of ${run.createdAt}`;
+  const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
+  if (open.length > 0) {
+    const chunks = `${open.length === 1 ? "chunk" : "chunks"} ${open.map(({ chunk }) => chunk).join(", ")}`;
+    const isDoubt = open.some(({ state }) => state === "in doubt");
+    return new Failure(isDoubt ? "in-doubt" : "refused", `${of} waits for a person to decide about ${chunks}.`, {
+      hint: `Look, then decide: ${settleCommand(run.run, environment)}`,
+    });
+  }
+  const waits = await whyItWaits(session, run);
+  if (waits !== undefined || run.exitCode !== EXIT_CODES.refused) return waits;
+  return new Failure("refused", `${of} was refused by the service, and waits for a person.`, {
+    hint: `Look, then go on: ${resumeCommand(run.run, environment)}`,
+  });
+}
 
 /** What another run or another moment does not mend. */
-const endsWork = ({ kind }: Stop): boolean => kind === "authentication failed" || kind === "stopped";
+const endsWork = (stop: Stop): boolean =>
+  stop.kind === "authentication failed" || (stop.kind === "stopped" && stop.by !== "elsewhere");
 
 /** The one that finds the last chunk answered ends the run. Takes no lock. */
 async function endIfDone(ledger: Ledger, run: Run): Promise<number | undefined> {
@@ -132,65 +201,4 @@ async function endIfDone(ledger: Ledger, run: Run): Promise<number | undefined> 
   if (open.length > 0) return undefined;
   const exitCode = exitCodeOfDone(run, await ledger.counts(run.number));
   return (await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() })) ? exitCode : undefined;
-}
-
-/** This process as one of those that send. Disposing of it says that it goes. */
-export async function startWorker(
-  workers: Workers,
-  { timeoutMs }: Pick<Environment, "timeoutMs">,
-  command = "tickets work",
-): Promise<AsyncDisposable & { readonly number: number }> {
-  const number = await workers.enter({
-    host: hostname(),
-    pid: process.pid,
-    command,
-    silentMs: timeoutMs + marginOf(timeoutMs),
-  });
-  // A server that can't be reached is told of by what needs it; claims end with the session.
-  const timer = setInterval(() => void workers.seen(number).catch(() => undefined), SEEN_MS);
-  timer.unref();
-  return {
-    number,
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer);
-      await workers.seen(number, true).catch(() => undefined);
-    },
-  };
-}
-
-/** Lanes that other machines send too: each is claimed before it is sent, the longest first. */
-export function claimedLanes(
-  ledger: Ledger,
-  workers: Workers,
-  run: Run,
-  worker: number,
-  { lanes: atOnce, timeoutMs }: Pick<Environment, "lanes" | "timeoutMs">,
-): LaneSource {
-  const mine = new Set<number>();
-  const silentMs = timeoutMs + marginOf(timeoutMs);
-  return {
-    atOnce,
-    async next(wake) {
-      while (!wake.aborted) {
-        await ledger.doubtVanished(run.number, new Date().toISOString());
-        const open = await workers.openLanes(run.number);
-        if (open.length === 0 || !(await workers.maySend(run.number))) return undefined;
-        // A stage begins when all of the one before is answered.
-        const begun = Math.min(...open.map(({ stage }) => stage));
-        for (const { lane, stage, overInMs } of open) {
-          if (stage > begun || overInMs > 0 || mine.has(lane)) continue;
-          const claim = await workers.claim({ run: run.number, lane, worker }, silentMs);
-          if (claim === undefined) continue;
-          mine.add(lane);
-          return { number: lane, stage, claim, release: () => release(claim) };
-        }
-        await workers.woken(SEEN_MS / 2, wake);
-      }
-      return undefined;
-    },
-  };
-  async function release(claim: Claim): Promise<void> {
-    mine.delete(claim.lane);
-    await workers.release(claim);
-  }
 }

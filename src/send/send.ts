@@ -3,7 +3,7 @@
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { StopSignal } from "../failure.ts";
-import type { Answered, Chunk, Given, Intent, Ledger } from "../ledger/ledger.ts";
+import type { Answered, Chunk, Given, Intent, Ledger, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
@@ -88,6 +88,8 @@ export interface Sending {
   readonly abort: AbortSignal;
   /** Aborted when one of the lanes has ended all. */
   readonly halt: AbortSignal;
+  /** Actions of the run that were rejected before the command began. */
+  readonly rejectedBefore: number;
   /** `performance.now()` after which no wait may reach. */
   readonly deadline: number;
   /** What changes while the lanes send. */
@@ -221,20 +223,24 @@ function sentActions(body: Uint8Array): readonly SentAction[] {
   return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")) as SentAction[];
 }
 
-const intentOf = ({ environment }: Sending, { claim }: Lane, { chunk, count }: Chunk): Intent => ({
+const intentOf = ({ environment, rejectedBefore }: Sending, { claim }: Lane, { chunk, count }: Chunk): Intent => ({
   chunk,
   at: new Date().toISOString(),
   ...(claim !== undefined && {
     claim: {
       claim,
       limitMs: environment.timeoutMs + marginOf(environment.timeoutMs),
-      pace: { actions: count, rate: environment.rate, longestMs: MAX_RETRY_AFTER_MS },
+      pace: {
+        ...{ actions: count, rate: environment.rate, longestMs: MAX_RETRY_AFTER_MS },
+        mostRejected: rejectedBefore + environment.maxRejected,
+      },
     },
   }),
 });
 
-function obstructed(obstacle: "taken" | "waits" | number | undefined): LaneEnd | undefined {
+function obstructed(obstacle: Stepped["obstacle"]): LaneEnd | undefined {
   if (obstacle === "taken") return { kind: "taken" };
+  if (typeof obstacle === "object") return { kind: "too many rejections", rejected: obstacle.rejected };
   return obstacle === "waits" ? { kind: "stopped", by: "elsewhere" } : undefined;
 }
 
@@ -327,12 +333,15 @@ async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading
       return { stop: { kind: "refused", whole, chunk, detail: reading.detail, body: reading.body } };
     }
     case "too large": {
-      if (chunk.count > 1) await ledger.split(run, chunk.chunk, Math.ceil(chunk.count / 2), given);
-      else {
+      if (chunk.count > 1) {
+        const parts = await ledger.split(run, chunk.chunk, Math.ceil(chunk.count / 2), given);
+        if (parts.length === 0) return { stop: { kind: "taken" } };
+      } else {
         const response = JSON.stringify({ status: "too large", message: "HTTP 413" });
         const answers = [{ outcome: "rejected", response } as const];
         common.rejected += 1;
-        return { previous: { chunk, answered: { chunk: chunk.chunk, attempt, httpStatus: 413, at, answers } } };
+        const answered = { chunk: chunk.chunk, attempt, httpStatus: 413, at, answers, claim: lane.claim };
+        return { previous: { chunk, answered } };
       }
       return {};
     }

@@ -504,7 +504,13 @@ describeBoth("opening a ledger", (newPlace) => {
   test("the lock has one holder at a time, and names it", async () => {
     const { open } = await newPlace();
     const [one, other] = [await open(), await open()];
-    const options = { name: "production", command: "tickets stream", waitMs: 0, signal: new AbortController().signal };
+    const options = {
+      name: "production",
+      what: "it",
+      command: "tickets stream",
+      waitMs: 0,
+      signal: new AbortController().signal,
+    };
     expect(await other.holder("production")).toBeUndefined();
     const lock = await one.lock(options);
     expect(await other.holder("production")).toMatchObject({ pid: process.pid, command: "tickets stream" });

@@ -120,7 +120,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
 
   test("keeps its lock, or ends where another one had it meanwhile", async () => {
     const { ledger, proxy, server, schema } = await throughProxy({ patienceMs: 500 });
-    const options = { name: "env", command: "one", waitMs: 0, signal: new AbortController().signal };
+    const options = { name: "env", what: "it", command: "one", waitMs: 0, signal: new AbortController().signal };
     await ledger.lock(options);
     proxy.cutAll();
     await say(ledger, "one");
@@ -139,7 +139,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
   test.each([/pg_try_advisory_lock/, /^INSERT INTO locks/, /^COMMIT$/])(
     "takes its lock wholly or not at all, wherever it is cut in %s",
     async (statement) => {
-      const options = { name: "env", command: "one", waitMs: 0, signal: new AbortController().signal };
+      const options = { name: "env", what: "it", command: "one", waitMs: 0, signal: new AbortController().signal };
       for (const moment of MOMENTS) {
         const { ledger, proxy, server, schema } = await throughProxy();
         proxy.cut({ statement, moment });
@@ -344,7 +344,11 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const claim = (await first.claim({ run, lane: 1, worker: numbers[0] }, 60_000)) ?? expect.fail("free");
     const intend = (chunk: number, rate: number | undefined) =>
       one.advance(run, {
-        intent: { chunk, at: at(1), claim: { claim, limitMs: 1000, pace: { actions: 1, rate, longestMs: 600_000 } } },
+        intent: {
+          chunk,
+          at: at(1),
+          claim: { claim, limitMs: 1000, pace: { actions: 1, mostRejected: 1, rate, longestMs: 600_000 } },
+        },
       });
     expect(await intend(1, 0.01)).toMatchObject({ attempt: 1 });
     const { obstacle } = await intend(2, 0.01);
@@ -397,7 +401,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     const intent = (chunk: number) => ({
       chunk,
       at: at(1),
-      claim: { claim, limitMs: 1000, pace: { actions: 1, rate: 1e9, longestMs: 1 } },
+      claim: { claim, limitMs: 1000, pace: { actions: 1, mostRejected: 1, rate: 1e9, longestMs: 1 } },
     });
     await ledger.advance(run, { intent: intent(1) });
     const output = { path: "/p", kind: "promises", length: 1, mtimeNs: "1", digest: "" } as const;

@@ -1,0 +1,72 @@
+/** A process that sends lanes which others may send too. */
+
+import { hostname } from "node:os";
+import type { Environment } from "../config/environment.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
+import type { Claim, Workers } from "../ledger/workers.ts";
+import type { LaneSource } from "../send/lanes.ts";
+import { marginOf } from "../send/send.ts";
+
+/** How often a worker shows that it is there, and looks again when nothing woke it. */
+export const SEEN_MS = 2000;
+
+/** This process as one of those that send. Disposing of it says that it goes. */
+export async function startWorker(
+  workers: Workers,
+  { timeoutMs }: Pick<Environment, "timeoutMs">,
+  command: string,
+): Promise<AsyncDisposable & { readonly number: number }> {
+  const number = await workers.enter({
+    host: hostname(),
+    pid: process.pid,
+    command,
+    silentMs: timeoutMs + marginOf(timeoutMs),
+  });
+  // A server that can't be reached is told of by what needs it; claims end with the session.
+  const timer = setInterval(() => void workers.seen(number).catch(() => undefined), SEEN_MS);
+  timer.unref();
+  return {
+    number,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await workers.seen(number, true).catch(() => undefined);
+    },
+  };
+}
+
+/** Lanes that other machines send too: each is claimed before it is sent, the longest first. */
+export function claimedLanes(
+  ledger: Ledger,
+  workers: Workers,
+  run: Run,
+  worker: number,
+  { lanes: atOnce, timeoutMs }: Pick<Environment, "lanes" | "timeoutMs">,
+): LaneSource {
+  const mine = new Set<number>();
+  const silentMs = timeoutMs + marginOf(timeoutMs);
+  return {
+    atOnce,
+    async next(wake) {
+      while (!wake.aborted) {
+        await ledger.doubtVanished(run.number, new Date().toISOString());
+        const open = await workers.openLanes(run.number);
+        if (open.length === 0 || !(await workers.maySend(run.number))) return undefined;
+        // A stage begins when all of the one before is answered.
+        const begun = Math.min(...open.map(({ stage }) => stage));
+        for (const { lane, stage, overInMs } of open) {
+          if (stage > begun || overInMs > 0 || mine.has(lane)) continue;
+          const claim = await workers.claim({ run: run.number, lane, worker }, silentMs);
+          if (claim === undefined) continue;
+          mine.add(lane);
+          return { number: lane, stage, claim, release: () => release(claim) };
+        }
+        await workers.woken(SEEN_MS / 2, wake);
+      }
+      return undefined;
+    },
+  };
+  async function release(claim: Claim): Promise<void> {
+    mine.delete(claim.lane);
+    await workers.release(claim);
+  }
+}
