@@ -80,10 +80,16 @@ export async function sendLanes(
       for (;;) {
         const lane = await source.next(wake);
         if (lane === undefined) return { kind: "finished" };
-        const end = await sendLane(all, { ...lane, client }).finally(() => lane.release?.());
-        if (end.kind === "finished" || end.kind === "taken") continue;
-        halt.abort();
-        return end;
+        let isOver = false;
+        try {
+          const end = await sendLane(all, { ...lane, client });
+          isOver = end.kind === "finished" || end.kind === "taken";
+          if (!isOver) return end;
+        } finally {
+          // Before the release, by which others begin the next stage.
+          if (!isOver) halt.abort();
+          await lane.release?.();
+        }
       }
     } catch (cause) {
       halt.abort();

@@ -198,16 +198,15 @@ async function settleByTruth(
     if (question === undefined) return;
     if (question.answer === "partly")
       throw new Error(`chunk ${question.chunk} was processed in part; nobody can say so`);
-    const isLong = questions.length >= trial.settlesAtOnceFrom;
-    const atOnce = isLong && questions.every(({ answer }) => answer === question.answer);
-    const chosen = atOnce ? [] : ["--chunk", String(question.chunk)];
+    const isNamed = trial.namesChunk || questions.length > 1;
+    const chosen = isNamed ? ["--chunk", String(question.chunk)] : [];
     const settle = ["settle", question.run, `--${question.answer}`, ...chosen, "--env", "playground", "--json"];
     const ran = await run([...settle, "--reason", "looked into the service"]);
     if (!ran.killed) {
       const summary = summaryOf(ran);
       if (summary === undefined) throw new Error(`settle ended with ${ran.exitCode} and said nothing`);
       expectCountsToAddUp({ ...ran, args: ["stream", "--json"] });
-      tally.settled += atOnce ? questions.length : 1;
+      tally.settled += 1;
     }
     questions = (await readTruth(rig, placed, options)).questions;
   }

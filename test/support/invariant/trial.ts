@@ -23,8 +23,8 @@ export interface Trial {
   readonly output: string | undefined;
   /** After a person has settled: `resume` rather than the same command. */
   readonly resumes: boolean;
-  /** So many questions are settled in one `settle` where they have one answer; of fewer, each chunk by its number. */
-  readonly settlesAtOnceFrom: number;
+  /** The person names the chunk also where only one is in doubt. */
+  readonly namesChunk: boolean;
 }
 
 interface TrialFile {
@@ -40,9 +40,6 @@ export type TrialInterruption =
   | { readonly kind: "boundary"; readonly point: CrashPoint; readonly time: number }
   | { readonly kind: "none" };
 
-/** Of a short day. */
-const MOST_SETTLED_ALONE = 1;
-
 /**
  * The trial that a seed stands for. What a day costs is how often a process starts: after each kill, and to settle. A short
  * day is the same one with the first kill alone, which is one at a boundary, or with the last, which is mostly one from outside.
@@ -54,7 +51,6 @@ export function trialOf(seed: number, days: "short" | "whole"): Trial {
   return {
     ...trial,
     interruptions: seed % 2 === 0 ? trial.interruptions.slice(-1) : trial.interruptions.slice(0, 1),
-    settlesAtOnceFrom: Math.min(trial.settlesAtOnceFrom, MOST_SETTLED_ALONE + 1),
   };
 }
 
@@ -91,7 +87,7 @@ function trialArbitrary(seed: number): Arbitrary<Trial> {
         chunkSize: chunkSizeArbitrary(history.length, rejects),
         output: fc.constantFrom(undefined, undefined, "out.ndjson", "out.csv"),
         resumes: fc.boolean(),
-        settlesAtOnceFrom: fc.boolean().map((atOnce) => (atOnce ? 1 : Number.POSITIVE_INFINITY)),
+        namesChunk: fc.boolean(),
       })
       .chain((rest) => {
         const chunks = Math.ceil(history.length / rest.chunkSize);

@@ -108,6 +108,17 @@ async function questionsOf(desk: Desk): Promise<readonly number[]> {
 }
 
 describe("a run that is stopped", () => {
+  test("begins no stage behind one that was not answered whole, however many lanes wait for it", async () => {
+    const desk = await openDesk();
+    const update = { action: "updateEvent", data: { eventId: "E", eventName: "Great Fair" } };
+    const later = Array.from({ length: 8 }, (_, at) => sale(`t${at}`));
+    desk.write("sales.ndjson", [EVENT, sale("a"), update, ...later]);
+    const flags = { chunkSize: 2, lanes: 4, retries: 0, timeout: "5s" };
+    desk.setFaults({ fault: "status", status: 400, on: { action: "updateEvent" } });
+    expect((await desk.stream("sales.ndjson", { flags })).summary).toMatchObject({ exitCode: 9 });
+    expect(desk.taken()).toEqual(["newEvent E", "soldTicket a"]);
+  });
+
   test("ends at a chunk's border, and the same call goes on", async () => {
     const desk = await withSales();
     const stop = new AbortController();
