@@ -37,7 +37,8 @@ export function markOf({ action, data }: Named, content: string, key?: string): 
   if (mark === "none") return "";
   if (key !== undefined) return plain(`k:${key}`);
   if (data.orderTime != null) return `t:${data.orderTime}`;
-  if (mark === "recipient") return plain(data.to == null ? `u:${data.userId ?? ""}` : `w:${sameWallet(data.to)}`);
+  if (mark === "recipient")
+    return plain(data.to == null ? `u:${data.userId ?? ""}` : `w:${sameWallet(String(data.to))}`);
   return mark === "content" ? `c:${content}` : "";
 }
 
@@ -57,11 +58,15 @@ export const baseOf = (mark: string): string => (mark.includes("#") ? mark.repla
 /** How many times an action of this mark was sent. */
 export const timesOf = (mark: string): number => Number(NUMBER.exec(mark)?.[0].slice(1) ?? 1);
 
-/** When it was, in Unix seconds. Beyond what a number holds exactly all times are equal; no one lives to see them. */
+/**
+ * When it was, in Unix seconds. Beyond what a number holds exactly all times are equal; no one lives to see them. None where
+ * the config lets something pass that is no time.
+ */
 export function timeOf({ data: { orderTime } }: Named): number | undefined {
   if (orderTime == null) return undefined;
   const time = Number(orderTime);
-  return time < Number.MAX_SAFE_INTEGER ? time : Number.MAX_SAFE_INTEGER;
+  if (time > Number.MAX_SAFE_INTEGER) return Number.MAX_SAFE_INTEGER;
+  return Number.isSafeInteger(time) ? time : undefined;
 }
 
 /** Who has the ticket from now on. Of an event, the currency of its prices. */

@@ -331,6 +331,9 @@ interface At {
   readonly position: Position | undefined;
 }
 
+/** Where the config lets a wrong type pass, it may be anything. */
+const textOrNull = (value: unknown): string | null => (value == null ? null : String(value));
+
 /** Puts rows and actions into the plan's file. */
 class Writer {
   readonly #read: RowsRead;
@@ -374,7 +377,7 @@ class Writer {
     const { json, content } = textsOf(action);
     const time = timeOf(action);
     const event = actionSpec(kind).about === "event" ? undefined : (data.eventId ?? rowEvent);
-    const written = data.price == null ? null : decimals(data.price);
+    const written = typeof data.price === "string" ? decimals(data.price) : null;
     this.#insert(
       at,
       kind,
@@ -444,7 +447,19 @@ class Writer {
       clock = this.#clock;
     }
     this.#action.run(
-      ...[this.#seq, row, input, kind, subject, mark, content, time ?? null, event ?? null, owner ?? null, written],
+      ...[
+        this.#seq,
+        row,
+        input,
+        kind,
+        subject,
+        mark,
+        content,
+        time ?? null,
+        textOrNull(event),
+        textOrNull(owner),
+        written,
+      ],
       ...[clock, position?.run ?? null, position?.seq ?? null, verdict, why],
     );
   }

@@ -141,26 +141,6 @@ const WORDS: Readonly<Record<string, Words>> = {
     what: "The key of the source is empty for its scannedTicket.",
     todo: "Leave such rows out with when, or name a column that is always filled.",
   },
-  "rejects-misread": {
-    where: "checkins.csv:2",
-    what: "It was rejected when it was read as scannedTicket, and is read as checkedInTicket now, where the same cells mean another deed.",
-    todo: "Stream the rejects under their original name, with the options of that run: --source NAME or --action NAME.",
-  },
-  "rejects-row-twice": {
-    where: "scans.rejects.csv:3",
-    what: "It has the tickets:row of line 2 but differs from it: which of them the bad row became can't be told.",
-    todo: "Remove one of them, or empty its tickets:row if it is a separate row.",
-  },
-  "mended-gives-more": {
-    where: "x.csv:2",
-    what: "The row was mended, and what it gave was accepted; what it now gives beside that was never sent: checkedInTicket.",
-    todo: "Mend it in its rejects file and stream that: what was accepted is known, and only the rest is sent. To leave the rest out for good, remove it from the row there and empty tickets:actions.",
-  },
-  "mended-unsure": {
-    where: "scans.csv:2",
-    what: "A row that reads like this one was mended and sent before, so this one is not; but it names no ticket or event, and may be another row.",
-    todo: "If it is another one, stream it alone with its ids. Correct the rows at the source.",
-  },
   "payload-too-long": {
     where: "p.json:1",
     what: "The payload has 5001 items; a request takes 5000.",
@@ -176,30 +156,25 @@ const WORDS: Readonly<Record<string, Words>> = {
     what: "It was accepted with other content and is not sent again: price 1 → 2.",
     todo: "To change the ticket, send an updateTicket or a resoldTicket. If the new value is wrong, correct it at the source.",
   },
-  "history-late": {
+  late: {
     where: "updates.ndjson:2",
-    what: "It was not accepted, but later updateTicket actions of the same ticket were, up to updates.ndjson:3: sent now, it would undo them.",
-    todo: "Leave it unsent to keep the current state. To send it anyway, stream its row alone.",
+    what: "It was not accepted, but a later updateTicket of the same ticket was (run RUN): sent now, it would undo that one.",
+    todo: "Leave it unsent to keep the current state. To send it all the same, stream its row alone with --resend.",
   },
-  "state-came-back": {
+  unclear: {
     where: "updates.ndjson:1",
-    what: "It says what was accepted before (before.ndjson:3), so it is not sent. But another updateTicket of this ticket was accepted later (run RUN, before.ndjson:4), and this input lacks that one.",
-    todo: "If the ticket is back to what this row says, stream the row alone with --again. A key of the source that changes with each change tells it by itself.",
+    what: "It says what was accepted before, with another updateTicket in between (run RUN): whether it is a new one can't be told.",
+    todo: "Give such rows a time or their source a key. If it is new, stream its row alone with --resend; if it is known, with --adopt.",
   },
-  "history-superseded": {
-    where: "updates.ndjson:1",
-    what: "The service did not take it, and has accepted another updateTicket of the same ticket since (updates.ndjson:2): sent now, it would undo that one.",
-    todo: "Leave it unsent to keep the current state. To send it anyway, stream its row alone with --again.",
+  "mapping-changed": {
+    where: "x.csv:1 eventId:",
+    what: 'The source s makes the ids of newEvent differently than when some were sent. Then: eventId "{E}". Now: eventId "{E}-{T}". What was sent so far would look new and be sent again.',
+    todo: "Undo that. If what was sent comes out the same, or the input holds nothing of it, set rules: {mapping-changed: warn} in the config for one run; the new way is then remembered.",
   },
-  "history-unclear": {
-    where: "updates.ndjson:1",
-    what: "Which updateTicket actions of this ticket were accepted can't be told, since equal ones repeat. Accepted: imageUrl https://img.example.com/a.png; imageUrl https://img.example.com/b.png; imageUrl https://img.example.com/a.png. This input: imageUrl https://img.example.com/b.png.",
-    todo: "To send the rows that are new and later than all that was accepted, stream them in a file of their own with --again. In the export, let the other rows through with rules: {history-unclear: warn}.",
-  },
-  "key-shared": {
-    where: "x.csv:2",
-    what: 'The key of this row is that of another ticket, "T-1", which was accepted under it (x-before.csv:2).',
-    todo: "Make the source's key one that no two tickets share.",
+  "nothing-recognised": {
+    where: "x.csv:1",
+    what: "Of 50 actions of the source s, none was sent before; on its last two nights it was 100 % and 100 %. Sent now, all would be registered once more.",
+    todo: "Compare the file with last night's: another zone, lost zeros, other ids? If all of it is new, set rules: {nothing-recognised: warn} for one run.",
   },
 };
 

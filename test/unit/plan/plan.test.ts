@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { ACTION_NAMES, acceptedFields } from "../../../src/actions/actions.ts";
 import { openLedger } from "../../../src/ledger/open.ts";
 import { rowKeyText } from "../../../src/mapping/rejects-columns.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
+import { ALL_RULES } from "../../../src/run/rules.ts";
 import { type Asked, enter, openFolder, type Planned, planFiles, runOf, told, write } from "../../support/planned.ts";
 
 const ENVIRONMENT = { complete: false, chunkSize: 5000, maxChunkBytes: 8_000_000 } as const;
@@ -112,6 +114,28 @@ describe("a second night", () => {
     const third = await night({ "sales.csv": SALES + sale("9") });
     expect(third.plan.actions).toMatchObject({ new: 0, alreadySent: 1 });
     third.plan[Symbol.dispose]();
+  });
+});
+
+describe("what relaxed rules let through", () => {
+  const VALUES = [7, -1, 1.5, 1e300, true, "x", "", null, [], {}, ["0x1"], { a: 1 }];
+  const items = ACTION_NAMES.flatMap((action) =>
+    acceptedFields(action).flatMap((field) => VALUES.map((value) => ({ action, data: { [field]: value } }))),
+  );
+
+  it.each(["input", "time"] as const)("is planned, entered and known again, whatever it is: by %s", async (order) => {
+    const { ledger, night } = await opened();
+    const files = { "x.ndjson": items.map((item) => `${JSON.stringify(item)}\n`).join("") };
+    const rules = Object.fromEntries(Object.keys(ALL_RULES).map((rule) => [rule, "off"] as const));
+    const first = await night(files, { rules, order });
+    expect(first.plan.actions.total).toBe(items.length);
+    const { new: sent } = first.plan.actions;
+    expect(sent).toBeGreaterThan(100);
+    await enter(ledger, first);
+    const second = await night(files, { rules, order });
+    expect(second.plan.actions).toMatchObject({ total: items.length, new: 0 });
+    expect(second.problems).toMatchObject({ errors: 0, warnings: 0 });
+    second.plan[Symbol.dispose]();
   });
 });
 
