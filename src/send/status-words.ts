@@ -1,5 +1,5 @@
 /**
- * What a status in the service's own words may mean (docs/guarantees.md has the words). A status that sounds like yes is no
+ * What a status in the service's own words may mean (docs/guarantees.md, "What an answer means"). A status that sounds like yes is no
  * rejection: what was rejected is sent again, and a double is worse than a doubt. Pure.
  */
 
