@@ -45,6 +45,9 @@ export function markOf({ action, data }: Named, content: string, key?: string): 
 /** The kind of a mark. Where one came or went, nothing tells which action an accepted one is. */
 export const kindOfMark = (mark: string): string => mark.slice(0, 1);
 
+/** Whether neither a time nor a key tells a second one of the same mark from the first. */
+export const comesBack = (mark: string): boolean => /^[cuw]/.test(mark);
+
 const NUMBER = /#\d+$/;
 /** A mark that happens to end like a resent one gets a number, so that the two differ. */
 const plain = (mark: string): string => (NUMBER.test(mark) ? `${mark}#1` : mark);

@@ -10,7 +10,7 @@ import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { CheckedInput } from "../run/checked-input.ts";
+import { type CheckedInput, hasNewChange, marksOf } from "../run/checked-input.ts";
 import { createPreview } from "../run/preview.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
 import { hasUnsentRows, holdsBack } from "../run/summary.ts";
@@ -73,7 +73,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     if (!options.json && seen === undefined) await copyToOutput(plan, context);
     reporter.info(told);
   }
-  const isNews = plan.actions.changed > 0;
+  const isNews = hasNewChange(problems, await checked.told(marksOf(problems)));
   return hasUnsentRows(plan.rows) || holdsBack(plan.actions, isNews)
     ? EXIT_CODES["finished-with-rejects"]
     : EXIT_CODES.ok;

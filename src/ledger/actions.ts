@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { type Database, first, type Session } from "./database.ts";
-import type { ActionFacts, Identity, KnownAction, Ledger, NewAction, Origin } from "./ledger.ts";
+import type { ActionFacts, Corrected, Identity, KnownAction, Ledger, NewAction, Origin } from "./ledger.ts";
 import { ACTIONS, CORRECTED, PENDING, SPELLINGS } from "./schema.ts";
 import { raw, rowsOf, type Sql, sql, type Value } from "./sql.ts";
 
@@ -88,7 +88,10 @@ export async function moveActions(
 }
 
 /** Part of a transaction. */
-export async function noteCorrected(session: Session, origins: readonly Origin[]): Promise<void> {
+export async function noteCorrected(
+  session: Session,
+  origins: readonly (Identity & Pick<Origin, "digest">)[],
+): Promise<void> {
   const rows = origins.flatMap((origin) => (origin.digest === undefined ? [] : [[origin.digest, ...keyOf(origin)]]));
   if (rows.length > 0) await session.insert(CORRECTED, rows, "ON CONFLICT DO NOTHING");
 }
@@ -163,7 +166,7 @@ async function learnIds(session: Session, rows: readonly ActionRow[], ids: Map<n
   for (const { number, id } of found) ids.set(number, id);
 }
 
-export type ActionMethods = Pick<Ledger, "actionsOf" | "near" | "corrected">;
+export type ActionMethods = Pick<Ledger, "actionsOf" | "near" | "corrected" | "noteCorrected">;
 
 /** @param ids of runs, by number, as far as they are known. */
 export function actionMethods(database: Database, ids: Map<number, string>): ActionMethods {
@@ -190,11 +193,14 @@ export function actionMethods(database: Database, ids: Map<number, string>): Act
       }),
     corrected: (digests) =>
       database.read((session) =>
-        session.all<Identity & { digest: string }>(
+        session.all<Corrected>(
           sql`SELECT corrected.digest, subject, kind, mark FROM ${oneColumn("digest", digests)} AS wanted
             CROSS JOIN corrected WHERE corrected.digest = wanted.digest`,
         ),
       ),
+    noteCorrected: async (rows) => {
+      if (rows.length > 0) await database.write((session) => noteCorrected(session, rows));
+    },
   };
 }
 

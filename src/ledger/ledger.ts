@@ -16,6 +16,11 @@ export interface Identity {
   readonly mark: string;
 }
 
+/** A bad row, by its digest, and what its corrected version was accepted as. */
+export interface Corrected extends Identity {
+  readonly digest: string;
+}
+
 /** Where an action was read: the number of the run and the place there, from 1. Later runs have higher numbers. */
 export interface Position {
   readonly run: number;
@@ -552,7 +557,9 @@ export interface Ledger extends AsyncDisposable {
   /** Enters what promises files tell. What the ledger knows stays as it is, so that it can be done again. */
   importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
   /** Of these digests of bad rows, those whose corrected version was accepted, with the actions that it gave. */
-  corrected(digests: readonly string[]): Promise<readonly (Identity & { readonly digest: string })[]>;
+  corrected(digests: readonly string[]): Promise<readonly Corrected[]>;
+  /** Of rows whose corrected version was known already; those that are sent are noted with their answer. */
+  noteCorrected(rows: readonly Corrected[]): Promise<void>;
 
   guard(source: string): Promise<readonly Guard[]>;
   /** For a night that entered nothing. */

@@ -3,24 +3,30 @@
 import { GUARDED_COLUMN } from "../actions/formula-guard.ts";
 
 export const REASON_COLUMN = "tickets:reason";
-/** `<digest>@<run>:<seq>`: of a bad row its digest (row-digest.ts), else `row`; and where it was first read. */
+/**
+ * `<digest>@<run>:<seq>`: of a bad row its digest (row-digest.ts), of an unclear one the same behind a `?`, else `row`; and
+ * where it was first read.
+ */
 export const ROW_COLUMN = "tickets:row";
 
 interface RowKey {
   readonly digest: string | undefined;
+  readonly isUnclear?: boolean;
   readonly run: number;
   readonly seq: number;
 }
 
 /** Text for a spreadsheet too, which would take a bare `@1:2` for a formula. */
-export const rowKeyText = ({ digest = "row", run, seq }: RowKey): string => `${digest}@${run}:${seq}`;
+export const rowKeyText = ({ digest = "row", isUnclear, run, seq }: RowKey): string =>
+  `${isUnclear === true ? "?" : ""}${digest}@${run}:${seq}`;
 
-const ROW_KEY = /^(?:row|([0-9a-f]{32}(?:#\d+)?))@(\d+):(\d+)$/;
+const ROW_KEY = /^(\?)?(?:row|([0-9a-f]{32}(?:#\d+)?))@(\d+):(\d+)$/;
 
 /** Undefined of what `rowKeyText` did not write. */
 export function parseRowKey(written: unknown): RowKey | undefined {
-  const [key, digest, run, seq] = (typeof written === "string" && ROW_KEY.exec(written.trim())) || [];
-  return key === undefined ? undefined : { digest, run: Number(run), seq: Number(seq) };
+  const [key, isUnclear, digest, run, seq] = (typeof written === "string" && ROW_KEY.exec(written.trim())) || [];
+  if (key === undefined) return undefined;
+  return { digest, ...(isUnclear !== undefined && { isUnclear: true }), run: Number(run), seq: Number(seq) };
 }
 
 export const REJECTS_COLUMNS = [REASON_COLUMN, ROW_COLUMN] as const;

@@ -105,18 +105,19 @@ const changeFinding = (source: string, { what, before, after }: Change): Finding
 /** So many rows of a night tell something. */
 const LEAST_ROWS = 50;
 const NIGHTS = 2;
+const HARDLY_ANY = 0.1;
 
 const shareOf = ({ rows, recognised }: Recognised): number => (rows === 0 ? 0 : recognised / rows);
 
 const nightsOf = (then: readonly Guard[]): readonly Recognised[] =>
   then.find(({ kind }) => kind === WHOLE)?.nights.slice(0, NIGHTS) ?? [];
 
-/** Whether a source usually shows again what was accepted; of one that nobody knows that is believed. */
+/** Whether a source usually shows again what was accepted: one that shows hardly any of it holds what is new. Of one that nobody knows it is believed. */
 export function usuallyShows(then: readonly Guard[]): boolean {
   const nights = nightsOf(then);
   const rows = nights.reduce((sum, night) => sum + night.rows, 0);
   const recognised = nights.reduce((sum, night) => sum + night.recognised, 0);
-  return rows === 0 || shareOf({ rows, recognised }) >= 0.5;
+  return rows === 0 || shareOf({ rows, recognised }) >= HARDLY_ANY;
 }
 
 /** What is said of a source of which most was recognised, and now almost nothing. */
@@ -124,7 +125,7 @@ export function nothingRecognised(source: string, now: Recognised, then: readonl
   const nights = nightsOf(then);
   const wasKnown =
     nights.length === NIGHTS && nights.every((night) => night.rows >= LEAST_ROWS && shareOf(night) >= 0.5);
-  if (!wasKnown || now.rows < LEAST_ROWS || shareOf(now) >= 0.1) return undefined;
+  if (!wasKnown || now.rows < LEAST_ROWS || shareOf(now) >= HARDLY_ANY) return undefined;
   const percents = nights.map((night) => `${Math.round(shareOf(night) * 100)} %`).join(" and ");
   const name = source === "" ? "input" : source;
   return {

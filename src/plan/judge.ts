@@ -112,6 +112,7 @@ function itemOf(stored: Stored): Checked {
     verdict,
     isCorrected: why === "corrected",
     isFromRejects: run !== null,
+    isLeft: why === "left",
     position: { run: run ?? THIS_RUN, seq: at ?? place },
     why: undefined,
     other: undefined,
@@ -329,8 +330,8 @@ class SubjectJudge implements Judged {
   /** Writes down what differs from what was stored. */
   #write(items: readonly Checked[]): void {
     for (const item of items) {
-      const { seq, verdict, isCorrected, input, mark, heldBy } = item;
-      const counted = this.recognised[input];
+      const { seq, verdict, isCorrected, isFromRejects, input, mark, heldBy } = item;
+      const counted = isFromRejects ? undefined : this.recognised[input]; // rejects show nothing again
       if (counted !== undefined && verdict !== "bad") {
         counted.rows += 1;
         if (verdict === "sent" || verdict === "changed") counted.recognised += 1;

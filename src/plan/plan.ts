@@ -3,10 +3,13 @@
 import { rmSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
 import { ACTION_NAMES } from "../actions/actions.ts";
+import { parseJson } from "../actions/json.ts";
 import type { SourceLine } from "../actions/problem.ts";
 import { severityIn } from "../checks/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
-import type { GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
+import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
+import type { Row } from "../mapping/row.ts";
+import { createRowDigester } from "../mapping/row-digest.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
 import { actionsByKey, type ChunkLimits, cutChunks } from "./chunks.ts";
@@ -65,7 +68,7 @@ export interface RowNotSent extends SourceLine {
   /** What is the matter with it: the gravest of its actions. */
   readonly state: "invalid" | "held" | "late" | "unclear" | "changed";
   readonly reason: string;
-  /** Of a bad row. */
+  /** Of a bad row, or of one that is unclear. */
   readonly digest: string | undefined;
   /** Where it was first read; `run` undefined: in this one. */
   readonly position: { readonly run: number | undefined; readonly seq: number } | undefined;
@@ -92,12 +95,14 @@ export class Plan implements Disposable {
   readonly #directory: string;
   readonly #limits: ChunkLimits;
   readonly #isByPlace: boolean;
+  readonly #mode: JudgeOptions["mode"];
 
-  constructor(store: Store, made: Making, { directory, environment, order }: PlanOptions) {
+  constructor(store: Store, made: Making, { directory, environment, order, mode }: PlanOptions) {
     const { read, held, lanes, guard } = made;
     this.#store = store;
     this.#directory = directory;
     this.#limits = { size: environment?.chunkSize ?? MOST_ACTIONS, bytes: environment?.maxChunkBytes ?? MOST_BYTES };
+    this.#mode = mode;
     this.#isByPlace = order === "input" && lanes === 1;
     this.inputs = read.inputs;
     this.rows = countRows(read, held);
@@ -132,11 +137,26 @@ export class Plan implements Disposable {
       place: number | null;
     };
     for (const batch of this.#store.batches<Found>(NOT_SENT))
-      for (const { digest, run, at, place, ...row } of batch) {
+      for (const { digest: bad, run, at, place, ...row } of batch) {
         const position = place === null ? undefined : { run: run ?? undefined, seq: at ?? place };
         const source = this.inputs[row.input]?.name ?? "";
-        yield { ...row, source, digest: digest ?? undefined, position };
+        const digest = row.state === "unclear" ? this.#digest(row) : (bad ?? undefined);
+        yield { ...row, source, digest, position };
       }
+  }
+
+  #digest({ input, line, text }: Pick<RowNotSent, "input" | "line" | "text">): string {
+    const { header, readAs = "" } = this.inputs[input] ?? {};
+    const value = parseJson(text);
+    const row: Row = Array.isArray(value)
+      ? { kind: "cells", line, cells: value.map(String) }
+      : { kind: "object", line, value: Object(value), text };
+    return createRowDigester(header, readAs)(row);
+  }
+
+  /** Bad rows, by their digests, whose corrected version the ledger knows. */
+  corrected(): readonly Corrected[] {
+    return this.#store.all(this.#mode === "adopt" ? CORRECTED_OR_ADOPTED : CORRECTED);
   }
 
   /** The first rows beside what is made of them. */
@@ -313,6 +333,13 @@ function countActions(store: Store): Pick<Plan, "actions" | "byAction" | "newByA
     }
   return { actions, byAction, newByAction };
 }
+
+const CORRECTED_OR_ADOPTED = `SELECT digest, subject, kind, mark FROM row JOIN action USING (row)
+WHERE digest IS NOT NULL AND state IS NULL AND verdict IN ('sent', 'new')`;
+/** A copy of a new one is not known yet. */
+const CORRECTED = `SELECT digest, subject, kind, mark FROM row JOIN action USING (row)
+WHERE digest IS NOT NULL AND state IS NULL AND verdict = 'sent' AND NOT EXISTS (SELECT 1 FROM action AS other
+  WHERE other.subject = action.subject AND other.kind = action.kind AND other.mark = action.mark AND other.verdict <> 'sent')`;
 
 /** Of a row's actions, the one that stands first counts for its position. */
 const NOT_SENT = `

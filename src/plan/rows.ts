@@ -112,6 +112,8 @@ interface Looked {
   readonly isBad: boolean;
   readonly digest: string | undefined;
   readonly position: Position | undefined;
+  /** It was unclear when it was put into its rejects, and stands there as it was. */
+  readonly isLeft: boolean;
 }
 
 /** A file while it is read. */
@@ -204,9 +206,10 @@ class Rows {
       else if (mapped.eventOnly !== undefined) count(this.read.eventOnlyReasons, mapped.eventOnly);
       of.values.see(mapped.actions, row.kind === "object");
     }
-    const { digest, position } = ownOf(of, row);
+    const { unclear, digest, position } = ownOf(of, row);
     const bad = isBad ? this.#writer.numberedDigest(digest ?? of.digester(row)) : digest;
-    return { row, number: this.read.read, index, mapped, findings, isBad, digest: bad, position };
+    const isLeft = unclear !== undefined && unclear === of.digester(row);
+    return { row, number: this.read.read, index, mapped, findings, isBad, digest: bad, position, isLeft };
   }
 
   #findingsOf(row: Row, mapped: Mapped): readonly Finding[] {
@@ -227,8 +230,8 @@ class Rows {
     const found = digests.length === 0 ? [] : ((await this.#options.ledger?.corrected(digests)) ?? []);
     const corrected = Map.groupBy(found, ({ digest }) => digest);
     for (const looked of rows) {
-      const { row, mapped, digest, findings, isBad } = looked;
-      const at = { row: looked.number, input: of.number, position: looked.position };
+      const { row, mapped, digest, findings, isBad, isLeft } = looked;
+      const at = { row: looked.number, input: of.number, position: looked.position, isLeft };
       const text = textOf(row);
       const accepted = isBad && digest !== undefined ? corrected.get(digest) : undefined;
       if (accepted !== undefined) {
@@ -293,9 +296,15 @@ function count(reasons: Map<string, number>, reason: string): void {
 }
 
 /** What the row's `tickets:row` says; nothing where the row is not from rejects. */
-function ownOf({ own }: Open, row: Row): Pick<Looked, "digest" | "position"> {
+function ownOf(
+  { own }: Open,
+  row: Row,
+): Pick<Looked, "digest" | "position"> & { readonly unclear?: string | undefined } {
   const key = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[own]);
-  return { digest: key?.digest, position: key && { run: key.run, seq: key.seq } };
+  if (key === undefined) return { digest: undefined, position: undefined };
+  const { digest, run, seq, isUnclear = false } = key;
+  const position = { run, seq };
+  return isUnclear ? { digest: undefined, unclear: digest, position } : { digest, position };
 }
 
 /** As JSON: the cells of a table's row, the object of a JSON row, the text of one that can't be read. */
@@ -329,6 +338,7 @@ interface At {
   readonly row: number;
   readonly input: number;
   readonly position: Position | undefined;
+  readonly isLeft: boolean;
 }
 
 /** Where the config lets a wrong type pass, it may be anything. */
@@ -389,7 +399,7 @@ class Writer {
       ownerOf(action),
       written,
       "new",
-      null,
+      at.isLeft ? "left" : null,
     );
     this.#body.run(this.#seq, json);
     this.#read.actions += 1;

@@ -4,7 +4,7 @@
  */
 
 import type { ActionName } from "../actions/actions.ts";
-import { baseOf, kindOfMark, overwrites, resentMark, timesOf } from "../actions/marks.ts";
+import { baseOf, comesBack, kindOfMark, overwrites, resentMark, timesOf } from "../actions/marks.ts";
 import type { KnownAction, Position } from "../ledger/ledger.ts";
 
 const VERDICTS = ["new", "sent", "changed", "late", "unclear", "held"] as const;
@@ -12,9 +12,10 @@ export type Verdict = (typeof VERDICTS)[number];
 
 /**
  * Why an action is unclear: its content came back; its ticket's accepted ones have another kind of mark; one that this input
- * should show is missing; times fall within the input. Why it is held: a bad row, or another run.
+ * should show is missing; times fall within the input; it was unclear before, and nothing of its row was changed in the
+ * rejects. Why it is held: a bad row, or another run.
  */
-type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "bad" | "pending";
+type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "left" | "bad" | "pending";
 
 /** An action of the input while it is judged, in the order of the input. */
 export interface Item {
@@ -32,6 +33,8 @@ export interface Item {
   readonly isCorrected: boolean;
   /** Its row comes from a rejects file. */
   readonly isFromRejects: boolean;
+  /** There it was unclear, and stands as it was. */
+  readonly isLeft: boolean;
   /** Where it was first read; of one that stands before an accepted one, no later than that. */
   position: Position;
   why: Why | undefined;
@@ -135,17 +138,17 @@ function judgeMarks(items: readonly Item[], accepted: Accepted): ReadonlyMap<str
     if (mark === undefined || item.verdict !== "new") continue;
     const first = here.get(mark);
     const known = accepted.get(mark);
-    if (first !== undefined) {
-      const cameBack = kindOfMark(mark) === "c" && items[at - 1]?.mark !== mark;
+    if (item.isLeft && (known === undefined || isBefore(known.position, item.position))) {
+      set(item, "unclear", "left", known);
+    } else if (first !== undefined) {
+      const cameBack = comesBack(mark) && items[at - 1]?.mark !== mark;
       set(item, first.content !== item.content ? "changed" : cameBack ? "unclear" : "sent", "came-back", first);
-      continue;
-    }
-    here.set(mark, item);
-    if (known !== undefined) set(item, known.content === item.content ? "sent" : "changed", undefined, known);
+    } else if (known !== undefined) set(item, known.content === item.content ? "sent" : "changed", undefined, known);
     else if (accepted.size > 0) {
       const otherwise = marked(accepted, (other) => kindOfMark(other) !== kindOfMark(mark));
       if (otherwise !== undefined) set(item, "unclear", "other-mark", otherwise);
     }
+    if (first === undefined) here.set(mark, item);
   }
   return here;
 }
@@ -176,7 +179,7 @@ function judgeTimes(
     if (item.verdict === "new") {
       const falls = overwrites(kind) && latest !== undefined && time < timeOfItem(latest);
       if (falls) set(item, "unclear", "times-fall", latest);
-      else if (accepted.size > 0 && shows(item.input)) {
+      else if (accepted.size > 0 && isToldByTime(item) && shows(item.input)) {
         if (missing === "not looked for") missing = missingOf(items, accepted, here, spanOf(kind));
         if (missing !== undefined) set(item, "unclear", "missing", missing);
       }
@@ -184,6 +187,9 @@ function judgeTimes(
     if (latest === undefined || time > timeOfItem(latest)) latest = item;
   }
 }
+
+/** A corrected time makes another action of it. Rejects hold what is left, and show nothing again. */
+const isToldByTime = ({ mark = "", isFromRejects }: Item): boolean => kindOfMark(mark) === "t" && !isFromRejects;
 
 const timeOfItem = ({ time }: Item): number => time ?? 0;
 
@@ -224,7 +230,7 @@ function judgeOrder(items: readonly Item[], accepted: Accepted): void {
   }
   const end = items.at(-1);
   const known = end?.mark === undefined ? undefined : accepted.get(end.mark);
-  if (end?.mark === undefined || known === undefined || kindOfMark(end.mark) !== "c") return;
+  if (end?.mark === undefined || known === undefined || !comesBack(end.mark)) return;
   // In an export that holds only what changed, it may say that the ticket is back to that.
   if (end.mark !== last && !end.isFromRejects && !isLastHere && end.verdict !== "held")
     set(end, "unclear", "came-back", newest);

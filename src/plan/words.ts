@@ -106,10 +106,15 @@ function unclear(item: Item): Pick<Finding, "message" | "hint"> {
       message: `The ${of} that was accepted${inRun(other)} is known by ${markText(other?.mark)}, and this one by ${markText(item.mark)}: whether they are one can't be told.`,
       hint: `Put back the column of the time or the key that came or went. ${EITHER}`,
     };
+  if (why === "left")
+    return {
+      message: "It could not be told before whether it is new, and its row stands in the rejects as it was.",
+      hint: `Correct the row. ${EITHER}`,
+    };
   if (why === "missing")
     return {
       message: `A ${of} that was accepted${isAccepted(other) && other.time !== undefined ? ` with the time ${utcText(Number(other.time)) ?? other.time}` : ""}${inRun(other)} is not in this input: this one may be the same with its time corrected.`,
-      hint: EITHER,
+      hint: `Correct the invalid rows of this ${aboutOf(item)} first, where there are any. ${EITHER}`,
     };
   return {
     message: `It says what ${isAccepted(other) ? "was accepted before" : "stands further up"}, with another ${kind} in between${isAccepted(other) ? inRun(other) : ""}: whether it is a new one can't be told.`,

@@ -18,7 +18,7 @@ import type { RowNotSent } from "../plan/plan.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
 import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
-import type { CheckedInput } from "./checked-input.ts";
+import { type CheckedInput, hasNewChange, marksOf } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
 import { planFolder } from "./places.ts";
@@ -224,6 +224,7 @@ async function streamInput(
   }
   const isEmpty = planned.actions.new === 0;
   const tellsChange = await tellChecked(context, options, checked, ledger);
+  if (!planned.isRefused && mode === "judge") await ledger.noteCorrected(planned.corrected());
   if (planned.isRefused || isEmpty) {
     const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
@@ -233,6 +234,7 @@ async function streamInput(
   if (mode === "adopt") {
     const by = { who: userName(), at: run.createdAt, reason: options.reason };
     await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
+    await ledger.noteCorrected(planned.corrected());
     const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id });
     return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
   }
@@ -265,10 +267,9 @@ async function tellChecked(
   { files, plan: planned, problems }: CheckedInput,
   { told }: Pick<Ledger, "told">,
 ): Promise<boolean> {
-  const marks = problems.kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark]));
-  const known = await told(marks);
+  const known = await told(marksOf(problems));
   progress.happened({ kind: "input checked", checked: { files, plan: planned, problems }, maxProblems, told: known });
-  return problems.kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
+  return hasNewChange(problems, known);
 }
 
 /**
@@ -287,9 +288,10 @@ async function writeNotSent(
   if (mode === "adopt") return [];
   const last = (await ledger.runs({ last: 1 })).at(-1)?.number ?? 0;
   const entersRun = planned.actions.new > 0;
-  const keyOf = ({ digest, position: { run, seq } = { run: undefined, seq: 0 } }: RowNotSent): string => {
-    if (run !== undefined) return rowKeyText({ digest, run, seq });
-    return rowKeyText({ digest, ...(entersRun ? { run: last + 1, seq } : { run: last, seq: BEHIND_ALL + seq }) });
+  const keyOf = ({ state, digest, position: { run, seq } = { run: undefined, seq: 0 } }: RowNotSent): string => {
+    const key = { digest, isUnclear: state === "unclear" };
+    if (run !== undefined) return rowKeyText({ ...key, run, seq });
+    return rowKeyText({ ...key, ...(entersRun ? { run: last + 1, seq } : { run: last, seq: BEHIND_ALL + seq }) });
   };
   function* rows(): Generator<OpenRow> {
     for (const row of planned.notSent())

@@ -2,13 +2,14 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { onTestFinished } from "vitest";
 import type { Environment } from "../../src/config/environment.ts";
+import { BALLAST_BYTES } from "../../src/ledger/sqlite.ts";
 import {
   importPromises,
   resume,
@@ -25,7 +26,7 @@ import type { SettleResult } from "../../src/run/settle.ts";
 import type { StreamResult } from "../../src/run/stream.ts";
 import { type Engine, openEngine } from "../../src/sandbox/engine.ts";
 import type { FaultScript } from "../../src/sandbox/faults.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { configOf, sharedLedger } from "./shared-ledger.ts";
 
 export interface Item {
@@ -43,7 +44,8 @@ export const imageOf = (ticketId: string, name: string): Item => ({
   data: { ticketId, imageUrl: `https://cdn.example/${name}.png` },
 });
 
-export interface Desk {
+export interface Desk extends AsyncDisposable {
+  readonly sandbox: Sandbox;
   /** Writes an input of `{action, data}` lines, or of text as it is. */
   readonly write: (name: string, content: readonly Item[] | string) => void;
   readonly read: (name: string) => string;
@@ -79,19 +81,27 @@ const NEVER = new AbortController().signal;
 /** Two actions a request, so that a few make several chunks. */
 const FLAGS = { chunkSize: 2, retries: 0, timeout: "5s" };
 
-export async function openDesk(ledger: "sqlite" | "postgres" = "sqlite"): Promise<Desk> {
+/**
+ * @param config more than the place of the ledger, as YAML.
+ * @param accept rules by which the sandbox would refuse an action.
+ */
+export async function openDesk(
+  ledger: "sqlite" | "postgres" = "sqlite",
+  { config = "", accept = [] }: { readonly config?: string; readonly accept?: readonly string[] } = {},
+): Promise<Desk> {
   const folder = mkdtempSync(join(tmpdir(), "tickets-desk-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const at = (name: string): string => join(folder, name);
-  const engine = openEngine({ path: ":memory:" });
+  const engine = openEngine({ path: ":memory:", accept });
   const sandbox = await startSandbox({ engine });
-  onTestFinished(async () => {
-    await sandbox[Symbol.asyncDispose]();
-    engine.close();
-  });
-  mkdirSync(at("state"));
+  const opened = new AsyncDisposableStack();
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
+  opened.defer(() => engine.close());
+  opened.use(sandbox);
+  onTestFinished(() => opened.disposeAsync());
+  makeBallast(at("state/playground"));
   const shared = ledger === "postgres" ? await sharedLedger() : undefined;
-  if (shared !== undefined) writeFileSync(at("tickets.config.yaml"), configOf("playground", shared));
+  const settings = `${shared === undefined ? "" : configOf("playground", shared)}${config}`;
+  if (settings !== "") writeFileSync(at("tickets.config.yaml"), settings);
   const env = {
     TICKETS_PLAYGROUND_BASE_URL: sandbox.url,
     TICKETS_PLAYGROUND_API_KEY: sandbox.apiKey,
@@ -101,6 +111,8 @@ export async function openDesk(ledger: "sqlite" | "postgres" = "sqlite"): Promis
   const surroundings = { environment: "playground", cwd: folder, env, flags: FLAGS } satisfies Surroundings;
   const streaming = (name: string): StreamOptions => ({ ...surroundings, files: [name], output: "promises.ndjson" });
   return {
+    sandbox,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
     write: (name, content) => writeFileSync(at(name), typeof content === "string" ? content : linesOf(content)),
     read: (name) => readFileSync(at(name), "utf8"),
     exists: (name) => existsSync(at(name)),
@@ -139,6 +151,13 @@ export async function openDesk(ledger: "sqlite" | "postgres" = "sqlite"): Promis
       if (journal !== undefined) writeFileSync(join(state, "journal.ndjson"), journal);
     },
   };
+}
+
+/** As large as the ledger's own, and empty: to write that out takes longer than most tests. */
+function makeBallast(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeFileSync(join(directory, "ballast"), "");
+  truncateSync(join(directory, "ballast"), BALLAST_BYTES);
 }
 
 const linesOf = (items: readonly Item[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join("");

@@ -21,7 +21,7 @@ function importedBy(path: string): readonly string[] {
 const DOOR = "test/support/context.ts";
 
 /** Support of unit tests alone. */
-const FOR_UNITS: readonly string[] = ["desk", "ledgers", "planned", "seasons/rules", "seasons/world"].map(
+const FOR_UNITS: readonly string[] = ["desk", "ledgers", "planned", "worlds/by-product"].map(
   (name) => `test/support/${name}.ts`,
 );
 

@@ -1,6 +1,6 @@
 /**
- * What counts as already sent, the whole of it: the reference by which the worlds judge. `judge` gives every row of one
- * input its verdict; the ledger is all that it may look at.
+ * What counts as already sent, the whole of it: the reference by which the worlds judge, written from the design and from
+ * nothing of the product. `judge` gives every row of one input its verdict; the ledger is all that it may look at.
  */
 
 import type { ActionName } from "../../../src/actions/actions.ts";
@@ -42,6 +42,8 @@ export interface Row {
   readonly position?: Position | undefined;
   /** Of the bad text, of a bad row and of its corrected version. */
   readonly digest?: string | undefined;
+  /** It was unclear, and stands in its rejects as it was. */
+  readonly isLeft?: boolean | undefined;
 }
 
 /** Place of a row among all runs; a later one is larger. */
@@ -51,6 +53,8 @@ export const positionOf = (run: number, place: number): Position => run * 1_000_
 /** What tells two actions of one kind of one ticket or event apart; its first word says what sort of mark it is. */
 type Mark = `${"once" | "key" | "time" | "to" | "content"} ${string}`;
 const sortOf = (mark: Mark): string => mark.slice(0, mark.indexOf(" "));
+/** Neither a time nor a key says whether it is another one. */
+const comesBack = (mark: Mark): boolean => ["content", "to"].includes(sortOf(mark));
 
 interface Action {
   readonly content: string;
@@ -71,7 +75,23 @@ export class Ledger {
   readonly #actions = new Map<string, Map<Mark, Action>>();
   /** Bad rows whose corrected version was accepted. */
   readonly #corrected = new Map<string, Mark>();
+  /** Of the exports behind the first: whether each row that could be read was accepted before. */
+  readonly #nights: (readonly boolean[])[] = [];
+  #isFirst = true;
   run = 0;
+
+  /** Whether exports usually show again what was accepted: more than hardly any of it. Of a source that nobody knows it is believed. */
+  showsAgain(): boolean {
+    const isRecognised = this.#nights.slice(-2).flat();
+    return isRecognised.filter((is) => is).length >= isRecognised.length / 10;
+  }
+
+  noteExport(judged: readonly Judged[]): void {
+    const read = judged.filter(({ verdict }) => verdict !== "bad");
+    if (read.length === 0) return;
+    if (!this.#isFirst) this.#nights.push(read.map(({ verdict }) => verdict === "known" || verdict === "changed"));
+    this.#isFirst = false;
+  }
 
   accepted(row: Row): ReadonlyMap<Mark, Action> {
     return this.#actions.get(groupOf(row)) ?? new Map();
@@ -81,12 +101,18 @@ export class Ledger {
     return isValid ? undefined : this.#corrected.get(digest);
   }
 
-  accept({ row, mark }: Judged, position: Position): void {
+  accept(judged: Judged, position: Position): void {
+    const { row, mark } = judged;
     if (mark === undefined) throw new Error(`row ${row.id} is bad`);
     const actions = this.#actions.get(groupOf(row)) ?? new Map<Mark, Action>();
     this.#actions.set(groupOf(row), actions);
     actions.set(mark, { content: row.content, position, time: row.time });
-    if (row.digest !== undefined) this.#corrected.set(row.digest, mark);
+    this.correct(judged);
+  }
+
+  /** Also of a row that was accepted before it was corrected. */
+  correct({ row: { digest, isValid }, mark }: Judged): void {
+    if (isValid && digest !== undefined && mark !== undefined) this.#corrected.set(digest, mark);
   }
 }
 
@@ -100,8 +126,8 @@ function markOf({ kind, content, recipient, time, key }: Row): Mark {
   return OVERWRITES.has(kind) ? `content ${content}` : "once ";
 }
 
-/** @param isShownAgain this source usually shows again what was accepted, as the ledger knows from earlier nights. */
-export function judge(rows: readonly Row[], ledger: Ledger, isShownAgain = true): readonly Judged[] {
+/** @param isShownAgain whether this input should show what was accepted; rejects hold only what is left. */
+export function judge(rows: readonly Row[], ledger: Ledger, isShownAgain: boolean): readonly Judged[] {
   const judged = rows.map((row, place): Judged => {
     const corrected = ledger.correctedMark(row);
     return {
@@ -117,9 +143,10 @@ export function judge(rows: readonly Row[], ledger: Ledger, isShownAgain = true)
     const [{ row }] = group as [Judged]; // no group is empty
     const actions = ledger.accepted(row);
     findKnown(group, actions);
-    if (isShownAgain && isOneMissing(group, actions, spans.get(row.kind))) doubtTimes(group, () => true);
+    if (isShownAgain && isOneMissing(group, actions, spans.get(row.kind)))
+      doubtTimes(group, ({ mark }) => mark !== undefined && sortOf(mark) === "time");
     if (OVERWRITES.has(row.kind)) {
-      doubtTimes(group, (time, latest) => time < latest);
+      doubtTimes(group, ({ row }, latest) => row.time !== undefined && row.time < latest);
       if (actions.size > 0) findLate(group, actions);
     }
     if (bad.has(row.subject)) for (const each of group) if (each.verdict === "new") each.verdict = "held";
@@ -133,15 +160,20 @@ function findKnown(group: readonly Judged[], actions: ReadonlyMap<Mark, Action>)
     const { row, mark } = each;
     if (!row.isValid || mark === undefined) continue;
     const [earlier, accepted] = [here.get(mark), actions.get(mark)];
-    if (earlier !== undefined) {
-      const cameBack = sortOf(mark) === "content" && group[at - 1]?.mark !== mark;
-      each.verdict = earlier.content !== row.content ? "changed" : cameBack ? "unclear" : "known";
-    } else if (accepted !== undefined) each.verdict = accepted.content === row.content ? "known" : "changed";
+    // Nobody has said anything of it since.
+    if (row.isLeft === true && (accepted === undefined || accepted.position < each.position)) each.verdict = "unclear";
+    else if (earlier !== undefined) {
+      const cameBack = comesBack(mark) && group[at - 1]?.mark !== mark;
+      each.verdict = !saysTheSame(earlier, row) ? "changed" : cameBack ? "unclear" : "known";
+    } else if (accepted !== undefined) each.verdict = saysTheSame(accepted, row) ? "known" : "changed";
     // Accepted without its time, or without its key.
     else if ([...actions.keys()].some((other) => sortOf(other) !== sortOf(mark))) each.verdict = "unclear";
     if (earlier === undefined) here.set(mark, row);
   }
 }
+
+const saysTheSame = (one: Pick<Row, "content" | "time">, other: Pick<Row, "content" | "time">): boolean =>
+  one.content === other.content && one.time === other.time;
 
 type Span = readonly [from: number, to: number];
 
@@ -167,12 +199,12 @@ function isOneMissing(
 }
 
 /** New rows of doubtful times; `latest` is the largest time of the rows before. */
-function doubtTimes(group: readonly Judged[], isDoubtful: (time: number, latest: number) => boolean): void {
+function doubtTimes(group: readonly Judged[], isDoubtful: (judged: Judged, latest: number) => boolean): void {
   let latest = Number.NEGATIVE_INFINITY;
   for (const each of group) {
     const { time, isValid } = each.row;
     if (!isValid || time === undefined) continue;
-    if (each.verdict === "new" && isDoubtful(time, latest)) each.verdict = "unclear";
+    if (each.verdict === "new" && isDoubtful(each, latest)) each.verdict = "unclear";
     latest = Math.max(latest, time);
   }
 }
@@ -200,5 +232,5 @@ function findLate(group: readonly Judged[], actions: ReadonlyMap<Mark, Action>):
   }
   const last = group.at(-1);
   if (last?.mark === undefined || showsLast || last.row.position !== undefined) return;
-  if (sortOf(last.mark) === "content" && actions.has(last.mark)) last.verdict = "unclear";
+  if (comesBack(last.mark) && actions.has(last.mark)) last.verdict = "unclear";
 }

@@ -13,9 +13,11 @@ export interface Habits {
   readonly isTimed: boolean;
   /** Contents come back. */
   readonly repeats: boolean;
+  /** Its source has a key. */
+  readonly isKeyed?: boolean;
 }
 
-/** The seven kinds of histories. */
+/** The seven kinds of histories of the design's reference, and three more. */
 export const HISTORIES: readonly Habits[] = [
   { kind: "updateTicket", isTimed: false, repeats: false },
   { kind: "updateTicket", isTimed: false, repeats: true },
@@ -24,6 +26,9 @@ export const HISTORIES: readonly Habits[] = [
   { kind: "resoldTicket", isTimed: false, repeats: true },
   { kind: "scannedTicket", isTimed: true, repeats: true },
   { kind: "scannedTicket", isTimed: false, repeats: true },
+  { kind: "claimedTicket", isTimed: false, repeats: true },
+  { kind: "updateTicket", isTimed: false, repeats: true, isKeyed: true },
+  { kind: "resoldTicket", isTimed: true, repeats: true, isKeyed: true },
 ];
 
 /** What a night's export shows: all that ever happened, what did within some nights, or what is new. */
@@ -37,9 +42,10 @@ export interface World extends Habits {
   readonly correctsTimes: boolean;
 }
 
-export const inWords = ({ kind, isTimed, repeats, form, correctsTimes }: World): string =>
+export const inWords = ({ kind, isTimed, repeats, isKeyed, form, correctsTimes }: World): string =>
   [
     kind,
+    ...(isKeyed ? ["with keys"] : []),
     ...(isTimed ? [correctsTimes ? "times corrected" : "with times"] : ["without times"]),
     ...(kind === "scannedTicket" ? [] : [repeats ? "contents come back" : "all different"]),
     `${form} exports`,
@@ -58,8 +64,10 @@ export interface Outcome {
   /** What was said of rows that were not accepted. */
   readonly told: ReadonlyMap<number, string>;
   /** Rows that a person may correct, and where they stood. */
-  readonly rejects: readonly Pick<Row, "id" | "position">[];
+  readonly rejects: readonly Reject[];
 }
+
+export type Reject = Pick<Row, "id" | "position"> & { readonly isUnclear: boolean };
 
 /** How many tickets went wrong, and in which way. */
 export const WRONGS = ["doubled", "outOfOrder", "lostUntold", "wrongStateUntold"] as const;
@@ -103,7 +111,7 @@ export function* playWorld(world: World, random: Random): Generator<Night, Findi
     const outcome: Outcome = yield { rows: [...shown, ...others], is: "export" };
     take(outcome);
     if (random() >= 0.6) continue;
-    // All or some of the rejects, corrected, in their order.
+    // All or some of the rejects, corrected or left as they are, in their order.
     const corrected = outcome.rejects
       .filter(({ id }) => id > 0 && random() < 0.8)
       .flatMap((reject) => histories.flatMap((history) => history.corrected(reject, shown)));
@@ -128,8 +136,10 @@ function countBy(names: readonly string[]): ReadonlyMap<string, number> {
   return new Map([...Map.groupBy(names, (name) => name)].map(([name, of]) => [name, of.length]));
 }
 
-function rowOf({ kind, isTimed }: Habits, subject: string, { id, content, time }: Happened, isBad = false): Row {
-  const row = { id, kind, subject, content, isValid: !isBad, ...(isTimed && { time }) };
+function rowOf(habits: Habits, subject: string, { id, content, time }: Happened, isBad = false): Row {
+  const { kind, isTimed, isKeyed } = habits;
+  const said = { content, recipient: content, ...(isTimed && { time }), ...(isKeyed && { key: String(id) }) };
+  const row = { id, kind, subject, isValid: !isBad, ...said };
   return isBad ? { ...row, digest: `bad ${id}` } : row;
 }
 
@@ -174,10 +184,12 @@ class History {
     return this.#happened.map((each) => rowOf(this.#world, this.#ticket, each));
   }
 
-  /** A row of the rejects as it should be; none of another ticket. */
-  corrected({ id, position }: Pick<Row, "id" | "position">, shown: readonly Row[]): readonly Row[] {
+  /** A row of the rejects as it should be, or as it was where nothing is wrong with it; none of another ticket. */
+  corrected({ id, position, isUnclear }: Reject, shown: readonly Row[]): readonly Row[] {
     const happened = this.#happened.find((each) => each.id === id);
-    const digest = shown.find((row) => row.id === id)?.digest;
+    const row = shown.find((each) => each.id === id);
+    if (happened !== undefined && row !== undefined && isUnclear) return [{ ...row, position, isLeft: true }];
+    const digest = row?.digest;
     return happened === undefined ? [] : [{ ...rowOf(this.#world, this.#ticket, happened), position, digest }];
   }
 
@@ -219,7 +231,8 @@ class History {
   }
 
   /** By which an onlooker tells what happened apart: without a time nothing but the content is to be seen. */
-  readonly #name = ({ id, content }: Happened): string => (this.#world.isTimed ? String(id) : content);
+  readonly #name = ({ id, content }: Happened): string =>
+    this.#world.isTimed || this.#world.isKeyed ? String(id) : content;
 
   #acceptedNames(): readonly string[] {
     return this.accepted.flatMap((id) => this.#happened.filter((each) => each.id === id).map(this.#name));
