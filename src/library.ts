@@ -105,8 +105,8 @@ export async function stream(options: StreamOptions): Promise<StreamResult> {
   return carryOut(context, { ...options, settings, output, mode, moveAside, safeCsv, waitLock, startedAt });
 }
 
-/** Goes on with a run. */
-export async function resume(options: ResumeOptions = {}): Promise<RunEnd> {
+/** Goes on with a run; undefined where nothing is left to send. */
+export async function resume(options: ResumeOptions = {}): Promise<RunEnd | undefined> {
   const startedAt = performance.now();
   const context = contextOf(options);
   const { environment } = await loadSettings(context, choiceOf(options));

@@ -62,11 +62,11 @@ export function tellChecked(
   tellPending(reporter, plan);
 }
 
-/** What is not sent since another run may have sent it, or holds what it depends on. */
+/** What waits since another run may have sent it, or holds what it depends on. */
 export function tellPending({ warn }: Reporter, { held: { heldBy } }: Pick<CheckedInput["plan"], "held">): void {
   for (const [run, actions] of heldBy)
     warn(
-      `${count(actions, "action")} ${actions === 1 ? "is" : "are"} not sent: run ${run}, which is not finished, may have sent ${actions === 1 ? "it or what it depends" : "them or what they depend"} on.`,
+      `${count(actions, "action")} ${actions === 1 ? "waits" : "wait"}: run ${run}, of which something is in doubt or still to send, holds ${actions === 1 ? "it or what it depends" : "them or what they depend"} on.`,
     );
 }
 

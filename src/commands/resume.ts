@@ -1,5 +1,6 @@
 /** `tickets resume` */
 
+import { EXIT_CODES } from "../failure.ts";
 import { type ResumeSettings, resume as resumeRun } from "../run/resume.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
@@ -23,7 +24,14 @@ async function resumeAndTell(options: ResumeOptions, context: Context): Promise<
   const { reporter, trace } = context;
   const core = runContextOf(context);
   const { environment } = await loadSettings(core, options);
-  const { summary } = await resumeRun(core, { ...options, environment, startedAt });
+  const end = await resumeRun(core, { ...options, environment, startedAt });
+  if (end === undefined) {
+    reporter.info(
+      options.run === undefined ? "No run is unfinished." : `Nothing of run ${options.run} is left to send.`,
+    );
+    return EXIT_CODES.ok;
+  }
+  const { summary } = end;
   if (options.json) reporter.out(`${JSON.stringify(summary)}\n`);
   traceSummary(trace, summary);
   context.notes?.ended(summary);

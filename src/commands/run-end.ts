@@ -2,6 +2,7 @@
 
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { describeKeySource, describeOwnCertificate } from "../config/environment.ts";
+import { EXIT_CODES } from "../failure.ts";
 import type { Chunk } from "../ledger/ledger.ts";
 import type { RunEnd } from "../run/run-end.ts";
 import { hasUnsentRows } from "../run/summary.ts";
@@ -45,7 +46,9 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
   if (summary.output !== null && summary.actions.accepted + summary.actions.rejected > 0)
     reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
   tellRejects(summary, context);
-  if (summary.next !== null) reporter.info(`${NEXT[first.kind]}: ${summary.next}`);
+  // What another run has in doubt comes before the rejects.
+  const lead = summary.exitCode === EXIT_CODES["in-doubt"] ? "in doubt" : first.kind;
+  if (summary.next !== null) reporter.info(`${NEXT[lead]}: ${summary.next}`);
 }
 
 export function tellRejects({ rejects }: Pick<RunEnd["summary"], "rejects">, { reporter, cwd }: Context): void {
@@ -113,7 +116,7 @@ export function tellStop(
       break;
     case "in doubt":
       reporter.error(
-        `${said} chunk ${chunkNumber(stop.chunk)} (${count(stop.chunk.count, "action")}) is in doubt: ${cleanText(stop.detail, 300)}. ${isAnswered(stop) ? "" : "Its answer is not known. "}Nothing after it${inLane} was sent.`,
+        `${said} chunk ${chunkNumber(stop.chunk)} (${count(stop.chunk.count, "action")}) is in doubt: ${cleanText(stop.detail, 300)}. ${whatFollowed(stop)}${inLane} was sent.`,
       );
       if (stop.body !== "") reporter.error(`The service said: ${cleanText(stop.body, 500)}`);
       break;
@@ -169,8 +172,10 @@ export function tellStop(
 }
 
 /** Whether an answer came, but says too little or what it must not say. */
-function isAnswered({ detail }: Extract<Stop, { kind: "in doubt" }>): boolean {
-  return /^HTTP 2\d\d, but/.test(detail) || Object.values(ITEM_DOUBTS).some((why) => detail.startsWith(why));
+function whatFollowed({ detail }: Extract<Stop, { kind: "in doubt" }>): string {
+  if (Object.values(ITEM_DOUBTS).some((why) => detail.startsWith(why)))
+    return "Later actions of its request may have been accepted; nothing after that request";
+  return `${/^HTTP 2\d\d, but/.test(detail) ? "" : "Its answer is not known. "}Nothing after it`;
 }
 
 /** What leads to the next command. */

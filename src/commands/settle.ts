@@ -65,7 +65,8 @@ function tellSettled(
   reporter.info(`${describeActions(summary.actions)}.`);
   if (decision !== undefined && rejects.length > 0)
     reporter.info(`Rejects: ${rejects.map((path) => displayPath(path, cwd)).join(", ")}`);
-  if (summary.next !== null && decision !== undefined) reporter.info(`Next: ${summary.next}`);
+  if (summary.next !== null && (decision !== undefined || questions?.length === 0))
+    reporter.info(`Next: ${summary.next}`);
 }
 
 /** How many actions of a doubt are shown one by one; the last one too, since it decides how things stand. */
@@ -87,7 +88,7 @@ function tellQuestions(
 
 function tellQuestion(
   { run, state }: Run,
-  { chunk, actions }: Question,
+  { chunk, actions, requestedAt }: Question,
   environment: Environment,
   info: Reporter["info"],
   verbose: boolean,
@@ -113,6 +114,10 @@ function tellQuestion(
   if (once.length > 0)
     info(`  The service would probably refuse ${ofThem(once, actions)} a second time (${kinds(once)}).`);
   if (again.length > 0) info(`  The service would register ${ofThem(again, actions)} twice (${kinds(again)}).`);
+  if (requestedAt !== undefined)
+    info(
+      `  The request left at ${requestedAt}. A slow service may still be working on it: wait longer than that can take before you look, above all before --not-sent.`,
+    );
   const [them, is] = actions.length === 1 ? ["it", "it is"] : ["them", "they are"];
   const unsent = state === "open" ? `${is} sent again` : `${is} listed in the rejects`;
   const ways: readonly (readonly [string, string])[] = [

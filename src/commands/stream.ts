@@ -115,7 +115,9 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
     case "nothing sent":
       tellNothingSent(ending, reporter);
       tellRejects(summary, context);
-      if (summary.rejects.length > 0 && summary.next !== null) reporter.info(`${NEXT.finished}: ${summary.next}`);
+      if (summary.next === null || ending.of.isRefused) break;
+      if (ending.of.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
+      else if (summary.rejects.length > 0) reporter.info(`${NEXT.finished}: ${summary.next}`);
       break;
     case "not confirmed":
       trace.told.length = 0;

@@ -1,6 +1,5 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
-import { settleCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
@@ -116,12 +115,6 @@ const WORDS: Words = {
         `The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`,
       );
   },
-  "doubts found late": ({ run, chunks, environment }, { reporter }) => {
-    const [noun, verb, it] = chunks.length === 1 ? ["Chunk", "is", "it"] : ["Chunks", "are", "them"];
-    reporter.warn(
-      `${noun} ${chunks.map(({ chunk }) => chunk).join(", ")} ${verb} in doubt only now: the sender vanished, and nobody has looked yet whether the service has ${it}. Nothing was decided about ${it}. To see what it is about: ${settleCommand(run, environment)}`,
-    );
-  },
   "promises end amid a line": ({ file, text }, { reporter }) =>
     reporter.warn(
       `${file} ends in the middle of a line, as after a power cut. Its action was sent, and would be sent again: look whether the service has it. The line: ${cleanText(text, 200)}`,
@@ -180,16 +173,16 @@ function describeOpened({ environment, runs }: OpenedLedger, { cwd, env }: Pick<
 /** What closing a run leaves. */
 function tellClosing({ run, counts }: Extract<RunEvent, { kind: "closing run" }>, { reporter }: Context): void {
   const { accepted, rejected, settled, notSent, refused, inDoubt, inFlight } = counts;
-  const [unsent, open, done] = [notSent + refused, inDoubt + inFlight, accepted + rejected + settled];
+  const [open, done] = [inDoubt + inFlight + refused, accepted + rejected + settled];
   const parts = [
     ...(done === 0 ? [] : [`${count(done, "action")} ${done === 1 ? "stays" : "stay"} as answered`]),
-    ...(unsent === 0
+    ...(notSent === 0
       ? []
-      : [`${count(unsent, "action")} ${unsent === 1 ? "is not sent and goes" : "are not sent and go"} into rejects`]),
+      : [`${count(notSent, "action")} ${notSent === 1 ? "is not sent and goes" : "are not sent and go"} into rejects`]),
     ...(open === 0
       ? []
       : [
-          `${count(open, "action")} ${open === 1 ? "stays" : "stay"} in doubt, so no other run sends ${open === 1 ? "it" : "them"}`,
+          `${count(open, "action")} ${open === 1 ? "stays" : "stay"} in doubt, so no other run sends ${open === 1 ? "it" : "them"} until you settle ${open === 1 ? "it" : "them"}`,
         ]),
   ];
   reporter.info(`Closing run ${run}; it can't be resumed afterwards: ${parts.join("; ")}.`);

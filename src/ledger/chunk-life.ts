@@ -235,11 +235,44 @@ async function noteAccepted(
   );
 }
 
+/** What the service said of the actions of a doubt. */
+async function readResponses(session: Session, run: number, chunk: number) {
+  const stored = await readOutcomes(session, run, chunk);
+  const said = new Map<number, string>(stored?.responses == null ? [] : JSON.parse(stored.responses)); // by toStored
+  return (place: number): { readonly response?: string } => {
+    const response = said.get(place);
+    return response === undefined ? {} : { response };
+  };
+}
+
+/** Cuts a doubt in two: a person decides about the first of its actions only. */
+export async function cutDoubt(
+  session: Session,
+  run: number,
+  { chunk, count, state }: ChunkRow,
+  head: number,
+  place: string,
+) {
+  const places = Array.from({ length: count }, (_, at) => at);
+  const parts = [places.slice(0, head), places.slice(head)];
+  const responses = await readResponses(session, run, chunk);
+  const numbers = await carve(session, run, chunk, parts, state, place);
+  for (const [at, part] of parts.entries())
+    await storeOutcomes(
+      session,
+      run,
+      numbers[at] ?? 0,
+      toStored(part.map((of) => ({ outcome: "in doubt", ...responses(of) }))),
+    );
+  return numbers;
+}
+
 /** The service has all of a chunk, a person says. */
 export async function storeSettled(session: Session, run: number, chunk: number, at: string): Promise<boolean> {
   if (!(await passes(session, run, chunk, "settleSent", sql`, answered_at = ${at}, is_written = 0`))) return false;
   const origins = await readOrigins(session, run, chunk);
-  const answers = origins.map(() => ({ outcome: "settled" as const }));
+  const responses = await readResponses(session, run, chunk);
+  const answers = origins.map((_, place) => ({ outcome: "settled" as const, ...responses(place) }));
   await storeOutcomes(session, run, chunk, toStored(answers));
   await noteAccepted(session, origins, answers);
   await dropRows(session, run, chunk);

@@ -20,7 +20,7 @@ export type ChunkState = (typeof CHUNK_STATES)[number];
  * - `refuse`: 3xx, 4xx. `doubt`: nobody knows what the service has.
  * - `doubtLate`: an answer came after the attempt was given up, and the service may have what is planned again.
  * - `settleSent`, `settleNotSent`: a person's word. `abandon`: it will not be sent; `dropDoubt`: so says a person of what an
- *   abandoned run left in doubt.
+ *   abandoned run left in doubt, or refused: part of it may have been taken.
  */
 export const TRANSITIONS = {
   intend: { from: ["planned"], to: "sending" },
@@ -34,8 +34,8 @@ export const TRANSITIONS = {
   cut: { from: ["in doubt", "refused"], to: "split" },
   settleSent: { from: ["in doubt", "refused"], to: "settled" },
   settleNotSent: { from: ["in doubt", "refused"], to: "planned" },
-  abandon: { from: ["planned", "refused"], to: "abandoned" },
-  dropDoubt: { from: ["in doubt"], to: "abandoned" },
+  abandon: { from: ["planned"], to: "abandoned" },
+  dropDoubt: { from: ["in doubt", "refused"], to: "abandoned" },
   /** A promises file tells what became of it, which this ledger, an older one, does not know. */
   import: { from: ["planned", "sending", "in doubt", "refused"], to: "answered" },
 } as const satisfies Record<string, { readonly from: readonly ChunkState[]; readonly to: ChunkState }>;
@@ -45,10 +45,8 @@ const listed = <const S extends readonly ChunkState[]>(...states: S): S => state
 
 /** Its actions are pending: no other run sends them, nor what depends on them. */
 export const PENDING_STATES = listed("planned", "sending", "refused", "in doubt");
-/** Something is left to send, or is being sent. */
+/** Something is left to send, or is being sent: a run that is closed has none of it. */
 export const OPEN_STATES = listed("planned", "sending");
-/** What a run that is closed has none of. */
-export const UNCLOSED_STATES = listed("planned", "sending", "refused");
 /** A person has to decide. */
 export const QUESTION_STATES = listed("in doubt", "refused");
 /** Every outcome is known. */

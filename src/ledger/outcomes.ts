@@ -61,11 +61,11 @@ export interface StoredOutcomes {
 const LETTERS = { accepted: "a", rejected: "r", moved: "m", settled: "s", "in doubt": "d" } as const;
 
 export function toStored(
-  answers: readonly (Answer | { readonly outcome: "settled" } | { readonly outcome: "moved" })[],
+  answers: readonly (Answer | { readonly outcome: "settled" | "in doubt" | "moved"; readonly response?: string })[],
 ): StoredOutcomes {
   const promises = answers.flatMap((answer) => (answer.outcome === "accepted" ? [answer.promise] : []));
   const responses = answers.flatMap((answer, place) =>
-    "response" in answer ? [[place, answer.response] as const] : [],
+    "response" in answer && answer.response !== undefined ? [[place, answer.response] as const] : [],
   );
   const isWhole = promises.length === answers.length;
   const bytes = toBytes(promises);

@@ -3,7 +3,7 @@
 import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
 import { insertChunk } from "./chunk-life.ts";
-import { type ChunkState, DECIDED_STATES, UNCLOSED_STATES } from "./chunks.ts";
+import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
 import { type Database, first, type Session } from "./database.ts";
 import { noteGuards } from "./guard.ts";
 import type { By, Ledger, NewRun, Run, RunCounts, RunFacts, RunFilter, RunState } from "./ledger.ts";
@@ -54,7 +54,7 @@ export async function insertRun(session: Session, run: NewRun, kind: Run["kind"]
 }
 
 const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${raw(PENDING)})`;
-const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(UNCLOSED_STATES)})`;
+const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(OPEN_STATES)})`;
 export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
 
 export type RunMethods = Pick<

@@ -3,6 +3,7 @@
 import { crashPoint } from "../disk/crash-points.ts";
 import {
   carve,
+  cutDoubt,
   forget,
   pass,
   passes,
@@ -16,7 +17,7 @@ import {
   storeAnswers,
   storeSettled,
 } from "./chunk-life.ts";
-import { type ChunkState, OPEN_STATES, UNCLOSED_STATES } from "./chunks.ts";
+import { type ChunkState, OPEN_STATES } from "./chunks.ts";
 import { type Attempted, keepLate, obstacleTo } from "./claims.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Answered, Attempt, By, Chunk, Given, Intent, Item, Ledger, Outcomes, Stepped } from "./ledger.ts";
@@ -92,10 +93,8 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
         const isPart = count !== undefined && count < given.count;
         let [settled, rest]: [number, number | undefined] = [chunk, undefined];
         if (isPart) {
-          const places = Array.from({ length: given.count }, (_, at) => at);
-          const parts = [places.slice(0, count), places.slice(count)];
           if (!(await passes(session, run, chunk, "cut"))) return undefined;
-          [settled = chunk, rest] = await carve(session, run, chunk, parts, given.state, place);
+          [settled = chunk, rest] = await cutDoubt(session, run, given, count, place);
         }
         if (!(await decide(session, run, settled, decision, by))) return undefined;
         await noteSettlement(session, run, settled, decision, by);
@@ -108,7 +107,7 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
           sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`,
         );
         if (isFirst === 1) await noteSettlement(session, run, undefined, "abandon", by);
-        const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(UNCLOSED_STATES)}`);
+        const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`);
         for (const { chunk, state } of left) if (state !== "sending") await forget(session, run, chunk, "abandon");
         await wake(session);
         return (await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`)).length;

@@ -1,5 +1,6 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
+import { parseJson } from "../actions/json.ts";
 import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -71,7 +72,9 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   }
   const rejects = await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
-  const exitCode = isDone ? exitCodeOfDone(run, counts) : exitCodeOf(stop);
+  const doubted = isDone ? await doubtedBefore(ledger, run) : undefined;
+  const codeOfDone = doubted === undefined ? exitCodeOfDone(run, counts) : EXIT_CODES["in-doubt"];
+  const exitCode = isDone ? codeOfDone : exitCodeOf(stop);
   if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
   const summary = summarise({
     run: run.run,
@@ -83,7 +86,10 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
     output: promises.path ?? null,
     rejects,
     durationMs: performance.now() - options.startedAt,
-    next: nextCommand(stop, run, rejects, context, session),
+    next:
+      doubted === undefined
+        ? nextCommand(stop, run, rejects, context, session)
+        : settleCommand(doubted.run, environment),
   });
   const sent = {
     actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
@@ -206,6 +212,12 @@ export async function sendFrom(
 async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
   const given = openSeenPromises();
   for await (const promises of ledger.promises(run.number, [])) given.add(promises.map(({ promise }) => promise));
+  // Beside what left a doubt that a person has settled.
+  for (const { chunk } of await ledger.chunks(run.number, { states: ["settled"] }))
+    for (const { response = "{}" } of (await ledger.outcomes(run.number, chunk)).items) {
+      const { actionPromise } = parseJson(response) as { readonly actionPromise?: unknown }; // an item, which is an object
+      if (typeof actionPromise === "string") given.add([actionPromise]);
+    }
   return given;
 }
 
@@ -312,6 +324,12 @@ export function exitCodeOfDone(run: Run, counts: RunCounts): number {
   const isOpen =
     counts.rejected + counts.notSent > 0 || hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true);
   return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+}
+
+/** A run with a doubt for which actions of this one's input wait. */
+async function doubtedBefore(ledger: Ledger, { options: { heldBy } }: Run): Promise<Run | undefined> {
+  if (!Array.isArray(heldBy) || heldBy.length === 0) return undefined;
+  return (await ledger.runs({ ids: heldBy.map(String), chunks: ["in doubt", "refused"] }))[0];
 }
 
 function nextCommand(

@@ -82,13 +82,6 @@ export type RunEvent =
   | { readonly kind: "run closed"; readonly run: string }
   | ({ readonly kind: "nothing to settle" } & NothingToSettle)
   | ({ readonly kind: "chunk settled" } & SettledChunk)
-  /** They became doubts only after the person looked: they still wait. */
-  | {
-      readonly kind: "doubts found late";
-      readonly run: string;
-      readonly chunks: readonly Chunk[];
-      readonly environment: Environment;
-    }
   /** A power cut leaves a file like this. The incomplete line is left out. */
   | { readonly kind: "promises end amid a line"; readonly file: string; readonly text: string }
   | { readonly kind: "run ended"; readonly end: RunEnd }

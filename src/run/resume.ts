@@ -7,11 +7,11 @@ import type { Ledger, Run } from "../ledger/ledger.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import type { RunEnd } from "./run-end.ts";
-import { openSession, type Session } from "./session.ts";
+import { openSession } from "./session.ts";
 
 export interface ResumeSettings {
   readonly environment: Environment;
-  /** Its id; undefined: the only open one. */
+  /** Its id; undefined: the oldest that is open. */
   readonly run: string | undefined;
   /** Milliseconds after which nothing new is begun. */
   readonly maxDuration?: number | undefined;
@@ -19,18 +19,24 @@ export interface ResumeSettings {
   readonly startedAt: number;
 }
 
-/** @throws Failure `usage` where there is no such run, or it has ended. */
-export async function resume(context: RunContext, options: ResumeSettings): Promise<RunEnd> {
+/**
+ * Undefined where nothing is left to send: a `resume` that was killed at its end can be repeated.
+ *
+ * @throws Failure `usage` where there is no such run, or a person has closed it.
+ */
+export async function resume(context: RunContext, options: ResumeSettings): Promise<RunEnd | undefined> {
   const { environment, startedAt, maxDuration, waitLock } = options;
   const command = "tickets resume";
   await using session = await openSession(context, environment, { command, waitLockMs: waitLock, sends: true });
   const { ledger } = session;
-  const run = await chosenRun(ledger, options.run, environment);
-  if (run.state === "finished" || run.state === "abandoned")
-    throw new Failure("usage", `Run ${run.run} is ${run.state}; there is nothing to resume. Nothing was sent.`, {
+  const [oldest] = await ledger.runs({ states: ["open", "closing"] });
+  const run = options.run === undefined ? oldest : await chosenRun(ledger, options.run, environment);
+  if (run === undefined || run.state === "finished") return undefined;
+  if (run.state === "abandoned")
+    throw new Failure("usage", `Run ${run.run} was closed; it can't be resumed. Nothing was sent.`, {
       hint: `See what came of it: ${statusCommand(environment, run.run)}`,
     });
-  await refuseOlder(session, run);
+  if (oldest !== undefined && oldest.number < run.number) throw comesFirst(oldest, environment);
   if (run.state === "closing") throw await whyItWaits(session, run);
   // Whoever resumes it has looked.
   await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
@@ -39,13 +45,10 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
 }
 
 /** What an older run holds goes first. */
-async function refuseOlder({ ledger, environment }: Session, run: Run): Promise<void> {
-  const [older] = (await ledger.runs({ states: ["open", "closing"] })).filter(({ number }) => number < run.number);
-  if (older === undefined) return;
-  throw new Failure("busy", `Run ${older.run} of ${older.createdAt} is older and comes first. Nothing was sent.`, {
-    hint: `See where it stands: ${statusCommand(environment, older.run)}`,
+const comesFirst = ({ run, createdAt }: Run, environment: Environment): Failure =>
+  new Failure("busy", `Run ${run} of ${createdAt} is older and comes first. Nothing was sent.`, {
+    hint: `See where it stands: ${statusCommand(environment, run)}`,
   });
-}
 
 /**
  * The run that a command is about.

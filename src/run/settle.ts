@@ -46,6 +46,8 @@ export interface SettleSettings {
 export interface Question {
   readonly chunk: Chunk;
   readonly actions: readonly AskedAction[];
+  /** When its last request left; undefined where an answer shows that the service is done with it. */
+  readonly requestedAt?: string | undefined;
 }
 
 export interface AskedAction {
@@ -69,15 +71,15 @@ export type SettleResult =
 /** After it resolves, the decision is in the ledger, and promises and rejects are written. */
 export async function settle(context: RunContext, options: SettleSettings): Promise<SettleResult> {
   const { environment, decision, waitLock } = options;
-  if (options.first !== undefined && options.chunk === undefined)
-    throw new Failure("usage", "--first counts actions of one chunk, so it needs --chunk. Nothing was settled.", {
-      hint: "Add --chunk N.",
+  const says = decision === "sent" || decision === "not-sent";
+  if (options.first !== undefined && (options.chunk === undefined || !says))
+    throw new Failure("usage", "--first counts the actions of one chunk that you decide about. Nothing was settled.", {
+      hint: "Add --chunk N, and --sent or --not-sent.",
     });
   await using session = await openSession(context, environment, { command: "tickets settle", waitLockMs: waitLock });
   const { ledger } = session;
   const run = await chosenRun(ledger, options.run, environment);
-  // What a person sees now is what the command looked at, not what a worker leaves meanwhile.
-  await ledger.doubtVanished(run.number, new Date().toISOString());
+  const vanished = await ledger.doubtVanished(run.number, new Date().toISOString());
   const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
   if (decision === "abandon") return await close(context, session, run, options);
   if (decision === "pause") {
@@ -87,7 +89,7 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   const chosen = choose(open, options.chunk);
   if (decision === undefined)
     return await resultOf(context, session, run, options, await questionsOf(ledger, run, chosen));
-  await refuseUnseen(ledger, run, open, options, environment);
+  await refuseUnseen(ledger, run, open, vanished, options, environment);
   await decide(context, session, run, { ...options, decision }, chosen);
   return await resultOf(context, session, run, options, undefined);
 }
@@ -103,23 +105,26 @@ function choose(open: readonly Chunk[], only: number | undefined): readonly Chun
   return open.filter(({ chunk }) => chunk === only);
 }
 
-/** A decision without a chunk is about what was shown: one chunk, and nothing that may become another one. */
+/** A decision without a chunk is about what was shown: one chunk, in doubt before, and nothing that may become another one. */
 async function refuseUnseen(
   ledger: Ledger,
   run: Run,
   open: readonly Chunk[],
+  vanished: readonly Chunk[],
   { chunk, decision }: SettleSettings,
   environment: Environment,
 ): Promise<void> {
   if (chunk !== undefined || decision === undefined) return;
   const flying = await ledger.chunks(run.number, { states: ["sending"] });
-  if (open.length <= 1 && flying.length === 0) return;
+  if (open.length <= 1 && flying.length + vanished.length === 0) return;
   const commands = open.map((each) => decideChunkCommand(run.run, each.chunk, environment, `--${decision}`));
   throw new Failure(
     "usage",
     flying.length > 0
       ? `Something of run ${run.run} is still being sent, so name the chunk that you decide about. Nothing was settled.`
-      : `Run ${run.run} has ${open.length} chunks to decide about, so name one. Nothing was settled.`,
+      : open.length === 1
+        ? `Chunk ${open[0]?.chunk} of run ${run.run} is in doubt only now, and nobody has looked yet. Nothing was settled.`
+        : `Run ${run.run} has ${open.length} chunks to decide about, so name one. Nothing was settled.`,
     { hint: commands.join("\n") || `See what is open: ${settleCommand(run.run, environment)}` },
   );
 }
@@ -226,7 +231,14 @@ async function resultOf(
 /** The doubtful actions, each with its place in the input. */
 async function questionsOf(ledger: Ledger, run: Run, chunks: readonly Chunk[]): Promise<readonly Question[]> {
   const questions: Question[] = [];
-  for (const chunk of chunks) questions.push({ chunk, actions: await actionsOfChunk(ledger, run, chunk.chunk) });
+  const attempts = await ledger.attempts(run.number);
+  for (const chunk of chunks) {
+    const last = attempts.findLast((attempt) => attempt.chunk === chunk.chunk);
+    const { httpStatus = 0 } = chunk;
+    const isDone = chunk.state === "refused" || (httpStatus >= 200 && httpStatus < 300);
+    const actions = await actionsOfChunk(ledger, run, chunk.chunk);
+    questions.push({ chunk, actions, requestedAt: isDone ? undefined : last?.startedAt });
+  }
   return questions;
 }
 

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import {
   resultsCommand,
-  resumeCommand,
+  settleCommand,
   streamCommand,
   streamOfRejects,
   validateCommand,
@@ -349,6 +349,7 @@ function toRun(
       flags: [...inputFlags(options)],
       order: options.order ?? "input",
       tellsChange,
+      heldBy: [...planned.held.heldBy.keys()],
     },
     guard: planned.guard,
   };
@@ -422,7 +423,7 @@ function endOfPlan(
   const next = planned.isRefused
     ? validateCommand(options.files, inputFlags(options), environment)
     : doubt !== undefined
-      ? resumeCommand(doubt, environment)
+      ? settleCommand(doubt, environment)
       : rejects.length > 0
         ? streamOfRejects(rejects, inputFlags(options), context, environment)
         : null;

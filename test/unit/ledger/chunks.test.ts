@@ -25,8 +25,8 @@ const LIFE: Readonly<Record<ChunkEvent, string>> = {
   cut: "in doubt refused → split",
   settleSent: "in doubt refused → settled",
   settleNotSent: "in doubt refused → planned",
-  abandon: "planned refused → abandoned",
-  dropDoubt: "in doubt → abandoned",
+  abandon: "planned → abandoned",
+  dropDoubt: "in doubt refused → abandoned",
   import: "planned sending in doubt refused → answered",
 };
 
