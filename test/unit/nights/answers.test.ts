@@ -98,7 +98,7 @@ describe("an answer", () => {
     const { summary } = await desk.stream("sales.ndjson");
     expect(summary).toMatchObject({ exitCode: 9, actions: { accepted: 3, rejected: 1, notSent: 1 } });
     await expect(desk.stream("sales.ndjson")).rejects.toMatchObject({ code: "refused" });
-    expect((await desk.resume()).summary).toMatchObject({ state: "finished", exitCode: 4, actions: { accepted: 4 } });
+    expect((await desk.resume())?.summary).toMatchObject({ state: "finished", exitCode: 4, actions: { accepted: 4 } });
   });
 });
 

@@ -119,8 +119,8 @@ test.each(["projected:1", "projected:2", "projected:4"])(
 test.each(["closing", "rejects written", "ended"])("closing a run is finished after a kill at %s", async (moment) => {
   const desk = await openDesk();
   desk.write("sales.ndjson", [EVENT, ...sales]);
-  desk.setFaults({ fault: "status", status: 400, on: { request: 2 } });
-  expect((await desk.stream("sales.ndjson")).summary).toMatchObject({ exitCode: 9 });
+  desk.setFaults({ fault: "status", status: 403, on: { request: 2 } });
+  expect((await desk.stream("sales.ndjson")).summary).toMatchObject({ exitCode: 5 });
   expect(await desk.settleAndDie({ decision: "abandon", reason: "none" }, moment)).toBe("SIGKILL");
   const run = String(desk.promises()[0]?.run);
   expect(await desk.settle({ decision: "abandon", run })).toMatchObject({ summary: { state: "abandoned" } });
