@@ -80,7 +80,7 @@ export function tellPlanned({ plan }: Extract<RunEvent, { kind: "sending planned
 }
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
-export function tellNothingSent({ of, problems, otherwise }: NothingSent, reporter: Reporter): void {
+export function tellNothingSent({ of, problems, otherwise, mode }: NothingSent, reporter: Reporter): void {
   const { rows, actions, isRefused } = of;
   if (isRefused) {
     const toFix = whatToFix(rows, problems);
@@ -94,7 +94,7 @@ export function tellNothingSent({ of, problems, otherwise }: NothingSent, report
   if (rows.read === 0) reporter.info("The input has no rows: 0 actions, nothing to send.");
   else if (otherwise === "dry run")
     reporter.info(
-      `Dry run: ${describeRows(rows)}; ${number(actions.new)} of ${count(actions.total, "action")} would be sent${overLanes(of)}.`,
+      `Dry run: ${describeRows(rows)}; ${number(actions.new)} of ${count(actions.total, "action")} would be ${mode === "adopt" ? "recorded as already sent" : `sent${overLanes(of)}`}.`,
     );
   else
     reporter.info(

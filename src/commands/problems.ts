@@ -117,7 +117,7 @@ const isOfHeldRow = ({ cause }: Problem): boolean => cause !== undefined;
 function describeHeld({ source, line, rows, first }: HeldFor): string {
   const places = first.map((place) => `${cleanText(place.source, 200)}:${place.line}`);
   const more = andMore(rows - first.length);
-  return `${cleanText(source, 200)}:${line} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is mended.`;
+  return `${cleanText(source, 200)}:${line} holds ${count(rows, "row")} that ${rows === 1 ? "depends" : "depend"} on it: ${places.join(", ")}${more}. ${rows === 1 ? "That row is" : "They are"} sent once ${rows === 1 ? "this one" : "it"} is corrected.`;
 }
 
 /** Tells errors one by one and what rows are held for, each up to `most`, and warnings in one line per rule. */

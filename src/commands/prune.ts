@@ -26,7 +26,7 @@ export async function prune(options: PruneOptions, context: Context): Promise<nu
   reporter.info(
     chunks === 0
       ? `${environment.name} has nothing to remove that is older than ${formatDuration(olderThan)}.`
-      : `The bodies of ${count(chunks, "chunk")} were removed: the ledger took ${describeBytes(bytesBefore)}, and takes ${describeBytes(bytesAfter)}.`,
+      : `What was sent in ${count(chunks, "chunk")} is removed; identities and promises stay. The ledger took ${describeBytes(bytesBefore)}, and now takes ${describeBytes(bytesAfter)}.`,
   );
   if (options.json) reporter.out(`${JSON.stringify(pruned)}\n`);
   return EXIT_CODES.ok;

@@ -57,7 +57,7 @@ function actionSection(byAction: RunFigures["byAction"], byEvent: EventCounts): 
 }
 
 /** The events with the most actions, to their own scale: what all others have together would make slivers of them. */
-export function eventBlock(title: string, { first, others, unnamed }: EventCounts): Block {
+function eventBlock(title: string, { first, others, unnamed }: EventCounts): Block {
   if (first.length === 0) return { kind: "text", text: "None of them names an event." };
   const bars = first.map(({ eventId, actions }) => ({
     name: cleanText(eventId),

@@ -296,13 +296,16 @@ function rowOf({ run, counts, summary }: RunStatus, { began, describe }: RowWord
   return [
     run.run,
     began,
-    `${run.state}${waits(run, counts)}`,
+    `${stateOf(run)}${waits(run, counts)}`,
     String(run.exitCode ?? "-"),
-    run.endedAt === undefined ? "-" : describeAge(summary.durationMs),
+    run.endedAt === undefined || run.kind !== "sent" ? "-" : describeAge(summary.durationMs),
     files.length === 0 ? "-" : describe(files),
     describeActions(summary.actions, counts.inFlight),
   ];
 }
+
+/** What was imported or adopted was not sent by this run. */
+const stateOf = ({ kind, state }: Run): string => (kind === "sent" ? state : kind);
 
 const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
 
@@ -316,10 +319,10 @@ function showRun(
     return;
   }
   const lines = [
-    `run ${run.run} of ${run.createdAt}: ${run.state}${waits(run, counts)}`,
+    `run ${run.run} of ${run.createdAt}: ${stateOf(run)}${waits(run, counts)}`,
     ...run.inputs.map(
       ({ name, rows, sha256 }) =>
-        `input ${cleanText(name, 200)}: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`,
+        `input ${cleanText(name, 200)}${run.kind === "imported" ? "" : `: ${count(rows, "row")}, SHA-256 ${sha256.slice(0, 16)}…`}`,
     ),
     ...(summary.rows.invalid + summary.rows.held === 0 ? [] : [describeRows(summary.rows)]),
     describeActions(summary.actions, counts.inFlight),
@@ -330,7 +333,7 @@ function showRun(
     ...settlements.map(
       ({ chunk, ...how }) => `settled ${chunk === undefined ? "run" : `chunk ${chunk}`} ${describeSettlement(how)}`,
     ),
-    ...(run.endedAt === undefined ? [] : [`took ${describeAge(summary.durationMs)}`]),
+    ...(run.endedAt === undefined || run.kind !== "sent" ? [] : [`took ${describeAge(summary.durationMs)}`]),
     ...(run.exitCode === undefined || run.exitCode === EXIT_CODES.ok ? [] : [`exit ${run.exitCode}`]),
     ...(summary.output === null ? [] : [`promises ${displayPath(summary.output, cwd)}`]),
     ...summary.rejects.map((path) => `rejects ${displayPath(path, cwd)}`),

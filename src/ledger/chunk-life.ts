@@ -113,7 +113,9 @@ export async function readBody(
     sql`SELECT body, sha256 FROM bodies WHERE run = ${run} AND chunk = ${chunk}`,
   );
   if (row?.body == null)
-    throw new Failure("storage", `The body of chunk ${chunk} is not in the ledger ${place} any more: it was pruned.`);
+    throw new Failure("usage", `The request of chunk ${chunk} is not in the ledger ${place} any more: it was pruned.`, {
+      hint: "The ledger still knows what was sent, and the promises: tickets find ID",
+    });
   const damage = (cause?: unknown): Failure =>
     new Failure("storage", `The body of chunk ${chunk} in the ledger ${place} is damaged. Nothing of it was sent.`, {
       hint: "Restore the ledger from a backup; what that lacks is noticed before anything is sent.",

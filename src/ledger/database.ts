@@ -36,6 +36,8 @@ export interface Database extends AsyncDisposable {
   holder(name: string): Promise<LockHolder | undefined>;
   /** On disk. */
   bytes(): Promise<number>;
+  /** Gives the disk back what was removed, where the database does not do so by itself. */
+  giveBack(): Promise<void>;
 }
 
 /** In what the databases differ. */

@@ -497,7 +497,7 @@ export interface Ledger extends AsyncDisposable {
   /**
    * The request, as it was entered.
    *
-   * @throws Failure `storage` where its digest does not match, or it was pruned.
+   * @throws Failure `storage` where its digest does not match, `usage` where it was pruned.
    */
   body(run: number, chunk: number): Promise<Uint8Array>;
   /**

@@ -437,6 +437,9 @@ class Postgres implements Database, Server {
     return { host: String(host), pid: Number(pid), since: String(since), command: String(command) };
   }
 
+  /** The server does so by itself. */
+  async giveBack(): Promise<void> {}
+
   async bytes(): Promise<number> {
     const [row] = await this.plain.all<{ bytes: number }>(
       sql`SELECT coalesce(sum(pg_total_relation_size(oid)), 0) AS bytes FROM pg_class

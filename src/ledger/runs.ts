@@ -119,12 +119,15 @@ export function runMethods(database: Database, wake: (session: Session) => Promi
           )
         ).map((row) => ({ ...row, chunk: row.chunk ?? undefined, reason: row.reason ?? undefined })),
       ),
-    prune: (before) =>
-      database.write(async (session) => {
+    async prune(before) {
+      const pruned = await database.write(async (session) => {
         const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
         await session.run(sql`DELETE FROM row_texts WHERE ${over}`);
         return await session.run(sql`UPDATE bodies SET body = NULL WHERE body IS NOT NULL AND ${over}`);
-      }),
+      });
+      await database.giveBack();
+      return pruned;
+    },
   };
 }
 

@@ -17,7 +17,7 @@ import { openPromises } from "./outputs.ts";
 import type { Wait } from "./progress.ts";
 import { exitCodeOf, type RunEnd } from "./run-end.ts";
 import { noteInJournal, type Session } from "./session.ts";
-import { hasUnsentRows, holdsBack, type PlanCounts, type RowCounts, summarise } from "./summary.ts";
+import { hasUnsentRows, holdsBack, type RowCounts, summarise } from "./summary.ts";
 import { userName } from "./user-name.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
 
@@ -32,11 +32,15 @@ export interface CarryOutOptions {
 }
 
 /** What a plan noted in its run, as it entered it. */
-export const countsOf = (run: Run) => ({
-  rows: run.rows as unknown as RowCounts, // written by `enter` of stream.ts
-  actions: run.actions as unknown as PlanCounts,
+const NO_ROWS: RowCounts = { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0 };
+const NO_ACTIONS = { new: 0, alreadySent: 0, changed: 0, late: 0, unclear: 0, held: 0 };
+
+/** What its plan counted. Of a run that was imported, it is only known what was sent. */
+export const countsOf = (run: Run, { total }: Pick<RunCounts, "total">) => ({
+  rows: { ...NO_ROWS, ...run.rows },
+  actions: { ...NO_ACTIONS, total, ...run.actions },
   byAction: run.byAction,
-  problems: run.problems as unknown as { readonly errors: number; readonly warnings: number },
+  problems: { errors: 0, warnings: 0, ...run.problems },
 });
 
 /**
@@ -81,7 +85,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
     environment: environment.name,
     state: isDone ? "finished" : "stopped",
     exitCode,
-    of: countsOf(run),
+    of: countsOf(run, counts),
     counts,
     output: promises.path ?? null,
     rejects,
@@ -181,7 +185,7 @@ export async function sendFrom(
   const { session, run, deadline, lanes } = options;
   const { ledger, environment } = session;
   const key = await session.key();
-  await noteInJournal(environment, ledger, run, countsOf(run).actions.new);
+  await noteInJournal(environment, ledger, run, Number(run.actions.new));
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   using promises = await promisesOf(ledger, run);
@@ -320,7 +324,7 @@ async function firstRejected(ledger: Ledger, run: Run): Promise<readonly Item[]>
 
 /** Of a run of which nothing is left to send. */
 export function exitCodeOfDone(run: Run, counts: RunCounts): number {
-  const { rows, actions } = countsOf(run);
+  const { rows, actions } = countsOf(run, counts);
   const isOpen =
     counts.rejected + counts.notSent > 0 || hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true);
   return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;

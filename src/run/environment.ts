@@ -23,6 +23,7 @@ import { proxyOf } from "../send/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { type DiskUse, diskUseOf } from "./disk-use.ts";
 import { findLedgerOf, LOCK } from "./ledger-of.ts";
+import { defaultOutput } from "./outputs.ts";
 import { KNOWN_RULES } from "./rules.ts";
 import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
 
@@ -162,6 +163,7 @@ function shownValue(environment: Environment, setting: (typeof SHOWN)[number]): 
   if (setting === "tls") return tls === undefined ? null : describeTls(tls);
   if (setting === "onEnd") return onEnd === undefined ? null : describeProgram(onEnd.command);
   if (setting === "ledgerServer") return ledgerServer === undefined ? "SQLite" : describeLedgerSource(ledgerServer);
+  if (setting === "output") return environment.output ?? defaultOutput(environment.name);
   return environment[setting] ?? null;
 }
 

@@ -16,9 +16,12 @@ import { promiseFormat } from "../write/promises.ts";
 import type { RunContext } from "./context.ts";
 import type { WhyElsewhere } from "./progress.ts";
 
-/** Where the promises go; undefined for standard output. By default one file an environment, in the working folder. */
+/** The promises file of the working folder where none is named. */
+export const defaultOutput = (environment: string): string => `promises.${environment}.ndjson`;
+
+/** Where the promises go; undefined for standard output. */
 export function outputPath(output: string | undefined, environment: string, cwd: string): string | undefined {
-  return output === "-" ? undefined : resolve(cwd, output ?? `promises.${environment}.ndjson`);
+  return output === "-" ? undefined : resolve(cwd, output ?? defaultOutput(environment));
 }
 
 /** Makes sure, before anything is sent, that rows that are rejected have a place to go. */

@@ -218,7 +218,7 @@ async function resultOf(
     environment: environment.name,
     state: run.state === "abandoned" ? "abandoned" : run.state === "finished" ? "finished" : "stopped",
     exitCode: open > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok,
-    of: countsOf(run),
+    of: countsOf(run, counts),
     counts,
     output: run.output ?? null,
     rejects,

@@ -89,10 +89,15 @@ export async function statusOf(ledger: Ledger, run: Run, environment: Environmen
   const summary = summarise({
     run: run.run,
     environment: run.environment,
-    state: run.state === "finished" || run.state === "abandoned" ? run.state : "stopped",
+    state:
+      run.kind === "adopted"
+        ? "adopted"
+        : run.state === "finished" || run.state === "abandoned"
+          ? run.state
+          : "stopped",
     exitCode: run.exitCode ?? 0,
-    of: countsOf(run),
-    counts,
+    of: countsOf(run, counts),
+    ...(run.kind !== "adopted" && { counts }),
     output: run.output ?? null,
     rejects: await rejectsOf(ledger, run.number),
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),

@@ -93,6 +93,7 @@ export interface NothingSent {
   readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "lanes" | "held" | "byAction">;
   readonly problems: CheckedInput["problems"];
   readonly otherwise: "nothing new" | "dry run";
+  readonly mode: StreamSettings["mode"];
   readonly environment: Environment;
 }
 
@@ -432,6 +433,6 @@ function endOfPlan(
   const of = { rows, actions, isRefused, lanes, held, byAction };
   return {
     summary: summaryOf(options, checked, state, exitCode, { next, rejects }),
-    ending: { kind: "nothing sent", of, problems, otherwise, environment },
+    ending: { kind: "nothing sent", of, problems, otherwise, mode: options.mode, environment },
   };
 }

@@ -59,7 +59,7 @@ describe("tickets env", () => {
   statusPath        none                                                   default
   sameServiceAs     none                                                   default
   ledger            SQLite                                                 default
-  output            none                                                   default
+  output            promises.playground.ndjson                             default
   stateDir          /var/tickets                                           TICKETS_STATE_DIR
 
   ledger    /var/tickets/playground/ledger.db  NEW
@@ -114,7 +114,7 @@ describe("tickets env", () => {
     const field = await openField();
     await field.write("events.csv", "eventId,currency\nE,EUR\n");
     const { summary } = await field.stream(["events.csv"]);
-    using lock = new DatabaseSync(join(field.folder, "state", "local", "lock.db"));
+    using lock = new DatabaseSync(join(field.folder, "state", "local", "environment.lock"));
     lock.exec("BEGIN EXCLUSIVE");
     const { out } = await field.ask("env", { name: "local" });
     expect(out).toMatch(/ {2}ledger {4}\S+ledger\.db\n/);

@@ -99,7 +99,7 @@ describe("status --remote", () => {
     ]);
     expect(await askDocument(field)).toMatchObject({ runs: 2, promises: 4, answers: 3, exitCode: 4 });
     const unknown = await ask(field, { run: "nobodys" });
-    expect([unknown.exitCode, unknown.said]).toEqual([2, expect.stringContaining("There is no run nobodys")]);
+    expect([unknown.exitCode, unknown.said]).toEqual([2, expect.stringContaining("has no run nobodys")]);
   });
 
   test("a signal ends the watching; what was answered is kept", async () => {

@@ -42,5 +42,5 @@ it("writes what a ledger of an older copy knows, names the run that it lacks, an
   await copyFile(`${ledger}.old`, ledger);
   const { exitCode, lines, said } = await resultsOf(field);
   expect({ exitCode, lines }).toEqual({ exitCode: 2, lines: 1 });
-  expect(said).toContain(`it does not know everything that was sent from here: run ${summary?.run}`);
+  expect(said).toContain(`it lacks run ${summary?.run}`);
 });

@@ -127,7 +127,7 @@ describe("a service that asks for certificates", () => {
       const service = await startService({ tls: { ...AUTHORITY, ca: AUTHORITY.cert } });
       const { command, said, out } = await streamTo(service.baseUrl, service.key, tls);
       expect(await command, said()).toBe(6);
-      expect(said()).toContain(`Stopped: chunk 1 (actions 1 to 3) is in doubt: ${why}`);
+      expect(said()).toContain(`Stopped: chunk 1 (3 actions) is in doubt: ${why}`);
       expect(said()).toMatch(/Look, then decide: tickets settle \w+ --env live$/);
       expect(JSON.parse(out())).toMatchObject({ actions: { accepted: 0, inDoubt: 3 } });
       expect(service.sent()).toEqual([]);

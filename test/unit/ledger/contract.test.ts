@@ -469,7 +469,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     await enter(ledger, newRun(), planned([{ sales: [{ id: "b" }] }]));
     expect(await ledger.prune(at(3))).toBe(0);
     expect(await ledger.prune(at(4))).toBe(1);
-    await expect(ledger.body(run, 1)).rejects.toMatchObject({ code: "storage" });
+    await expect(ledger.body(run, 1)).rejects.toMatchObject({ code: "usage" });
     expect(await ledger.about("a")).toMatchObject([{ json: undefined, promise: promise(1) }]);
     expect(await ledger.size()).toMatchObject({ actions: 2 });
   });

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   chmodSync,
   existsSync,
@@ -195,6 +196,24 @@ await ledger.enterRun(run, (async function* () {
     expect(await ledger.runs()).toEqual([]);
     expect(await ledger.nextChunk(1, 1)).toBeUndefined();
   });
+});
+
+test("what is pruned is given back to the disk", async () => {
+  const place = placeAt(inFolder());
+  const filled = await place.open();
+  const sales = Array.from({ length: 5000 }, () => ({ id: randomUUID() }));
+  const number = await enter(filled, newRun(), planned([{ sales }]));
+  await filled.advance(number, { intent: { chunk: 1, at: at(1) } });
+  const answers = sales.map((_, n) => ({ outcome: "accepted", promise: promise(n) }) as const);
+  await filled.advance(number, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers } });
+  await filled.endRun(number, { exitCode: 0, at: at(3) });
+  await close(filled);
+  const ledger = await place.open();
+  const before = await ledger.size();
+  expect(await ledger.prune(at(4))).toBe(1);
+  const after = await ledger.size();
+  expect(after.bytes).toBeLessThan(before.bytes - 50_000);
+  expect(after.actions).toBe(before.actions);
 });
 
 describe.skipIf(WITHOUT_SMALL_DISKS)("a full disk", () => {
