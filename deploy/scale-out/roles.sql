@@ -6,7 +6,7 @@
 -- The schema is called `tickets` here, as in config.yaml; each environment has one of its own. Passwords are yours to set
 -- (\password tickets_worker), or other ways to log in.
 
--- Creates the tables and brings them up to date: publish, stream, collect, settle, prune.
+-- Creates the tables: stream, resume, settle, results, prune.
 CREATE ROLE tickets_publisher LOGIN;
 -- Reads and writes rows: work.
 CREATE ROLE tickets_worker LOGIN;

@@ -47,9 +47,9 @@ test.skipIf(WITHOUT_POSTGRES)(
       ),
     );
     expect(worked.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
-    const collected = await place.tickets(command("collect"), { env: settings("publish") });
-    expect(collected.exitCode, collected.stderr).toBe(0);
-    const promises = place.read("events.rehearsal.promises.ndjson").trim().split("\n");
+    const followed = await place.tickets(command("follow"), { env: settings("publish") });
+    expect(followed.exitCode, followed.stderr).toBe(0);
+    const promises = place.read("promises.rehearsal.ndjson").trim().split("\n");
     const reading = { ...settings("worker", "three"), TICKETS_LEDGER_URL: urlOf("tickets_reader") };
     const { stdout } = await place.tickets(["results"], { env: reading });
     expect(stdout.trim().split("\n")).toHaveLength(promises.length);
@@ -59,7 +59,7 @@ test.skipIf(WITHOUT_POSTGRES)(
     ])
       expect((await place.tickets(args, { env: reading })).exitCode).toBe(0);
     expect(
-      await mayNot(urlOf("tickets_reader"), ["UPDATE runs SET state = 'open'", "DELETE FROM deeds", ...CHANGES]),
+      await mayNot(urlOf("tickets_reader"), ["UPDATE runs SET state = 'open'", "DELETE FROM actions", ...CHANGES]),
     ).toEqual([]);
     expect(await mayNot(urlOf("tickets_worker"), CHANGES)).toEqual([]);
     expect(
@@ -73,9 +73,9 @@ test.skipIf(WITHOUT_POSTGRES)(
 );
 
 const CHANGES = [
-  "TRUNCATE deeds",
-  "DROP TABLE deeds",
-  "ALTER TABLE deeds ADD COLUMN more text",
+  "TRUNCATE actions",
+  "DROP TABLE actions",
+  "ALTER TABLE actions ADD COLUMN more text",
   "CREATE TABLE tickets.another ()",
   "CREATE SCHEMA another",
 ];

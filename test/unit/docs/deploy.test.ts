@@ -63,7 +63,11 @@ describe("several machines", () => {
   const { services, configs } = parse(readPage("deploy/scale-out/compose.yaml"), { merge: true });
 
   test("in Kubernetes: pods without rights, whose secrets are files, and which have time to finish a request", () => {
-    expect(publisher).toMatchObject({ backoffLimit: 0, template: { spec: { restartPolicy: "Never" } } });
+    expect(publisher).toMatchObject({
+      backoffLimit: 0,
+      activeDeadlineSeconds: 43_200,
+      template: { spec: { restartPolicy: "Never" } },
+    });
     expect(publisher.template.spec.hostname).toBe("tickets-publisher");
     for (const pod of [publisher.template.spec, worker]) {
       expect(pod.terminationGracePeriodSeconds).toBe(GRACE_S);
@@ -96,7 +100,7 @@ describe("several machines", () => {
   test("in compose: two workers that keep nothing, and a publisher that is run by hand", () => {
     expect(services.worker).toMatchObject({ read_only: true, cap_drop: ["ALL"], stop_grace_period: `${GRACE_S}s` });
     expect(services.worker.deploy.replicas).toBe(2);
-    for (const name of ["publish", "collect"]) expect(services[name].profiles).toEqual(["by-hand"]);
+    for (const name of ["publish", "follow"]) expect(services[name].profiles).toEqual(["by-hand"]);
   });
 
   test("every command and flag of theirs is one that there is, and every config can be read", async () => {
@@ -104,7 +108,7 @@ describe("several machines", () => {
       ...[...publisher.template.spec.initContainers, ...publisher.template.spec.containers, ...worker.containers].map(
         ({ args }: { args: readonly string[] }) => args,
       ),
-      ...["sandbox", "worker", "publish", "collect"].map((name) => services[name].command),
+      ...["sandbox", "worker", "publish", "follow"].map((name) => services[name].command),
     ];
     for (const [verb, ...words] of commands)
       for (const word of words.filter((each) => each.startsWith("--")))
