@@ -103,7 +103,10 @@ function toDocument({ succeeded, failed, runs, team, holder }: Status) {
     })),
     lock: holder === undefined ? null : { ...holder, host: holder.host ?? null },
     ...(team !== undefined && {
-      workers: team.workers.map(({ worker, ...rest }) => ({ ...rest, lanes: lanesOf(team, worker).map(laneOf) })),
+      workers: team.workers.map(({ worker, pid, ...rest }) => ({
+        ...{ ...rest, process: pid },
+        lanes: lanesOf(team, worker).map(laneOf),
+      })),
       lanes: team.lanes.map((lane) => ({ ...laneOf(lane), held: holderOf(team, lane) !== undefined })),
       lastMinute: team.lastMinute,
     }),

@@ -6,7 +6,7 @@ import { type Key, readKey } from "../config/key.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { pause } from "../send/pause.ts";
-import type { Stop } from "../send/send.ts";
+import type { Stop, StopRequest } from "../send/send.ts";
 import { exitCodeOfDone, sendFrom, stopAfter, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
@@ -94,7 +94,11 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
   for (;;) {
     // The database may be away: whoever has nothing to store does not wait for it.
     const look = await unlessStopped(stop, () => lookFor(session));
-    if (look === undefined) break;
+    if (look === undefined) {
+      const by = stop.reason as StopRequest; // see RunContext
+      if (by !== "max-duration") exitCode = exitCodeOf({ kind: "stopped", by });
+      break;
+    }
     if (look.run === undefined || look.waits !== undefined) {
       const { waits, isFirst, holder } = look;
       const what = waits?.message ?? `${holder?.since}`;
