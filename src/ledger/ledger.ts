@@ -78,8 +78,8 @@ export interface Origin extends Identity {
   readonly time?: number | bigint | undefined;
   readonly event?: string | undefined;
   readonly owner?: string | undefined;
-  /** Of a row from rejects: where it was first read. Its rejects keep that; what is accepted stands where it was sent. */
-  readonly position?: Position | undefined;
+  /** Of a row from rejects: where it was first read, by the run's id. Its rejects keep that; what is accepted stands where it was sent. */
+  readonly position?: { readonly run: string; readonly seq: number } | undefined;
 }
 
 export interface NewChunk {

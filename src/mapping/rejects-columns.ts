@@ -4,15 +4,18 @@ import { GUARDED_COLUMN } from "../actions/formula-guard.ts";
 
 export const REASON_COLUMN = "tickets:reason";
 /**
- * `<digest>@<run>:<seq>`: of a bad row its digest (row-digest.ts), of an unclear one the same behind a `?`, else `row`; and
- * where it was first read.
+ * `<digest>@<run>:<seq>`: of a bad row its digest (row-digest.ts), of an unclear one the same behind a `?`, else `row`; and its
+ * position, where it was first read. Of the run it has the id, which no other ledger gives.
  */
 export const ROW_COLUMN = "tickets:row";
 
-interface RowKey {
+/** Stands for the run in a position before any. */
+export const NO_RUN = "0";
+
+export interface RowKey {
   readonly digest: string | undefined;
   readonly isUnclear?: boolean;
-  readonly run: number;
+  readonly run: string;
   readonly seq: number;
 }
 
@@ -20,13 +23,13 @@ interface RowKey {
 export const rowKeyText = ({ digest = "row", isUnclear, run, seq }: RowKey): string =>
   `${isUnclear === true ? "?" : ""}${digest}@${run}:${seq}`;
 
-const ROW_KEY = /^(\?)?(?:row|([0-9a-f]{32}(?:#\d+)?))@(\d+):(\d+)$/;
+const ROW_KEY = /^(\?)?(?:row|([0-9a-f]{32}(?:#\d+)?))@([0-9a-f]{8}|0):(\d+)$/;
 
 /** Undefined of what `rowKeyText` did not write. */
 export function parseRowKey(written: unknown): RowKey | undefined {
-  const [key, isUnclear, digest, run, seq] = (typeof written === "string" && ROW_KEY.exec(written.trim())) || [];
-  if (key === undefined) return undefined;
-  return { digest, ...(isUnclear !== undefined && { isUnclear: true }), run: Number(run), seq: Number(seq) };
+  const [, isUnclear, digest, run, seq] = (typeof written === "string" && ROW_KEY.exec(written.trim())) || [];
+  if (run === undefined) return undefined;
+  return { digest, ...(isUnclear !== undefined && { isUnclear: true }), run, seq: Number(seq) };
 }
 
 export const REJECTS_COLUMNS = [REASON_COLUMN, ROW_COLUMN] as const;

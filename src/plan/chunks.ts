@@ -13,7 +13,7 @@ export interface ChunkLimits {
 }
 
 const WHOLE = `SELECT action.seq, action.row, action.input, line, text, digest, lane, stage, place, kind, subject, mark, content, time,
-  event, owner, run, at, json`;
+  event, owner, action.run, action.at, json`;
 const AS_READ = `${WHOLE} FROM action JOIN body ON body.seq = action.seq JOIN row ON row.row = action.row
   WHERE verdict = 'new' ORDER BY action.seq`;
 /** Sorted without what is long. */
@@ -38,8 +38,14 @@ const ENTERED = `UPDATE action SET chunk = ?, spot = each.key FROM json_each(?) 
  * All chunks, in the order in which they are sent: by stage and lane, then as the plan has them.
  *
  * @param isAsRead nothing moved them: they stand in the order of the input, in one lane.
+ * @param idOf the id of a run by its number.
  */
-export async function* cutChunks(store: Store, isAsRead: boolean, limits: ChunkLimits): AsyncGenerator<NewChunk> {
+export async function* cutChunks(
+  store: Store,
+  isAsRead: boolean,
+  limits: ChunkLimits,
+  idOf: (run: number) => string,
+): AsyncGenerator<NewChunk> {
   if (!isAsRead) {
     store.run("DROP TABLE IF EXISTS sorted");
     store.run("CREATE TABLE sorted (number INTEGER PRIMARY KEY, seq INTEGER NOT NULL)");
@@ -56,7 +62,7 @@ export async function* cutChunks(store: Store, isAsRead: boolean, limits: ChunkL
       }
       if (open === undefined) {
         count += 1;
-        open = new OpenChunk(count, stored[6], stored[7]);
+        open = new OpenChunk(count, stored[6], stored[7], idOf);
       }
       open.add(stored, bytes);
     }
@@ -70,12 +76,14 @@ class OpenChunk {
   readonly #json: string[] = [];
   readonly #origins: Origin[] = [];
   readonly #rows: string[] = [];
+  readonly #idOf: (run: number) => string;
   #row: number | undefined;
   /** The brackets; each action has a comma. */
   #bytes = 1;
 
-  constructor(chunk: number, lane: number, stage: number) {
+  constructor(chunk: number, lane: number, stage: number, idOf: (run: number) => string) {
     this.#head = { chunk, lane, stage };
+    this.#idOf = idOf;
   }
 
   takes(stored: Stored, bytes: number, limits: ChunkLimits): boolean {
@@ -128,7 +136,7 @@ class OpenChunk {
       time: time ?? undefined,
       event: event ?? undefined,
       owner: owner ?? undefined,
-      position: run === null || at === null ? undefined : { run, seq: at },
+      position: run === null || at === null ? undefined : { run: this.#idOf(run), seq: at },
     });
   }
 

@@ -200,7 +200,9 @@ class SubjectJudge implements Judged {
 
   async #known(subjects: readonly string[]): Promise<ReadonlyMap<string, readonly KnownAction[]>> {
     if (this.#options.ledger === undefined || subjects.length === 0) return new Map();
-    return Map.groupBy(await this.#options.ledger.actionsOf(subjects), ({ subject }) => subject);
+    const known = await this.#options.ledger.actionsOf(subjects);
+    for (const { position, runId } of known) this.#read.runs.note(position.run, runId);
+    return Map.groupBy(known, ({ subject }) => subject);
   }
 
   /** Asks about the events that sales of these groups name, so that all is known when they are checked. */

@@ -19,7 +19,7 @@ import { type JudgeOptions, judgeActions, type Recognised } from "./judge.ts";
 import { spreadOverLanes } from "./lanes.ts";
 import { orderByTime } from "./order.ts";
 import { reportFindings, wholeFile } from "./problems.ts";
-import { type ReadInput, type Reading, type RowsOptions, type RowsRead, readRows } from "./rows.ts";
+import { type ReadInput, type Reading, type RowsOptions, type RowsRead, type RunNames, readRows } from "./rows.ts";
 import { Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
 
@@ -33,7 +33,7 @@ export interface PlanOptions extends Omit<RowsOptions, "isByTime" | "severityOf"
   /** Folder of the plan's file; made here, must not exist, and is gone with the plan. */
   readonly directory: string;
   readonly readingOf: (file: InputFile, input: Input) => Promise<Reading & { readonly made: readonly Made[] }>;
-  readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body" | "corrected" | "guard"> | undefined;
+  readonly ledger: Pick<Ledger, "actionsOf" | "near" | "body" | "corrected" | "guard" | "run"> | undefined;
   /** Undefined where no environment is asked. */
   readonly environment:
     | { readonly complete: boolean; readonly chunkSize: number; readonly maxChunkBytes: number }
@@ -70,8 +70,8 @@ export interface RowNotSent extends SourceLine {
   readonly reason: string;
   /** Of a bad row, or of one that is unclear. */
   readonly digest: string | undefined;
-  /** Where it was first read; `run` undefined: in this one. */
-  readonly position: { readonly run: number | undefined; readonly seq: number } | undefined;
+  /** Where it was first read; the run's id undefined: in this one. */
+  readonly position: { readonly run: string | undefined; readonly seq: number };
 }
 
 /** A checked plan. Disposed of, its file is gone. */
@@ -96,6 +96,7 @@ export class Plan implements Disposable {
   readonly #limits: ChunkLimits;
   readonly #isByPlace: boolean;
   readonly #mode: JudgeOptions["mode"];
+  readonly #runs: RunNames;
 
   constructor(store: Store, made: Making, { directory, environment, order, mode }: PlanOptions) {
     const { read, held, lanes, guard } = made;
@@ -104,6 +105,7 @@ export class Plan implements Disposable {
     this.#limits = { size: environment?.chunkSize ?? MOST_ACTIONS, bytes: environment?.maxChunkBytes ?? MOST_BYTES };
     this.#mode = mode;
     this.#isByPlace = order === "input" && lanes === 1;
+    this.#runs = read.runs;
     this.inputs = read.inputs;
     this.rows = countRows(read, held);
     const counts = countActions(store);
@@ -120,7 +122,7 @@ export class Plan implements Disposable {
 
   /** The new actions as chunks; to be read to the end before `byKey`. */
   chunks(): AsyncGenerator<NewChunk> {
-    return cutChunks(this.#store, this.#isByPlace, this.#limits);
+    return cutChunks(this.#store, this.#isByPlace, this.#limits, (run) => this.#runs.idOf(run));
   }
 
   /** The new actions by identity, as the ledger enters or adopts them. */
@@ -133,12 +135,12 @@ export class Plan implements Disposable {
     type Found = Omit<RowNotSent, "source" | "position" | "digest"> & {
       digest: string | null;
       run: number | null;
-      at: number | null;
+      seq: number;
       place: number | null;
     };
     for (const batch of this.#store.batches<Found>(NOT_SENT))
-      for (const { digest: bad, run, at, place, ...row } of batch) {
-        const position = place === null ? undefined : { run: run ?? undefined, seq: at ?? place };
+      for (const { digest: bad, run, seq, place: _, ...row } of batch) {
+        const position = { run: run === null ? undefined : this.#runs.idOf(run), seq };
         const source = this.inputs[row.input]?.name ?? "";
         const digest = row.state === "unclear" ? this.#digest(row) : (bad ?? undefined);
         yield { ...row, source, digest, position };
@@ -346,7 +348,7 @@ const NOT_SENT = `
 SELECT row.input, line, text, digest, coalesce(state, verdict) AS state,
   coalesce(row.reason, action.reason, CASE WHEN why = 'pending' THEN 'held: the run ' || cause || ' is not finished.'
     ELSE 'depends-on-invalid: it depends on another row, which is invalid and not sent.' END) AS reason,
-  run, at, place, min(place)
+  coalesce(action.run, row.run) AS run, coalesce(action.at, place, row.at) AS seq, min(place) AS place
 FROM row LEFT JOIN action ON action.row = row.row AND verdict IN ('bad', 'held', 'late', 'unclear', 'changed')
 WHERE state IN ('invalid', 'held') OR (state IS NULL AND verdict IS NOT NULL)
 GROUP BY row.row ORDER BY row.row`;

@@ -8,7 +8,14 @@ import { decimals } from "../checks/price-decimals.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
 import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
-import { parseRowKey, REASON_COLUMN, ROW_COLUMN, showRejects } from "../mapping/rejects-columns.ts";
+import {
+  NO_RUN,
+  parseRowKey,
+  REASON_COLUMN,
+  ROW_COLUMN,
+  type RowKey,
+  showRejects,
+} from "../mapping/rejects-columns.ts";
 import type { Row } from "../mapping/row.ts";
 import { createRowDigester, type RowDigester } from "../mapping/row-digest.ts";
 import { findingsOfContent } from "../readers/content.ts";
@@ -45,7 +52,7 @@ export interface RowsOptions {
   readonly isByTime: boolean;
   readonly severityOf: (rule: string) => Severity;
   readonly problems: Problems;
-  readonly ledger: Pick<Ledger, "corrected"> | undefined;
+  readonly ledger: Pick<Ledger, "corrected" | "run"> | undefined;
   /** In Unix seconds. */
   readonly now: number;
   /** Called once for each file, when its rows are read. */
@@ -88,10 +95,37 @@ export class RowsRead {
   readonly resoldBy = new Set<string>();
   /** Some subject differs from its normal form. */
   hasOdd = false;
+  /** The runs that positions name. */
+  readonly runs = new RunNames();
   /** Rows behind the limit were left out. */
   isCut = false;
   /** What is said of a file as a whole is an error, or part of one can't be read as rows: no allowance helps. */
   isUnfit = false;
+}
+
+/** The ids of runs by their numbers. */
+export class RunNames {
+  readonly #ids = new Map<number, string>([[0, NO_RUN]]);
+  readonly #numbers = new Map<string, number>([[NO_RUN, 0]]);
+  #unknown = 0;
+
+  note(number: number, id: string): void {
+    this.#ids.set(number, id);
+    this.#numbers.set(id, number);
+  }
+
+  idOf(number: number): string {
+    return this.#ids.get(number) ?? NO_RUN;
+  }
+
+  numberOf(id: string): number | undefined {
+    return this.#numbers.get(id);
+  }
+
+  get nextUnknown(): number {
+    this.#unknown -= 1;
+    return this.#unknown;
+  }
 }
 
 /** Reads, maps and checks every row of every file, and stores what they give. */
@@ -111,9 +145,9 @@ interface Looked {
   readonly findings: readonly Finding[];
   readonly isBad: boolean;
   readonly digest: string | undefined;
-  readonly position: Position | undefined;
   /** It was unclear when it was put into its rejects, and stands there as it was. */
   readonly isLeft: boolean;
+  readonly own: RowKey | undefined;
 }
 
 /** A file while it is read. */
@@ -206,10 +240,11 @@ class Rows {
       else if (mapped.eventOnly !== undefined) count(this.read.eventOnlyReasons, mapped.eventOnly);
       of.values.see(mapped.actions, row.kind === "object");
     }
-    const { unclear, digest, position } = ownOf(of, row);
-    const bad = isBad ? this.#writer.numberedDigest(digest ?? of.digester(row)) : digest;
-    const isLeft = unclear !== undefined && unclear === of.digester(row);
-    return { row, number: this.read.read, index, mapped, findings, isBad, digest: bad, position, isLeft };
+    const own = ownOf(of, row);
+    const isLeft = own?.isUnclear === true && own.digest === of.digester(row);
+    const corrects = own?.isUnclear === true ? undefined : own?.digest;
+    const digest = isBad ? this.#writer.numberedDigest(corrects ?? of.digester(row)) : corrects;
+    return { row, number: this.read.read, index, mapped, findings, isBad, digest, isLeft, own };
   }
 
   #findingsOf(row: Row, mapped: Mapped): readonly Finding[] {
@@ -230,8 +265,9 @@ class Rows {
     const found = digests.length === 0 ? [] : ((await this.#options.ledger?.corrected(digests)) ?? []);
     const corrected = Map.groupBy(found, ({ digest }) => digest);
     for (const looked of rows) {
-      const { row, mapped, digest, findings, isBad, isLeft } = looked;
-      const at = { row: looked.number, input: of.number, position: looked.position, isLeft };
+      const { row, mapped, digest, findings, isBad } = looked;
+      const position = looked.own && (await this.#positionOf(looked.own));
+      const at = { row: looked.number, input: of.number, position, isLeft: looked.isLeft };
       const text = textOf(row);
       const accepted = isBad && digest !== undefined ? corrected.get(digest) : undefined;
       if (accepted !== undefined) {
@@ -254,6 +290,17 @@ class Rows {
         mapped?.kind === "actions" ? mapped.actions : mapped?.kind === "invalid" ? mapped.attempted : [];
       for (const action of attempted) this.#writer.bad(at, action);
     }
+  }
+
+  /** Where a row of rejects was first read. A run that this ledger does not know is of no place: its number is below zero. */
+  async #positionOf({ run, seq }: RowKey): Promise<Position> {
+    const { runs } = this.read;
+    let number = runs.numberOf(run);
+    if (number === undefined) {
+      number = (await this.#options.ledger?.run(run))?.number ?? runs.nextUnknown;
+      runs.note(number, run);
+    }
+    return { run: number, seq };
   }
 
   #report(
@@ -295,17 +342,9 @@ function count(reasons: Map<string, number>, reason: string): void {
   reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
 }
 
-/** What the row's `tickets:row` says; nothing where the row is not from rejects. */
-function ownOf(
-  { own }: Open,
-  row: Row,
-): Pick<Looked, "digest" | "position"> & { readonly unclear?: string | undefined } {
-  const key = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[own]);
-  if (key === undefined) return { digest: undefined, position: undefined };
-  const { digest, run, seq, isUnclear = false } = key;
-  const position = { run, seq };
-  return isUnclear ? { digest: undefined, unclear: digest, position } : { digest, position };
-}
+/** What the row's `tickets:row` says; undefined where the row is not from rejects. */
+const ownOf = ({ own }: Open, row: Row): RowKey | undefined =>
+  parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[own]);
 
 /** As JSON: the cells of a table's row, the object of a JSON row, the text of one that can't be read. */
 const textOf = (row: Row): string =>
@@ -361,7 +400,7 @@ class Writer {
     this.#store = store;
     this.#read = read;
     this.#isByTime = isByTime;
-    this.#row = store.prepare("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?)");
+    this.#row = store.prepare("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#action = store.prepare(
       `INSERT INTO action (seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, clock, run, at,
       verdict, why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1, ?12, ?13, ?14, ?15, ?16)`,
@@ -378,7 +417,9 @@ class Writer {
     reason: string | null,
     digest: string | undefined,
   ): void {
-    this.#row.run(at.row, at.input, line, text, state, reason, digest ?? null);
+    // A row that can't be read has no time: sorted by that, it may have stood before all.
+    const seq = at.position?.seq ?? (this.#isByTime ? 0 : this.#seq + 1);
+    this.#row.run(at.row, at.input, line, text, state, reason, digest ?? null, at.position?.run ?? null, seq);
   }
 
   action(at: At, action: Action, key: string | undefined, rowEvent: string | undefined): void {

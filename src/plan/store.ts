@@ -6,7 +6,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 
 /**
  * `place` is where an action stands in the order that counts (its `seq` in the input, unless `--order time` moved it), and
- * `run`, `at` the position where its row was first read, where that was an earlier run; `clock`: the last time that the input gave,
+ * `run`, `at` the position where its row was first read, where that was an earlier run (for a row without actions `at` is the place
+ * of the action behind it); `clock`: the last time that the input gave,
  * of those that `--order time` sorts. `verdict` is one of `verdicts.ts`, or
  * `bad`: an action that an invalid row would have given. `why` says more of it, `cause` is the row or the run that it is held for,
  * `reason` what its rejects say.
@@ -14,7 +15,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 const TABLES = `
 CREATE TABLE row (
   row INTEGER PRIMARY KEY, input INTEGER NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL,
-  state TEXT, reason TEXT, digest TEXT
+  state TEXT, reason TEXT, digest TEXT, run INTEGER, at INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE action (
   seq INTEGER PRIMARY KEY, row INTEGER NOT NULL, input INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,

@@ -13,9 +13,9 @@ export type Verdict = (typeof VERDICTS)[number];
 /**
  * Why an action is unclear: its content came back; its ticket's accepted ones have another kind of mark; one that this input
  * should show is missing; times fall within the input; it was unclear before, and nothing of its row was changed in the
- * rejects. Why it is held: a bad row, or another run.
+ * rejects, or these name a run that the ledger does not know. Why it is held: a bad row, or another run.
  */
-type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "left" | "bad" | "pending";
+type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "left" | "unknown-run" | "bad" | "pending";
 
 /** An action of the input while it is judged, in the order of the input. */
 export interface Item {
@@ -226,7 +226,8 @@ function judgeOrder(items: readonly Item[], accepted: Accepted): void {
     if (item.verdict !== "new") continue;
     if (item.time !== undefined && lastTime !== undefined) {
       if (item.time < lastTime) set(item, "late", undefined, latest);
-    } else if (!isBefore(newest.position, item.position)) set(item, "late", undefined, newest);
+    } else if (!isBefore(newest.position, item.position))
+      set(item, item.position.run < 0 ? "unclear" : "late", "unknown-run", newest);
   }
   const end = items.at(-1);
   const known = end?.mark === undefined ? undefined : accepted.get(end.mark);

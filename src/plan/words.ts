@@ -116,6 +116,11 @@ function unclear(item: Item): Pick<Finding, "message" | "hint"> {
       message: `A ${of} that was accepted${isAccepted(other) && other.time !== undefined ? ` with the time ${utcText(Number(other.time)) ?? other.time}` : ""}${inRun(other)} is not in this input: this one may be the same with its time corrected.`,
       hint: `Correct the invalid rows of this ${aboutOf(item)} first, where there are any. ${EITHER}`,
     };
+  if (why === "unknown-run")
+    return {
+      message: `Its rejects file was written in a run that this ledger does not know, and another ${of} was accepted${inRun(other)}: which of them is the later one can't be told.`,
+      hint: `Stream rejects with the environment that they were written for. ${EITHER}`,
+    };
   return {
     message: `It says what ${isAccepted(other) ? "was accepted before" : "stands further up"}, with another ${kind} in between${isAccepted(other) ? inRun(other) : ""}: whether it is a new one can't be told.`,
     hint: `Give such rows a time or their source a key. ${EITHER}`,

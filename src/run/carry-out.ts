@@ -275,7 +275,7 @@ export async function writeRejectsOf(
   const directory = typeof run.options.directory === "string" ? run.options.directory : cwd;
   const { inputs, number } = run;
   await writeRejects({ ledger, run: number, inputs, directory, safeCsv: isSafe(run), rows: openRowsOf(ledger, run) });
-  return rejectsOf(ledger, number);
+  return rejectsOf(ledger, run);
 }
 
 /** The rows of which something was rejected or closed unsent, each with all that is open of it. */
@@ -305,8 +305,8 @@ const reasonOf = (item: Item): string =>
     : `${item.origin.kind} was not sent: the run was closed.`;
 
 /** `tickets:row`: the digest of a bad row that it corrects, and where it was first read. */
-const keyOf = ({ origin: { digest, position, seq } }: Item, { number }: Run): string =>
-  rowKeyText({ digest, ...(position ?? { run: number, seq }) });
+const keyOf = ({ origin: { digest, position, seq } }: Item, { run }: Run): string =>
+  rowKeyText({ digest, ...(position ?? { run, seq }) });
 
 /** How many rejected actions are listed one by one. */
 const REJECTED_TOLD = 5;

@@ -203,7 +203,7 @@ async function resultOf(
   const counts = await ledger.counts(run.number);
   const isEnded = run.state === "abandoned" || run.state === "finished";
   if (isEnded && decision !== undefined && decision !== "abandon") await writeRejectsOf(context, ledger, run);
-  const rejects = await rejectsOf(ledger, run.number);
+  const rejects = await rejectsOf(ledger, run);
   const open = counts.inDoubt + counts.refused;
   const next =
     open > 0

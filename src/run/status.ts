@@ -99,7 +99,7 @@ export async function statusOf(ledger: Ledger, run: Run, environment: Environmen
     of: countsOf(run, counts),
     ...(run.kind !== "adopted" && { counts }),
     output: run.output ?? null,
-    rejects: await rejectsOf(ledger, run.number),
+    rejects: await rejectsOf(ledger, run),
     durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
     next,
   });

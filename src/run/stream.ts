@@ -13,7 +13,7 @@ import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
-import { rowKeyText } from "../mapping/rejects-columns.ts";
+import { NO_RUN, rowKeyText } from "../mapping/rejects-columns.ts";
 import type { RowNotSent } from "../plan/plan.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
 import { carryOut, whyItWaits } from "./carry-out.ts";
@@ -227,7 +227,7 @@ async function streamInput(
   const tellsChange = await tellChecked(context, options, checked, ledger);
   if (!planned.isRefused && mode === "judge") await ledger.noteCorrected(planned.corrected());
   if (planned.isRefused || isEmpty) {
-    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked);
+    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked, undefined);
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
     return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects, tellsChange });
   }
@@ -246,10 +246,14 @@ async function streamInput(
       ending: { kind: "not confirmed" },
     };
   if (options.publishes !== true) await session.key();
-  await writeNotSent(context, options, ledger, checked);
+  const rejects = await writeNotSent(context, options, ledger, checked, id);
   crashPoint("planned");
   const ahead = (await ledger.runs({ states: ["open"] })).length;
-  const number = await ledger.enterRun(run, planned.chunks(), planned.byKey());
+  const number = await ledger.enterRun(
+    { ...run, options: { ...run.options, rejects } },
+    planned.chunks(),
+    planned.byKey(),
+  );
   const entered = await ledger.run(id);
   if (entered === undefined) throw new Error(`run ${id} (${number}) vanished while it was entered`);
   planned[Symbol.dispose]();
@@ -279,29 +283,34 @@ async function tellChecked(
  */
 const BEHIND_ALL = 1e12;
 
-/** Rows that are told and not sent go into rejects at once: it can be done again where the process is killed. */
+/**
+ * Rows that are told and not sent go into rejects at once: it can be done again where the process is killed.
+ *
+ * @param id of the run that is entered next, if one is.
+ */
 async function writeNotSent(
   { cwd }: RunContext,
   { safeCsv, mode }: StreamSettings,
   ledger: Ledger,
   { plan: planned }: CheckedInput,
+  id: string | undefined,
 ): Promise<readonly string[]> {
   if (mode === "adopt") return [];
-  const last = (await ledger.runs({ last: 1 })).at(-1)?.number ?? 0;
-  const entersRun = planned.actions.new > 0;
-  const keyOf = ({ state, digest, position: { run, seq } = { run: undefined, seq: 0 } }: RowNotSent): string => {
-    const key = { digest, isUnclear: state === "unclear" };
-    if (run !== undefined) return rowKeyText({ ...key, run, seq });
-    return rowKeyText({ ...key, ...(entersRun ? { run: last + 1, seq } : { run: last, seq: BEHIND_ALL + seq }) });
+  const last = (await ledger.runs({ last: 1 })).at(-1);
+  const positionOf = ({ position: { run, seq } }: RowNotSent): { readonly run: string; readonly seq: number } => {
+    const here = run ?? id;
+    return here === undefined ? { run: last?.run ?? NO_RUN, seq: BEHIND_ALL + seq } : { run: here, seq };
   };
   function* rows(): Generator<OpenRow> {
     for (const row of planned.notSent())
       if (row.state !== "changed" && row.state !== "late")
-        yield { input: row.input, text: row.text, reason: row.reason, key: keyOf(row) };
+        yield {
+          ...{ input: row.input, text: row.text, reason: row.reason },
+          key: rowKeyText({ digest: row.digest, isUnclear: row.state === "unclear", ...positionOf(row) }),
+        };
   }
   const inputs = planned.inputs.map(toRejectsInput);
-  const run = entersRun ? last + 1 : undefined;
-  const files = await writeRejects({ ledger, run, inputs, directory: cwd, safeCsv, rows: rows() });
+  const files = await writeRejects({ ledger, inputs, directory: cwd, safeCsv, rows: rows() });
   crashPoint("rejects placed");
   return files;
 }

@@ -6,14 +6,11 @@ import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
-import type { Ledger, RunInput } from "../ledger/ledger.ts";
+import type { Ledger, Run, RunInput } from "../ledger/ledger.ts";
+import { REASON_COLUMN, ROW_COLUMN } from "../mapping/rejects-columns.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
 import { freeName, inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
-
-const REASON_COLUMN = "tickets:reason";
-/** The row's digest and position: `<digest>@<run>:<seq>` (design §8). */
-const ROW_COLUMN = "tickets:row";
 
 /** A row that is still open. */
 export interface OpenRow {
@@ -40,7 +37,7 @@ export type RejectsInput = Pick<RunInput, "name" | "format"> & {
  */
 export async function writeRejects(options: {
   readonly ledger: Ledger;
-  /** The run's number, once there is one. */
+  /** The run's number; a run that is not entered yet notes the files itself. */
   readonly run?: number | undefined;
   readonly inputs: readonly RejectsInput[];
   readonly directory: string;
@@ -185,8 +182,12 @@ function numberedStem(inputs: readonly RejectsInput[], at: number): string {
   return stems.indexOf(stem) === at ? stem : `${stem}.${at + 1}`;
 }
 
-/** Which rejects files of a run are still there. */
-export async function rejectsOf(ledger: Ledger, run: number): Promise<readonly string[]> {
-  const files = await ledger.outputs({ run });
-  return files.filter(({ kind, path }) => kind === "rejects" && existsSync(path)).map(({ path }) => path);
+/** Which rejects files of a run are still there: those of rows that were not sent, written before it was entered, and of actions. */
+export async function rejectsOf(
+  ledger: Ledger,
+  { number, options }: Pick<Run, "number" | "options">,
+): Promise<readonly string[]> {
+  const files = (await ledger.outputs({ run: number })).filter(({ kind }) => kind === "rejects");
+  const before = Array.isArray(options.rejects) ? options.rejects.map(String) : [];
+  return [...new Set([...before, ...files.map(({ path }) => path)])].filter((path) => existsSync(path));
 }

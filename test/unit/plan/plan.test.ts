@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES, acceptedFields } from "../../../src/actions/actions.ts";
 import { openLedger } from "../../../src/ledger/open.ts";
-import { rowKeyText } from "../../../src/mapping/rejects-columns.ts";
+import { NO_RUN, rowKeyText } from "../../../src/mapping/rejects-columns.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { ALL_RULES } from "../../../src/run/rules.ts";
 import { type Asked, enter, openFolder, type Planned, planFiles, runOf, told, write } from "../../support/planned.ts";
@@ -141,10 +141,10 @@ describe("what relaxed rules let through", () => {
 
 describe("rejects", () => {
   /** The rejects of a plan, as a file of objects with the two columns of our own. */
-  async function rejectsOf({ plan }: Planned, run: number, correct: (row: Record<string, unknown>) => object) {
+  async function rejectsOf({ plan }: Planned, run: string, correct: (row: Record<string, unknown>) => object) {
     return [...plan.notSent()]
-      .map(({ text, reason, digest, position }) => {
-        const own = rowKeyText({ digest, run: position?.run ?? run, seq: position?.seq ?? 0 });
+      .map(({ text, reason, digest, state, position: { run: id = run, seq } }) => {
+        const own = rowKeyText({ digest, isUnclear: state === "unclear", run: id, seq });
         return JSON.stringify({ ...correct(JSON.parse(text)), "tickets:reason": reason, "tickets:row": own });
       })
       .join("\n")
@@ -163,7 +163,8 @@ describe("rejects", () => {
     const source = { match: "sales*" } as const;
     const first = await night({ "sales.ndjson": rows("18", "oops") }, { maxInvalid: { rows: 1 }, source });
     await enter(ledger, first);
-    const rejects = await rejectsOf(first, 1, (row) => ({ ...row, price: "20" }));
+    const [{ run } = { run: "" }] = await ledger.runs();
+    const rejects = await rejectsOf(first, run, (row) => ({ ...row, price: "20" }));
     const corrected = await night({ "sales.rejects.ndjson": rejects }, { source });
     expect(await sent(corrected.plan)).toEqual(["t:1 soldTicket"]);
     await enter(ledger, corrected);
@@ -181,12 +182,12 @@ describe("rejects", () => {
     const asked: Asked = { action: "updateTicket", maxInvalid: { rows: 1 } };
     const first = await night({ "u.ndjson": updates("oops") }, asked);
     expect(first.plan.actions).toMatchObject({ new: 0, held: 1 });
-    const rejects = await rejectsOf(first, 1, (row) =>
+    const rejects = await rejectsOf(first, NO_RUN, (row) =>
       row.imageUrl === "oops" ? { ...row, imageUrl: "https://x.example/b" } : row,
     );
-    expect(rejects).toContain("row@1:1");
+    expect(rejects).toContain('"row@0:1"');
     await enter(ledger, await night({ "v.ndjson": '{"ticketId":"1","imageUrl":"https://x.example/c"}\n' }, asked));
-    const second = await night({ "u.rejects.ndjson": rejects.replaceAll("@1:", "@0:") }, asked);
+    const second = await night({ "u.rejects.ndjson": rejects }, asked);
     expect(second.plan.actions).toMatchObject({ new: 0, late: 2 });
     expect(told(second)).toEqual(["u.rejects.ndjson:1 late", "u.rejects.ndjson:2 late"]);
     second.plan[Symbol.dispose]();
