@@ -35,6 +35,16 @@ export async function refuseReadOnlyFolder(cwd: string): Promise<void> {
   });
 }
 
+/** @throws Failure `usage` for a name that says that the file is compressed. */
+export function refuseCompressed(path: string, cwd: string, nothing: string): void {
+  const [, plain, ending] = /^(.*[^/])(\.(?:gz|zst))$/is.exec(path) ?? [];
+  if (plain === undefined) return;
+  const message = `${displayPath(path, cwd)} ends in ${ending}, and promises are not written compressed. ${nothing}`;
+  throw new Failure("usage", message, {
+    hint: `Name a file without ${ending}, such as ${displayPath(plain, cwd)}, and compress a copy of it.`,
+  });
+}
+
 /** Makes sure, before anything is sent, that the promises have a place to go. */
 export async function makeWayForOutput(
   context: RunContext,
@@ -47,12 +57,7 @@ export async function makeWayForOutput(
   const name = displayPath(path, cwd);
   const refuse = (why: string, hint = "Name another file with --output.", cause?: unknown): Failure =>
     new Failure("usage", `${name} ${why} Nothing was sent.`, { hint, cause });
-  const [, plain, ending] = /^(.*[^/])(\.(?:gz|zst))$/is.exec(path) ?? [];
-  if (plain !== undefined)
-    throw refuse(
-      `ends in ${ending}, and promises are not written compressed.`,
-      `Name a file without ${ending}, such as ${displayPath(plain, cwd)}, and compress a copy of it.`,
-    );
+  refuseCompressed(path, cwd, "Nothing was sent.");
   if (dirname(path) === dirname(environment.ledgerPath))
     throw refuse("would lie in the folder of the ledger, which is kept by tickets alone.");
   makeOutputFolder(path);

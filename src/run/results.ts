@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { resultsCommand } from "../actions/next-command.ts";
-import { displayPath } from "../actions/text.ts";
+import { cleanText, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { errorCode, Failure } from "../failure.ts";
@@ -17,7 +17,7 @@ import { parsePromises } from "../write/read-promises.ts";
 import { writeRejectsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
-import { openPromises } from "./outputs.ts";
+import { openPromises, refuseCompressed } from "./outputs.ts";
 import { chosenRun, unknownRun } from "./resume.ts";
 import { lostRunsOf, openSession } from "./session.ts";
 import { type RunStatus, statusOf } from "./status.ts";
@@ -60,6 +60,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   }
   let written = 0;
   const path = typeof to === "string" ? resolve(cwd, to) : undefined;
+  if (path !== undefined) refuseCompressed(path, cwd, "Nothing was written.");
   const format = path === undefined ? "ndjson" : promiseFormat(path);
   async function* lines(from: Ledger): AsyncGenerator<string> {
     yield promisesHeader(format, safeCsv);
@@ -106,6 +107,11 @@ export async function importResults(
   options: { readonly environment: Environment; readonly files: readonly string[]; readonly waitLock: number },
 ): Promise<readonly ImportedFile[]> {
   const { environment, files, waitLock } = options;
+  const missing = files.find((name) => !existsSync(resolve(context.cwd, name)));
+  if (missing !== undefined)
+    throw new Failure("usage", `There is no file ${cleanText(missing, 300)}. Nothing was imported.`, {
+      hint: "A relative path begins in the folder that the command runs in.",
+    });
   await using session = await openSession(context, environment, {
     command: "tickets results --import",
     waitLockMs: waitLock,
