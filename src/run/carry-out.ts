@@ -124,7 +124,8 @@ async function sendUntilStopped(
   const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
   const open = (await questionsOf(session, run)).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk));
   const isLeft = (await session.ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
-  const own = stops.filter(({ kind }) => kind !== "finished");
+  // A stop that came behind the last answer stopped nothing.
+  const own = stops.filter(({ kind }) => kind !== "finished" && (isLeft || kind !== "stopped"));
   const others = open.length === 0 && own.length === 0 && isLeft ? [STOPPED_ELSEWHERE] : open;
   const all = [...own.filter((stop) => open.length === 0 || !isElsewhere(stop)), ...others];
   return all.length === 0 ? [{ kind: "finished" }] : all;

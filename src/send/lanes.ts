@@ -4,7 +4,7 @@ import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import type { ServiceClient } from "./client.ts";
-import { type LaneEnd, type Sending, type Stop, sendLane } from "./send.ts";
+import { type LaneEnd, type Sending, type Stop, type StopRequest, sendLane } from "./send.ts";
 
 /** A lane to send, in one stage. */
 interface TakenLane {
@@ -79,7 +79,10 @@ export async function sendLanes(
       await using client = connect();
       for (;;) {
         const lane = await source.next(wake);
-        if (lane === undefined) return { kind: "finished" };
+        if (lane === undefined)
+          return sending.stop.aborted
+            ? { kind: "stopped", by: sending.stop.reason as StopRequest } // see Sending.stop
+            : { kind: "finished" };
         let isOver = false;
         try {
           const end = await sendLane(all, { ...lane, client });

@@ -51,7 +51,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
     },
     said: [
       'sales.ndjson:2 price: "12,50" price is not a decimal number such as 12.50. A decimal comma must be declared in the mapping: decimal: ",". [price-invalid]',
-      "2 rows: 1 mapped, 1 invalid. Nothing was sent. Mend the rows, or send the valid ones with --max-invalid 1.",
+      "2 rows: 1 mapped, 1 invalid. Nothing was sent. Fix the rows, or send the valid ones with --max-invalid 1.",
     ],
   },
   "finished-with-rejects": {
@@ -59,7 +59,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
     said: [
       'sales.ndjson:2 soldTicket T-1 rejected by the service with status "error"; its answer is in the promises file.',
       "Rejects: sales.rejects.ndjson",
-      "Mend the rejects, then: tickets stream sales.rejects.ndjson --env local",
+      "Fix the rows in the rejects, then run: tickets stream sales.rejects.ndjson --env local",
     ],
   },
   "not-let-in": {
@@ -75,8 +75,8 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
       return send(field);
     },
     said: [
-      "Run RUN of 2026-12-01T00:00:00.000Z is not finished; it comes first.",
-      "Stopped: chunk 1 (actions 1 to 3) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
+      "Finishing interrupted run RUN of 2026-12-01T00:00:00.000Z first.",
+      "Stopped: chunk 1 (3 actions) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
       "Look, then decide: tickets settle RUN --env local",
       "sales.ndjson was not read.",
     ],
@@ -115,8 +115,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
     },
     said: [
       "Run RUN stopped because the service rejected too many of its actions, and comes first. Nothing was sent.",
-      "Look at them: tickets status RUN --env local",
-      "Then go on: tickets resume RUN --env local",
+      "Look at its rejects, then go on: tickets resume RUN --env local",
     ],
   },
   storage: {
@@ -126,7 +125,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
     },
     said: [
       "The ledger FOLDER/state/local/ledger.db is damaged: file is not a database. Nothing more was sent.",
-      "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import <promises file>",
+      "Restore it from a backup; or move it away and fill a new one from the promises files: tickets results --import FILES",
     ],
   },
 };
@@ -135,13 +134,13 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
   finished: {
     exitCode: 0,
     happens: (field) => send(field),
-    said: ["By action: 1 newEvent, 2 soldTicket.", "Promises: sales.local.promises.ndjson"],
+    said: ["By action: 1 newEvent, 2 soldTicket.", "Promises: promises.local.ndjson"],
   },
   "in doubt": {
     exitCode: 6,
     happens: sendInto({ fault: "drop", when: "after" }),
     said: [
-      "Stopped: chunk 1 (actions 1 to 3) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
+      "Stopped: chunk 1 (3 actions) is in doubt: UND_ERR_SOCKET: other side closed. Its answer is not known. Nothing after it was sent.",
       "3 actions: 3 in doubt.",
       "Look, then decide: tickets settle RUN --env local",
     ],
@@ -152,7 +151,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
     said: [
       "Stopped: the service refused chunk 1: HTTP 422. Part of it may have been taken.",
       'The service said: {"message":"Status 422"}',
-      "3 actions: 3 refused.",
+      "3 actions: 3 in doubt.",
       "Look, then decide: tickets settle RUN --env local",
     ],
   },
@@ -162,7 +161,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
     said: [
       "local did not accept the key (HTTP 403). The key came from environment variable TICKETS_LOCAL_API_KEY. Nothing of chunk 1 or after it was sent.",
       "3 actions: 3 not sent.",
-      "Mend that, then: tickets resume RUN --env local",
+      "Fix that, then: tickets resume RUN --env local",
     ],
   },
   "not reachable": {
