@@ -101,7 +101,7 @@ function trialsOf(calls: readonly TracedCall[], folder: string): readonly Failin
     add({ call, nth, fault: "killed" });
     if (!own(path)) continue;
     // A wake-up of another thread is written too, and ends the process where it fails: files are told from it by name.
-    const isNamed = call === "write" && !path.includes("/runs/");
+    const isNamed = call === "write" && !path.includes("/plan-");
     const which = isNamed ? { call, nth: nthOfFile, path: path.slice(folder.length + 1) } : { call, nth };
     add({ ...which, fault: "EIO" });
     add({ ...which, fault: "ENOSPC" });

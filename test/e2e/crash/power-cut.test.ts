@@ -114,7 +114,7 @@ async function expectRecovery(told: ToldStory, cut: number, goesOn: boolean, sai
 async function expectLossNoticed(told: ToldStory, step: number, said: string[]): Promise<void> {
   const { place, service, story } = told;
   const before = service.processed().length;
-  const names = ["ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db-journal", "runs"];
+  const names = ["ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db-journal"];
   const lost = [...names.map((name) => `state/playground/${name}`), story.output];
   for (const name of lost) rmSync(place.path(name), { recursive: true, force: true });
   said.push(`lost: ${lost.join(", ")}`);

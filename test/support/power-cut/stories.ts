@@ -21,6 +21,7 @@ export interface Story {
   readonly name: string;
   readonly rules: ServiceRules;
   readonly output: string;
+  readonly lanes: number;
   /** What was carried out on an earlier day, and is on the disk. */
   readonly before: readonly Step[];
   /** What is traced. The power is cut in one of these. */
@@ -86,6 +87,7 @@ export const STORIES: readonly Story[] = [
     name: "a first night and a second one, in two lanes",
     rules: { refusedTicket: REFUSED },
     output: "out.ndjson",
+    lanes: 2,
     before: [],
     steps: [stream("out.ndjson", FIRST, 2, "--lanes 2"), stream("out.ndjson", "sales-more.csv", 1, "--lanes 2")],
   },
@@ -93,6 +95,7 @@ export const STORIES: readonly Story[] = [
     name: "a table that grows, of requests that are too large",
     rules: { refusedTicket: REFUSED, mostActions: 2 },
     output: "out.csv",
+    lanes: 1,
     before: [stream("out.csv", FIRST, 2)],
     steps: [stream("out.csv", "sales-more.csv", 4)],
   },
@@ -100,6 +103,7 @@ export const STORIES: readonly Story[] = [
     name: "an answer that is lost, and settled",
     rules: { refusedTicket: REFUSED, lostTicket: "T-4" },
     output: "out.ndjson",
+    lanes: 1,
     before: [],
     steps: [
       stream("out.ndjson", FIRST, 2, "", IN_DOUBT),
@@ -108,9 +112,10 @@ export const STORIES: readonly Story[] = [
     ],
   },
   {
-    name: "plans that are removed before the next night",
+    name: "bodies that are removed before the next night",
     rules: { refusedTicket: REFUSED },
     output: "out.ndjson",
+    lanes: 1,
     before: [stream("out.ndjson", FIRST, 3)],
     steps: [
       { args: "prune --older-than 0s --env playground".split(" "), exitCode: 0 },
