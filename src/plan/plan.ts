@@ -175,8 +175,15 @@ export class Plan implements Disposable {
 
   [Symbol.dispose](): void {
     this.#store[Symbol.dispose]();
-    rmSync(this.#directory, { recursive: true, force: true });
+    removeFolder(this.#directory);
   }
+}
+
+/** What is left of it costs nothing but room, which the next command frees. */
+function removeFolder(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {}
 }
 
 export interface PreviewRow extends SourceLine {
@@ -209,7 +216,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
     return await planIn(store, options);
   } catch (cause) {
     store[Symbol.dispose]();
-    rmSync(options.directory, { recursive: true, force: true });
+    removeFolder(options.directory);
     throw cause;
   }
 }

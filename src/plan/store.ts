@@ -1,6 +1,6 @@
 /** The plan while it is made: one temporary SQLite file, so that nothing in memory grows with the input. */
 
-import { closeSync, openSync, rmSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 
@@ -40,16 +40,15 @@ const SETTINGS =
 const BATCH = 1000;
 
 export class Store implements Disposable {
-  readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
   /** @param folder where the file lies, and what SQLite sorts; it is made for this one alone. */
   constructor(folder: string) {
-    this.#path = join(folder, "plan.db");
+    const path = join(folder, "plan.db");
     // SQLite would make it readable for all.
-    closeSync(openSync(this.#path, "wx", 0o600));
-    this.#database = new DatabaseSync(this.#path);
+    closeSync(openSync(path, "wx", 0o600));
+    this.#database = new DatabaseSync(path);
     this.#database.exec(
       `PRAGMA temp_store_directory = '${folder.replaceAll("'", "''")}'; ${SETTINGS}; BEGIN; ${TABLES}`,
     );
@@ -107,9 +106,8 @@ export class Store implements Disposable {
     return known;
   }
 
-  /** Once more does nothing. */
+  /** Once more does nothing. Its folder goes with the plan. */
   [Symbol.dispose](): void {
     if (this.#database.isOpen) this.#database.close();
-    rmSync(this.#path, { force: true });
   }
 }

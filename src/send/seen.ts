@@ -1,21 +1,18 @@
 /** The promises that a run was given, on disk, so that none counts for two actions however large the run is. */
 
-import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Failure } from "../failure.ts";
 
 export interface SeenPromises extends Disposable {
   /** Notes the promises of one answer. @returns one that an earlier answer gave: then none of them was noted. */
   add(promises: Iterable<string>): string | undefined;
 }
 
-/** Disposing of it removes its file. */
 export function openSeenPromises(): SeenPromises {
-  const folder = mkdtempSync(join(tmpdir(), "tickets-promises-"));
-  const db = new DatabaseSync(join(folder, "seen.db"));
-  db.exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
-    CREATE TABLE seen (promise TEXT PRIMARY KEY) WITHOUT ROWID`);
+  // Without a name: SQLite makes a file once they outgrow its memory, and nobody has to remove it.
+  const db = new DatabaseSync("");
+  db.exec("PRAGMA journal_mode = OFF; CREATE TABLE seen (promise TEXT PRIMARY KEY) WITHOUT ROWID");
   const find = db.prepare("SELECT promise FROM json_each(?) JOIN seen ON promise = value LIMIT 1");
   const insert = db.prepare("INSERT INTO seen SELECT value FROM json_each(?) ORDER BY value");
   return {
@@ -23,12 +20,16 @@ export function openSeenPromises(): SeenPromises {
       const list = JSON.stringify([...promises]);
       const found = find.get(list);
       if (found !== undefined) return String(found.promise);
-      insert.run(list);
+      try {
+        insert.run(list);
+      } catch (cause) {
+        throw new Failure("storage", `The folder for temporary files (${tmpdir()}) can't be written.`, {
+          hint: "Make room, or name another with TMPDIR; then run the same command again.",
+          cause,
+        });
+      }
       return undefined;
     },
-    [Symbol.dispose]() {
-      db.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    [Symbol.dispose]: () => db.close(),
   };
 }
