@@ -24,7 +24,8 @@ export const NOTHING_HELD: Held = { heldFor: [], heldBy: new Map(), rows: 0 };
 
 /**
  * A row is sent whole or not at all. Behind an action that is not sent, nothing of its ticket or event is; before a bad one
- * nothing that is new, since nobody knows what the bad one was; and nothing of an event that is not registered for it.
+ * nothing that is new, since nobody knows what the bad one was; no copy of it was sent; and nothing of an event that is not
+ * registered for it.
  */
 const NEXT = `
 INSERT OR IGNORE INTO next (seq, why, cause)
@@ -35,6 +36,10 @@ UNION ALL
 SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
 FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.subject = b.subject
 WHERE a.verdict = 'new' AND ((b.verdict = 'bad' AND b.mark IS NULL) OR a.place > b.place)
+UNION ALL
+SELECT a.seq, 'bad', b.row
+FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.subject = b.subject
+WHERE b.verdict = 'bad' AND a.why = 'copy' AND a.kind = b.kind AND a.mark = b.mark
 UNION ALL
 SELECT a.seq, coalesce(b.why, 'bad'), coalesce(b.cause, b.row)
 FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.event = substr(b.subject, 3) JOIN event e ON e.id = a.event

@@ -144,7 +144,12 @@ class SubjectJudge implements Judged {
     this.#options = options;
     this.events = new Events(store);
     this.recognised = read.inputs.map(() => ({ rows: 0, recognised: 0 }));
-    this.#judging = { spanOf: (kind) => read.spans.get(kind), shows: options.shows, mode: options.mode };
+    this.#judging = {
+      spanOf: (kind) => read.spans.get(kind),
+      shows: options.shows,
+      mode: options.mode,
+      isCut: read.isCut,
+    };
     this.#update = store.prepare(JUDGED);
     let rows = 0;
     this.#firstRows = read.inputs.map((input) => {
@@ -340,7 +345,7 @@ class SubjectJudge implements Judged {
       }
       if (verdict === "bad" || verdict === "held") this.isAnyHeld = true;
       if (verdict === "new" ? mark?.includes("#") !== true : isCorrected && verdict === "sent") continue;
-      if (verdict === "sent") {
+      if (verdict === "sent" && item.why !== "copy") {
         this.#sent.push(seq);
         continue;
       }

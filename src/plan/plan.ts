@@ -345,10 +345,8 @@ function countActions(store: Store): Pick<Plan, "actions" | "byAction" | "newByA
 
 const CORRECTED_OR_ADOPTED = `SELECT digest, subject, kind, mark FROM row JOIN action USING (row)
 WHERE digest IS NOT NULL AND state IS NULL AND verdict IN ('sent', 'new')`;
-/** A copy of a new one is not known yet. */
 const CORRECTED = `SELECT digest, subject, kind, mark FROM row JOIN action USING (row)
-WHERE digest IS NOT NULL AND state IS NULL AND verdict = 'sent' AND NOT EXISTS (SELECT 1 FROM action AS other
-  WHERE other.subject = action.subject AND other.kind = action.kind AND other.mark = action.mark AND other.verdict <> 'sent')`;
+WHERE digest IS NOT NULL AND state IS NULL AND verdict = 'sent' AND why IS NOT 'copy'`;
 
 /** Of a row's actions, the one that stands first counts for its position. */
 const NOT_SENT = `

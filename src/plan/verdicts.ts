@@ -13,9 +13,20 @@ export type Verdict = (typeof VERDICTS)[number];
 /**
  * Why an action is unclear: its content came back; its ticket's accepted ones have another kind of mark; one that this input
  * should show is missing; times fall within the input; it was unclear before, and nothing of its row was changed in the
- * rejects, or these name a run that the ledger does not know. Why it is held: a bad row, or another run.
+ * rejects, or these name a run that the ledger does not know; `--limit` leaves out whether an accepted one stands behind it. Why
+ * it is held: a bad row, or another run. One that is sent may be but a copy of another one of this input.
  */
-type Why = "came-back" | "other-mark" | "missing" | "times-fall" | "left" | "unknown-run" | "bad" | "pending";
+type Why =
+  | "came-back"
+  | "other-mark"
+  | "missing"
+  | "times-fall"
+  | "left"
+  | "unknown-run"
+  | "cut"
+  | "bad"
+  | "pending"
+  | "copy";
 
 /** An action of the input while it is judged, in the order of the input. */
 export interface Item {
@@ -56,6 +67,8 @@ export interface Judging {
   readonly shows: (input: number) => boolean;
   /** `--resend` sends what was sent before; `--adopt` takes over what is not known. */
   readonly mode: "judge" | "resend" | "adopt";
+  /** `--limit` leaves rows out. */
+  readonly isCut: boolean;
 }
 
 /** The position of what is read now: behind everything that was accepted. */
@@ -127,7 +140,7 @@ function judgeKind(items: readonly Item[], known: readonly KnownAction[], judgin
   const accepted = acceptedOf(first.kind, known);
   const here = judgeMarks(items, accepted);
   judgeTimes(items, accepted, here, judging);
-  if (overwrites(first.kind) && accepted.size > 0) judgeOrder(items, accepted);
+  if (overwrites(first.kind) && accepted.size > 0) judgeOrder(items, accepted, judging.isCut);
 }
 
 /** Sent, changed, or told apart by nothing: by marks alone. Gives the first item of each mark. */
@@ -142,7 +155,9 @@ function judgeMarks(items: readonly Item[], accepted: Accepted): ReadonlyMap<str
       set(item, "unclear", "left", known);
     } else if (first !== undefined) {
       const cameBack = comesBack(mark) && items[at - 1]?.mark !== mark;
-      set(item, first.content !== item.content ? "changed" : cameBack ? "unclear" : "sent", "came-back", first);
+      if (first.content !== item.content) set(item, "changed", undefined, first);
+      else if (cameBack) set(item, "unclear", "came-back", first);
+      else set(item, "sent", known === undefined ? "copy" : undefined, first);
     } else if (known !== undefined) set(item, known.content === item.content ? "sent" : "changed", undefined, known);
     else if (accepted.size > 0) {
       const otherwise = marked(accepted, (other) => kindOfMark(other) !== kindOfMark(mark));
@@ -155,7 +170,7 @@ function judgeMarks(items: readonly Item[], accepted: Accepted): ReadonlyMap<str
 
 function set(item: Item, verdict: Verdict, why: Why | undefined, other: Item["other"]): void {
   item.verdict = verdict;
-  item.why = verdict === "unclear" ? why : undefined;
+  item.why = why;
   item.other = other;
 }
 
@@ -209,7 +224,7 @@ function missingOf(
 }
 
 /** Among actions of which the last decides, nothing is sent behind a later one. */
-function judgeOrder(items: readonly Item[], accepted: Accepted): void {
+function judgeOrder(items: readonly Item[], accepted: Accepted, isCut: boolean): void {
   const newest = latestBy(accepted, (one, other) => isBefore(other.position, one.position));
   if (newest === undefined) return;
   const last = baseOf(newest.mark);
@@ -226,8 +241,10 @@ function judgeOrder(items: readonly Item[], accepted: Accepted): void {
     if (item.verdict !== "new") continue;
     if (item.time !== undefined && lastTime !== undefined) {
       if (item.time < lastTime) set(item, "late", undefined, latest);
-    } else if (!isBefore(newest.position, item.position))
-      set(item, item.position.run < 0 ? "unclear" : "late", "unknown-run", newest);
+    } else if (!isBefore(newest.position, item.position)) {
+      if (item.position.run < 0) set(item, "unclear", "unknown-run", newest);
+      else set(item, "late", undefined, newest);
+    } else if (isCut && !isLastHere) set(item, "unclear", "cut", newest);
   }
   const end = items.at(-1);
   const known = end?.mark === undefined ? undefined : accepted.get(end.mark);

@@ -106,6 +106,11 @@ function unclear(item: Item): Pick<Finding, "message" | "hint"> {
       message: `The ${of} that was accepted${inRun(other)} is known by ${markText(other?.mark)}, and this one by ${markText(item.mark)}: whether they are one can't be told.`,
       hint: `Put back the column of the time or the key that came or went. ${EITHER}`,
     };
+  if (why === "cut")
+    return {
+      message: `Another ${of} was accepted${inRun(other)}, and --limit leaves out whether that one stands behind it.`,
+      hint: "Stream the whole input.",
+    };
   if (why === "left")
     return {
       message: "It could not be told before whether it is new, and its row stands in the rejects as it was.",

@@ -22,14 +22,14 @@ test("events and sales go to the sandbox once; the same command again sends noth
   expect(first.stderr).toContain("NEW");
   expect(first.stderr).toContain("12,040 actions: 12,040 accepted.");
   expect(first.stderr.trimEnd().split("\n").at(-1)).toBe("SANDBOX: nothing left this machine.");
-  const promises = place.read("events.sandbox.promises.ndjson");
+  const promises = place.read("promises.sandbox.ndjson");
   expect(readPromises(promises)).toHaveLength(12_040);
 
   const { summary, ...again } = await place.summary(["stream", EVENTS, SALES]);
   expect(again.exitCode).toBe(0);
   expect(again.stderr).toMatch(/nothing new/i);
   expect(summary).toMatchObject({ state: "nothing new", actions: { total: 12_040, alreadySent: 12_040, changed: 0 } });
-  expect(place.read("events.sandbox.promises.ndjson")).toBe(promises);
+  expect(place.read("promises.sandbox.ndjson")).toBe(promises);
 
   using engine = openEngine({ path: place.path(".tickets/sandbox/service.db") });
   expect(engine.counts()).toMatchObject({ requests: 3, accepted: 12_040, refused: 0 });
@@ -88,7 +88,7 @@ test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in t
     chunks: { total: 3, settled: 3 },
     // A new ledger knows no event; each is told once, in one line together. Nor does it know their currencies.
     problems: { errors: 0, warnings: events + unsure },
-    output: place.path("sales.playground.promises.ndjson"),
+    output: place.path("promises.playground.ndjson"),
     rejects: [],
     next: null,
   });
@@ -102,7 +102,7 @@ test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in t
   }
 
   // No cell of this file has a line break, so the row after the header stands on line 2.
-  const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+  const promises = readPromises(place.read("promises.playground.ndjson"));
   expect(promises.map(({ source, line, ticketId }) => `${source}:${line} ${ticketId}`)).toEqual(
     sales.map(({ ticketId }, at) => `${SALES}:${at + 2} ${ticketId}`),
   );
@@ -111,6 +111,20 @@ test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in t
   expect(new Set(promises.map(({ status, environment, run }) => `${status} ${environment} ${run}`))).toEqual(
     new Set([`success playground ${summary.run}`]),
   );
+});
+
+test("a change is told by every command, and is news until a stream has told it", async () => {
+  const place = openWorkplace({ isWarm: true });
+  place.write("sales.csv", salesTable(3));
+  expect((await place.tickets(["stream", "sales.csv"])).exitCode).toBe(0);
+  place.write("sales.csv", place.read("sales.csv").replace(/(?<=\d)\.\d\d(?=,)/, ".77"));
+  const exitCodes: (number | null)[] = [];
+  for (const verb of [["plan"], ["stream", "--dry-run"], ["stream"], ["plan"], ["stream", "--dry-run"], ["stream"]]) {
+    const { exitCode, stderr } = await place.tickets([...verb, "sales.csv", "--env", "sandbox"]);
+    expect(stderr).toContain("changed: sales.csv:2 It was accepted with other content");
+    exitCodes.push(exitCode);
+  }
+  expect(exitCodes).toEqual([4, 4, 4, 0, 0, 0]);
 });
 
 test("every promise is the one that the service gave for that action", async () => {
@@ -132,7 +146,7 @@ test("every promise is the one that the service gave for that action", async () 
   place.write("sales.csv", salesTable(25));
   await place.tickets(["stream", "sales.csv", "--env", "playground", "--chunk-size", "10"], { env: service.env });
   expectSpokenAsSpecified(service);
-  const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+  const promises = readPromises(place.read("promises.playground.ndjson"));
   expect(promises.map(({ ticketId, actionPromise }) => [ticketId, actionPromise])).toEqual([...given]);
 });
 

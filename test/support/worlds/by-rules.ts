@@ -28,12 +28,10 @@ function carryOut({ rows, is }: Night, ledger: Ledger, random: Random, onlooker:
   const all = judge(rows, ledger, isShownAgain);
   onlooker?.judged(all, isShownAgain);
   if (is !== "corrected") ledger.noteExport(all);
+  for (const judged of all) if (judged.verdict === "known") ledger.correct(judged);
   for (const [place, judged] of all.entries()) {
     const { row, verdict, position } = judged;
-    if (verdict === "known") {
-      ledger.correct(judged);
-      continue;
-    }
+    if (verdict === "known") continue;
     if (verdict === "new" && random() >= REJECTED_SHARE[is]) {
       ledger.accept(judged, positionOf(ledger.run, place));
       accepted.push(row.id);

@@ -111,8 +111,10 @@ export class Ledger {
   }
 
   /** Also of a row that was accepted before it was corrected. */
-  correct({ row: { digest, isValid }, mark }: Judged): void {
-    if (isValid && digest !== undefined && mark !== undefined) this.#corrected.set(digest, mark);
+  correct({ row, mark }: Judged): void {
+    const { digest, isValid } = row;
+    if (isValid && digest !== undefined && mark !== undefined && this.accepted(row).has(mark))
+      this.#corrected.set(digest, mark);
   }
 }
 

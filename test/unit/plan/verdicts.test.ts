@@ -29,13 +29,19 @@ class Memory implements Onlooker {
     }
     for (const [subject, ofSubject] of Map.groupBy(items, ({ row }) => this.#rows[row]?.subject)) {
       const known = this.#known.filter((action) => action.subject === `t:${subject}`);
-      judge(ofSubject, known, { spanOf: (kind) => spans.get(kind), shows: () => isShownAgain, mode: "judge" });
+      judge(ofSubject, known, {
+        spanOf: (kind) => spans.get(kind),
+        shows: () => isShownAgain,
+        mode: "judge",
+        isCut: false,
+      });
     }
     const told = items.map(({ verdict, position }, at) => this.#told(at, verdict, position));
     expect(told).toEqual(
       byRules.map(({ verdict, position }, at) => this.#told(at, PRODUCT[verdict], positionIn(position))),
     );
-    for (const { mark, verdict, row } of items) if (verdict === "sent" && mark !== undefined) this.#correct(row, mark);
+    for (const { mark, verdict, why, row } of items)
+      if (verdict === "sent" && mark !== undefined && why !== "copy") this.#correct(row, mark);
   }
 
   accepted(ids: readonly number[]): void {
@@ -137,7 +143,7 @@ function verdicts(rows: readonly Given[], known: readonly Knew[], more: Partial<
   const items = rows.map((row, at) => itemOf({ seq: at + 1, row: at + 1, ...row } as Partial<Item>));
   const times = items.flatMap(({ time }) => (time === undefined ? [] : [time]));
   const span = times.length === 0 ? undefined : { first: Math.min(...times), last: Math.max(...times) };
-  judge(items, known.map(knownOf), { spanOf: () => span, shows: () => true, mode: "judge", ...more });
+  judge(items, known.map(knownOf), { spanOf: () => span, shows: () => true, mode: "judge", isCut: false, ...more });
   return items;
 }
 
