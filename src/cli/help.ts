@@ -15,7 +15,7 @@ const HELP: Readonly<Record<string, HelpText>> = {
       "tickets stream events.csv sales.csv",
       "tickets stream sales.csv --env playground --limit 10",
       "tickets stream 'exports/*.ndjson.gz' --env production --quiet -o sent.ndjson",
-      'tickets stream old-sales.csv --env production --adopt --reason "sent by the old tool"',
+      'tickets stream old.csv --env production --adopt --reason "the old tool"',
     ],
   },
   validate: { examples: ["tickets validate payload.json", "tickets validate sales.csv --env playground"] },

@@ -71,7 +71,7 @@ test("fish offers words with what they are, and files", { tags: ["long"] }, () =
   expect(run("fish", "--no-config", "-c", lines.join("; ")).trimEnd().split("\n")).toEqual([
     "input\tas read, or by orderTime with each event and sale before what depends on it",
     "time\tas read, or by orderTime with each event and sale before what depends on it",
-    "settle\tsay what became of a chunk; abandon a run",
+    "settle\tsay what became of a chunk; close or pause a run",
     "sales of May.csv",
   ]);
 });

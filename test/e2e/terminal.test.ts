@@ -180,7 +180,7 @@ describe("settle --abandon", () => {
     const { summary } = await place.summary([...SENT, "--env", "playground", "--chunk-size", "2"], service);
     return { place, env: service.env, abandon: ["settle", summary.run ?? "", "--abandon", "--env", "playground"] };
   }
-  const CLOSING = /2 actions stay as answered; 2 actions were not sent and go into rejects; 2 actions stay in doubt/;
+  const CLOSING = /2 actions stay as answered; 2 actions are not sent and go into rejects; 2 actions stay in doubt/;
 
   test("says on a terminal what it will close, and asks; no is no", { tags: ["long"] }, async () => {
     const { place, env, abandon } = await stoppedRun();
