@@ -388,10 +388,10 @@ describe("held", () => {
     await field.settle("abandon");
     const later = [...updates("a", "b"), scanned(5), scanned(5, "S")];
     const next = await night(field, "later.ndjson", later);
-    expect(next).toMatchObject({ exitCode: 4, summary: { actions: { accepted: 1, notSent: 3 } } });
+    expect(next).toMatchObject({ exitCode: 6, summary: { actions: { accepted: 1, notSent: 3 } } });
     const resent = await night(field, "later.ndjson", updates("a"), { resend: true });
     expect(resent.summary?.actions, resent.said).toMatchObject({ accepted: 0, notSent: 1 });
-    expect(resent.said).toContain("tickets resume");
+    expect(resent.said).toContain("Look, then decide: tickets settle");
     expect(images(field)).toBe("a");
   });
 
