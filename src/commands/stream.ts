@@ -98,6 +98,11 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
     case "same input":
       reporter.info("That finished a run of this same input. To send what is still open, run the command again.");
       break;
+    case "resend waits":
+      reporter.error(
+        `${files.join(", ")} ${were} not sent: an earlier run came first, and may have sent some of it again. Look, then run the command again.`,
+      );
+      break;
     case "adopted":
       reporter.info(`${count(ending.actions, "action")} recorded as already sent; nothing was sent.`);
       break;

@@ -71,6 +71,7 @@ type StreamEnding =
   | { readonly kind: "earlier run stopped" }
   /** The same command was interrupted before; its run's result is reported. */
   | { readonly kind: "same input" }
+  | { readonly kind: "resend waits" }
   | PlanEnding
   | { readonly kind: "not confirmed" }
   | { readonly kind: "adopted"; readonly actions: number }
@@ -224,6 +225,11 @@ async function streamInput(
     return { summary: resumed.summary, ending: { kind: "same input" } };
   }
   const isEmpty = planned.actions.new === 0;
+  if (resumed !== null && mode === "resend") {
+    // The earlier run may have sent some of it just now.
+    const summary = { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
+    return { summary, ending: { kind: "resend waits" } };
+  }
   const tellsChange = await tellChecked(context, options, checked, ledger);
   if (!planned.isRefused && mode === "judge") await ledger.noteCorrected(planned.corrected());
   if (planned.isRefused || isEmpty) {
