@@ -332,7 +332,7 @@ export function nearAnother(subject: string, other: string, where: string): Find
     rule: "id-near-another",
     ...about(field, id),
     message: `${shown(id)} differs from ${shown(otherId)}, which ${where}, only in how it is written: ${difference}.`,
-    hint: `Have the export write it as it is there, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with --resend.`,
+    hint: `Have the export write it as it is there, and don't open and save the file in a spreadsheet. If it is another ${field === "eventId" ? "event, stream the row of its newEvent" : "ticket, stream its row"} alone with rules: {id-near-another: warn} in the config.`,
   };
 }
 

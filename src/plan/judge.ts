@@ -59,6 +59,10 @@ type Stored = readonly [
 
 const JUDGED = "UPDATE action SET verdict = ?, why = ?, cause = ?, reason = ?, mark = ?, run = ?, at = ? WHERE seq = ?";
 
+/** Of a row of which something would be told and not sent, a person who resends it means that, and not what else it gives. */
+const ASKED_ALONE = `UPDATE action SET verdict = 'sent', why = NULL
+  WHERE why = 'again' AND row IN (SELECT row FROM action WHERE why = 'asked')`;
+
 const TOLD: ReadonlySet<string> = new Set(["changed", "late", "unclear"]);
 
 /** Subjects that are looked up at once. */
@@ -344,7 +348,8 @@ class SubjectJudge implements Judged {
         if (verdict === "sent" || verdict === "changed") counted.recognised += 1;
       }
       if (verdict === "bad" || verdict === "held") this.isAnyHeld = true;
-      if (verdict === "new" ? mark?.includes("#") !== true : isCorrected && verdict === "sent") continue;
+      const isAsStored = mark?.includes("#") !== true && item.why === undefined;
+      if (verdict === "new" ? isAsStored : isCorrected && verdict === "sent") continue;
       if (verdict === "sent" && item.why !== "copy") {
         this.#sent.push(seq);
         continue;
@@ -362,6 +367,7 @@ class SubjectJudge implements Judged {
   /** All was judged. One warning for each event that may have been registered elsewhere. */
   end(): void {
     this.#writeSent();
+    if (this.#options.mode === "resend") this.#store.run(ASKED_ALONE);
     const severity = this.#options.severityOf("event-not-registered");
     if (severity === "off") return;
     for (const { id, told } of this.events.told()) {

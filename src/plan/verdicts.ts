@@ -14,7 +14,8 @@ export type Verdict = (typeof VERDICTS)[number];
  * Why an action is unclear: its content came back; its ticket's accepted ones have another kind of mark; one that this input
  * should show is missing; times fall within the input; it was unclear before, and nothing of its row was changed in the
  * rejects, or these name a run that the ledger does not know; `--limit` leaves out whether an accepted one stands behind it. Why
- * it is held: a bad row, or another run. One that is sent may be but a copy of another one of this input.
+ * it is held: a bad row, or another run. One that is sent may be but a copy of another one of this input. With `--resend`, why it is
+ * new: it was sent before (`again`), or would be told and not sent (`asked`).
  */
 type Why =
   | "came-back"
@@ -26,7 +27,9 @@ type Why =
   | "cut"
   | "bad"
   | "pending"
-  | "copy";
+  | "copy"
+  | "again"
+  | "asked";
 
 /** An action of the input while it is judged, in the order of the input. */
 export interface Item {
@@ -151,7 +154,7 @@ function judgeMarks(items: readonly Item[], accepted: Accepted): ReadonlyMap<str
     if (mark === undefined || item.verdict !== "new") continue;
     const first = here.get(mark);
     const known = accepted.get(mark);
-    if (item.isLeft && (known === undefined || isBefore(known.position, item.position))) {
+    if (item.isLeft && (known === undefined || (comesBack(mark) && isBefore(known.position, item.position)))) {
       set(item, "unclear", "left", known);
     } else if (first !== undefined) {
       const cameBack = comesBack(mark) && items[at - 1]?.mark !== mark;
@@ -283,6 +286,7 @@ function sendAnyway(items: readonly Item[], known: readonly KnownAction[], mode:
     const isSame = mode === "adopt" && verdict === "changed"; // what is known gets the content of now
     times.set(name, isSame ? before : before + 1);
     set(item, "new", undefined, undefined);
+    if (mode === "resend" && verdict !== "new") item.why = verdict === "sent" ? "again" : "asked";
     item.mark = resentMark(mark, isSame ? before : before + 1);
   }
 }

@@ -3,21 +3,21 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Field, makeContext, openField, verbs } from "../support/context.ts";
+import { type Field, openField } from "../support/context.ts";
 
-/** Each row gives its event, once an input, and one deed more. */
-const source = (deed: string): string =>
-  `sources:\n  rows: {match: "rows*.csv", fields: {eventId: "{Ev}", ticketId: "{T}"}, actions: [newEvent: {fields: {currency: EUR}}, ${deed}]}\n`;
+/** Each row gives its event, once an input, and one action more. */
+const source = (action: string): string =>
+  `sources:\n  rows: {match: "rows*.csv", fields: {eventId: "{Ev}", ticketId: "{T}"}, actions: [newEvent: {fields: {currency: EUR}}, ${action}]}\n`;
 const SOLD = 'soldTicket: {fields: {userId: "{U}", price: "10.00", orderTime: "1768600000"}}';
-const SCANNED = 'scannedTicket: {fields: {orderTime: "{U}"}}';
+const UPDATED = 'updateTicket: {when: {A: {empty: false}}, fields: {imageUrl: "https://i.example/{A}.png"}}';
 const SCANS = "scannedTicket: {each: {in: '{U}', match: '(?<at>[0-9]+)'}, fields: {orderTime: '{item.at}'}}";
 
 const HEADER = "Ev,T,U";
 const table = (header: string, ...rows: readonly string[]): string => `${[header, ...rows].join("\n")}\n`;
 
-async function openRows(deed: string): Promise<Field> {
+async function openRows(action: string): Promise<Field> {
   const field = await openField();
-  await field.write("tickets.config.yaml", source(deed));
+  await field.write("tickets.config.yaml", source(action));
   return field;
 }
 
@@ -26,22 +26,22 @@ const taken = ({ sandbox }: Field): readonly string[] =>
   [...sandbox.engine.processed()]
     .filter(({ status }) => status === "success")
     .map(({ action, eventId, ticketId, data }) => {
-      const { orderTime } = JSON.parse(data) as { orderTime?: number };
-      return [action, action === "newEvent" ? eventId : ticketId, action === "scannedTicket" ? orderTime : ""]
-        .join(" ")
-        .trimEnd();
+      const { orderTime = "", imageUrl = "" } = JSON.parse(data) as { orderTime?: number; imageUrl?: string };
+      const what = action === "scannedTicket" ? orderTime : action === "updateTicket" ? imageUrl.slice(-5, -4) : "";
+      return [action, action === "newEvent" ? eventId : ticketId, what].join(" ").trimEnd();
     });
 
-/** Streams the row alone with `--again` and the column that the message asks for, which names one action. */
-async function follow(field: Field, said: string, row: string): Promise<void> {
-  const names = said.matchAll(/add a column (?<column>\S+) that says (?<name>\S+): else/g);
-  const [asked] = [...names].toReversed();
-  const { column = "", name = "" } = asked?.groups ?? {};
-  expect(column, said).toBe("tickets:actions");
-  await field.write("rows-alone.csv", table(`${HEADER},${column}`, `${row},${name}`));
-  const alone = await field.stream(["rows-alone.csv"], { again: true });
+/** Streams the row alone with the rule as the message says, and then the whole export. */
+async function letPass(field: Field, said: string, row: string): Promise<void> {
+  expect(said).toContain("alone with rules: {id-near-another: warn} in the config.");
+  await field.write("rows-alone.csv", table(HEADER, row));
+  const config = await field.read("tickets.config.yaml");
+  await field.write("tickets.config.yaml", `${config}rules: {id-near-another: warn}\n`);
+  const alone = await field.stream(["rows-alone.csv"]);
   expect(alone.exitCode, alone.said).toBe(0);
-  expect(alone.said).not.toContain("not used: tickets:actions");
+  await field.write("tickets.config.yaml", config);
+  const whole = await field.stream(["rows.csv"]);
+  expect(whole.summary, whole.said).toMatchObject({ exitCode: 0, actions: { accepted: 0 } });
 }
 
 test.each([
@@ -49,7 +49,7 @@ test.each([
   ["1001", "1001.0"],
   ["0012", "12.00"],
   ["M\u00fc1", "Mu\u03081"],
-])("a row with another spelling of a ticket, alone with --again: %s, %s", async (ticket, other) => {
+])("a row with another spelling of a ticket, let pass alone: %s, %s", async (ticket, other) => {
   const field = await openRows(SOLD);
   await field.write("rows.csv", table(HEADER, `e1,${ticket},u1`, "e1,t2,u2"));
   await field.stream(["rows.csv"]);
@@ -57,57 +57,92 @@ test.each([
   const told = await field.stream(["rows.csv"]);
   expect(told.exitCode, told.said).toBe(3);
   expect(told.said).toContain("[id-near-another]");
-  await follow(field, told.said, `e1,${other},u3`);
+  await letPass(field, told.said, `e1,${other},u3`);
   expect(taken(field)).toEqual(["newEvent e1", `soldTicket ${ticket}`, "soldTicket t2", `soldTicket ${other}`]);
 });
 
-test("a row with another spelling of an event, alone with --again: its newEvent, and then all of it goes", async () => {
+test("a row with another spelling of an event, let pass alone: its newEvent, and then all of it goes", async () => {
   const field = await openRows(SOLD);
   await field.write("rows.csv", table(HEADER, "00012,t1,u1"));
   await field.stream(["rows.csv"]);
   await field.write("rows.csv", table(HEADER, "00012,t1,u1", "12,t2,u2"));
   const told = await field.stream(["rows.csv"]);
   expect(told.exitCode, told.said).toBe(3);
-  await follow(field, told.said, "12,t2,u2");
-  expect((await field.stream(["rows.csv"])).summary?.actions).toMatchObject({ accepted: 1, alreadySent: 3 });
+  await letPass(field, told.said, "12,t2,u2");
   expect(taken(field)).toEqual(["newEvent 00012", "soldTicket t1", "newEvent 12", "soldTicket t2"]);
 });
 
-test("two rows of one second that are two deeds, alone with --again", async () => {
-  const field = await openRows(SCANNED);
-  await field.write("sale.ndjson", '{"action":"newEvent","data":{"eventId":"e1","currency":"EUR"}}\n');
-  await field.stream(["sale.ndjson"]);
-  await field.write(
-    "ticket.ndjson",
-    '{"action":"soldTicket","data":{"eventId":"e1","ticketId":"t1","userId":"u","price":"1","orderTime":1768600000}}\n',
-  );
-  await field.stream(["ticket.ndjson"]);
-  const row = "e1,t1,1780311678";
-  await field.write("rows.csv", table(HEADER, row, row));
+const UPDATES = `${SOLD}, ${UPDATED}`;
+const STATE = `${HEADER},A`;
+
+/** The picture of the ticket was a, then b; a row says a again, and gives its event and its sale too. */
+async function openUnclear(): Promise<{ readonly field: Field; readonly before: readonly string[] }> {
+  const field = await openRows(UPDATES);
+  for (const picture of ["a", "b"]) {
+    await field.write("rows.csv", table(STATE, `e1,t1,u1,${picture}`));
+    expect((await field.stream(["rows.csv"])).exitCode).toBe(0);
+  }
+  await field.write("rows.csv", table(STATE, "e1,t1,u1,a", "e1,t2,u2,"));
   const told = await field.stream(["rows.csv"]);
-  expect(told.exitCode, told.said).toBe(3);
-  expect(told.said).toContain("[history-unclear]");
-  await follow(field, told.said, row);
-  expect(taken(field)).toEqual(["newEvent e1", "soldTicket t1", "scannedTicket t1 1780311678"]);
+  expect(told.summary, told.said).toMatchObject({ exitCode: 4, actions: { accepted: 1, unclear: 1 } });
+  expect(told.said).toContain("If it is new, stream its row alone with --resend; if it is known, with --adopt.");
+  const before = taken(field);
+  expect(before).toEqual(["newEvent e1", "soldTicket t1", "updateTicket t1 a", "updateTicket t1 b", "soldTicket t2"]);
+  return { field, before };
+}
+
+test("an unclear row alone with --resend: only what was told is sent, and then it is known", async () => {
+  const { field, before } = await openUnclear();
+  await field.write("rows-alone.csv", table(STATE, "e1,t1,u1,a"));
+  const alone = await field.stream(["rows-alone.csv"], { resend: true });
+  expect(alone.summary, alone.said).toMatchObject({ exitCode: 0, actions: { accepted: 1, alreadySent: 2 } });
+  expect(taken(field)).toEqual([...before, "updateTicket t1 a"]);
+  const next = await field.stream(["rows.csv"]);
+  expect(next.summary, next.said).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 4 } });
 });
 
-test("a new scan of a ticket whose earlier ones are known from promises alone, alone with --again", async () => {
+test("the rejects of an unclear row with --resend, the same", async () => {
+  const { field, before } = await openUnclear();
+  const again = await field.stream(["rows.rejects.csv"], { resend: true });
+  expect(again.summary, again.said).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
+  expect(taken(field)).toEqual([...before, "updateTicket t1 a"]);
+});
+
+test("an unclear row alone with --adopt: nothing is sent, and it is known", async () => {
+  const { field, before } = await openUnclear();
+  await field.write("rows-alone.csv", table(STATE, "e1,t1,u1,a"));
+  expect((await field.stream(["rows-alone.csv"], { adopt: true })).exitCode).toBe(0);
+  const next = await field.stream(["rows.csv"]);
+  expect(next.summary, next.said).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 4 } });
+  expect(taken(field)).toEqual(before);
+});
+
+test("a row that was sent whole, with --resend: all of it goes again", async () => {
+  const field = await openRows(SCANS);
+  await field.write("event.ndjson", '{"action":"newEvent","data":{"eventId":"e1","currency":"EUR"}}\n');
+  await field.write(
+    "sale.ndjson",
+    '{"action":"soldTicket","data":{"eventId":"e1","ticketId":"t1","userId":"u","price":"1","orderTime":1768600000}}\n',
+  );
+  for (const file of ["event.ndjson", "sale.ndjson"]) await field.stream([file]);
+  await field.write("rows.csv", table(HEADER, "e1,t1,1780000001"));
+  await field.stream(["rows.csv"]);
+  // The sandbox refuses a second newEvent.
+  const again = await field.stream(["rows.csv"], { resend: true });
+  expect(again.summary, again.said).toMatchObject({ actions: { accepted: 1, rejected: 1 } });
+  expect(taken(field).filter((text) => text.startsWith("scanned"))).toHaveLength(2);
+});
+
+test("a new scan of a ticket whose earlier ones are known from promises alone", async () => {
   const field = await openRows(`${SOLD.replace("{U}", "u1")}, ${SCANS}`);
   await field.write("rows.csv", table(HEADER, "e1,t1,1780000001 1780000100"));
   const night = await field.stream(["rows.csv"], { output: "kept.ndjson" });
   expect(night.exitCode, night.said).toBe(0);
   await rm(join(field.folder, "state"), { recursive: true });
-  await verbs.importResults(
-    { file: "kept.ndjson", waitLock: 0, flags: {} },
-    makeContext(field.folder, field.env).context,
-  );
-  const row = "e1,t1,1780000001 1780000100 1780000200";
-  await field.write("rows.csv", table(HEADER, row));
-  const told = await field.stream(["rows.csv"]);
-  expect(told.exitCode, told.said).toBe(3);
-  for (const nth of [1, 2, 3])
-    expect(told.said, "each scan is named").toContain(`says ${nth}:scannedTicket: else all that the row gives`);
-  await follow(field, told.said, row);
+  expect((await field.ask("importResults", { files: ["kept.ndjson"] })).exitCode).toBe(0);
+  await field.write("rows.csv", table(HEADER, "e1,t1,1780000001 1780000100 1780000200"));
+  const next = await field.stream(["rows.csv"]);
+  expect(next.summary, next.said).toMatchObject({ exitCode: 0, actions: { accepted: 1, alreadySent: 4 } });
   expect(taken(field)).toEqual([
     "newEvent e1",
     "soldTicket t1",
@@ -117,26 +152,7 @@ test("a new scan of a ticket whose earlier ones are known from promises alone, a
   ]);
 });
 
-test("what its closing words say of rejects, to stream them with --again, sends what is open of each row and no more", async () => {
-  const field = await openRows(`${SOLD.replace("{U}", "u1")}, ${SCANS}`);
-  await field.write("rows.csv", table(HEADER, "e1,t1,1780000061"));
-  await field.stream(["rows.csv"]);
-  // Perhaps the same scan, read in another zone.
-  await field.write("rows.csv", table(HEADER, "e1,t1,1780003661", "e1,t2,1780000500"));
-  const told = await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } });
-  expect(told.exitCode, told.said).toBe(4);
-  expect(await field.read("rows.rejects.csv")).toMatch(/,scannedTicket,\d+\.[0-9a-f]+$/m);
-  const again = await field.stream(["rows.rejects.csv"], { again: true });
-  expect(again.summary?.actions, again.said).toMatchObject({ total: 1, accepted: 1 });
-  expect(taken(field)).toEqual([
-    ...["newEvent e1", "soldTicket t1", "scannedTicket t1 1780000061"],
-    ...["soldTicket t2", "scannedTicket t2 1780000500", "scannedTicket t1 1780003661"],
-  ]);
-  const next = await field.stream(["rows.csv"]);
-  expect(next.summary?.actions, next.said).toMatchObject({ accepted: 0 });
-});
-
-test("deeds of a row wait for a sale of the same row that waits for what is in doubt", async () => {
+test("actions of a row wait for a sale of the same row that waits for what is in doubt", async () => {
   const resale =
     'resoldTicket: {when: {B: {empty: false}}, fields: {userId: "{B}", price: "12.00", orderTime: "1768600100"}}';
   const field = await openRows(`${SOLD}, ${resale}`);
@@ -145,66 +161,34 @@ test("deeds of a row wait for a sale of the same row that waits for what is in d
   field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
   expect((await field.stream(["rows.csv"])).exitCode).toBe(6);
   field.setFaults();
-  const decide = async (decision: "abandon" | "sent"): Promise<void> => {
-    await field.settle(decision);
-  };
-  await decide("abandon");
+  await field.settle("abandon");
   await field.write("rows.csv", table(header, "g,t1,u1,", "g,t9,u9,u10"));
   const waits = await field.stream(["rows.csv"]);
   expect(waits.exitCode, waits.said).toBe(6);
   expect(taken(field)).toEqual(["newEvent g", "soldTicket t1"]);
-  await decide("sent");
+  await field.settle("sent");
   const sent = await field.stream(["rows.csv"]);
   expect(sent.said).not.toContain("ticket-not-sold");
   expect(taken(field)).toEqual(["newEvent g", "soldTicket t1", "soldTicket t9", "resoldTicket t9"]);
 });
 
-test("a row that has grown and says again what was accepted of its older form: the rest goes without it, and then all is known", async () => {
-  const update = 'updateTicket: {fields: {imageUrl: "https://i.example/{A}.png"}}';
+test("a bad row that has grown since it was corrected: once corrected again, only what is missing is sent", async () => {
   const scan = (column: string): string =>
     `scannedTicket: {when: {${column}: {empty: false}}, fields: {orderTime: "{${column}}"}}`;
-  const actions = [SOLD.replace("10.00", "{P}"), update, scan("S"), scan("R")];
-  const field = await openRows(actions.join(", "));
+  const field = await openRows([SOLD.replace("10.00", "{P}"), UPDATED, scan("S"), scan("R")].join(", "));
   const header = `${HEADER},P,A,S,R`;
-  const mend = async (file: string, from: string, to: string): Promise<void> =>
-    field.write(file, (await field.read(file)).replace(from, to));
-  await field.write("rows.csv", table(header, "g,t1,u1,?,a,1780000100,"));
-  expect((await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
-  await mend("rows.rejects.csv", "?", "9.50");
-  expect((await field.stream(["rows.rejects.csv"])).exitCode).toBe(0);
+  const night = async (row: string): Promise<void> => {
+    await rm(join(field.folder, "rows.rejects.csv"), { force: true });
+    await field.write("rows.csv", table(header, row));
+    expect((await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
+    await field.write("rows.rejects.csv", (await field.read("rows.rejects.csv")).replace("?", "9.50"));
+    const corrected = await field.stream(["rows.rejects.csv"]);
+    expect(corrected.exitCode, corrected.said).toBe(0);
+  };
+  await night("g,t1,u1,?,a,1780000100,");
   const before = taken(field);
-  await rm(join(field.folder, "rows.rejects.csv"));
-  await field.write("rows.csv", table(header, "g,t1,u1,?,a,1780000100,1780000200"));
-  expect((await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } })).exitCode).toBe(4);
-  await mend("rows.rejects.csv", "?", "9.50");
-  const told = await field.stream(["rows.rejects.csv"]);
-  expect(told.exitCode, told.said).toBe(3);
-  expect(told.said).toContain("which sends it a second time if the service has it");
-  const rest = /stream the row alone with (?<names>.+) in tickets:actions, and without --again\./.exec(told.said);
-  expect(rest?.groups?.names, told.said).toBe("2:scannedTicket");
-  const [columns = "", row = ""] = (await field.read("rows.rejects.csv")).split("\n");
-  expect(columns).toMatch(/,tickets:actions,tickets:row$/);
-  await field.write("rows.rejects.csv", `${columns}\n${row.replace(/,,(?=[^,]+$)/, ",2:scannedTicket,")}\n`);
-  const done = await field.stream(["rows.rejects.csv"]);
-  expect(done.exitCode, done.said).toBe(0);
-  expect((await field.stream(["rows.csv"])).summary).toMatchObject({ exitCode: 0, rows: { mended: 1 } });
+  await night("g,t1,u1,?,a,1780000100,1780000200");
+  const next = await field.stream(["rows.csv"]);
+  expect(next.summary, next.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { accepted: 0 } });
   expect(taken(field)).toEqual([...before, "scannedTicket t1 1780000200"]);
-});
-
-test("a row of rejects, alone with --again: the column that it has names the one deed", async () => {
-  const field = await openRows(SOLD);
-  await field.write("rows.csv", table(HEADER, "e1,00012,u1"));
-  await field.stream(["rows.csv"]);
-  await field.write("rows.csv", table(HEADER, "e1,00012,u1", "e1,12,u3"));
-  const night = await field.stream(["rows.csv"], { maxInvalid: { rows: 1 } });
-  expect(night.exitCode, night.said).toBe(4);
-  const told = await field.stream(["rows.rejects.csv"]);
-  expect(told.exitCode, told.said).toBe(3);
-  const [, name = ""] = /have tickets:actions of the row say (\S+) and no more: else/.exec(told.said) ?? [];
-  expect(told.said).not.toContain("add a column");
-  const rejects = await field.read("rows.rejects.csv");
-  await field.write("rows.rejects.csv", rejects.replace(/,,([^,]+)\n$/, `,${name},$1\n`));
-  const alone = await field.stream(["rows.rejects.csv"], { again: true });
-  expect(alone.exitCode, alone.said).toBe(0);
-  expect(taken(field)).toEqual(["newEvent e1", "soldTicket 00012", "soldTicket 12"]);
 });

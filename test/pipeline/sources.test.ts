@@ -1,7 +1,7 @@
 /** Exports of several systems in one run, joined by the ids they share; the same exports again, with rows that changed. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, makeContext, openField, verbs } from "../support/context.ts";
+import { type Field, openField } from "../support/context.ts";
 
 const SOURCES = `environments:
   local: {complete: true}
@@ -179,6 +179,17 @@ test("a lookup that matches several files stops before anything is sent", async 
   expect(night.said).toMatch(/The lookup order takes one file, but .*orders\*\.csv matches several\./);
 });
 
+/** What is told as changed, with both values. */
+async function changesIn(field: Field, files: readonly string[]): Promise<readonly string[]> {
+  const { out } = await field.ask("validate", { files, json: true });
+  const { problems } = JSON.parse(out) as {
+    problems: { rule: string; source: string; line: number; message: string }[];
+  };
+  return problems
+    .filter(({ rule }) => rule === "changed")
+    .map(({ source, line, message }) => `${source}:${line} ${/not sent again: (.*)\.$/.exec(message)?.[1]}`);
+}
+
 describe("the same exports another night", () => {
   test("show rows that changed with both values, and send none of them", async () => {
     const field = await openSeason();
@@ -189,15 +200,17 @@ describe("the same exports another night", () => {
     );
     await field.write("orders.csv", ORDERS.replace("guest2@", "guest9@"));
     const { exitCode, said, summary } = await field.stream(FILES);
-    expect(exitCode, said).toBe(0);
-    expect(summary).toMatchObject({ state: "nothing new", actions: { total: 9, alreadySent: 9, changed: 3 } });
-    expect(said).toContain("3 actions changed since they were accepted; not sent again:");
-    expect(said).toContain("positions-de.csv:3 soldTicket AB12-2: price 35.00 → 29.50");
-    expect(said).toContain("positions-de.csv:4 soldTicket CD34-1: userId gu…om → gu…om");
-    expect(said).toContain("positions-de.csv:4 invalidatedTicket CD34-1: orderTime 1772701200 → 1772706600");
+    expect(exitCode, said).toBe(4);
+    expect(summary).toMatchObject({ state: "nothing new", actions: { total: 9, alreadySent: 6, changed: 3 } });
+    const changes = await changesIn(field, FILES);
+    expect(changes).toEqual([
+      "positions-de.csv:3 price 35.00 → 29.50",
+      "positions-de.csv:4 userId gu…om → gu…om",
+      "positions-de.csv:4 orderTime 1772701200 → 1772706600",
+    ]);
   });
 
-  test("show changed numbers by all their digits, and the first ten of many changes", async () => {
+  test("show changed numbers by all their digits", async () => {
     const field = await openSeason();
     const night = (price: string, big: string) =>
       field.write(
@@ -210,16 +223,9 @@ describe("the same exports another night", () => {
     await night("1", "18446744073709551615");
     expect((await field.stream(["shows-2026.csv", "sales.ndjson"])).exitCode).toBe(0);
     await night("1", "18446744073709551614");
-    const { exitCode, said } = await field.stream(["sales.ndjson"]);
-    expect(exitCode, said).toBe(0);
-    expect(said).toContain("orderTime 18446744073709551615 → 18446744073709551614");
-    expect(said).toContain('"value":18446744073709551615}] → [{');
-    expect(said).toContain("sales.ndjson:10 soldTicket T-9:");
-    expect(said).not.toContain("sales.ndjson:11 soldTicket T-10:");
-    expect(said).toContain("… and 2 more.");
-    const asked = makeContext(field.folder, field.env);
-    await verbs.plan({ files: ["sales.ndjson"], output: "out.ndjson", json: false, flags: {} }, asked.context);
-    expect(asked.said()).toContain("12 actions changed since they were accepted; not sent again:");
+    expect((await changesIn(field, ["sales.ndjson"]))[11]).toBe(
+      'sales.ndjson:12 metadataAttributes [{"trait_type":"No","value":18446744073709551615}] → [{"trait_type":"No","value":18446744073709551614}], orderTime 18446744073709551615 → 18446744073709551614',
+    );
   });
 
   test("a row that is canceled later gives its invalidation alone", async () => {
@@ -229,57 +235,6 @@ describe("the same exports another night", () => {
     const { summary } = await field.stream(FILES);
     expect(summary).toMatchObject({ actions: { total: 10, accepted: 1, alreadySent: 9 } });
     expect(processed(field).at(-1)).toBe("invalidatedTicket AB12-1 success");
-  });
-
-  test("name the tickets that are gone from a full export, on request, and leave them alone", async () => {
-    const field = await openSeason();
-    await field.stream(FILES);
-    // CD34-1 was invalidated, so that its row may go; AB12-2 was checked in and stands.
-    await field.write("positions-de.csv", `${POSITIONS_HEADER}AB12,1,26,paid,"35,00",\nEF56,1,27,paid,"60,00",\n`);
-    const before = processed(field).length;
-    const asked = makeContext(field.folder, field.env);
-    await verbs.plan({ files: FILES, json: true, flags: {}, reportVanished: true }, asked.context);
-    const expected = {
-      count: 1,
-      first: [
-        {
-          eventId: "wave-26",
-          ticketId: "AB12-2",
-          state: "checked-in",
-          source: "positions-de.csv",
-          line: 3,
-          at: expect.stringMatching(/^2\d{3}-/),
-        },
-      ],
-    };
-    expect(JSON.parse(asked.out())).toMatchObject({ vanished: expected });
-    const { said, summary } = await field.stream(FILES, { reportVanished: true });
-    expect(summary?.vanished).toEqual(expected);
-    expect(said).toMatch(/Vanished: 1 ticket of the input's events was sold earlier/);
-    expect(said).toMatch(/ {2}AB12-2 of wave-26, checked in, from positions-de\.csv:3 of 2\d{3}-\d\d-\d\d/);
-    expect(processed(field).slice(before)).toEqual(["soldTicket EF56-1 success"]);
-    const without = await field.stream(FILES);
-    expect(without.summary).not.toHaveProperty("vanished");
-  });
-
-  test("say nothing of tickets of other events, and that none is gone", async () => {
-    const field = await openSeason();
-    await field.stream(FILES);
-    await field.write("positions-de.csv", `${POSITIONS_HEADER}AB12,1,26,paid,"35,00",\nAB12,2,26,paid,"35,00",\n`);
-    await field.write("shows-2026.csv", "Nr;Titel;Währung\n26;Wave 26;EUR\n");
-    const { said, summary } = await field.stream(FILES, { reportVanished: true });
-    expect(summary?.vanished).toEqual({ count: 0, first: [] });
-    expect(said).toContain("Vanished: none");
-  });
-
-  test.each([
-    ["without an environment", {}, { HOME: "/nowhere" }, "Name the environment with --env."],
-    ["with --limit", { limit: 3 }, undefined, "Leave one of them out."],
-  ])("can't tell what is gone %s", async (_name, options, env, hint) => {
-    const field = await openSeason();
-    const asked = makeContext(field.folder, env ?? field.env);
-    const command = { files: FILES, json: true, flags: {}, reportVanished: true, ...options };
-    await expect(verbs.plan(command, asked.context)).rejects.toMatchObject({ code: "usage", hint });
   });
 });
 
@@ -333,8 +288,10 @@ sources:
 
     await listings("B1,ben,26,200", "B1,cy,30,300", "B1,di,31,400");
     const third = await field.stream(files);
-    expect(third.summary).toMatchObject({ actions: { total: 5, accepted: 1, alreadySent: 4, changed: 1 } });
-    expect(third.said).toContain("market.csv:2 resoldTicket B1: price 25 → 26");
+    expect(third.summary).toMatchObject({ actions: { total: 5, accepted: 1, alreadySent: 3, changed: 1 } });
+    expect(third.said).toContain(
+      "market.csv:2 It was accepted with other content and is not sent again: price 25 → 26.",
+    );
 
     await listings("B1,cy,30,300");
     expect((await field.stream(files)).summary).toMatchObject({ state: "nothing new", actions: { changed: 0 } });
@@ -366,8 +323,8 @@ sources:
     const night = async (...rows: readonly string[]) => {
       await field.write("log.csv", `${HEADER}${rows.map((row) => `${row}\n`).join("")}`);
       const { exitCode, said, summary } = await field.stream(["log.csv"]);
-      expect(exitCode, said).toBe(0);
       const { accepted, changed } = summary?.actions ?? {};
+      expect(exitCode, said).toBe(changed === 0 ? 0 : 4);
       return { accepted, changed };
     };
     expect(await night("1,sale,A,ann", "2,scan,A,", "3,scan,A,", "4,resale,A,ben")).toEqual({
@@ -476,11 +433,6 @@ describe("files of a source", () => {
     await field.write("gala-3.csv", "E,N,T\ne,Ball,t3\n");
     const night = await field.stream(["gala-1.csv", "gala-2.csv"]);
     expect(night.summary?.actions, night.said).toMatchObject({ total: 4, accepted: 3, alreadySent: 1 });
-    expect(night.said).not.toContain("deed-repeated");
-    // Nothing was sent before.
-    expect(night.said).toContain("1 repeated, 3 to send");
-    expect(night.said).toContain("4 actions: 3 accepted, 1 repeated.");
-    expect(night.said).not.toContain("already sent");
     const other = await openGala();
     for (const name of ["gala-1.csv", "gala-3.csv"]) await other.write(name, await field.read(name));
     expect((await other.stream(["gala-1.csv", "gala-3.csv"])).exitCode).toBe(3);

@@ -9,7 +9,7 @@ export const ALFIO: readonly Recipe[] = [
     title: "alf.io, tickets",
     headers: ["ID", "Category", "Event", "Status", "PaidPrice", "ReservationID", "Confirmation"],
     notes: [
-      "Cancelled tickets never appear in this export: tickets stream --report-vanished names those that were sent and are gone.",
+      "Cancelled tickets never appear in this export, so nothing tells that a ticket was cancelled.",
       "A ticket TO_BE_PAID is reserved, not sold, and gives nothing until it is paid.",
       "It has no time of check-in, so the service takes the time of sending; order-time-missing warns of that and can stay.",
     ],

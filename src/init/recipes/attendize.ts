@@ -11,7 +11,7 @@ export const ATTENDIZE: readonly Recipe[] = [
     notes: [
       "The attendees export holds no price, and the orders export only that of the whole order, so the table gives prices by ticket type.",
       "Export the orders of the same event too; a row whose Reference is not among them is a problem.",
-      "Cancelled attendees never appear: tickets stream --report-vanished names those that were sent and are gone. YES and NO follow the language of the user interface.",
+      "Cancelled attendees never appear, so nothing tells that a ticket was cancelled. YES and NO follow the language of the user interface.",
     ],
     source: {
       match: "*attendees*.csv",

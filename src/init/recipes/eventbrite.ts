@@ -12,7 +12,7 @@ export const EVENTBRITE: readonly Recipe[] = [
       "The report names neither the event nor its zone, and dates follow the account's country. It has no time of check-in or refund, so the service takes the time of sending; order-time-missing warns of that and can stay.",
       "Each row is one ticket. The orders report is another one: there, Quantity may be more than 1.",
       "Refunded, Transferred and Not Attending (taken off the list by the organiser) end a ticket that was sold, so they give the sale and the invalidation. A transferred ticket comes again, as a row of its own, for its new holder.",
-      "Deleted rows were removed by the organiser, such as tests, and give nothing. A ticket that was sent and is Deleted later stays valid; tickets stream --report-vanished names it. To have such tickets invalidated, move Deleted from skip to both lists.",
+      "Deleted rows were removed by the organiser, such as tests, and give nothing. A ticket that was sent and is Deleted later stays valid. To have such tickets invalidated, move Deleted from skip to both lists.",
     ],
     source: {
       match: "*attendees*.csv",
