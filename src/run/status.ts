@@ -76,7 +76,11 @@ const waitsForPerson = ({ run, counts }: RunStatus): boolean =>
   counts.inDoubt + counts.refused > 0 || run.state === "closing";
 
 export async function statusOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunStatus> {
-  const counts = await ledger.counts(run.number);
+  const counted = await ledger.counts(run.number);
+  // Where nobody holds the lock any more, nobody waits for an answer.
+  const counts = (await isSentByNobody(ledger))
+    ? { ...counted, inDoubt: counted.inDoubt + counted.inFlight, inFlight: 0 }
+    : counted;
   const isOpen = run.state === "open";
   const next =
     run.state === "closing"
@@ -106,6 +110,10 @@ export async function statusOf(ledger: Ledger, run: Run, environment: Environmen
   return { run, counts, summary };
 }
 
+/** Of workers, what they vanished from is in doubt once its time is over. */
+const isSentByNobody = async ({ workers, holder }: Ledger): Promise<boolean> =>
+  workers === undefined && (await holder(LOCK)) === undefined;
+
 export interface RunDetails extends RunStatus {
   readonly chunks: readonly Chunk[];
   readonly attempts: readonly Attempt[];
@@ -121,12 +129,17 @@ export async function runStatus(environment: Environment, id: string): Promise<R
   return await detailsOf(ledger, run, environment);
 }
 
-export const detailsOf = async (ledger: Ledger, run: Run, environment: Environment): Promise<RunDetails> => ({
-  ...(await statusOf(ledger, run, environment)),
-  chunks: await ledger.chunks(run.number),
-  attempts: await ledger.attempts(run.number),
-  settlements: await ledger.settlements(run.number),
-});
+export async function detailsOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunDetails> {
+  const chunks = await ledger.chunks(run.number);
+  return {
+    ...(await statusOf(ledger, run, environment)),
+    chunks: (await isSentByNobody(ledger))
+      ? chunks.map((chunk) => ({ ...chunk, state: chunk.state === "sending" ? "in doubt" : chunk.state }))
+      : chunks,
+    attempts: await ledger.attempts(run.number),
+    settlements: await ledger.settlements(run.number),
+  };
+}
 
 /**
  * Every action of a chunk, with where it came from.

@@ -105,6 +105,9 @@ export async function sendLanes(
   const ends = ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   if (ends.some(({ kind }) => kind === "disk full")) throw await diskFull(sending);
   const stops = ends.filter(isStop).filter(({ kind }) => kind !== "finished");
+  // Those that wait for a stage to begin were not even taken.
+  if (stops.length === 0 && sending.stop.aborted && (await hasPlanned(sending)))
+    return [{ kind: "stopped", by: sending.stop.reason as StopRequest }]; // see Sending.stop
   stops.sort((a, b) => GRAVEST_FIRST.indexOf(a.kind) - GRAVEST_FIRST.indexOf(b.kind));
   return stops.length === 0 ? [{ kind: "finished" }] : stops;
 }
@@ -122,6 +125,9 @@ const GRAVEST_FIRST: readonly Stop["kind"][] = [
 ];
 
 type Sent = Pick<Sending, "ledger" | "run">;
+
+const hasPlanned = async ({ ledger, run }: Sent): Promise<boolean> =>
+  (await ledger.chunks(run, { states: ["planned"] })).length > 0;
 
 async function diskFull(sent: Sent): Promise<Failure> {
   const { place, exhausted } = sent.ledger;

@@ -203,17 +203,18 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
 }
 
 /** Why no further chunk may leave. */
-function obstacleOf({ ledger, environment, common, stop, halt }: Sending): LaneEnd | undefined {
+function obstacleOf({ ledger, environment, common, halt }: Sending): LaneEnd | undefined {
   if (ledger.exhausted !== undefined) return { kind: "disk full" };
   if (common.rejected > environment.maxRejected) return { kind: "too many rejections", rejected: common.rejected };
-  if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
   return halt.aborted ? { kind: "halted" } : undefined;
 }
 
 /** The lane's next chunk with its request; smaller ones where the service found such a size too large. */
-async function lookAhead({ ledger, run }: Sending, { number, stage }: Lane): Promise<Ready | LaneEnd> {
+async function lookAhead({ ledger, run, stop }: Sending, { number, stage }: Lane): Promise<Ready | LaneEnd> {
   const chunk = await ledger.nextChunk(run, number, stage);
   if (chunk === undefined) return { kind: "finished" };
+  // One that is at its end needs no stop.
+  if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
   const body = await ledger.body(run, chunk.chunk);
   return { chunk, body, sent: sentActions(body) };
 }

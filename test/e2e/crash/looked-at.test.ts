@@ -18,16 +18,15 @@ test("a plan, a dry run and status tell what was accepted from what is still to 
   expect(processed).toBeGreaterThanOrEqual(3 * IN_A_CHUNK);
 
   const planned = await rig.run(["plan", ...files, "--env", "playground", "-o", "planned.ndjson", "--json"]);
-  expect(planned.exitCode, planned.stderr).toBe(0);
+  expect(planned.exitCode, planned.stderr).toBe(4);
   const { actions } = JSON.parse(planned.stdout);
-  // The one that was rejected waits with its event, which that run holds.
-  expect(actions).toMatchObject({ planned: 0, waiting: 1 });
+  // The one that was rejected is not of that run any more.
+  expect(actions).toMatchObject({ new: 1 });
   expect(actions.alreadySent).toBeGreaterThanOrEqual(3 * IN_A_CHUNK - 1);
-  expect(rig.place.read("planned.ndjson")).toBe("");
+  expect(actions.held).toBe(SALES + 2 - 1 - actions.alreadySent);
 
   const dry = await rig.run([...stream, "-n"]);
-  expect(dry.stdout + dry.stderr).toContain("0 of ");
-  expect(dry.stderr).not.toContain("in doubt");
+  expect(dry.stderr).toContain("1 of ");
   const status = await rig.run(["status", "--env", "playground"]);
   expect(status.stdout).toMatch(
     /goes on with the next tickets stream, or with:\n {2}tickets resume [0-9a-f]{8} --env playground/,

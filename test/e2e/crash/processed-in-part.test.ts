@@ -21,7 +21,7 @@ test("an update that the service rejected does not make it take the others again
     .filter(({ action, status }) => action === "updateEvent" && status === "success");
   expect(taken.map(({ data }) => (JSON.parse(data) as { readonly eventName: string }).eventName).toSorted()).toEqual([
     "One",
-    // The second would undo the third now; so it is told as superseded, and not sent.
+    // The second would undo the third now; so it is told as late, and not sent.
     "Three",
   ]);
 });
@@ -55,9 +55,9 @@ test("what was processed in part is settled action by action, as the service too
   const { run } = summaryIn<Summary>(await rig.run(command));
   const settle = ["settle", run ?? "", "--env", "playground", "--chunk", "2", "--first"];
   for (const [wrong, why] of [
-    [[...settle, "3"], "--first says how many actions of one chunk are decided about."],
+    [[...settle, "3"], "--first counts the actions of one chunk that you decide about."],
     [["settle", run ?? "", "--env", "playground", "--sent", "--first", "3"], "--first has no effect without --chunk"],
-    [[...settle, "6", "--sent"], "Chunk 2 has only 5 actions, not 6."],
+    [[...settle, "6", "--sent"], "Chunk 2 has 5 actions; --first 6 is none of them."],
   ] as const) {
     const refused = await rig.run(wrong);
     expect(refused.exitCode).toBe(2);
@@ -66,10 +66,10 @@ test("what was processed in part is settled action by action, as the service too
 
   const head = await rig.run([...settle, "3", "--sent", "--reason", "the first three are there"]);
   expect(head.stderr).toContain(
-    "Chunk 2: the first 3 of 5 actions settled as sent.\nThe other 2 still wait, as chunk 5.",
+    "Chunk 2: the first 3 of 5 actions settled as sent.\nThe other 2 still wait, as chunk 6.",
   );
   expect(head.exitCode).toBe(6);
-  expect(await statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
+  expect(await statesOf(rig)).toEqual(["answered", "settled", "in doubt", "planned", "planned"]);
   const again = await rig.run([...settle, "3", "--sent"]);
   expect(again.stderr).toContain(`Chunk 2 of run ${run} was settled before, as sent by `);
   expect(again.stderr).not.toContain("warning");
@@ -78,17 +78,17 @@ test("what was processed in part is settled action by action, as the service too
     /warning: Chunk 2 of run \S+ was settled before, as sent by .+: the first three are there\./,
   );
   expect(otherwise.stderr).toContain("Nothing was changed.");
-  expect(await statesOf(rig)).toEqual(["settled", "settled by hand", "in doubt", "planned", "planned"]);
-  await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "5", "--not-sent"]);
+  expect(await statesOf(rig)).toEqual(["answered", "settled", "in doubt", "planned", "planned"]);
+  await rig.run(["settle", run ?? "", "--env", "playground", "--chunk", "6", "--not-sent"]);
   const { resumed } = summaryIn<Summary>(await rig.run(command));
-  expect(resumed).toMatchObject({ exitCode: 0, actions: { accepted: 17, settledByHand: 3 } });
+  expect(resumed).toMatchObject({ exitCode: 0, actions: { accepted: 20 } });
   const taken = rig.requests().flat();
   expect(taken.map(({ status, ticketId }) => [status, ticketId])).toEqual(
     rig.placed.map(({ action }) => ["success", action.data.ticketId ?? null]),
   );
   const lines = readOutput(rig.place.path("out.ndjson"));
   expect(lines.map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
-  expect(lines.filter(({ status }) => status === "settled-by-hand").map(({ ticketId }) => ticketId)).toEqual([
+  expect(lines.filter(({ status }) => status === "settled").map(({ ticketId }) => ticketId)).toEqual([
     "T-5",
     "T-6",
     "T-7",

@@ -25,14 +25,13 @@ describe("the same command after a kill", () => {
   test.each([
     ["settled", 4],
     ["rejects written", 1],
-    ["merged", 1],
   ] as const)(
-    "at %s with --again repeats what was asked for once, not twice",
+    "at %s with --resend repeats what was asked for once, not twice",
     { tags: ["long"] },
     async (point, time) => {
       const rig = await salesRig(20);
       await rig.run(rig.stream());
-      const again = rig.stream("--chunk-size", "5", "--again");
+      const again = rig.stream("--chunk-size", "5", "--resend");
       const died = await rig.run(again, { interruption: { kind: "boundary", point, time } });
       expect(died.killed).toBe(true);
       await rig.run(again);

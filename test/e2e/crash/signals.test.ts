@@ -39,7 +39,7 @@ describe("signals", () => {
     expect(stopped.exitCode).toBe(130);
     const summary = summaryIn<Summary>(stopped);
     expect(summary).toMatchObject({ state: "stopped", actions: { accepted: 10, inDoubt: 0, notSent: 10 } });
-    expect(await states(rig)).toBe("settled settled planned planned");
+    expect(await states(rig)).toBe("answered answered planned planned");
 
     rig.place.write("corrected.csv", salesTable(30));
     const corrected = ["stream", "corrected.csv", "--action", "soldTicket", "--env", "playground", "-o", "out.ndjson"];
@@ -85,7 +85,7 @@ describe("signals", () => {
     rig.place.write("tonight.csv", tonight);
     const next = await rig.run(["stream", "tonight.csv", "--action", "soldTicket", "--env", "playground", "--json"]);
     expect(next.exitCode).toBe(0);
-    expect(next.stderr).toContain(`Run ${run} `);
+    expect(next.stderr).toContain(`Finishing interrupted run ${run} `);
     expect(summaryIn<Summary>(next)).toMatchObject({
       state: "finished",
       actions: { total: 5, accepted: 5 },
@@ -100,7 +100,7 @@ describe("signals", () => {
     const stopped = await signalled(rig, rig.stream("--chunk-size", "5", "--json"), 2, "SIGINT", "SIGTERM");
     expect([6, 130]).toContain(stopped.exitCode);
     expect(stopped.stderr).toContain("in doubt");
-    expect(await states(rig)).toBe("settled in doubt planned planned");
+    expect(await states(rig)).toBe("answered in doubt planned planned");
     expect((await readTruth(rig, rig.placed)).questions).toMatchObject([{ chunk: 2, answer: "sent" }]);
     await settleByTruth(rig, rig.placed);
     expect((await rig.run(["resume", "--env", "playground"])).exitCode).toBe(0);
@@ -146,7 +146,7 @@ describe("signals", () => {
     const command = rig.stream("--chunk-size", "10");
     expect((await rig.run([...command, "--max-duration", "15s"])).exitCode).toBe(7);
     expect((await readTruth(rig, rig.placed)).questions).toEqual([]);
-    expect(new Set(await statesOf(rig))).toEqual(new Set(["settled", "planned"]));
+    expect(new Set(await statesOf(rig))).toEqual(new Set(["answered", "planned"]));
     rig.sandbox.setFaults({ rules: [] });
     expect((await rig.run(command)).exitCode).toBe(0);
     await expectAllTold(rig, rig.placed);

@@ -35,7 +35,7 @@ describe("two commands at the same moment", () => {
         expect(ended[1]?.stderr).toMatch(/Another run holds the ledger|process \d+, since .*tickets stream sales\.csv/);
     }
     expect(service.sent().map(({ data }) => data.ticketId)).toEqual(tickets);
-    const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+    const promises = readPromises(place.read("promises.playground.ndjson"));
     expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets);
   });
 });
