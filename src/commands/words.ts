@@ -99,8 +99,9 @@ const WORDS: Words = {
   "runs are lost": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "closing run": tellClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
-  "nothing to settle": ({ run, before, isOtherwise }, { reporter }) => {
-    if (before === undefined) reporter.info(`Run ${run} has nothing to settle.`);
+  "nothing to settle": ({ run, chunk, before, isOtherwise }, { reporter }) => {
+    const what = chunk === undefined ? `Run ${run}` : `Chunk ${chunk} of run ${run}`;
+    if (before === undefined) reporter.info(`${what} has nothing to settle.`);
     else if (isOtherwise) reporter.warn(`${settledBefore(run, before)} Nothing was changed.`);
     else reporter.info(settledBefore(run, before));
   },

@@ -247,7 +247,10 @@ async function decide(
 ): Promise<boolean> {
   if (decision === "sent") return await storeSettled(session, run, chunk, at);
   const row = await first<{ state: string }>(session, sql`SELECT state FROM runs WHERE number = ${run}`);
-  return row?.state === "open" ? await planAgain(session, run, chunk) : await forget(session, run, chunk, "dropDoubt");
+  if (row?.state === "open") return await planAgain(session, run, chunk);
+  // It is closed once more, until its rejects are written.
+  await session.run(sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'abandoned'`);
+  return await forget(session, run, chunk, "dropDoubt");
 }
 
 export async function selectAttempts(session: Session, where: Sql): Promise<readonly Attempt[]> {

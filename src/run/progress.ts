@@ -124,6 +124,8 @@ interface CheckedBefore {
 
 interface NothingToSettle {
   readonly run: string;
+  /** That was asked about. */
+  readonly chunk: number | undefined;
   /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
   readonly before: Settlement | undefined;
   /** It was decided otherwise than is asked now. */

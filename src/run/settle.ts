@@ -140,13 +140,19 @@ async function decide(
   const { ledger, environment } = session;
   const { decision, chunk: only, first } = options;
   if (chosen.length === 0) {
+    // What was decided about the first of its actions only is noted of a part of it.
+    const parts = (await ledger.chunks(run.number)).filter(({ chunk, whole }) => chunk === only || whole === only);
+    if (only !== undefined && parts.length === 0)
+      throw new Failure("usage", `Run ${run.run} has no chunk ${only}. Nothing was settled.`, {
+        hint: `See what is open: ${settleCommand(run.run, environment)}`,
+      });
     const earlier = (await ledger.settlements(run.number)).filter(
-      (each) => only === undefined || each.chunk === undefined || each.chunk === only,
+      (each) => only === undefined || each.chunk === undefined || parts.some(({ chunk }) => chunk === each.chunk),
     );
     const otherwise = earlier.findLast((each) => each.decision !== decision);
     const before = only === undefined ? otherwise : earlier.at(-1);
     const isOtherwise = before !== undefined && before.decision !== decision;
-    progress.happened({ kind: "nothing to settle", run: run.run, before, isOtherwise });
+    progress.happened({ kind: "nothing to settle", run: run.run, chunk: only, before, isOtherwise });
   }
   const [asked] = chosen;
   if (asked !== undefined && first !== undefined && (first < 1 || first > asked.count))
@@ -163,6 +169,8 @@ async function decide(
     progress.happened({ kind: "chunk settled", chunk, decision, first: count, rest: settled.rest });
   }
   await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
+  // What the service does not have of a closed run goes into rejects, as if it were closed only now.
+  if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, ledger, run);
   // A run that a person has settled may go on unasked.
   if (run.state === "open" && chosen.length > 0)
     await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
@@ -173,10 +181,10 @@ async function close(context: RunContext, session: Session, run: Run, options: S
   if (run.state === "open") {
     context.progress.happened({ kind: "closing run", run: run.run, counts: await ledger.counts(run.number) });
     if (options.confirmClose !== undefined && !(await options.confirmClose())) return { kind: "stays open" };
-    crashPoint("closing");
   }
   if (run.state === "open" || run.state === "closing") {
     const flying = await ledger.abandon(run.number, byOf(options));
+    crashPoint("closing");
     if (flying > 0)
       throw new Failure("busy", `Workers are sending ${flying} chunks of run ${run.run}. Nothing more of it begins.`, {
         hint: `Once they are answered, finish closing it: ${closeCommand(run, environment)}`,
@@ -184,25 +192,28 @@ async function close(context: RunContext, session: Session, run: Run, options: S
     {
       await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
     }
-    await writeRejectsOf(context, ledger, run);
-    crashPoint("rejects written");
-    await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });
+    await endClosing(context, ledger, run);
     context.progress.happened({ kind: "run closed", run: run.run });
   }
   return resultOf(context, session, (await ledger.run(run.run)) ?? run, options, undefined);
+}
+
+/** What is left unsent goes into rejects before the run has ended. */
+async function endClosing(context: RunContext, ledger: Ledger, run: Run): Promise<void> {
+  await writeRejectsOf(context, ledger, run);
+  crashPoint("rejects written");
+  await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });
 }
 
 async function resultOf(
   context: RunContext,
   { ledger, environment }: Session,
   before: Run,
-  { startedAt, decision }: SettleSettings,
+  { startedAt }: SettleSettings,
   questions: readonly Question[] | undefined,
 ): Promise<SettleResult> {
   const run = (await ledger.run(before.run)) ?? before;
   const counts = await ledger.counts(run.number);
-  const isEnded = run.state === "abandoned" || run.state === "finished";
-  if (isEnded && decision !== undefined && decision !== "abandon") await writeRejectsOf(context, ledger, run);
   const rejects = await rejectsOf(ledger, run);
   const open = counts.inDoubt + counts.refused;
   const next =
