@@ -308,7 +308,10 @@ function rowOf({ run, counts, summary }: RunStatus, { began, describe }: RowWord
 }
 
 /** What was imported or adopted was not sent by this run. */
-const stateOf = ({ kind, state }: Run): string => (kind === "sent" ? state : kind);
+function stateOf({ kind, state }: Run): string {
+  if (kind !== "sent") return kind;
+  return state === "closing" ? "open" : state;
+}
 
 const filesOf = ({ inputs }: Run): readonly string[] => inputs.map(({ name }) => name);
 
