@@ -34,14 +34,16 @@ export async function selectChunks(session: Pick<Session, "all">, where: Sql): P
   const rows = await session.all<ChunkRow>(
     sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ORDER BY stage, whole, first, chunk`,
   );
-  return rows.map((row) => ({
-    ...row,
-    httpStatus: row.httpStatus ?? undefined,
-    detail: row.detail ?? undefined,
-    answeredAt: row.answeredAt ?? undefined,
-    isWritten: Number(row.isWritten) === 1,
-  }));
+  return rows.map(toChunk);
 }
+
+const toChunk = (row: ChunkRow): ChunkRow => ({
+  ...row,
+  httpStatus: row.httpStatus ?? undefined,
+  detail: row.detail ?? undefined,
+  answeredAt: row.answeredAt ?? undefined,
+  isWritten: Number(row.isWritten) === 1,
+});
 
 export async function readChunk(session: Pick<Session, "all">, run: number, chunk: number): Promise<ChunkRow> {
   const [row] = await selectChunks(session, sql`run = ${run} AND chunk = ${chunk}`);
@@ -137,6 +139,26 @@ export async function readOrigins(session: Session, run: number, chunk: number):
     sql`SELECT origins FROM bodies WHERE run = ${run} AND chunk = ${chunk}`,
   );
   return row === undefined ? [] : await unpackOrigins(row.origins);
+}
+
+/** A chunk with all that is known of its actions, by one statement. */
+export async function readWhole(session: Pick<Session, "all">, run: number, chunk: number) {
+  const row = await first<
+    ChunkRow & StoredOutcomes & { origins: Uint8Array; texts: Uint8Array | null; has: number | null }
+  >(
+    session,
+    sql`SELECT ${COLUMNS}, origins, texts, letters, promises, promises_json, responses, outcomes.run AS has
+      FROM chunks JOIN bodies USING (run, chunk) LEFT JOIN row_texts USING (run, chunk) LEFT JOIN outcomes USING (run, chunk)
+      WHERE chunks.run = ${run} AND chunks.chunk = ${chunk}`,
+  );
+  if (row === undefined) throw new Error(`run ${run} has no chunk ${chunk}`);
+  const { origins, texts, letters, promises, promises_json, responses, has, ...of } = row;
+  return {
+    chunk: toChunk(of),
+    origins: await unpackOrigins(origins),
+    stored: has === null ? undefined : { letters, promises, promises_json, responses },
+    rows: texts === null ? undefined : ((await unpackJson(texts)) as readonly string[]), // by insertChunk
+  };
 }
 
 export async function readRows(session: Session, run: number, chunk: number): Promise<readonly string[] | undefined> {

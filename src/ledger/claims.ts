@@ -25,16 +25,17 @@ export async function obstacleTo(
   { dialect }: Database,
   { claim: { run, lane, fence }, pace }: NonNullable<Intent["claim"]>,
 ): Promise<Stepped["obstacle"]> {
-  const held = await first<{ may: number | boolean; rejected: number }>(
+  const held = await first<{ may: number | boolean; rejected: number; ms: number }>(
     session,
-    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected
+    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected,
+        (SELECT not_before_ms - ${dialect.now} FROM pace) AS ms
       FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${dialect.forUpdate}`,
   );
   if (held === undefined) return "taken";
   if (!held.may) return "waits";
   const rejected = Number(held.rejected);
   if (pace !== undefined && rejected > pace.mostRejected) return { rejected };
-  const waitMs = pace === undefined ? 0 : await takeTurn(session, dialect, pace);
+  const waitMs = pace === undefined ? 0 : await takeTurn(session, dialect, pace, Number(held.ms));
   return waitMs > 0 ? waitMs : undefined;
 }
 
@@ -45,16 +46,20 @@ const MOST_ACTIONS = 5000;
  * Milliseconds before which nobody sends; 0 where so many actions may leave now, which puts off the next by their share. What is
  * put off for longer than anybody may ask comes of a clock that was set back, as when another server takes the place of the first.
  */
-async function takeTurn(session: Session, { now }: Dialect, { actions, rate, longestMs }: Pace): Promise<number> {
-  const share = rate === undefined ? 0 : Math.ceil((actions / rate) * 1000);
-  const taken = sql`UPDATE pace SET not_before_ms = ${now} + ${share} WHERE not_before_ms <= ${now}`;
-  if (rate !== undefined && (await session.run(taken)) === 1) return 0;
+async function takeTurn(
+  session: Session,
+  { now }: Dialect,
+  { actions, rate, longestMs }: Pace,
+  waitMs: number,
+): Promise<number> {
   const mostMs = Math.ceil(Math.max(longestMs, rate === undefined ? 0 : (MOST_ACTIONS / rate) * 1000));
-  const row = await first<{ ms: number }>(session, sql`SELECT not_before_ms - ${now} AS ms FROM pace`);
-  const waitMs = Number(row?.ms);
   if (waitMs > mostMs) await session.run(sql`UPDATE pace SET not_before_ms = ${now} + ${mostMs}`);
-  // With a rate, another one took its turn just now.
-  return Math.max(rate === undefined ? 0 : 1, Math.min(waitMs, mostMs));
+  if (waitMs > 0) return Math.min(waitMs, mostMs);
+  if (rate === undefined) return 0;
+  const share = Math.ceil((actions / rate) * 1000);
+  const taken = sql`UPDATE pace SET not_before_ms = ${now} + ${share} WHERE not_before_ms <= ${now}`;
+  // Another one may take its turn just now.
+  return (await session.run(taken)) === 1 ? 0 : 1;
 }
 
 export interface Attempted {

@@ -10,9 +10,7 @@ import {
   planAgain,
   readBody,
   readChunk,
-  readOrigins,
-  readOutcomes,
-  readRows,
+  readWhole,
   selectChunks,
   storeAnswers,
   storeSettled,
@@ -113,7 +111,7 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
         return (await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`)).length;
       }),
     attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
-    outcomes: (run, chunk) => database.read((session) => selectOutcomes(session, run, chunk)),
+    outcomes: (run, chunk) => selectOutcomes(database.plain, run, chunk),
   };
 }
 
@@ -290,9 +288,7 @@ const OTHERWISE: Readonly<Record<ChunkState, Item["outcome"]>> = {
   abandoned: "not sent",
 };
 
-export async function selectOutcomes(session: Session, run: number, chunk: number): Promise<Outcomes> {
-  const found = await readChunk(session, run, chunk);
-  const [origins, stored] = [await readOrigins(session, run, chunk), await readOutcomes(session, run, chunk)];
-  const items = itemsOf(origins, stored, OTHERWISE[found.state]);
-  return { chunk: found, items, rows: await readRows(session, run, chunk) };
+export async function selectOutcomes(session: Pick<Session, "all">, run: number, chunk: number): Promise<Outcomes> {
+  const { chunk: found, origins, stored, rows } = await readWhole(session, run, chunk);
+  return { chunk: found, items: itemsOf(origins, stored, OTHERWISE[found.state]), rows };
 }
