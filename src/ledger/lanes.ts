@@ -22,7 +22,7 @@ async function readFacts(session: Session): Promise<ServerFacts> {
     sql`SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') AS standbys,
       (SELECT CASE WHEN ssl THEN version END FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls,
       (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
-        WHERE (name IN ('fsync', 'full_page_writes') AND setting <> 'on') OR (name = 'synchronous_commit' AND setting = 'off')) AS forgetful`,
+        WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on') AS forgetful`,
   );
   return {
     version: facts?.version ?? "",

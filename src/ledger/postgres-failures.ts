@@ -190,7 +190,7 @@ const OLDEST_SERVER = 15;
 
 const FACTS = `SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
   (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
-    WHERE (name IN ('fsync', 'full_page_writes') AND setting <> 'on') OR (name = 'synchronous_commit' AND setting = 'off')) AS forgetful`;
+    WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on') AS forgetful`;
 
 /** @throws Failure `usage` for a server with which a ledger is not safe. */
 export async function refuseServer(

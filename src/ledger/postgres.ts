@@ -44,11 +44,11 @@ export interface ServerOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** The user's word that the server may forget what it has confirmed. */
   readonly isUnsafe?: boolean | undefined;
-  /** How long a server that is away is waited for. */
+  /** How long a server that is away is waited for, whatever is asked of it meanwhile. */
   readonly patienceMs?: number | undefined;
   /** Once it comes, a server that is away is waited for a few seconds and no longer. */
   readonly signal?: AbortSignal | undefined;
-  /** Told when a server has been away for some seconds, and when it is back. */
+  /** Told within 5 s that a server does not answer, and when it is back. */
   readonly onAway?: ((isAway: boolean) => void) | undefined;
 }
 
@@ -89,12 +89,14 @@ export async function openPostgres(
   }
 }
 
-const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS] = [60_000, 5_000, 3_000];
+const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000, 1_000];
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
 /** The server's settings are looked at again after so long. */
 const LOOK_MS = 60_000;
 /** A statement may take longer, if the server says that it is at work on it. */
 const SILENCE_MS = 4_000;
+/** How soon a server says so that is there. */
+const LOOK_ANSWER_MS = 800;
 
 class Postgres implements Database, Server {
   readonly kind = "postgres";
@@ -127,6 +129,10 @@ class Postgres implements Database, Server {
   /** Why there is no going on: what was decided so far counts no more. */
   #over: Failure | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Since when nothing that was asked was answered; undefined where all is well. */
+  #lostAt: number | undefined;
+  #isAway = false;
+  readonly #closing = new AbortController();
 
   constructor(options: ServerOptions, isToRead: boolean) {
     this.#options = options;
@@ -268,7 +274,9 @@ class Postgres implements Database, Server {
     for (let losses = 0; ; ) {
       try {
         await this.#ready();
-        return await work();
+        const result = await work();
+        this.#tellAway(false);
+        return result;
       } catch (cause) {
         if (isTaken(cause)) throw taken(cause);
         const isOver = this.#over !== undefined || how === "once" || losses >= MOST_LOSSES;
@@ -291,29 +299,37 @@ class Postgres implements Database, Server {
 
   /** Begins a session with all that the one before had, for as long as patience lasts. */
   async #begin(): Promise<void> {
-    const { patienceMs = PATIENCE_MS, signal, onAway } = this.#options;
-    const since = performance.now();
+    const { patienceMs = PATIENCE_MS, signal } = this.#options;
+    this.#lostAt ??= performance.now();
+    const deadline = this.#lostAt + patienceMs;
     let stopBy = Number.POSITIVE_INFINITY;
-    let isTold = false;
-    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-      try {
-        await this.#connect();
-        for (const [name, fence] of this.#locks) await this.#lockAgain(name, fence);
-        if (isTold) onAway?.(false);
-        return;
-      } catch (cause) {
-        this.#drop();
-        if (this.#over !== undefined) throw this.#over;
-        const now = performance.now();
-        if (signal?.aborted === true) stopBy = Math.min(stopBy, now + STOP_PATIENCE_MS);
-        if (!isPassing(cause) || now - since > patienceMs || now > stopBy) throw cause;
-        if (!isTold && now - since > AWAY_MS) {
-          isTold = true;
-          onAway?.(true);
+    const telling = setTimeout(() => this.#tellAway(true), AWAY_MS);
+    try {
+      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+        try {
+          await this.#connect();
+          for (const [name, fence] of this.#locks) await this.#lockAgain(name, fence, deadline);
+          return;
+        } catch (cause) {
+          this.#drop();
+          if (this.#over !== undefined) throw this.#over;
+          const now = performance.now();
+          if (signal?.aborted === true) stopBy = Math.min(stopBy, now + STOP_PATIENCE_MS);
+          const isOver = this.#closing.signal.aborted || now > deadline || now > stopBy;
+          if (!isPassing(cause) || isOver) throw cause;
+          await wait(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
         }
-        await wait(waitMs);
       }
+    } finally {
+      clearTimeout(telling);
     }
+  }
+
+  #tellAway(isAway: boolean): void {
+    if (!isAway) this.#lostAt = undefined;
+    if (this.#isAway === isAway) return;
+    this.#isAway = isAway;
+    this.#options.onAway?.(isAway);
   }
 
   #drop(): void {
@@ -326,7 +342,8 @@ class Postgres implements Database, Server {
 
   async #connect(): Promise<void> {
     this.#drop();
-    this.#connection = await connectToPrimary(this.#options);
+    const onSilent = (): void => this.#tellAway(true);
+    this.#connection = await connectToPrimary(this.#options, { onSilent, closing: this.#closing.signal });
     if (this.#isToRead) await this.#ask("SET default_transaction_read_only = on");
     this.#connection.client.on("notification", () => {
       this.#notifications += 1;
@@ -358,8 +375,7 @@ class Postgres implements Database, Server {
   }
 
   /** The server may hold a lock for the session that was lost until it notices. */
-  async #lockAgain(name: string, fence: number | undefined): Promise<void> {
-    const deadline = performance.now() + (this.#options.patienceMs ?? PATIENCE_MS);
+  async #lockAgain(name: string, fence: number | undefined, deadline: number): Promise<void> {
     while (!(await this.#tryLock(name))) {
       if (fence === undefined) {
         this.#locks.delete(name);
@@ -505,11 +521,15 @@ class Postgres implements Database, Server {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    // What nobody waits for any more is not waited for here either.
+    const limit = setTimeout(() => this.#connection?.end(), CLOSE_MS);
     await this.#inOrder(async () => {
       this.#over ??= new Failure("internal", "The ledger is closed.");
       await this.#connection?.close();
       this.#connection = undefined;
     });
+    clearTimeout(limit);
   }
 }
 
@@ -655,12 +675,19 @@ function urlsByHost(url: string): readonly string[] {
   return hosts.split(",").map((host) => `${before}${host}${behind}`);
 }
 
+interface Watch {
+  /** Told of a server that does not answer. */
+  readonly onSilent: () => void;
+  /** Ends an attempt to connect. */
+  readonly closing: AbortSignal | undefined;
+}
+
 /** The first host that takes writes. */
-async function connectToPrimary(options: ServerOptions): Promise<Connection> {
+async function connectToPrimary(options: ServerOptions, watch: Watch): Promise<Connection> {
   let failed: unknown;
   for (const url of urlsByHost(options.url)) {
     try {
-      const connection = await connect(url, options);
+      const connection = await connect(url, options, watch);
       if (!connection.isStandby) return connection;
       connection.end();
       failed ??= new ServerError("the server takes no writes yet", "25006", false);
@@ -688,7 +715,11 @@ interface Connection {
 const MOST_NAMES = 500;
 const CONNECT_MS = 10_000;
 
-async function connect(url: string, options: ServerOptions): Promise<Connection> {
+async function connect(
+  url: string,
+  options: ServerOptions,
+  { onSilent, closing }: Watch = { onSilent: () => undefined, closing: undefined },
+): Promise<Connection> {
   const socket = new Socket();
   const client = new pg.Client({
     connectionString: url,
@@ -724,8 +755,11 @@ async function connect(url: string, options: ServerOptions): Promise<Connection>
     () => end(new ServerError("timeout expired", "ETIMEDOUT", true)),
     options.connectTimeoutMs ?? CONNECT_MS,
   );
+  const onClosing = (): void => end();
+  closing?.addEventListener("abort", onClosing, { once: true });
   let found: Row | undefined;
   try {
+    if (closing?.aborted === true) throw new ServerError("the ledger is closed", "08003", true);
     await client.connect();
     const results: unknown = await client.query(hello(options.schema));
     found = (results as readonly pg.QueryResult<Row>[]).at(-1)?.rows[0]; // several statements, several results
@@ -734,10 +768,11 @@ async function connect(url: string, options: ServerOptions): Promise<Connection>
     throw toServerError(cause);
   } finally {
     clearTimeout(limit);
+    closing?.removeEventListener("abort", onClosing);
   }
   const [pid, startedAt] = [Number(found?.pid), String(found?.started_at)];
   const watched = async <T>(work: () => Promise<T>): Promise<T> => {
-    const watch = watchOver(() => isAtWork(url, options, pid, startedAt), end);
+    const watch = watchOver(() => isAtWork(url, options, pid, startedAt), end, onSilent);
     try {
       return await work();
     } catch (cause) {
@@ -776,11 +811,18 @@ async function connect(url: string, options: ServerOptions): Promise<Connection>
  * Looks, while a reply does not come, whether the server is still at work on it. A machine that lost its power says nothing, and
  * the system would wait for it a quarter of an hour.
  */
-function watchOver(isAtWorkNow: () => Promise<boolean | undefined>, end: (why: ServerError) => void): Disposable {
+function watchOver(
+  isAtWorkNow: () => Promise<boolean | undefined>,
+  end: (why: ServerError) => void,
+  onSilent: () => void,
+): Disposable {
   let [isOver, misses] = [false, 0];
   const look = async (): Promise<void> => {
+    const telling = setTimeout(() => !isOver && onSilent(), LOOK_ANSWER_MS);
     const found = await isAtWorkNow();
+    clearTimeout(telling);
     if (isOver) return;
+    if (found === undefined) onSilent();
     misses = found === true ? 0 : misses + 1;
     // A reply may have been on its way when it was asked for.
     if (found === undefined || misses > 1) end(new ServerError("no reply", "ETIMEDOUT", true));

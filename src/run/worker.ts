@@ -1,6 +1,7 @@
 /** A process that sends lanes which others may send too. */
 
 import { hostname } from "node:os";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Environment } from "../config/environment.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { Claim, Workers } from "../ledger/workers.ts";
@@ -9,6 +10,7 @@ import { marginOf } from "../send/send.ts";
 
 /** How often a worker shows that it is there, and looks again when nothing woke it. */
 export const SEEN_MS = 2000;
+const GOING_MS = 1000;
 
 /** This process as one of those that send. Disposing of it says that it goes. */
 export async function startWorker(
@@ -29,7 +31,11 @@ export async function startWorker(
     number,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
-      await workers.seen(number, true).catch(() => undefined);
+      // Nobody waits for a server that is away only to say this.
+      await Promise.race([
+        workers.seen(number, true).catch(() => undefined),
+        wait(GOING_MS, undefined, { ref: false }),
+      ]);
     },
   };
 }

@@ -160,20 +160,38 @@ describe.skipIf(WITHOUT_POSTGRES)(`a session with PostgreSQL that is lost${NEEDS
     },
   );
 
-  test("is said to be away after some seconds, and a stop is heard", async () => {
-    const stop = new AbortController();
-    const onAway = vi.fn();
-    const { ledger, proxy } = await throughProxy({ signal: stop.signal, onAway, connectTimeoutMs: 500 });
+  test.each(["refuse", "holdBack"] as const)(
+    "is said to be away after some seconds, and a stop is heard: %s",
+    async (how) => {
+      const stop = new AbortController();
+      const onAway = vi.fn();
+      const { ledger, proxy } = await throughProxy({ signal: stop.signal, onAway, connectTimeoutMs: 500 });
+      proxy[how](true);
+      if (how === "refuse") proxy.cutAll();
+      const saying = expect(say(ledger, "one")).rejects.toMatchObject({ code: "storage" });
+      await vi.waitUntil(() => onAway.mock.calls.length > 0, { timeout: 10_000 });
+      expect(onAway).toHaveBeenCalledWith(true);
+      stop.abort("SIGTERM");
+      await saying;
+      proxy[how](false);
+      await say(ledger, "two");
+      expect(await said(ledger)).toContain("two");
+      expect(onAway.mock.calls).toEqual([[true], [false]]);
+    },
+  );
+
+  test("is waited for once, however much is asked of it", async () => {
+    const { ledger, proxy } = await throughProxy({ patienceMs: 3000, connectTimeoutMs: 500 });
     proxy.refuse(true);
     proxy.cutAll();
-    const saying = expect(say(ledger, "one")).rejects.toMatchObject({ code: "storage" });
-    await vi.waitUntil(() => onAway.mock.calls.length > 0, { timeout: 10_000 });
-    expect(onAway).toHaveBeenCalledWith(true);
-    stop.abort("SIGTERM");
-    await saying;
-    proxy.refuse(false);
-    await say(ledger, "two");
-    expect(await said(ledger)).toEqual(["two"]);
+    await Promise.all([
+      expect(say(ledger, "one")).rejects.toMatchObject({ code: "storage" }),
+      expect(say(ledger, "two")).rejects.toMatchObject({ code: "storage" }),
+    ]);
+    // Its time is over by now: it is tried once more, and not waited for.
+    const closed = ledger[Symbol.asyncDispose]();
+    await expect(said(ledger)).rejects.toThrow();
+    await closed;
   });
 
   test.each(["at once", "killed"] as const)("goes on when the server stops %s, and is started again", async (how) => {
