@@ -19,9 +19,6 @@ export const settleCommand = (run: Run, environment: Named, ...words: readonly s
   commandOf("settle", [run, ...words], environment);
 
 /** With the person's decision, and place for its reason. */
-export const decideCommand = (run: Run, environment: Named, ...decision: readonly string[]): string =>
-  `${settleCommand(run, environment)} ${[...decision, REASON].join(" ")}`;
-
 export const decideChunkCommand = (run: Run, chunk: number, environment: Named, decision: string): string =>
   `${settleCommand(run, environment, "--chunk", String(chunk), decision)} ${REASON}`;
 
@@ -46,10 +43,6 @@ export const resultsReportCommand = (run: Run, environment: Named): string =>
 /** The command that sends what is published. */
 export const workCommand = (environment: Named): string => commandOf("work", ["--until-idle"], environment);
 
-/** @param words a run, and how; without one, of all. */
-export const collectCommand = (environment: Named, ...words: readonly string[]): string =>
-  commandOf("collect", words, environment);
-
 /** The command that sends an input in another way. */
 export const streamCommand = (files: readonly string[], environment: Named): string =>
   commandOf("stream", files.map(fileInShell), environment);
@@ -58,18 +51,11 @@ export const streamCommand = (files: readonly string[], environment: Named): str
 export const importCommand = (environment: Named, file?: string): string =>
   resultsCommand(environment, "--import", file === undefined ? "FILE" : fileInShell(file));
 
-/** The command for the doubts of other runs that one waits for, the oldest first. */
-export function commandForDoubts(runs: readonly Run[], environment: Named): string {
-  const [run] = runs;
-  // It may wait for a run that is only planned, or was settled meanwhile.
-  return run === undefined ? statusCommand(environment) : settleCommand(run, environment);
-}
-
 /** The command that lists an input's problems. */
 export const validateCommand = (files: readonly string[], flags: readonly string[], environment: Named): string =>
   commandOf("validate", [...files.map(fileInShell), ...flags.map(inShell)], environment);
 
-/** The command that sends rejects once they are mended. */
+/** The command that sends rejects once they are corrected. */
 export function streamOfRejects(
   paths: readonly string[],
   flags: readonly string[],

@@ -144,8 +144,6 @@ export const CROSS_ACTION_RULES = rulesOf("error", NEVER_TWICE, {
   },
 });
 
-export type CrossActionRule = keyof typeof CROSS_ACTION_RULES;
-
 /** The rules beside those of the service's tables (`ACTION_RULES`). */
 export const CHECK_RULES = { ...LIKELY_RULES, ...CROSS_ACTION_RULES } as const;
 

@@ -19,4 +19,4 @@ export function setAside(path: string, at = new Date(), beside: readonly string[
 }
 
 /** An instant as a part of a file's name. */
-export const nameOfTime = (at: Date): string => at.toISOString().replace(/[:.]/g, "-");
+const nameOfTime = (at: Date): string => at.toISOString().replace(/[:.]/g, "-");

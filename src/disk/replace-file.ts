@@ -11,9 +11,9 @@ const PERMISSIONS = 0o7777;
  * Opens a new file that is to take another one's place. What stands there under its name is removed: were it a link that somebody
  * put there, what that leads to would be written.
  */
-export async function openAnew(path: string, mode?: number): Promise<FileHandle> {
+async function openAnew(path: string): Promise<FileHandle> {
   await rm(path, { force: true });
-  return open(path, "wx", mode);
+  return open(path, "wx");
 }
 
 /**

@@ -2,12 +2,6 @@
 
 import { open } from "node:fs/promises";
 
-/** Brings a file that was written by others to the disk. */
-export async function syncFile(path: string): Promise<void> {
-  await using handle = await open(path, "r+");
-  await handle.sync();
-}
-
 /** Makes a rename or a new file in `directory` survive a power cut. */
 export async function syncDirectory(directory: string): Promise<void> {
   await using handle = await open(directory, "r");

@@ -149,7 +149,7 @@ async function selectFiltered(session: Session, filter: RunFilter): Promise<read
   return (await selectRuns(session, where)).toReversed();
 }
 
-export async function countRun(session: Session, run: number): Promise<RunCounts> {
+async function countRun(session: Session, run: number): Promise<RunCounts> {
   const rows = await session.all<{ state: ChunkState; n: number; actions: number; accepted: number; rejected: number }>(
     sql`SELECT state, count(*) AS n, sum(count) AS actions, sum(accepted) AS accepted, sum(rejected) AS rejected
       FROM chunks WHERE run = ${run} AND state <> 'split' GROUP BY state`,

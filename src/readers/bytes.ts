@@ -48,7 +48,7 @@ export function fileFailure(file: { readonly name: string }, cause: unknown): Fa
 }
 
 /** Throws what ended the reading of a file: the signal's reason, or a usage failure. */
-export function failReading(file: InputFile, cause: unknown, signal: AbortSignal | undefined): never {
+function failReading(file: InputFile, cause: unknown, signal: AbortSignal | undefined): never {
   signal?.throwIfAborted();
   throw fileFailure(file, cause);
 }

@@ -95,7 +95,7 @@ async function namesOf(
 }
 
 /** Resolved, an empty name would be the working directory. */
-export function refuseEmptyName(name: string): void {
+function refuseEmptyName(name: string): void {
   if (name === "") throw new Failure("usage", "A file name is empty.", { hint: "Was a variable not set?" });
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Ledger } from "../ledger/ledger.ts";
 
 /** Bytes of a file, or of all files below a folder; 0 where there is nothing. Links are not followed. */
-export function bytesIn(path: string): number {
+function bytesIn(path: string): number {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return 0;
   if (!found.isDirectory()) return found.size;

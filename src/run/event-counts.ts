@@ -14,7 +14,7 @@ export interface EventCounts {
 const MOST_EVENTS = 12;
 
 /** @param counts by event; under undefined, of what names none. */
-export function eventCounts(counts: ReadonlyMap<string | undefined, number>): EventCounts {
+function eventCounts(counts: ReadonlyMap<string | undefined, number>): EventCounts {
   const named = [...counts]
     .flatMap(([eventId, actions]) => (eventId === undefined ? [] : [{ eventId, actions }]))
     .toSorted((one, other) => other.actions - one.actions || (one.eventId < other.eventId ? -1 : 1));

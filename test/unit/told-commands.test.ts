@@ -15,7 +15,7 @@ const others = files.filter((path) => path !== MADE);
 
 /** A command that ends in the flags of its environment, with what follows: more of it, or the end of the line or the text. */
 const FLAGS =
-  /\$\{(?:(?:settle|close|resume|status|results|import|validate)Command|commandForDoubts|streamOfRejects)\((?:[^()]|\([^()]*\))*\)\}(?! --?\w|`|\\n)/;
+  /\$\{(?:(?:settle|close|resume|status|results|import|validate)Command|streamOfRejects)\((?:[^()]|\([^()]*\))*\)\}(?! --?\w|`|\\n)/;
 /** A command in words alone, with a sentence's end. */
 const WORDS = /: tickets [^`"\n]*[\w}]\.(?=["`])/;
 

@@ -29,7 +29,7 @@ export interface ToldRun {
   readonly total: number;
 }
 
-export interface ToldChunk extends Chunk {
+interface ToldChunk extends Chunk {
   /** The rows of its actions, in order; none where nothing of it can have been sent. */
   readonly rows: readonly string[];
 }
