@@ -1,6 +1,6 @@
 /**
  * The runs that were sent from this machine, in a file of its own beside the ledger: by it a lost or older ledger is noticed. A
- * line a run, on disk before its first request.
+ * line for each command that sends a run, on disk before its first request.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -18,6 +18,8 @@ const ENTRY = z.object({
   at: z.string(),
   baseUrl: z.string(),
   actions: z.number(),
+  /** How many commands had begun to send it, with this one. */
+  sends: z.number(),
   /** Undefined for standard output. */
   output: z.string().optional(),
 });
@@ -66,8 +68,29 @@ export function readJournal(path: string): readonly JournalEntry[] {
   });
 }
 
-/** Runs that were sent from here and which the ledger lacks: it is lost, or an older one. */
-export async function missingRuns(ledger: Ledger, entries: readonly JournalEntry[]): Promise<readonly JournalEntry[]> {
-  const known = new Set((await ledger.runs({ ids: entries.map(({ run }) => run) })).map(({ run }) => run));
-  return entries.filter(({ run }) => !known.has(run));
+/** A run of which the ledger does not know all that was sent from here. */
+export interface LackingRun {
+  readonly entry: JournalEntry;
+  /** Of how many of its actions the ledger knows the outcome; undefined where it lacks the run. */
+  readonly known: number | undefined;
+}
+
+/**
+ * What the ledger lacks of what was sent from here: it is lost and was refilled in part, or it is an older one, to which runs
+ * are unknown or open that later commands went on with.
+ */
+export async function lackingRuns(ledger: Ledger, entries: readonly JournalEntry[]): Promise<readonly LackingRun[]> {
+  const latest = [...new Map(entries.map((entry) => [entry.run, entry])).values()];
+  const runs = await ledger.runs({ ids: latest.map(({ run }) => run) });
+  const lacking: LackingRun[] = [];
+  for (const entry of latest) {
+    const run = runs.find((each) => each.run === entry.run);
+    if (run === undefined) lacking.push({ entry, known: undefined });
+    else if (run.kind === "imported" || run.sends < entry.sends) {
+      const { accepted, rejected, settled } = await ledger.counts(run.number);
+      const known = accepted + rejected + settled;
+      if (known < entry.actions) lacking.push({ entry, known });
+    }
+  }
+  return lacking;
 }

@@ -155,6 +155,8 @@ export interface Run extends RunFacts {
   readonly paused: By | undefined;
   /** Actions a request may hold, where the service found more too large (413). */
   readonly mostActions: number | undefined;
+  /** How many commands have begun to send it. */
+  readonly sends: number;
 }
 
 export interface RunFilter {
@@ -476,6 +478,8 @@ export interface Ledger extends AsyncDisposable {
   /** The oldest first. */
   runs(filter?: RunFilter): Promise<readonly Run[]>;
   counts(run: number): Promise<RunCounts>;
+  /** A command begins to send the run. @returns how many have, with this one. */
+  noteSending(run: number): Promise<number>;
   /**
    * The command on a run ended before the run did. `paused` says that a person stopped it, or (null) that one lets it go on.
    */

@@ -21,12 +21,13 @@ interface RunRow {
   readonly output: string | null;
   readonly paused: string | null;
   readonly most_actions: number | null;
+  readonly sends: number;
   readonly facts: string;
 }
 
 export async function selectRuns(session: Session, rest: Sql): Promise<readonly Run[]> {
   const rows = await session.all<RunRow>(
-    sql`SELECT number, id, kind, state, created_at, ended_at, exit_code, output, paused, most_actions, facts FROM runs ${rest}`,
+    sql`SELECT number, id, kind, state, created_at, ended_at, exit_code, output, paused, most_actions, sends, facts FROM runs ${rest}`,
   );
   return rows.map(({ id, created_at, ended_at, exit_code, output, paused, most_actions, facts, ...row }) => ({
     ...(JSON.parse(facts) as Omit<RunFacts, "run" | "createdAt" | "output">), // by insertRun
@@ -38,6 +39,7 @@ export async function selectRuns(session: Session, rest: Sql): Promise<readonly 
     output: output ?? undefined,
     paused: paused === null ? undefined : (JSON.parse(paused) as By), // by noteStop
     mostActions: most_actions ?? undefined,
+    sends: Number(row.sends),
   }));
 }
 
@@ -59,7 +61,7 @@ export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_writte
 
 export type RunMethods = Pick<
   Ledger,
-  "enterRun" | "adopt" | "run" | "runs" | "counts" | "noteStop" | "endRun" | "settlements" | "prune"
+  "enterRun" | "adopt" | "run" | "runs" | "counts" | "noteSending" | "noteStop" | "endRun" | "settlements" | "prune"
 >;
 
 /** @param wake workers, after something that they may wait for. */
@@ -90,6 +92,11 @@ export function runMethods(database: Database, wake: (session: Session) => Promi
     run: (id) => database.read(async (session) => (await selectRuns(session, sql`WHERE id = ${id}`))[0]),
     runs: (filter = {}) => database.read((session) => selectFiltered(session, filter)),
     counts: (run) => database.read((session) => countRun(session, run)),
+    noteSending: (run) =>
+      database.write(async (session) => {
+        const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
+        return Number((await first<{ sends: number }>(session, noted))?.sends);
+      }),
     async noteStop(run, { exitCode, paused }) {
       await database.write(async (session) => {
         await session.run(sql`UPDATE runs SET exit_code = ${exitCode} WHERE number = ${run}`);

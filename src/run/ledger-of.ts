@@ -6,9 +6,11 @@ import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
+import { readJournal } from "../ledger/journal.ts";
 import type { Invocation, Ledger } from "../ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../ledger/open.ts";
 import type { RunContext } from "./context.ts";
+import { JOURNAL } from "./places.ts";
 
 /** The environment's lock among those of its ledger. */
 export const LOCK = "environment";
@@ -59,24 +61,41 @@ export const noLedger = (environment: Environment, cwd: string): Failure =>
     hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
   });
 
-/** Other ledgers in the same state folder that know of actions of the same service, the largest first. */
+/** What else in the same state folder knows of actions of the same service, be its ledger lost or damaged, the largest first. */
 export async function otherLedgersOf({
   ledgerPath,
   baseUrl,
   kind,
-}: Environment): Promise<readonly { readonly path: string; readonly actions: number }[]> {
-  const folder = dirname(dirname(ledgerPath));
-  if (kind === "sandbox" || !existsSync(folder)) return [];
-  const found: { readonly path: string; readonly actions: number }[] = [];
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name, "ledger.db");
-    if (path === ledgerPath || !existsSync(path)) continue;
-    await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
-    if (ledger?.boundTo !== baseUrl) continue;
-    const { actions } = await ledger.size();
-    if (actions > 0) found.push({ path, actions });
+}: Environment): Promise<readonly { readonly folder: string; readonly actions: number }[]> {
+  const state = dirname(dirname(ledgerPath));
+  if (kind === "sandbox" || !existsSync(state)) return [];
+  const found: { readonly folder: string; readonly actions: number }[] = [];
+  for (const name of await readdir(state)) {
+    const folder = join(state, name);
+    if (folder === dirname(ledgerPath)) continue;
+    const actions = Math.max(await actionsInLedger(folder, baseUrl), actionsInJournal(folder, baseUrl));
+    if (actions > 0) found.push({ folder, actions });
   }
   return found.sort((one, other) => other.actions - one.actions);
+}
+
+async function actionsInLedger(folder: string, baseUrl: string): Promise<number> {
+  const path = join(folder, "ledger.db");
+  try {
+    await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
+    return ledger?.boundTo === baseUrl ? (await ledger.size()).actions : 0;
+  } catch {
+    return 0;
+  }
+}
+
+function actionsInJournal(folder: string, baseUrl: string): number {
+  try {
+    const runs = new Map(readJournal(join(folder, JOURNAL)).map((entry) => [entry.run, entry]));
+    return [...runs.values()].reduce((sum, each) => sum + (each.baseUrl === baseUrl ? each.actions : 0), 0);
+  } catch {
+    return 0;
+  }
 }
 
 /**

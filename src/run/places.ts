@@ -10,7 +10,8 @@ const inFolder = ({ ledgerPath }: Placed, name: string): string => join(dirname(
 export const sandboxStatePath = (environment: Placed): string => inFolder(environment, "service.db");
 
 /** The runs that were sent from this machine. */
-export const journalPath = (environment: Placed): string => inFolder(environment, "journal.ndjson");
+export const JOURNAL = "journal.ndjson";
+export const journalPath = (environment: Placed): string => inFolder(environment, JOURNAL);
 
 export const PLANS = "plan-";
 

@@ -1,13 +1,13 @@
 /** What a command that may send works with: the environment, its ledger, and its lock. */
 
-import { basename, dirname } from "node:path";
+import { basename } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
-import { andMore, cleanText, count, displayPath } from "../actions/text.ts";
+import { andMore, cleanText, count, displayPath, inShell } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
 import { Failure } from "../failure.ts";
-import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../ledger/journal.ts";
+import { appendJournal, type JournalEntry, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import type { BuiltInService, RunContext } from "./context.ts";
 import { LOCK, openLedgerOf, otherLedgersOf } from "./ledger-of.ts";
@@ -78,9 +78,9 @@ export async function openSession(
   });
   opened.use(lock);
   if (options.mayLackRuns !== true) {
-    const missing = await missingRuns(ledger, ownEntries(environment, ledger));
-    if (missing.length > 0) throw lostRuns(missing, environment, cwd);
-    if (ledger.isNew) await agreeToNewLedger(environment, options.newLedger, cwd);
+    const lacking = await lackingRuns(ledger, ownEntries(environment, ledger));
+    if (lacking.length > 0) throw lostRuns(lacking, environment, cwd);
+    await agreeToNewLedger(environment, ledger, options.newLedger, cwd);
   }
   const closing = opened.move();
   return {
@@ -105,12 +105,22 @@ export async function tlsOf({ env, progress }: RunContext, environment: Environm
 const ownEntries = (environment: Environment, { boundTo }: Ledger): readonly JournalEntry[] =>
   readJournal(journalPath(environment)).filter(({ baseUrl }) => environment.kind === "service" || baseUrl === boundTo);
 
-/** Notes a run outside the ledger, so that a lost one is noticed. After it resolves, the line is on disk. */
-export async function noteInJournal(environment: Environment, { boundTo = "" }: Ledger, run: Run, actions: number) {
+/** Notes outside the ledger that a run is sent, so that a lost or older one is noticed. After it resolves, the line is on disk. */
+export async function noteInJournal(environment: Environment, ledger: Ledger, run: Run, actions: number) {
   const path = journalPath(environment);
-  if (readJournal(path).some((entry) => entry.run === run.run)) return;
+  // A worker takes up a run again and again.
+  if (ledger.workers !== undefined && readJournal(path).some((entry) => entry.run === run.run)) return;
   const output = run.output === undefined ? {} : { output: run.output };
-  await appendJournal(path, { run: run.run, at: run.createdAt, baseUrl: boundTo, actions, ...output });
+  const sends = await ledger.noteSending(run.number);
+  const { boundTo: baseUrl = "" } = ledger;
+  await appendJournal(path, { run: run.run, at: run.createdAt, baseUrl, actions, sends, ...output });
+}
+
+/** A run was closed: no more of it has an outcome than its ledger knows. */
+export async function noteClosedInJournal(environment: Environment, run: Run, actions: number): Promise<void> {
+  const path = journalPath(environment);
+  const entry = readJournal(path).findLast((each) => each.run === run.run);
+  if (entry !== undefined && entry.actions > actions) await appendJournal(path, { ...entry, actions });
 }
 
 /** For commands that only read: why the ledger does not know everything that was sent from here. */
@@ -122,34 +132,48 @@ export async function lostRunsOf(
   const entries = readJournal(journalPath(environment));
   const own = ledger === undefined ? entries : ownEntries(environment, ledger);
   if (environment.kind === "sandbox" && ledger === undefined) return undefined;
-  const missing = ledger === undefined ? own : await missingRuns(ledger, own);
-  return missing.length === 0 ? undefined : lostRuns(missing, environment, cwd);
+  const lacking =
+    ledger === undefined ? own.map((entry) => ({ entry, known: undefined })) : await lackingRuns(ledger, own);
+  return lacking.length === 0 ? undefined : lostRuns(lacking, environment, cwd);
 }
 
 /** How many runs are listed one by one. */
 const SHOWN = 5;
 
-function lostRuns(missing: readonly JournalEntry[], environment: Environment, cwd: string): Failure {
-  const shown = missing
-    .slice(0, SHOWN)
-    .map(({ run, at, actions }) => `run ${run} of ${at} (${count(actions, "action")})`);
-  const files = [...new Set(missing.flatMap(({ output }) => (output === undefined ? [] : [output])))];
+function lostRuns(lacking: readonly LackingRun[], environment: Environment, cwd: string): Failure {
+  const shown = lacking.slice(0, SHOWN).map(({ entry: { run, at, actions }, known }) => {
+    const what = known === undefined ? "" : `it knows ${known} of `;
+    return `run ${run} of ${at} (${what}${count(actions, "action")})`;
+  });
+  const files = [...new Set(lacking.flatMap(({ entry: { output } }) => (output === undefined ? [] : [output])))];
   const commands = files.map((file) => importCommand(environment, displayPath(file, cwd)));
+  const journal = displayPath(journalPath(environment), cwd);
   return new Failure(
     "usage",
-    `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(missing.length - shown.length)}. Nothing was sent.`,
-    { hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}` },
+    `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}. Nothing was sent.`,
+    {
+      hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat no file tells of, only the service knows: once you have looked, move the list of runs away: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
+    },
   );
 }
 
-/** Under another name, everything would be sent once more. */
-async function agreeToNewLedger(environment: Environment, word: NewLedgerWord, cwd: string): Promise<void> {
-  if (word === true) return;
+/**
+ * Under another name, everything would be sent once more. A ledger is new as long as it has no runs.
+ *
+ * @throws Failure `usage` where nobody says that a new ledger is meant.
+ */
+export async function agreeToNewLedger(
+  environment: Environment,
+  ledger: Ledger | undefined,
+  word: NewLedgerWord,
+  cwd: string,
+): Promise<void> {
+  if (word === true || (ledger !== undefined && (await ledger.runs({ last: 1 })).length > 0)) return;
   const [other] = await otherLedgersOf(environment);
   if (other === undefined) return;
   const { name, baseUrl } = environment;
-  const otherName = cleanText(basename(dirname(other.path)), 64);
-  const what = `The ledger of ${name} is new, but that of ${otherName} (${displayPath(other.path, cwd)}) knows of ${count(other.actions, "action")} which ${baseUrl} has accepted, or may have. All of it that is in the input would be sent again.`;
+  const otherName = cleanText(basename(other.folder), 64);
+  const what = `The ledger of ${name} is new, but that of ${otherName} (${displayPath(other.folder, cwd)}) knows of ${count(other.actions, "action")} which ${baseUrl} has accepted, or may have. All of it that is in the input would be sent again.`;
   if (word !== undefined && (await word(`${what} Begin a new ledger?`))) return;
   throw new Failure("usage", `${what} Nothing was sent.`, {
     hint: `If ${name} was called ${otherName} before, call it that again.\nIf it is another account's, add --yes once, or give the environment a stateDir of its own.`,

@@ -18,7 +18,7 @@ import { countsOf, writeRejectsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { openPromises } from "./outputs.ts";
 import { chosenRun } from "./resume.ts";
-import { openSession, type Session } from "./session.ts";
+import { noteClosedInJournal, openSession, type Session } from "./session.ts";
 import { type Summary, summarise } from "./summary.ts";
 import { userName } from "./user-name.ts";
 
@@ -76,7 +76,12 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
     throw new Failure("usage", "--first counts the actions of one chunk that you decide about. Nothing was settled.", {
       hint: "Add --chunk N, and --sent or --not-sent.",
     });
-  await using session = await openSession(context, environment, { command: "tickets settle", waitLockMs: waitLock });
+  await using session = await openSession(context, environment, {
+    command: "tickets settle",
+    waitLockMs: waitLock,
+    // It sends nothing, and may be what a person has to do before an import.
+    mayLackRuns: true,
+  });
   const { ledger } = session;
   const run = await chosenRun(ledger, options.run, environment);
   const vanished = await ledger.doubtVanished(run.number, new Date().toISOString());
@@ -170,7 +175,7 @@ async function decide(
   }
   await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
   // What the service does not have of a closed run goes into rejects, as if it were closed only now.
-  if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, ledger, run);
+  if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, session, run);
   // A run that a person has settled may go on unasked.
   if (run.state === "open" && chosen.length > 0)
     await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
@@ -192,17 +197,19 @@ async function close(context: RunContext, session: Session, run: Run, options: S
     {
       await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
     }
-    await endClosing(context, ledger, run);
+    await endClosing(context, session, run);
     context.progress.happened({ kind: "run closed", run: run.run });
   }
   return resultOf(context, session, (await ledger.run(run.run)) ?? run, options, undefined);
 }
 
 /** What is left unsent goes into rejects before the run has ended. */
-async function endClosing(context: RunContext, ledger: Ledger, run: Run): Promise<void> {
+async function endClosing(context: RunContext, { ledger, environment }: Session, run: Run): Promise<void> {
   await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
   await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });
+  const { accepted, rejected, settled } = await ledger.counts(run.number);
+  await noteClosedInJournal(environment, run, accepted + rejected + settled);
 }
 
 async function resultOf(

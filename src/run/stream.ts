@@ -20,10 +20,11 @@ import { carryOut, whyItWaits } from "./carry-out.ts";
 import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { type CheckedInput, hasNewChange, marksOf } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
+import { findLedgerOf } from "./ledger-of.ts";
 import { makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
 import { planFolder } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
-import { type NewLedgerWord, openSession, type Session } from "./session.ts";
+import { agreeToNewLedger, type NewLedgerWord, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
 import { removeLeftPlans } from "./temporary.ts";
@@ -101,6 +102,11 @@ export interface NothingSent {
 /** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
   const { environment } = options.settings;
+  {
+    await using ledger = await findLedgerOf(environment);
+    // It asks nothing: it tells what the command would end with.
+    await agreeToNewLedger(environment, ledger, options.newLedger === true || undefined, context.cwd);
+  }
   await using checked = await plan(context, { ...options, lanes: environment.lanes });
   const tellsChange = await tellChecked(context, options, checked, checked);
   return endOfPlan(context, options, checked, { otherwise: "dry run", rejects: [], tellsChange });

@@ -18,7 +18,7 @@ const to = (output: string, ...more: readonly string[]): readonly string[] => [
 const importOf = (file: string): readonly string[] => ["results", "--import", file, "--env", "playground"];
 
 const sent = (rig: SalesRig): number => rig.requests().flat().length;
-const listOf = (rig: SalesRig): string => join(rig.state, "run-list.ndjson");
+const listOf = (rig: SalesRig): string => join(rig.state, "journal.ndjson");
 const ledgerFiles = (rig: SalesRig) => readdirSync(rig.state).filter((name) => name.startsWith("ledger.db"));
 const loseLedger = (rig: SalesRig): void => {
   for (const name of ledgerFiles(rig)) rmSync(join(rig.state, name));
@@ -55,7 +55,7 @@ async function nothingNew(rig: SalesRig, output: string): Promise<void> {
 
 const NAMES = forWalks(
   [
-    ["none.ndjson", "There is no file none.ndjson that can be read."],
+    ["none.ndjson", "There is no file none.ndjson."],
     ["", "A file name is empty.\nWas a variable not set?"],
     [".", ". is a directory, not a file."],
   ] as const,
@@ -77,8 +77,7 @@ describe("a ledger that was lost", () => {
       const said = await refused(rig, command);
       expect(said).toContain(LOST);
       expect(said).toContain("Import what it lacks: tickets results --import a.ndjson --env playground");
-      expect(said).toMatch(/move the list of runs away: mv \S+run-list\.ndjson \S+run-list\.ndjson\.aside$/m);
-      expect(ledgerFiles(rig), "no new ledger takes its place").toEqual([]);
+      expect(said).toMatch(/move the list of runs away: mv \S+journal\.ndjson \S+journal\.ndjson\.aside$/m);
     }
     expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
     await nothingNew(rig, "b.ndjson");
@@ -129,7 +128,7 @@ describe("a ledger that was lost", () => {
         .join(""),
     );
     await rig.run(importOf("part.ndjson"));
-    expect(await refused(rig, to("b.ndjson"))).toContain("knows 5 of 20 actions");
+    expect(await refused(rig, to("b.ndjson"))).toContain("it knows 5 of 20 actions");
     await rig.run(importOf("a.ndjson"));
     await nothingNew(rig, "b.ndjson");
   });
@@ -137,14 +136,14 @@ describe("a ledger that was lost", () => {
   test("while a chunk was on its way is missed also after the import: no file tells what became of it", async () => {
     const rig = await salesRig(20);
     const died = await rig.run(to("a.ndjson", "--chunk-size", "5"), {
-      interruption: { kind: "boundary", point: "recorded", time: 2 },
+      interruption: { kind: "boundary", point: "projected", time: 2 },
     });
     expect(died.killed).toBe(true);
     loseLedger(rig);
     await rig.run(importOf("a.ndjson"));
     const said = await refused(rig, to("b.ndjson"));
-    expect(said).toContain("knows 10 of 20 actions");
-    expect(said).toContain("No file tells more. Find out what else the service has");
+    expect(said).toContain("it knows 10 of 20 actions");
+    expect(said).toContain("What no file tells of, only the service knows");
   });
 
   test("is no loss where nothing can have been taken", { tags: ["long"] }, async () => {

@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
 
@@ -89,9 +91,21 @@ describe("a new ledger beside one that knows the same service", () => {
     expect(processedBy(field.sandbox)).toBe("E-1 E-2 E-3 E-9 E-10");
   });
 
-  test("is only looked at by a dry run", async () => {
+  test("is told of by a dry run, too", async () => {
     const field = await openSent();
-    expect(await asShop(field, { dryRun: true })).toMatchObject({ exitCode: 0 });
+    const { exitCode, said } = await asShop(field, { dryRun: true });
+    expect([exitCode, said]).toEqual([2, expect.stringContaining("The ledger of shop is new")]);
+    expect(await asShop(field, { dryRun: true, yes: true })).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each(["lost", "damaged"])("asks also where that one is %s: its list of runs tells of it", async (what) => {
+    const field = await openSent();
+    const other = join(String(field.env.TICKETS_STATE_DIR), "local", "ledger.db");
+    if (what === "lost") rmSync(other);
+    else writeFileSync(other, "no ledger");
+    expect(await asShop(field)).toMatchObject({ exitCode: 2, said: expect.stringContaining("knows of 3 actions") });
+    rmSync(join(String(field.env.TICKETS_STATE_DIR), "local", "journal.ndjson"));
+    expect((await asShop(field)).said).not.toContain("is new, but");
   });
 });
 

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { appendJournal, type JournalEntry, missingRuns, readJournal } from "../../../src/ledger/journal.ts";
+import { appendJournal, type JournalEntry, lackingRuns, readJournal } from "../../../src/ledger/journal.ts";
 import { at, enter, inSqlite, newFolder, newRun, planned, SERVICE } from "../../support/ledgers.ts";
 
 const entry = (run: string): JournalEntry => ({
@@ -9,6 +9,7 @@ const entry = (run: string): JournalEntry => ({
   at: at(0),
   baseUrl: SERVICE,
   actions: 2,
+  sends: 1,
   output: "/out/p.ndjson",
 });
 
@@ -41,10 +42,17 @@ test("a damaged line stops the run: it may have named one that is lost", async (
   );
 });
 
-test("a ledger that lacks runs of the journal is a lost or an older one", async () => {
+test("a ledger lacks what the journal tells of and it does not know", async () => {
   const ledger = await (await inSqlite()).open();
   const run = newRun();
-  await enter(ledger, run, planned([{ sales: [{ id: "a" }] }]));
-  expect(await missingRuns(ledger, [entry(run.run), entry("ffffffff")])).toEqual([entry("ffffffff")]);
-  expect(await missingRuns(ledger, [])).toEqual([]);
+  const number = await enter(ledger, run, planned([{ sales: [{ id: "a" }, { id: "b" }] }]));
+  const lost = { entry: entry("ffffffff"), known: undefined };
+  expect(await lackingRuns(ledger, [entry("ffffffff")])).toEqual([lost]);
+  expect(await lackingRuns(ledger, [])).toEqual([]);
+  const [first, second] = [entry(run.run), { ...entry(run.run), sends: 2 }];
+  const older = [{ entry: second, known: 0 }];
+  expect(await lackingRuns(ledger, [first, second]), "a later command went on with the run").toEqual(older);
+  expect(await ledger.noteSending(number)).toBe(1);
+  expect(await lackingRuns(ledger, [first])).toEqual([]);
+  expect(await lackingRuns(ledger, [first, second])).toEqual(older);
 });
