@@ -15,12 +15,13 @@ import type { Store } from "./store.ts";
 interface Place {
   readonly time: number;
   readonly rank: number;
-  /** Number in the input of the action whose place it is. */
+  /** Of the action whose place it is, as it stood before. */
   readonly anchor: number;
 }
 
 /** An action at its own place. */
 interface Placed extends Place {
+  readonly seq: number;
   readonly kind: ActionName;
   readonly isTimed: boolean;
 }
@@ -38,28 +39,43 @@ export function orderByTime(store: Store, signal: AbortSignal): void {
   placeEvents(store, put, signal);
   store.run("CREATE TABLE sorted (place INTEGER PRIMARY KEY, seq INTEGER NOT NULL)");
   store.run(`INSERT INTO sorted (seq) SELECT action.seq FROM action LEFT JOIN moved USING (seq)
-    ORDER BY coalesce(moved.time, clock), coalesce(moved.rank, ${RANK}), coalesce(moved.anchor, action.seq),
-    coalesce(follows, 0), action.seq`);
+    ORDER BY coalesce(moved.time, clock), coalesce(moved.rank, ${RANK}), coalesce(moved.anchor, action.place),
+    coalesce(follows, 0), action.place`);
+  takePlaces(store);
+  for (const table of ["moved", "earliest"]) store.run(`DROP TABLE ${table}`);
+}
+
+/** Rows of rejects stand where they were first read, in whichever order the files have them; what has no position comes last. */
+export function orderByPosition(store: Store): void {
+  store.run("CREATE TABLE sorted (place INTEGER PRIMARY KEY, seq INTEGER NOT NULL)");
+  store.run(`INSERT INTO sorted (seq) SELECT seq FROM action ORDER BY run IS NULL, run >= 0, abs(run), at, seq`);
+  takePlaces(store);
+}
+
+function takePlaces(store: Store): void {
   store.run("UPDATE action SET place = sorted.place FROM sorted WHERE sorted.seq = action.seq");
-  for (const table of ["moved", "sorted", "earliest"]) store.run(`DROP TABLE ${table}`);
+  store.run("DROP TABLE sorted");
 }
 
 type Put = (seq: number, place: Place, follows: boolean) => void;
-type OfTicket = readonly [subject: string, seq: number, kind: ActionName, time: number | null, clock: number];
+type OfTicket = readonly [
+  ...[subject: string, seq: number, place: number, kind: ActionName],
+  ...[time: number | null, clock: number],
+];
 
 function placeTickets(store: Store, put: Put, signal: AbortSignal): void {
-  const sql = "SELECT subject, seq, kind, time, clock FROM action WHERE subject >= 'n' ORDER BY subject, seq";
+  const sql = "SELECT subject, seq, place, kind, time, clock FROM action WHERE subject >= 'n' ORDER BY subject, place";
   let actions: Placed[] = [];
   let ofTicket: string | undefined;
   for (const batch of store.tuples<OfTicket>(sql)) {
     signal.throwIfAborted();
-    for (const [subject, seq, kind, time, clock] of batch) {
+    for (const [subject, seq, place, kind, time, clock] of batch) {
       if (subject !== ofTicket) {
         placeTicket(actions, put);
         actions = [];
         ofTicket = subject;
       }
-      actions.push({ time: clock, rank: actionSpec(kind).rank, anchor: seq, kind, isTimed: time !== null });
+      actions.push({ seq, time: clock, rank: actionSpec(kind).rank, anchor: place, kind, isTimed: time !== null });
     }
   }
   placeTicket(actions, put);
@@ -74,7 +90,7 @@ function placeTicket(actions: readonly Placed[], put: Put): void {
     const followed = isSale || action.isTimed ? undefined : (latest ?? sale);
     const place = followed ?? (isSale ? notAfter(action, least) : action);
     if (latest === undefined || isAfter(place, latest)) latest = place;
-    if (place !== action) put(action.anchor, place, followed !== undefined);
+    if (place !== action) put(action.seq, place, followed !== undefined);
   }
 }
 
@@ -95,16 +111,16 @@ function dependencies(actions: readonly Placed[]): {
 
 /** Own actions of events, and the sales between them, which they stand behind. */
 const OF_EVENTS = `
-SELECT id, seq, kind, coalesce(moved.time, clock), coalesce(moved.rank, ${RANK}), coalesce(anchor, seq), earliest, first, firstAt
+SELECT id, seq, kind, coalesce(moved.time, clock), coalesce(moved.rank, ${RANK}), coalesce(anchor, place), earliest, first, firstAt
 FROM (
   SELECT substr(subject, 3) AS id, action.* FROM action WHERE subject < 'f'
   UNION ALL
   SELECT event AS id, action.* FROM action WHERE kind = 'soldTicket' AND event IN (SELECT substr(subject, 3) FROM action WHERE subject < 'f')
 )
 LEFT JOIN moved USING (seq) LEFT JOIN earliest USING (id)
-LEFT JOIN (SELECT substr(subject, 3) AS id, min(seq) AS first, clock AS firstAt FROM action WHERE kind = 'newEvent' GROUP BY 1)
+LEFT JOIN (SELECT substr(subject, 3) AS id, min(place) AS first, clock AS firstAt FROM action WHERE kind = 'newEvent' GROUP BY 1)
 USING (id)
-ORDER BY id, seq`;
+ORDER BY id, place`;
 type OfEvent = readonly [
   ...[id: string, seq: number, kind: ActionName, time: number, rank: number, anchor: number],
   ...[earliest: number | null, first: number | null, firstAt: number | null],

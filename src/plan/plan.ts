@@ -17,7 +17,7 @@ import { type Made, mappingChanged, notesOf, nothingRecognised, usuallyShows } f
 import { type Held, NOTHING_HELD, spreadHeld } from "./held.ts";
 import { type JudgeOptions, judgeActions, type Recognised } from "./judge.ts";
 import { spreadOverLanes } from "./lanes.ts";
-import { orderByTime } from "./order.ts";
+import { orderByPosition, orderByTime } from "./order.ts";
 import { reportFindings, wholeFile } from "./problems.ts";
 import { type ReadInput, type Reading, type RowsOptions, type RowsRead, type RunNames, readRows } from "./rows.ts";
 import { Store } from "./store.ts";
@@ -104,7 +104,7 @@ export class Plan implements Disposable {
     this.#directory = directory;
     this.#limits = { size: environment?.chunkSize ?? MOST_ACTIONS, bytes: environment?.maxChunkBytes ?? MOST_BYTES };
     this.#mode = mode;
-    this.#isByPlace = order === "input" && lanes === 1;
+    this.#isByPlace = order === "input" && lanes === 1 && !read.hasPositions;
     this.#runs = read.runs;
     this.inputs = read.inputs;
     this.rows = countRows(read, held);
@@ -228,6 +228,7 @@ async function planIn(store: Store, options: PlanOptions): Promise<Plan> {
   const sources = new Sources(options);
   const readingOf = (file: InputFile, input: Input) => sources.readingOf(file, input);
   const read = await readRows(store, { ...options, readingOf, severityOf, now, isByTime: order === "time" });
+  if (read.hasPositions) orderByPosition(store);
   if (order === "time") orderByTime(store, signal);
   const shows = (input: number) => usuallyShows(sources.guardOf(read.inputs[input]?.readAs ?? ""));
   const { complete = false } = environment ?? {};

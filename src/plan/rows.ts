@@ -95,6 +95,8 @@ export class RowsRead {
   readonly resoldBy = new Set<string>();
   /** Some subject differs from its normal form. */
   hasOdd = false;
+  /** Some rows are from rejects: these say where they were first read. */
+  hasPositions = false;
   /** The runs that positions name. */
   readonly runs = new RunNames();
   /** Rows behind the limit were left out. */
@@ -295,6 +297,7 @@ class Rows {
   /** Where a row of rejects was first read. A run that this ledger does not know is of no place: its number is below zero. */
   async #positionOf({ run, seq }: RowKey): Promise<Position> {
     const { runs } = this.read;
+    this.read.hasPositions = true;
     let number = runs.numberOf(run);
     if (number === undefined) {
       number = (await this.#options.ledger?.run(run))?.number ?? runs.nextUnknown;

@@ -106,6 +106,10 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   return end;
 }
 
+/** Which say how its input was read. */
+export const flagsOf = ({ options }: Run): readonly string[] =>
+  Array.isArray(options.flags) ? options.flags.map(String) : [];
+
 const isSafe = ({ options }: Run): boolean => options.safeCsv === true;
 
 /** Nothing is sent of a run with chunks that a person has to decide about. */
@@ -274,8 +278,11 @@ export async function writeRejectsOf(
   run: Run,
 ): Promise<readonly string[]> {
   const directory = typeof run.options.directory === "string" ? run.options.directory : cwd;
-  const { inputs, number } = run;
-  await writeRejects({ ledger, run: number, inputs, directory, safeCsv: isSafe(run), rows: openRowsOf(ledger, run) });
+  const { inputs, number, output } = run;
+  await writeRejects({
+    ...{ ledger, run: number, inputs, directory, output, safeCsv: isSafe(run) },
+    rows: openRowsOf(ledger, run),
+  });
   return rejectsOf(ledger, run);
 }
 
@@ -290,6 +297,7 @@ async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
       if (first === undefined || text === undefined) continue;
       yield {
         input: first.origin.input,
+        line: first.origin.line,
         text,
         reason: [...new Set(ofRow.map(reasonOf))].join(" | "),
         key: keyOf(first, run),
@@ -344,10 +352,9 @@ function nextCommand(
   context: RunContext,
   { environment }: Session,
 ): string | null {
-  const flags = Array.isArray(run.options.flags) ? run.options.flags.map(String) : [];
   switch (stop.kind) {
     case "finished":
-      return rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, environment);
+      return rejects.length === 0 ? null : streamOfRejects(rejects, flagsOf(run), context, environment);
     case "in doubt":
       return settleCommand(run.run, environment);
     case "refused":

@@ -14,7 +14,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { By, Chunk, Item, Ledger, Run } from "../ledger/ledger.ts";
 import { rejectsOf } from "../write/rejects.ts";
-import { countsOf, writeRejectsOf } from "./carry-out.ts";
+import { countsOf, flagsOf, writeRejectsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { openPromises } from "./outputs.ts";
 import { chosenRun } from "./resume.ts";
@@ -229,7 +229,7 @@ async function resultOf(
       : run.state === "open"
         ? resumeCommand(run.run, environment)
         : rejects.length > 0
-          ? streamOfRejects(rejects, [], context, environment)
+          ? streamOfRejects(rejects, flagsOf(run), context, environment)
           : null;
   const summary = summarise({
     run: run.run,

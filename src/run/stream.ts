@@ -1,6 +1,6 @@
 /** Check, plan, enter, send, and keep every promise. */
 
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
   resultsCommand,
   settleCommand,
@@ -214,8 +214,7 @@ async function streamInput(
   const output = outputPath(options.output, environment.name, context.cwd);
   await refuseReadOnlyFolder(context.cwd);
   if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
-  const id = randomBytes(4).toString("hex");
-  const directory = planFolder(environment, id);
+  const directory = planFolder(environment, randomBytes(4).toString("hex"));
   const { lanes } = environment;
   const checked = await checkInput(context, {
     ...options,
@@ -230,6 +229,7 @@ async function streamInput(
     // The same command after an interruption reports that run's result. What was just rejected is not sent again at once.
     return { summary: resumed.summary, ending: { kind: "same input" } };
   }
+  const last = (await ledger.runs({ last: 1 })).at(-1);
   const isEmpty = planned.actions.new === 0;
   if (resumed !== null && mode === "resend") {
     // The earlier run may have sent some of it just now.
@@ -239,10 +239,11 @@ async function streamInput(
   const tellsChange = await tellChecked(context, options, checked, ledger);
   if (!planned.isRefused && mode === "judge") await ledger.noteCorrected(planned.corrected());
   if (planned.isRefused || isEmpty) {
-    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked, undefined);
+    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked, { output, last });
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
     return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects, tellsChange });
   }
+  const id = idOfRun(ledger, last, planned);
   const run = toRun(context, options, environment, checked, { id, output, tellsChange });
   if (mode === "adopt") {
     const by = { who: userName(), at: run.createdAt, reason: options.reason };
@@ -258,7 +259,7 @@ async function streamInput(
       ending: { kind: "not confirmed" },
     };
   if (options.publishes !== true) await session.key();
-  const rejects = await writeNotSent(context, options, ledger, checked, id);
+  const rejects = await writeNotSent(context, options, ledger, checked, { output, last, id });
   crashPoint("planned");
   const ahead = (await ledger.runs({ states: ["open"] })).length;
   const number = await ledger.enterRun(
@@ -272,6 +273,12 @@ async function streamInput(
   if (options.publishes === true) return published(options, checked, session, entered, ahead);
   const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
   return { summary: end.summary, ending: { kind: "sent", end } };
+}
+
+/** The same for a command that is given once more, so that rejects which a killed one wrote are known as this run's. */
+function idOfRun({ instance }: Ledger, last: Run | undefined, { inputs }: CheckedInput["plan"]): string {
+  const of = [instance, last?.run, inputs.map(({ name, sha256 }) => [name, sha256])];
+  return createHash("sha256").update(JSON.stringify(of)).digest("hex").slice(0, 8);
 }
 
 const isSameInput = (run: Run, { inputs }: CheckedInput["plan"]): boolean =>
@@ -289,40 +296,38 @@ async function tellChecked(
   return hasNewChange(problems, known);
 }
 
-/**
- * Rows of a night that enters no run stand behind all that the last run sent, and before what the next one will: its own
- * number would make them rows of another input.
- */
-const BEHIND_ALL = 1e12;
+/** A place for each row of a thousand seconds. */
+const PLACES_PER_MS = 1000;
 
 /**
  * Rows that are told and not sent go into rejects at once: it can be done again where the process is killed.
+ * Those of a night that enters no run stand behind all that the last run sent, one such night behind the other.
  *
- * @param id of the run that is entered next, if one is.
+ * @param of `id`: of the run that is entered next, if one is; `last`: the one before it.
  */
 async function writeNotSent(
-  { cwd }: RunContext,
+  { cwd, now }: RunContext,
   { safeCsv, mode }: StreamSettings,
   ledger: Ledger,
   { plan: planned }: CheckedInput,
-  id: string | undefined,
+  of: { readonly output: string | undefined; readonly last: Run | undefined; readonly id?: string },
 ): Promise<readonly string[]> {
   if (mode === "adopt") return [];
-  const last = (await ledger.runs({ last: 1 })).at(-1);
+  const behindAll = (now?.() ?? new Date()).getTime() * PLACES_PER_MS;
   const positionOf = ({ position: { run, seq } }: RowNotSent): { readonly run: string; readonly seq: number } => {
-    const here = run ?? id;
-    return here === undefined ? { run: last?.run ?? NO_RUN, seq: BEHIND_ALL + seq } : { run: here, seq };
+    const here = run ?? of.id;
+    return here === undefined ? { run: of.last?.run ?? NO_RUN, seq: behindAll + seq } : { run: here, seq };
   };
   function* rows(): Generator<OpenRow> {
     for (const row of planned.notSent())
       if (row.state !== "changed" && row.state !== "late")
         yield {
-          ...{ input: row.input, text: row.text, reason: row.reason },
+          ...{ input: row.input, line: row.line, text: row.text, reason: row.reason },
           key: rowKeyText({ digest: row.digest, isUnclear: row.state === "unclear", ...positionOf(row) }),
         };
   }
   const inputs = planned.inputs.map(toRejectsInput);
-  const files = await writeRejects({ ledger, inputs, directory: cwd, safeCsv, rows: rows() });
+  const files = await writeRejects({ ledger, inputs, directory: cwd, output: of.output, safeCsv, rows: rows() });
   crashPoint("rejects placed");
   return files;
 }

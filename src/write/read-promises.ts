@@ -135,6 +135,9 @@ function parsedOr(text: string): unknown {
   }
 }
 
+/** Which every line has, if only as an empty cell. */
+const NEVER_LEFT_OUT = new Set(["mark", "content"]);
+
 /** Rows by their columns; empty cells are left out, and guards taken off. */
 async function* rowsOf(bytes: Readable): AsyncGenerator<ReadLine> {
   let held: ReadLine | undefined;
@@ -142,7 +145,7 @@ async function* rowsOf(bytes: Readable): AsyncGenerator<ReadLine> {
   for await (const row of compose(bytes, parse(options)) as AsyncIterable<Record<string, string>>) {
     if (held !== undefined) yield held;
     const { [GUARDED_COLUMN]: guarded, ...cells } = row;
-    const given = Object.entries(cells).filter(([, value]) => value !== "");
+    const given = Object.entries(cells).filter(([name, value]) => value !== "" || NEVER_LEFT_OUT.has(name));
     const asItWas = guarded === undefined ? given : given.map(([name, value]) => [name, unguardCell(value)]);
     held = { value: Object.fromEntries(asItWas), text: Object.values(cells).join(","), isLast: false };
   }

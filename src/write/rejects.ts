@@ -10,12 +10,13 @@ import type { Ledger, Run, RunInput } from "../ledger/ledger.ts";
 import { REASON_COLUMN, ROW_COLUMN } from "../mapping/rejects-columns.ts";
 import { stemOf } from "../mapping/rejects-names.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
-import { freeName, inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
+import { inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
 
 /** A row that is still open. */
 export interface OpenRow {
   /** Index of its input. */
   readonly input: number;
+  readonly line: number;
   /** JSON: an array is the cells of a table's row, an object a row of JSON, a string the raw text of a malformed row. */
   readonly text: string;
   readonly reason: string;
@@ -41,10 +42,12 @@ export async function writeRejects(options: {
   readonly run?: number | undefined;
   readonly inputs: readonly RejectsInput[];
   readonly directory: string;
+  /** Where the promises go, whatever it is called. */
+  readonly output: string | undefined;
   readonly safeCsv: boolean;
   readonly rows: AsyncIterable<OpenRow> | Iterable<OpenRow>;
 }): Promise<readonly string[]> {
-  const { ledger, inputs, directory, safeCsv } = options;
+  const { ledger, inputs, directory, output, safeCsv } = options;
   const byInput = new Map<number, OpenRow[]>();
   for await (const row of options.rows) {
     const rows = byInput.get(row.input);
@@ -56,7 +59,7 @@ export async function writeRejects(options: {
     const input = inputs[at];
     if (input === undefined) throw new Error(`row of input ${at}, which the run does not have`);
     const table = toTable(input, safeCsv);
-    const place = { stem: join(directory, `${numberedStem(inputs, at)}.rejects`), table, rows };
+    const place = { stem: join(directory, `${numberedStem(inputs, at)}.rejects`), output, table, rows };
     const { path, state, before } = await placeFor(ledger, place);
     const lines = linesOf(table, rows, before);
     const of = { input: at, ...(options.run !== undefined && { run: options.run }) };
@@ -143,37 +146,43 @@ interface Place {
   readonly before: ReadonlySet<string>;
 }
 
-/** The file that earlier runs wrote, unless somebody changed it or it has other columns; then one beside it. */
-async function placeFor(
-  ledger: Ledger,
-  { stem, table, rows }: { readonly stem: string; readonly table: Table; readonly rows: readonly OpenRow[] },
-): Promise<Place> {
-  const path = `${stem}.${table.extension}`;
-  /** As far as the ledger knows it. */
-  const textOf = async (length = 0): Promise<string> => (await readFile(path)).subarray(0, length).toString("utf8");
-  const state = await inspectOutput(ledger, path, "rejects", async function* () {
-    yield table.header;
-    const before = table.read(await textOf((await ledger.output(path, machineOf(ledger)))?.length));
-    yield linesOf(table, rows, before);
-  });
-  if (state.state === "fresh") return { path, state, before: new Set() };
-  if (state.state === "ours") {
+interface Wanted {
+  readonly stem: string;
+  readonly output: string | undefined;
+  readonly table: Table;
+  readonly rows: readonly OpenRow[];
+}
+
+/** The file that earlier runs wrote; a numbered one where somebody changed that, or it has other columns. */
+async function placeFor(ledger: Ledger, { stem, output, table, rows }: Wanted): Promise<Place> {
+  for (let number = 1; ; number += 1) {
+    const path = `${stem}${number === 1 ? "" : `.${number}`}.${table.extension}`;
+    if (path === output) continue;
+    /** As far as the ledger knows it. */
+    const textOf = async (length = 0): Promise<string> => (await readFile(path)).subarray(0, length).toString("utf8");
+    const state = await inspectOutput(ledger, path, "rejects", async function* () {
+      yield table.header;
+      const before = table.read(await textOf((await ledger.output(path, machineOf(ledger)))?.length));
+      yield linesOf(table, rows, before);
+    });
+    if (state.state === "fresh") return { path, state, before: new Set() };
+    if (state.state === "strange") continue;
     const text = await textOf(state.known.length);
     if (text === "" || text.startsWith(table.header)) return { path, state, before: table.read(text) };
   }
-  return {
-    path: await freeName(ledger, "rejects", stem, table.extension),
-    state: { state: "fresh" },
-    before: new Set(),
-  };
 }
 
-/** The rows that do not stand in the file yet. */
-const linesOf = ({ identity, line }: Table, rows: readonly OpenRow[], before: ReadonlySet<string>): string =>
-  rows
-    .filter(({ text }) => !before.has(identity(text)))
-    .map(line)
-    .join("");
+/** The rows that do not stand in the file yet; each once, though its actions may be found open in several chunks. */
+function linesOf({ identity, line }: Table, rows: readonly OpenRow[], before: ReadonlySet<string>): string {
+  const added = new Set<number>();
+  let lines = "";
+  for (const row of rows) {
+    if (before.has(identity(row.text)) || added.has(row.line)) continue;
+    added.add(row.line);
+    lines += line(row);
+  }
+  return lines;
+}
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */
 function numberedStem(inputs: readonly RejectsInput[], at: number): string {

@@ -54,7 +54,7 @@ test("in the name of an input: the promises are written as a table, and imported
   expect(await field.read("p.csv")).toContain('"events\r.csv"');
   await rm(join(field.folder, "state"), { recursive: true });
   const asked = makeContext(field.folder, field.env);
-  expect(await verbs.importResults({ file: "p.csv", waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(0);
+  expect(await verbs.importResults({ files: ["p.csv"], waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(0);
   const again = await field.stream(["events\r.csv"]);
   expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, alreadySent: 1 });
 });

@@ -1,9 +1,7 @@
-/** A row whose actions are found open one after the other stands in its rejects file once, and names all of them. */
+/** A row whose actions are found open one after the other stands in its rejects file once, and gives what is left of it. */
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Field, type Options, openField } from "../../support/context.ts";
+import { type Field, openField } from "../../support/context.ts";
 
 const TIME = 1_767_225_600;
 const log = (...actions: readonly string[]): string => `sources:
@@ -61,14 +59,6 @@ const taken = ({ sandbox }: Field): string =>
 const chunkInDoubt = async (field: Field): Promise<number | undefined> =>
   (await field.chunks()).find(({ state }) => state === "in doubt")?.chunk;
 
-async function decide(
-  field: Field,
-  decision: "abandon" | "not-sent" | "sent",
-  which: Partial<Pick<Options<"settle">, "chunk" | "first">> = {},
-): Promise<string> {
-  return (await field.settle(decision, which)).said;
-}
-
 describe.each(FORMS)("of $name", (form) => {
   const { name, rejects } = form;
 
@@ -76,122 +66,64 @@ describe.each(FORMS)("of $name", (form) => {
     const field = await openSold(BOTH, form);
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
     expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
-    await decide(field, "abandon");
-    expect(await field.read(rejects)).toMatch(/updateTicket was not sent/);
-    const said = await decide(field, "not-sent");
-    expect(said).toContain(`${rejects} holds 1 row`);
-    const line = (await field.read(rejects)).trimEnd().split("\n").at(-1) ?? "";
-    expect(line).toContain("updateTicket resoldTicket");
-    expect(line).toContain(
-      "updateTicket was not sent: the run was closed. | resoldTicket was not sent: the run was closed.",
-    );
-    const mended = await field.stream([rejects]);
-    expect(mended.exitCode, mended.said).toBe(0);
+    await field.settle("abandon");
+    const once = await field.read(rejects);
+    expect(once).toContain("updateTicket was not sent: the run was closed.");
+    await field.settle("not-sent");
+    expect(await field.read(rejects)).toBe(once);
+    const sent = await field.stream([rejects]);
+    expect(sent.exitCode, sent.said).toBe(0);
     expect(taken(field)).toBe("anna a");
     expect((await field.stream([name])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 2 });
     expect((await field.stream([rejects])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 2 });
     expect(taken(field)).toBe("anna a");
   });
 
-  describe.each(["", form.text.replace("anna", "emma")])(
-    "is not left out in silence where the plan's copy is %j",
-    (text) => {
-      const changeCopy = async (field: Field): Promise<string> => {
-        const run = (await field.runs()).find(({ state }) => state === "stopped")?.run ?? "";
-        writeFileSync(join(field.folder, "state", "local", "runs", run, "inputs", "1"), text);
-        return run;
-      };
-
-      test("as a person decides", async () => {
-        const field = await openSold(BOTH, form);
-        field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
-        expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
-        const run = await changeCopy(field);
-        expect(await decide(field, "abandon")).toContain(
-          `The plan of run ${run} is lost, so its rows can't be listed.`,
-        );
-        expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
-      });
-
-      test("at the end of its run, which the next command finishes once the copy is back", async () => {
-        const field = await openSold(BOTH, form);
-        field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
-        expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
-        await decide(field, "sent");
-        field.setFaults({ fault: "failure-items", items: [0], on: { request: 1 } });
-        const run = await changeCopy(field);
-        const night = await field.stream([name]);
-        expect(night.exitCode).toBe(10);
-        expect(night.said).toContain(`${run} has another inputs/1 than it was made with`);
-        await field.write(join("state", "local", "runs", run, "inputs", "1"), form.text);
-        await field.stream([name]);
-        expect(await field.read(rejects)).toContain("anna");
-      });
-    },
-  );
-
-  test("of which a part was streamed before the other is found names that one alone", async () => {
+  test("of which a part was streamed before the other is found gives what is left of it", async () => {
     // Of another ticket, so that it waits for nothing.
     const field = await openSold(log(RESALE, UPDATE("Image").replace("{T}", "{Beside}")), form);
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
     await field.stream([name], { flags: { chunkSize: 1 } });
-    await decide(field, "abandon");
+    await field.settle("abandon");
     field.setFaults();
-    expect((await field.stream([rejects])).summary?.actions).toMatchObject({ accepted: 1 });
-    await decide(field, "not-sent");
-    const again = await field.stream([rejects], { again: true });
+    expect((await field.stream([rejects])).summary?.actions).toMatchObject({ accepted: 0, notSent: 2 });
+    await field.settle("not-sent");
+    const again = await field.stream([rejects]);
     expect(again.exitCode, again.said).toBe(0);
-    expect(taken(field)).toBe("a anna");
+    expect(taken(field)).toBe("anna a");
   });
 
   test("of which one part of a chunk is found not to have been sent after the other", async () => {
     const field = await openSold(log(RESALE, UPDATE("Image"), UPDATE("Next")), form);
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
     expect((await field.stream([name])).exitCode).toBe(6);
-    await decide(field, "abandon");
-    for (const first of [1, 1, undefined]) await decide(field, "not-sent", { chunk: await chunkInDoubt(field), first });
-    const mended = await field.stream([rejects]);
-    expect(mended.exitCode, mended.said).toBe(0);
+    await field.settle("abandon");
+    for (const first of [1, 1, undefined]) await field.settle("not-sent", { chunk: await chunkInDoubt(field), first });
+    const sent = await field.stream([rejects]);
+    expect(sent.exitCode, sent.said).toBe(0);
     expect(taken(field)).toBe("anna a b");
+  });
+
+  test("of which the service rejects one action gives that one alone", async () => {
+    const field = await openSold(log(RESALE, UPDATE("Image"), UPDATE("Next")), form);
+    field.setFaults({ fault: "failure-items", items: [1], on: { request: 1 } });
+    expect((await field.stream([name])).exitCode).toBe(4);
+    expect(taken(field)).toBe("anna b");
+    const late = await field.stream([rejects]);
+    expect(late.summary?.actions, late.said).toMatchObject({ accepted: 0, alreadySent: 2, late: 1 });
+    expect(taken(field)).toBe("anna b");
   });
 });
 
-test("whose file a person has begun to mend gets another file, and both together are refused until they are one", async () => {
+test("whose file a person has begun to correct gets another file, and both together send it once", async () => {
   const form = FORMS[0];
   const field = await openSold(BOTH, form);
   field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
   await field.stream([form.name], { flags: { chunkSize: 1 } });
-  await decide(field, "abandon");
-  await field.write(form.rejects, `${(await field.read(form.rejects)).trimEnd()}\n`.replace("was not sent", "is mine"));
-  const other = /Rejects: (\S+)/.exec(await decide(field, "not-sent"))?.[1] ?? "";
-  expect(other).not.toBe(form.rejects);
-  const both = await field.stream([form.rejects, other]);
-  expect([both.exitCode, taken(field)]).toEqual([3, ""]);
-  expect(both.said).toContain("rejects-row-twice");
-  expect(both.said).toContain('write "updateTicket resoldTicket" into that of line 2, and remove this line');
-  await field.write(
-    form.rejects,
-    (await field.read(form.rejects)).replace(",updateTicket,", ",updateTicket resoldTicket,"),
-  );
-  expect((await field.stream([form.rejects])).exitCode).toBe(0);
+  await field.settle("abandon");
+  await field.write(form.rejects, (await field.read(form.rejects)).replace("was not sent", "is mine"));
+  await field.settle("not-sent");
+  const both = await field.stream([form.rejects, "log.rejects.2.csv"]);
+  expect(both.exitCode, both.said).toBe(0);
   expect(taken(field)).toBe("anna a");
-});
-
-test("which names its actions by a mapping that lists others now stands beside what is found open by this one", async () => {
-  const form = FORMS[0];
-  const field = await openSold(log(UPDATE("Image"), UPDATE("Next")), form);
-  field.setFaults({ fault: "failure-items", items: [1], on: { request: 1 } });
-  expect((await field.stream([form.name])).exitCode).toBe(4);
-  const MEDIA = '{updateTicket: {fields: {ticketId: "{T}", mediaUrl: "https://m.example/{User}"}}}';
-  await field.write("tickets.config.yaml", log(MEDIA, UPDATE("Image"), UPDATE("Next")));
-  field.setFaults({ fault: "failure-items", items: [0, 1, 2], on: { request: 1 } });
-  expect((await field.stream([form.name])).exitCode).toBe(4);
-  field.setFaults();
-  const rows = (await field.read(form.rejects)).trimEnd().split("\n").slice(1);
-  expect(rows.map((row) => /,([^,]*),[^,]*$/.exec(row)?.[1])).toEqual(["2:updateTicket", "3:updateTicket"]);
-  const before = taken(field);
-  const refused = await field.stream([form.rejects]);
-  expect([refused.exitCode, taken(field)]).toEqual([3, before]);
-  expect(refused.said).toContain("rejects-misread");
-  expect(refused.said).toContain("rejects-row-twice");
 });

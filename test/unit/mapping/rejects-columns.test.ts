@@ -6,7 +6,7 @@ const DIGEST = "0123456789abcdef0123456789abcdef";
 describe("tickets:row", () => {
   test.each([
     [{ digest: undefined, run: "7f3a01bc", seq: 12 }, "row@7f3a01bc:12"],
-    [{ digest: DIGEST, run: "0", seq: 1_000_000_000_002 }, `${DIGEST}@0:1000000000002`],
+    [{ digest: DIGEST, run: "0", seq: 1_795_000_000_000_002 }, `${DIGEST}@0:1795000000000002`],
     [{ digest: `${DIGEST}#2`, run: "7f3a01bc", seq: 2 }, `${DIGEST}#2@7f3a01bc:2`],
     [{ digest: DIGEST, isUnclear: true, run: "7f3a01bc", seq: 2 }, `?${DIGEST}@7f3a01bc:2`],
   ])("of %j is %s, and says so again", (key, text) => {

@@ -229,7 +229,7 @@ describe("bad rows", () => {
     const { summary: before } = await desk.stream("event.ndjson");
     desk.write("sales.csv", `${HEAD}E,b,u,x,1600000000\n`);
     expect((await desk.stream("sales.csv", badly)).summary).toMatchObject({ run: null, rows: { invalid: 1 } });
-    expect(desk.read("sales.rejects.csv")).toContain(`@${before.run}:1000000000001\n`);
+    expect(desk.read("sales.rejects.csv")).toMatch(new RegExp(`@${before.run}:\\d{16}\n$`));
     await desk.stream("sales.csv", badly);
     expect(desk.read("sales.rejects.csv").trimEnd().split("\n")).toHaveLength(2);
   });
@@ -272,7 +272,7 @@ describe("bad rows", () => {
     await desk.stream("images.ndjson", badly);
     expect(await mended("two")).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
     const [line] = desk.read("images.rejects.ndjson").split("\n");
-    expect(JSON.parse(line ?? "")["tickets:row"]).toMatch(/@[0-9a-f]{8}:1000000000001$/);
+    expect(JSON.parse(line ?? "")["tickets:row"]).toMatch(/@[0-9a-f]{8}:\d{16}$/);
     desk.write("newer.ndjson", [imageOf("a", "three")]);
     await desk.stream("newer.ndjson");
     expect(await mended("four")).toMatchObject({ exitCode: 4, actions: { accepted: 0, late: 1 } });
