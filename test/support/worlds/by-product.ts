@@ -56,13 +56,15 @@ const STEMS: Readonly<Record<string, string>> = {
   claimedTicket: "claims",
 };
 
-const FLAGS = { chunkSize: 8, retries: 0, timeout: "5s" };
+/** In some worlds chunks are sent side by side. */
+const LANES = 3;
 
 class Player {
   readonly story: string[];
   readonly #desk: Desk;
   readonly #world: World;
   readonly #random: Random;
+  readonly #lanes: number;
   /** What the rules know: what was really accepted. */
   readonly #ledger = new Ledger();
   /** What the rules say of the present file, and the rows of it that were accepted, in the order of the service. */
@@ -79,6 +81,7 @@ class Player {
     this.#desk = desk;
     this.#world = world;
     this.#random = random;
+    this.#lanes = random() < 0.3 ? LANES : 1;
     this.story = [inWords(world)];
   }
 
@@ -102,8 +105,9 @@ class Player {
     this.#accepted = [];
     this.#judge(rows, is);
     const chance = this.#random();
-    // The sandbox refuses a second claim, so a chunk of them is never taken whole.
-    const trouble = is === "last" ? "none" : this.#world.kind === "claimedTicket" ? "rejections" : troubleOf(chance);
+    // Of a chunk that is settled as sent all was taken: no second claims, which the sandbox refuses, and no other chunk at once.
+    const isWhole = this.#world.kind !== "claimedTicket" && this.#lanes === 1;
+    const trouble = is === "last" ? "none" : isWhole ? troubleOf(chance) : "rejections";
     desk.sandbox.setFaults(faultsOf(trouble, this.#random));
     const told = await this.#stream(`${stem}.csv`, trouble, rows, is);
     this.#rejects = this.#takeRejects(`${stem}.rejects.csv`);
@@ -134,7 +138,8 @@ class Player {
       if (is !== "corrected") this.#ledger.noteExport(this.#judged);
       for (const judged of this.#judged) if (judged.verdict === "known") this.#ledger.correct(judged);
     };
-    const options = { flags: FLAGS, maxInvalid: { percent: 100 } } as const;
+    const flags = { chunkSize: 8, retries: 0, timeout: "5s", lanes: this.#lanes };
+    const options = { flags, maxInvalid: { percent: 100 } } as const;
     if (trouble === "kill") {
       const point = CRASH_POINTS[Math.floor(this.#random() * CRASH_POINTS.length)];
       await this.#desk.streamAndDie(name, `${point}:${1 + Math.floor(this.#random() * 2)}`, options);
@@ -191,16 +196,20 @@ class Player {
   /** Takes what was accepted since: what the promises file says, held to what the service has processed. */
   #record(): void {
     const [lines, processed] = [this.#promised(), this.#processed()];
-    expect(lines.map(({ action, ticketId, actionPromise }) => [action, ticketId, actionPromise])).toEqual(
+    // Lanes write their promises side by side.
+    const lineOf = Map.groupBy(lines, ({ actionPromise }) => actionPromise);
+    const inOrder = this.#lanes === 1 ? lines : processed.flatMap((each) => lineOf.get(each.actionPromise) ?? []);
+    expect(inOrder.map(({ action, ticketId, actionPromise }) => [action, ticketId, actionPromise])).toEqual(
       processed.map(({ action, ticketId, actionPromise }, at) => [
         action,
         ticketId ?? undefined,
-        lines[at]?.status === "success" ? actionPromise : undefined,
+        inOrder[at]?.status === "success" ? actionPromise : undefined,
       ]),
     );
+    expect(inOrder).toHaveLength(lines.length);
     this.#linesSeen = this.#desk.exists("promises.ndjson") ? this.#desk.promises().length : 0;
     this.#seqSeen = processed.at(-1)?.seq ?? this.#seqSeen;
-    for (const { line } of lines) {
+    for (const { line } of inOrder) {
       const judged = this.#judged[Number(line) - 2];
       if (judged === undefined) continue;
       this.#ledger.accept(judged, positionOf(this.#ledger.run, Number(line) - 2));
