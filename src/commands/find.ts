@@ -139,12 +139,12 @@ function tellFound(
   );
   const cells = rows.map((row) => names.map((name) => row[name]));
   reporter.out(layOut(names, cells, columnsOf(stdout)));
-  if (kinds.includes("eventId")) reporter.info("Its sales are not among these: find each by its ticketId.");
 }
 
 const COLUMNS = [
   "sent",
   "action",
+  "ticket",
   "as",
   "outcome",
   "run",
@@ -161,9 +161,11 @@ function toRow(found: FoundAction, id: string, verbose: boolean): Readonly<Recor
   const data = dataOf(found) ?? {};
   const [outcome, reason] = [outcomeOf(found), reasonOf(found)];
   const time = sentAt(found) ?? found.answeredAt;
+  const subject = found.subject.slice(2);
   return {
     sent: time === undefined || outcome === "planned" ? "" : time.slice(0, 19).replace("T", " "),
     ...{ action, as: foundAs(found, id), run, environment },
+    ticket: found.subject.startsWith("e:") || subject === id ? "" : cleanText(subject, LONGEST_ID),
     outcome:
       outcome === "planned" ? "not sent yet" : `${outcome}${attempts.length > 1 ? ` (try ${attempts.length})` : ""}`,
     from: source === undefined ? "" : `${cleanText(source, 200)}:${line}`,
