@@ -58,8 +58,9 @@ const dataOf = ({ json }: FoundAction): Readonly<Record<string, unknown>> | unde
 /** When its request left first, and last. */
 const sentAt = ({ attempts }: FoundAction): string | undefined => attempts.at(-1)?.startedAt;
 
-/** What became of it; one whose chunk waits is called after that. */
+/** What became of it; one whose chunk waits, or is being sent, is called after that. */
 function outcomeOf({ outcome, chunkState }: FoundAction): string {
+  if (chunkState === "sending") return "in flight";
   if (outcome !== "not sent") return outcome;
   return chunkState === "planned" ? "planned" : chunkState === "refused" ? "refused" : outcome;
 }
