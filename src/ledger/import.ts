@@ -69,6 +69,8 @@ async function importGroup(session: Session, database: Database, group: Group): 
     "import",
     database.place,
   );
+  // The file that tells it has its lines.
+  await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run.number} AND chunk = ${chunk.chunk}`);
   return { entered: told.length, known: 0, undecided: 0 };
 }
 

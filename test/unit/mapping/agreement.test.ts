@@ -209,7 +209,7 @@ test("a mutated action is refused by validate, in NDJSON and in a request body, 
       ] as const) {
         const { exitCode, rows, problems } = await validateFiles([name], { cwd: folder });
         expect(exitCode).toBe(3);
-        expect(rows).toEqual({ read: items.length, mapped: 0, skipped: 0, invalid: items.length, held: 0, mended: 0 });
+        expect(rows).toEqual({ read: items.length, mapped: 0, skipped: 0, invalid: items.length, held: 0 });
         for (const [at, mutant] of broken.entries()) {
           const errors = problems.filter(({ line, severity }) => line === firstLine + at && severity === "error");
           const rules = new Set(errors.map(({ rule }) => rule));
