@@ -35,7 +35,7 @@ const EVENT_FIELDS = {
   detail: { type: "string", meaning: "what the service, or the way to it, answered" },
   reason: {
     type: "string",
-    meaning: "why: `in doubt`, `refused`, `not let in`, `not reachable`, `too many rejections`, `stopped`",
+    meaning: "why: `in doubt`, `refused`, `authentication failed`, `not reachable`, `too many rejections`, `stopped`",
   },
   resumed: { type: "boolean", meaning: "the run was begun by an earlier command" },
   doing: { type: "string", meaning: "what is under way" },

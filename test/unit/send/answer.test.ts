@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
 import { type Exchange, type Reading, readExchange, type SentAction } from "../../../src/send/answer.ts";
-import { createRunPromises } from "../../../src/send/seen.ts";
+import { openSeenPromises, type SeenPromises } from "../../../src/send/seen.ts";
 
 const SERVICE = fileURLToPath(new URL("../../../fixtures/service/", import.meta.url));
 const fixture = (path: string): Buffer => readFileSync(`${SERVICE}${path}`);
@@ -28,11 +28,14 @@ const answer = (status: number, body: unknown, more: Partial<Exchange & { kind: 
 const failure = (message: string, code?: string): Error =>
   Object.assign(new Error(message), code === undefined ? {} : { code });
 
+/** The run was given none before. */
+const NONE: SeenPromises = { add: () => undefined, [Symbol.dispose]: () => undefined };
+
 const read = (
   exchange: Exchange,
   sent: readonly SentAction[],
   retryStatuses: readonly number[],
-  promises = createRunPromises(),
+  promises = NONE,
 ): Reading => readExchange(exchange, sent, retryStatuses, promises);
 
 /** The class, and the outcomes where there are some. */
@@ -86,9 +89,9 @@ describe("each line of the table in docs/guarantees.md", () => {
     ],
     ["429", answer(429, ""), [], "not taken"],
     ["429 cut off", answer(429, "{", { whole: false }), [], "not taken"],
-    ["401", answer(401, ""), [], "not let in"],
-    ["403", answer(403, '{"message":"Forbidden"}'), [], "not let in"],
-    ["403 cut off", answer(403, "{", { whole: false }), [], "not let in"],
+    ["401", answer(401, ""), [], "authentication failed"],
+    ["403", answer(403, '{"message":"Forbidden"}'), [], "authentication failed"],
+    ["403 cut off", answer(403, "{", { whole: false }), [], "authentication failed"],
     ["413", answer(413, ""), [], "too large"],
     ["413 cut off", answer(413, "", { whole: false }), [], "too large"],
     ...[300, 301, 302, 303, 304, 307, 308].map((status) => [`${status}`, answer(status, ""), [], "refused"] as const),
@@ -562,12 +565,12 @@ describe("an answer as a whole", () => {
   });
 
   it("is in doubt when it has the promise of an earlier chunk of the run, and then gives none to it", () => {
-    const promises = createRunPromises();
+    using promises = openSeenPromises();
     const of = (...data: readonly object[]) => read(answer(200, { data }), sales, [], promises);
     expect(gist(of(success("T1", "p1"), success("T2", "p2")))).toEqual(["decided", "accepted", "accepted"]);
     expect(of(success("T1", "p3"), success("T2", "p1"))).toMatchObject({
       kind: "in doubt",
-      detail: 'HTTP 200, but item 2 repeats the actionPromise "p1" of an earlier action of this run',
+      detail: 'HTTP 200, but the answer repeats the actionPromise "p1" of an earlier action of this run',
     });
     expect(gist(of(success("T1", "p3"), success("T2", "p4")))).toEqual(["decided", "accepted", "accepted"]);
   });

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { Key } from "../../../src/config/key.ts";
-import { ASKED_AT_ONCE, type AskContext, askStatuses } from "../../../src/send/ask-statuses.ts";
+import { ASKED_AT_ONCE, type AskContext, askStatuses, type OpenPromise } from "../../../src/send/ask-statuses.ts";
 import { openClient } from "../../../src/send/client.ts";
 import { type RawServer, startRaw } from "../../support/raw-server.ts";
 
@@ -20,8 +20,8 @@ function contextOf({ port }: RawServer, more: Partial<AskContext> = {}): AskCont
         ...{ baseUrl: `http://127.0.0.1:${port}/v1`, key: new Key(KEY), timeoutMs: 600_000 },
         ...{ freshConnection: false, env: {}, maxAnswerBytes: 1000 },
       }),
-    answered: ({ actionPromise }, answer) => {
-      seen.push(`${actionPromise} ${answer.kind === "status" ? answer.status : answer.detail}`);
+    answered: ({ promise }, answer) => {
+      seen.push(`${promise} ${answer.kind === "status" ? answer.status : answer.detail}`);
     },
     waiting: (detail) => {
       seen.push(`wait ${detail}`);
@@ -30,8 +30,10 @@ function contextOf({ port }: RawServer, more: Partial<AskContext> = {}): AskCont
   };
 }
 
-const promises = (count: number) =>
-  Array.from({ length: count }, (_, at) => ({ runNo: 1, seq: at + 1, actionPromise: `p${at + 1}`, status: undefined }));
+async function* promises(count: number): AsyncGenerator<OpenPromise> {
+  for (let at = 1; at <= count; at += 1)
+    yield { run: 1, chunk: 1, place: at - 1, seq: at, promise: `p${at}`, status: undefined, since: undefined };
+}
 
 const reply = (socket: Socket, status: number, body: string, head = ""): void => {
   socket.write(`HTTP/1.1 ${status} Some\r\n${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
@@ -45,11 +47,7 @@ describe("asking for statuses", () => {
     const server = await startRaw({ onRequest: (socket) => reply(socket, 200, '{"status":"confirmed"}') });
     const context = contextOf(server);
     expect(await askStatuses(context, promises(30))).toBeUndefined();
-    expect(context.seen.toSorted()).toEqual(
-      promises(30)
-        .map(({ actionPromise }) => `${actionPromise} confirmed`)
-        .toSorted(),
-    );
+    expect(context.seen.toSorted()).toEqual(Array.from({ length: 30 }, (_, at) => `p${at + 1} confirmed`).toSorted());
     const requests = requestsTo(server);
     expect(requests).toHaveLength(30);
     for (const request of requests) {
@@ -80,7 +78,12 @@ describe("asking for statuses", () => {
   });
 
   test.each([
-    [403, "", '{"message":"Forbidden"}', { kind: "not let in", detail: "HTTP 403", body: '{"message":"Forbidden"}' }],
+    [
+      403,
+      "",
+      '{"message":"Forbidden"}',
+      { kind: "authentication failed", detail: "HTTP 403", body: '{"message":"Forbidden"}' },
+    ],
     [
       302,
       "Location: http://127.0.0.1:1/\r\n",

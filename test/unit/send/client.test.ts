@@ -8,7 +8,7 @@ import { Failure } from "../../../src/failure.ts";
 import { type Exchange, readExchange } from "../../../src/send/answer.ts";
 import { openClient, type ServiceClient } from "../../../src/send/client.ts";
 import { MAX_ANSWER_BYTES } from "../../../src/send/content-codings.ts";
-import { createRunPromises } from "../../../src/send/seen.ts";
+import { openSeenPromises } from "../../../src/send/seen.ts";
 import { issuedBy, selfSigned } from "../../support/certificate.ts";
 import { deadPort, type RawServer, startProxy, startRaw } from "../../support/raw-server.ts";
 import { until } from "../../support/until.ts";
@@ -222,7 +222,8 @@ describe("an answer that can't be decoded", () => {
         socket.end(body);
       },
     });
-    return readExchange(await open(at(server)).post(BODY, NEVER), [], [], createRunPromises());
+    using seen = openSeenPromises();
+    return readExchange(await open(at(server)).post(BODY, NEVER), [], [], seen);
   }
 
   test.each([

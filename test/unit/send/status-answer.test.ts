@@ -64,8 +64,8 @@ describe("the answer about a promise", () => {
   });
 
   test.each<[number, string]>([
-    [401, "not let in"],
-    [403, "not let in"],
+    [401, "authentication failed"],
+    [403, "authentication failed"],
     [302, "refused"],
     [400, "refused"],
     [405, "refused"],
