@@ -9,7 +9,9 @@ import type { Store } from "./store.ts";
 
 type Stored = readonly [seq: number, subject: string, event: string | null, place: number];
 
-const NEW = "SELECT seq, subject, event, place FROM action WHERE verdict = 'new' ORDER BY subject, place";
+/** A ticket's event is told by its sale, which may stand behind others of it. */
+const NEW = `SELECT seq, subject, max(event) OVER (PARTITION BY subject) AS event, place FROM action WHERE verdict = 'new'
+  ORDER BY subject, place`;
 
 /** @returns the number of lanes that are used. */
 export function spreadOverLanes(store: Store, events: Events, wanted: number, signal: AbortSignal): number {

@@ -382,6 +382,16 @@ describe("order, lanes and chunks", () => {
     plan[Symbol.dispose]();
   });
 
+  it("sends no sale in a stage before its event, where a scan of its ticket stands before it", async () => {
+    const files = { "events.ndjson": EVENT, "scans.csv": "ticketId\n1\n", "sales.csv": SALES + sale("1") };
+    const { plan } = await night(files, { lanes: 4 });
+    const stages = (await Array.fromAsync(plan.chunks())).flatMap(({ stage, origins }) =>
+      origins.map(({ kind }) => `${stage} ${kind}`),
+    );
+    expect(stages).toEqual(["0 newEvent", "1 scannedTicket", "1 soldTicket"]);
+    plan[Symbol.dispose]();
+  });
+
   it("cuts chunks by actions and by bytes, with the rows that their actions come from", async () => {
     const environment = { ...ENVIRONMENT, chunkSize: 2 };
     const { plan } = await night({ "sales.csv": SALES + sale("1") + sale("2") + sale("3") }, { environment });
