@@ -70,7 +70,7 @@ export const LOG_EVENTS = {
     when: "a check found something; warnings are told once per rule, with their first place",
     fields: ["rule", "file", "line", "field", "action", "count"],
   },
-  "plan.made": { when: "the input is checked, and something is to be sent", fields: ["counts", "actions", "chunks"] },
+  "plan.made": { when: "the input is checked, and something is to be sent", fields: ["counts", "actions"] },
   "run.published": { when: "a run is in the ledger, for workers to send", fields: ["actions", "chunks"] },
   "run.first": { when: "an unfinished run is finished before the input is read", fields: [] },
   "run.started": { when: "a run is about to be sent, or its rest", fields: ["resumed", "actions", "chunks"] },
