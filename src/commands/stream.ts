@@ -96,7 +96,9 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
       reporter.error(`${files.join(", ")} ${were} not read.`);
       break;
     case "same input":
-      reporter.info("That finished a run of this same input. To send what is still open, run the command again.");
+      reporter.info(
+        `That finished a run of this same input.${summary.exitCode === 0 ? "" : " To send what is still open, run the command again."}`,
+      );
       break;
     case "resend waits":
       reporter.error(
