@@ -40,21 +40,20 @@ describe("refused beside an export, with nothing sent", () => {
       "with one of their columns",
       { "updates.csv": UPDATES, "updates-1.csv": `ticketId,imageUrl,tickets:reason\nT,${url("a")},\n` },
     ],
-    [
-      "with another of them",
-      { "updates.csv": UPDATES, "updates-1.csv": `ticketId,imageUrl, "tickets:actions"\nT,${url("a")},\n` },
-    ],
     ["NDJSON", { "updates.ndjson": UPDATES_NDJSON, "updates.rejects.ndjson": ndjson(row("a", OF_REJECTS)) }],
     ["a table beside NDJSON", { "updates.csv": UPDATES, "scans.rejects.ndjson": ndjson(row("a", OF_REJECTS)) }],
     [
       "JSON whose keys stand in further lines",
-      { "updates.ndjson": UPDATES_NDJSON, "updates-mended.json": JSON.stringify([row("a", OF_REJECTS)], undefined, 2) },
+      {
+        "updates.ndjson": UPDATES_NDJSON,
+        "updates-corrected.json": JSON.stringify([row("a", OF_REJECTS)], undefined, 2),
+      },
     ],
   ])("%s", async (_, files) => {
     const names = Object.keys(files);
     const field = await withFiles(files);
     const done = await field.stream(names, updating);
-    const rejects = names.find((name) => /rejects|mended|-1/.test(name)) ?? "";
+    const rejects = names.find((name) => /rejects|corrected|-1/.test(name)) ?? "";
     const other = names.find((name) => name !== rejects) ?? "";
     expect(done.said).toContain(
       `${rejects} is a rejects file that tickets wrote; it can't be read together with ${other}, which may hold the same rows.`,
@@ -64,10 +63,10 @@ describe("refused beside an export, with nothing sent", () => {
     expect(processedBy(field.sandbox)).toBe("");
   });
 
-  test("by every command that reads exports, also with --again", async () => {
+  test("by every command that reads exports, also with --resend", async () => {
     const field = await withFiles({ "updates.csv": UPDATES, "updates.rejects.csv": REJECTS });
     const files = ["updates.csv", "updates.rejects.csv"];
-    for (const options of [{ again: true }, { dryRun: true }, { limit: 1 }, { maxInvalid: { percent: 100 } }])
+    for (const options of [{ resend: true }, { dryRun: true }, { limit: 1 }, { maxInvalid: { percent: 100 } }])
       expect((await field.stream(files, { ...updating, ...options })).exitCode).toBe(2);
     const { context } = makeContext(field.folder, field.env);
     const options = { files, ...updating, flags: {} };

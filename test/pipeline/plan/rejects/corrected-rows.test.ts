@@ -1,0 +1,162 @@
+/** A bad row counts as sent once its corrected version was accepted. */
+
+import { describe, expect, test } from "vitest";
+import type { ActionName } from "../../../../src/actions/actions.ts";
+import { type Field, openField } from "../../../support/context.ts";
+import { forWalks } from "../../../support/walks.ts";
+
+const BEARING = { maxInvalid: { rows: 2 } } as const;
+
+const acceptedOf = ({ sandbox }: Field, kind: ActionName): number =>
+  Array.from(sandbox.engine.processed()).filter(({ action, status }) => action === kind && status === "success").length;
+
+async function correct(field: Field, name: string, bad: string, good: string): Promise<void> {
+  const rejects = await field.read(name);
+  expect(rejects).toContain(bad);
+  await field.write(name, rejects.replace(bad, good));
+}
+
+/** Events and tickets that were sold. */
+async function openSold(): Promise<Field> {
+  const field = await openField();
+  const events = ["E", "F"].map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } }));
+  const sales = ["T1", "T2"].map((ticketId) => ({
+    action: "soldTicket",
+    data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1780000000 },
+  }));
+  await field.write("before.ndjson", [...events, ...sales].map((each) => `${JSON.stringify(each)}\n`).join(""));
+  expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+  return field;
+}
+
+test.each(["input", "time"] as const)("a sale, by %s", async (order) => {
+  const field = await openSold();
+  await field.write(
+    "sales.csv",
+    "ticketId,eventId,userId,price,orderTime\nt2,E,u2,11.00,1780000001\nt1,E,u1,?,1780000000\n",
+  );
+  expect((await field.stream(["sales.csv"], { ...BEARING, order })).exitCode).toBe(4);
+  await correct(field, "sales.rejects.csv", "?", "10.00");
+  expect((await field.stream(["sales.rejects.csv"], { order })).summary?.actions).toMatchObject({ accepted: 1 });
+  const again = await field.stream(["sales.csv"], { order });
+  expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 2 } });
+});
+
+test("of which not even the action could be read", async () => {
+  const field = await openSold();
+  await field.write("log.ndjson", '{"action":"scan","data":{"ticketId":"T1","orderTime":1780000100}}\n');
+  expect((await field.stream(["log.ndjson"], BEARING)).exitCode).toBe(4);
+  await correct(field, "log.rejects.ndjson", '"scan"', '"scannedTicket"');
+  expect((await field.stream(["log.rejects.ndjson"])).summary?.actions).toMatchObject({ accepted: 1 });
+  const again = await field.stream(["log.ndjson"]);
+  expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 1 } });
+});
+
+test("with all that was accepted of it, in however many runs", async () => {
+  const field = await openSold();
+  await field.write(
+    "tickets.config.yaml",
+    `sources:
+  sales:
+    match: "sales*"
+    fields: {ticketId: "{Ticket}"}
+    actions:
+      - soldTicket: {fields: {eventId: E, userId: "{User}", price: "{Price}", orderTime: "{At}"}}
+      - invalidatedTicket: {when: {RefundedAt: {empty: false}}, fields: {orderTime: "{RefundedAt}"}}
+`,
+  );
+  await field.write("sales.csv", "Ticket,User,Price,At,RefundedAt\n#REF!,u1,?,1780000000,1780000500\n");
+  expect((await field.stream(["sales.csv"], BEARING)).exitCode).toBe(4);
+  await correct(field, "sales.rejects.csv", "#REF!,u1,?", "t1,u1,10.00");
+  field.setFaults({ on: { request: 1 }, fault: "failure-items", items: [1] });
+  const part = await field.stream(["sales.rejects.csv"]);
+  expect(part.summary?.actions, part.said).toMatchObject({ accepted: 1, rejected: 1 });
+  field.setFaults();
+  const rest = await field.stream(["sales.rejects.rejects.csv"]);
+  expect(rest.summary?.actions, rest.said).toMatchObject({ accepted: 1, alreadySent: 1 });
+  const again = await field.stream(["sales.csv"]);
+  expect(again.summary, again.said).toMatchObject({ exitCode: 0, rows: { invalid: 0 }, actions: { alreadySent: 2 } });
+});
+
+interface Kind {
+  readonly action: ActionName;
+  readonly header: string;
+  readonly rows: readonly [one: string, two: string];
+  readonly bad: string;
+  readonly good: (name: string) => string;
+}
+
+const URLS = { bad: "#REF!", good: (name: string) => `https://i.example.com/${name}` };
+const KINDS: readonly Kind[] = [
+  { action: "updateTicket", header: "ticketId,imageUrl", rows: ["T1,#REF!", "T2,#REF!"], ...URLS },
+  { action: "updateEvent", header: "eventId,shopUrl", rows: ["E,#REF!", "F,#REF!"], ...URLS },
+  {
+    ...{ action: "resoldTicket", header: "ticketId,userId,price,orderTime", rows: ["T1,a,?,", "T2,a,?,"] },
+    ...{ bad: "a,?", good: (name) => `u${name},1.00` },
+  },
+  {
+    ...{ action: "scannedTicket", header: "ticketId,orderTime", rows: ["T1,?", "T2,?"] },
+    ...{ bad: "?", good: () => "" },
+  },
+];
+const WALKS = forWalks(KINDS, 2);
+
+function isKnown({ action, header, rows, bad, good }: Kind): void {
+  const [one, two] = rows;
+  const corrected = (row: string, name: string): string => row.replace(bad, good(name));
+
+  /** Two bad rows, in their rejects. */
+  async function openRejected(): Promise<Field> {
+    const field = await openSold();
+    await field.write("log.csv", `action,${header}\n${rows.map((row) => `${action},${row}\n`).join("")}`);
+    expect((await field.stream(["log.csv"], BEARING)).exitCode).toBe(4);
+    return field;
+  }
+
+  test("is known when its rejects are streamed once more, and the next one of the file is sent", async () => {
+    const field = await openRejected();
+    await correct(field, "log.rejects.csv", one, corrected(one, "1"));
+    const first = await field.stream(["log.rejects.csv"], BEARING);
+    expect(first.summary?.actions, first.said).toMatchObject({ accepted: 1 });
+    await correct(field, "log.rejects.csv", two, corrected(two, "1"));
+    const both = await field.stream(["log.rejects.csv"]);
+    expect(both.summary?.actions, both.said).toMatchObject({ accepted: 1, alreadySent: 1 });
+    const again = await field.stream(["log.rejects.csv"]);
+    expect([again.exitCode, again.summary?.actions.alreadySent], again.said).toEqual([0, 2]);
+    expect(acceptedOf(field, action)).toBe(2);
+    const night = await field.stream(["log.csv"]);
+    expect(night.summary, night.said).toMatchObject({ rows: { invalid: 0 }, actions: { alreadySent: 2 } });
+  });
+
+  test("is known where its answer was lost, and a person has settled it as sent", { tags: ["long"] }, async () => {
+    const field = await openRejected();
+    for (const row of rows) await correct(field, "log.rejects.csv", row, corrected(row, "1"));
+    field.setFaults({ on: { request: 1 }, fault: "drop", when: "after" });
+    const doubt = await field.stream(["log.rejects.csv"]);
+    expect(doubt.exitCode, doubt.said).toBe(6);
+    field.setFaults();
+    await field.settle("sent");
+    await field.stream(["log.rejects.csv"]);
+    const again = await field.stream(["log.rejects.csv"]);
+    expect([again.exitCode, again.summary?.actions.alreadySent], again.said).toEqual([0, 2]);
+    expect(acceptedOf(field, action)).toBe(2);
+    const night = await field.stream(["log.csv"]);
+    expect(night.summary, night.said).toMatchObject({ rows: { invalid: 0 }, actions: { alreadySent: 2 } });
+  });
+
+  test.runIf(good("1") !== good("2"))("that says something else than what was accepted of it is late", async () => {
+    const field = await openRejected();
+    for (const row of rows) await correct(field, "log.rejects.csv", row, corrected(row, "1"));
+    await field.stream(["log.rejects.csv"]);
+    await correct(field, "log.rejects.csv", corrected(one, "1"), corrected(one, "2"));
+    const other = await field.stream(["log.rejects.csv"]);
+    expect(other.summary, other.said).toMatchObject({ exitCode: 4, actions: { accepted: 0, alreadySent: 1, late: 1 } });
+    const resent = await field.stream(["log.rejects.csv"], { resend: true });
+    expect(resent.summary?.actions.accepted, resent.said).toBeGreaterThan(0);
+    const known = await field.stream(["log.rejects.csv"]);
+    expect(known.summary?.actions, known.said).toMatchObject({ accepted: 0, alreadySent: 2 });
+  });
+}
+
+describe.each(WALKS.short)("without times: $action", isKnown);
+describe.each(WALKS.long)("without times: $action", { tags: ["long"] }, isKnown);
