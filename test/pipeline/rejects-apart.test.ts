@@ -27,7 +27,7 @@ describe("refused beside an export, with nothing sent", () => {
   test.each<[what: string, files: Readonly<Record<string, string | Buffer>>, order?: readonly string[]]>([
     ["an export and its own rejects", { "updates.csv": UPDATES, "updates.rejects.csv": REJECTS }],
     ["the rejects first", { "updates.rejects.csv": REJECTS, "updates.csv": UPDATES }],
-    ["rejects of another name", { "updates.csv": UPDATES, "updates-mended.csv": REJECTS }],
+    ["rejects of another name", { "updates.csv": UPDATES, "updates-corrected.csv": REJECTS }],
     ["rejects without rows", { "updates.csv": UPDATES, "updates.rejects.csv": COLUMNS }],
     ["an export without rows", { "updates.csv": "ticketId,imageUrl\n", "updates.rejects.csv": REJECTS }],
     ["packed rejects", { "updates.csv": UPDATES, "updates.rejects.csv.gz": gzipSync(REJECTS) }],
