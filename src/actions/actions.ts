@@ -33,11 +33,11 @@ export type TicketEffect =
 export type Effect = EventEffect | TicketEffect;
 
 /** What the action is about, and what it does to it. */
-type Deed =
+type About =
   | { readonly about: "event"; readonly effect: EventEffect }
   | { readonly about: "ticket"; readonly effect: TicketEffect };
 
-export type ActionSpec = Deed & {
+export type ActionSpec = About & {
   readonly required: readonly FieldName[];
   /** Exactly one of these is required. */
   readonly exclusive: readonly FieldName[];

@@ -110,7 +110,7 @@ export const FIELDS = {
     kind: "u64",
     whenOmitted: "current Unix time",
     ...PUBLIC,
-    meaning: "Time of the sale or deed, Unix timestamp in seconds.",
+    meaning: "Time of the sale, or of what happened, Unix timestamp in seconds.",
   },
   to: {
     kind: "wallet",

@@ -10,7 +10,7 @@ const LIKELY = "likely, not stated by the specification";
 /** What is probably a mistake in one action, although the service's tables allow it. */
 export const LIKELY_RULES = rulesOf("warn", LIKELY, {
   "order-time-missing": {
-    reason: "Without orderTime the service stamps the time of sending, not the time of the sale or deed.",
+    reason: "Without orderTime the service stamps the time of sending, not the time at which it happened.",
     source: "specification, Field types: orderTime defaults to the current Unix time",
     example: "soldTicket without orderTime",
   },

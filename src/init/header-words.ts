@@ -173,7 +173,7 @@ const OTHER_TIME = [
 const EVENT_WORD = whole(
   "events?|shows?|performance|concert|konzert|gig|session|festival|match|game|veranstaltung|veranstaltungs|vorstellung|vorstellungs|auffuhrung|evenement|spectacle|seance|representation|manifestation|evento|spettacolo|rappresentazione|espectaculo|funcion|sesion|voorstelling|espetaculo|sessao",
 );
-const DEED_TIMES: readonly (readonly [TimeKind, RegExp])[] = [
+const ACTION_TIMES: readonly (readonly [TimeKind, RegExp])[] = [
   [
     "entry",
     /^(?:scan|escan|gescan|check(?:ed|in|edin|ins|out)?$|checkedin|checkin|arriv|admit|admission|entry|entered|entrance|entree|entrata|einlass|eingang|eingecheckt|zutritt|entwertet|ingecheckt|toegang|access|acces|acceso|ingresso|entrada|redeem|used|validat)/,
@@ -208,8 +208,8 @@ const SALE_TIMES: ReadonlySet<string> = new Set(WORDS.orderTime.split(" ").filte
 export function timeKindOf(name: string): TimeKind | undefined {
   const words = wordsOf(name);
   if (words.some((word) => OTHER_TIME.some((pattern) => pattern.test(word)))) return "other";
-  const [deed, ...more] = DEED_TIMES.filter(([, pattern]) => words.some((word) => pattern.test(word)));
-  if (deed !== undefined) return more.length === 0 ? deed[0] : undefined;
+  const [first, ...more] = ACTION_TIMES.filter(([, pattern]) => words.some((word) => pattern.test(word)));
+  if (first !== undefined) return more.length === 0 ? first[0] : undefined;
   const isOfEvent = words.some((word) => EVENT_WORD.test(word));
   const plain = timeWordsOf(words);
   const runs = [...runsOf(name), ...runsOf(plain.join(" "))];
@@ -223,7 +223,7 @@ export const tellsLoss = (name: string): boolean =>
   wordsOf(name).some(
     (word) =>
       !/(?:able|ible|bar|baar|abile|avel)$/.test(word) &&
-      DEED_TIMES.some(([kind, pattern]) => kind === "loss" && pattern.test(word)),
+      ACTION_TIMES.some(([kind, pattern]) => kind === "loss" && pattern.test(word)),
   );
 
 const CENTS =
@@ -241,7 +241,7 @@ export function minorUnitsIn(name: string): "hundredths" | "by currency" | undef
 export function actionInFileName(fileName: string): "invalidatedTicket" | "resoldTicket" | "claimedTicket" | undefined {
   const words = wordsOf(fileName.replace(/\..*$/, ""));
   const says = (kind: TimeKind): boolean =>
-    DEED_TIMES.some(([known, pattern]) => known === kind && words.some((word) => pattern.test(word)));
+    ACTION_TIMES.some(([known, pattern]) => known === kind && words.some((word) => pattern.test(word)));
   if (says("loss")) return "invalidatedTicket";
   if (says("resale")) return "resoldTicket";
   return says("claim") ? "claimedTicket" : undefined;

@@ -15,7 +15,7 @@ type TimeField = (typeof TIME_FIELDS)[number];
 
 export const isTimeField = (field: string): field is TimeField => TIME_FIELDS.some((known) => known === field);
 
-const DEEDS: Readonly<Partial<Record<ActionName, string>>> = {
+const HAPPENINGS: Readonly<Partial<Record<ActionName, string>>> = {
   soldTicket: "the sale",
   resoldTicket: "the resale",
   scannedTicket: "the scan",
@@ -29,7 +29,7 @@ export function orderTimeLines(
   action: ActionName,
   columns: readonly ColumnProfile[],
 ): readonly Line[] {
-  const deed = DEEDS[action] ?? "the deed";
+  const what = HAPPENINGS[action] ?? "the action";
   if (time.kind === "column") {
     const rule = timeRule(time.column, columns);
     return [{ ...rule, note: `${rule.note}${alsoText(time.also)}` }];
@@ -38,7 +38,7 @@ export function orderTimeLines(
     return [
       {
         key: "orderTime",
-        value: ask(`one of the next lines, without its #, where it is the time of ${deed}; else remove this line`),
+        value: ask(`one of the next lines, without its #, where it is the time of ${what}; else remove this line`),
         note: time.why,
       },
       ...time.columns.map((column) => choice(timeRule(column, columns))),
@@ -46,7 +46,7 @@ export function orderTimeLines(
   const why =
     time.others.length === 0
       ? "no column looks like a time"
-      : `no column is named like the time of ${deed} (${namesText(time.others)}: of something else)`;
+      : `no column is named like the time of ${what} (${namesText(time.others)}: of something else)`;
   return [{ comment: `#orderTime: "{…}"   # ${why}; without one the service takes the time of sending` }];
 }
 

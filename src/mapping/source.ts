@@ -247,7 +247,7 @@ export const sourceSchema = z.strictObject(
     clear: text().optional().describe("The word in a cell that clears a field in an update (default \\clear)."),
     key: texts("a template or a list of templates")
       .optional()
-      .describe("What makes two rows the same deed, instead of the action's own identity."),
+      .describe("What makes two rows the same action, instead of its time or content."),
     columns: mapOf(column)
       .optional()
       .describe(

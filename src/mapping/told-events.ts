@@ -28,7 +28,7 @@ export function watchEvents() {
       field,
       value,
       message: `Line ${first.line} says ${quoted(first.value, 60)} about the event ${quoted(eventId, 60)}, but this row says ${quoted(value, 60)}. The first row counts.`,
-      hint: "If the later one is right, mend the export or leave the first out with when; if they are two events, give each its own eventId.",
+      hint: "If the later one is right, correct the export or leave the first out with when; if they are two events, give each its own eventId.",
     });
   };
   return {

@@ -42,7 +42,7 @@ export class ContentsSeen {
     return alike.slice(0, 1).map((twin) => ({
       rule: "input-twice",
       message: `The input is the same as ${nameWithin(twin.file)}, byte for byte.`,
-      hint: "If it is a copy, give only one of them: of updates, and of scans without times, each is sent.",
+      hint: "What both say is sent once. If the same happened twice, give the rows times or their source a key.",
     }));
   }
 }

@@ -16,8 +16,8 @@ export function keepRejectsApart() {
   let other: Seen | undefined;
   return {
     /**
-     * Throws a usage failure once rejects and something else were seen: a row that stands in both is one deed to a person
-     * and two to the ledger, which would be sent twice, or after what comes later in its history.
+     * Throws a usage failure once rejects and something else were seen: a row that stands in both is one to a person
+     * and two to the ledger, of which one would stand behind what comes later.
      *
      * @param line of the row that shows it, where the file may hold both.
      */

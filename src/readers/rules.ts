@@ -67,7 +67,7 @@ export const INPUT_RULES = rulesOf("warn", "good practice", {
   },
   "input-twice": {
     reason:
-      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened. Deeds without times are then sent once for each.",
+      "Two inputs with the same bytes are an export and its copy, or two nights on which the same happened. What both say is sent once.",
     example: "updates-10.csv and updates-11.csv, byte for byte",
   },
   "looks-like-utf8": {

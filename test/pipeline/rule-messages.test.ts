@@ -34,7 +34,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   "input-twice": {
     where: "scans-2.csv:1",
     what: "The input is the same as scans-1.csv, byte for byte.",
-    todo: "If it is a copy, give only one of them: of updates, and of scans without times, each is sent.",
+    todo: "What both say is sent once. If the same happened twice, give the rows times or their source a key.",
   },
   "looks-like-utf8": {
     where: "x.csv:2",
@@ -119,7 +119,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   "event-told-differently": {
     where: 'x.csv:3 eventName: "Gala 2026"',
     what: 'Line 2 says "Gala" about the event "e", but this row says "Gala 2026". The first row counts.',
-    todo: "If the later one is right, mend the export or leave the first out with when; if they are two events, give each its own eventId.",
+    todo: "If the later one is right, correct the export or leave the first out with when; if they are two events, give each its own eventId.",
   },
   "column-by-position": {
     where: "x.csv:1 ticket:",
