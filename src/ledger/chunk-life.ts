@@ -103,16 +103,16 @@ export async function insertChunk(
     await session.run(sql`INSERT INTO row_texts (run, chunk, texts) VALUES (${run}, ${chunk}, ${texts})`);
 }
 
-/** @throws Failure `storage` where it is not what was entered. */
+/** @throws Failure `storage` where it, or where its actions come from, is not what was entered. */
 export async function readBody(
   session: Pick<Session, "all">,
   run: number,
   chunk: number,
   place: string,
 ): Promise<Uint8Array> {
-  const row = await first<{ body: Uint8Array | null; sha256: string | null }>(
+  const row = await first<{ body: Uint8Array | null; sha256: string | null; origins: Uint8Array }>(
     session,
-    sql`SELECT body, sha256 FROM bodies WHERE run = ${run} AND chunk = ${chunk}`,
+    sql`SELECT body, sha256, origins FROM bodies WHERE run = ${run} AND chunk = ${chunk}`,
   );
   if (row?.body == null)
     throw new Failure("usage", `The request of chunk ${chunk} is not in the ledger ${place} any more: it was pruned.`, {
@@ -125,7 +125,8 @@ export async function readBody(
     });
   let body: Buffer;
   try {
-    body = await unpack(row.body);
+    // Without where its actions come from, the answer could not be stored.
+    [body] = await Promise.all([unpack(row.body), unpack(row.origins)]);
   } catch (cause) {
     throw damage(cause);
   }

@@ -8,9 +8,10 @@ import type { Answer, Item, Origin } from "./ledger.ts";
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
-const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+/** With a checksum, by which a changed bit is noticed. */
+const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 } };
 
-export const pack = async (bytes: Uint8Array): Promise<Uint8Array> => await compress(bytes, LEVEL);
+export const pack = async (bytes: Uint8Array): Promise<Uint8Array> => await compress(bytes, PACKING);
 export const unpack = async (bytes: Uint8Array): Promise<Buffer> => await decompress(bytes);
 export const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(stringifyJson(value)));
 export const unpackJson = async (bytes: Uint8Array): Promise<unknown> => parseJson((await unpack(bytes)).toString());

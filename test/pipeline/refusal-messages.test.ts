@@ -187,8 +187,8 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
   [
     (context) => verbs.settle({ run: "abc", decision: "sent", json: true, first: 1 }, context),
-    "--first counts actions of one chunk, so it needs --chunk. Nothing was settled.",
-    "Add --chunk N.",
+    "--first counts the actions of one chunk that you decide about. Nothing was settled.",
+    "Add --chunk N, and --sent or --not-sent.",
   ],
   [
     (context) => verbs.plan({ files: ["scans.csv"], json: false, flags: {}, preview: 5, output: "-" }, context),
