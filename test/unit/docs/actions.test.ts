@@ -73,7 +73,7 @@ it.each(["docs/cli.md", "SECURITY.md"])("%s says of every field that names a per
   for (const line of told) expect(FIELD_NAMES.filter((name) => line.includes(`\`${name}\``))).toEqual(PERSONAL_FIELDS);
 });
 
-it("docs/guarantees.md says of every action when it is the same deed", () => {
-  const told = actionsOfTable("docs/guarantees.md", "| action | the same deed when | the same again |");
+it("docs/guarantees.md says of every action what its mark is", () => {
+  const told = actionsOfTable("docs/guarantees.md", "| action | mark | the same again | another mark |");
   expect(new Set(told)).toEqual(new Set(ACTION_NAMES));
 });
