@@ -206,7 +206,13 @@ export async function sendFrom(
     abort: context.abort,
     rejectedBefore: before.rejected,
     deadline,
-    common: { rejected: 0, answers: 0, notBefore: 0, hasToldWithoutStatus: false },
+    common: {
+      rejected: 0,
+      answers: 0,
+      notBefore: 0,
+      hasToldWithoutStatus: false,
+      mostActions: run.mostActions ?? Number.POSITIVE_INFINITY,
+    },
   };
   // Loaded only here: most commands send nothing, and the HTTP client would be a large part of their start.
   const { openClient } = await import("../send/client.ts");

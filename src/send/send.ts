@@ -104,6 +104,8 @@ interface Common {
   /** `performance.now()` before which no lane sends. */
   notBefore: number;
   hasToldWithoutStatus: boolean;
+  /** A 413 has taught it. */
+  mostActions: number;
 }
 
 export interface Lane {
@@ -210,11 +212,17 @@ function obstacleOf({ ledger, environment, common, halt }: Sending): LaneEnd | u
 }
 
 /** The lane's next chunk with its request; smaller ones where the service found such a size too large. */
-async function lookAhead({ ledger, run, stop }: Sending, { number, stage }: Lane): Promise<Ready | LaneEnd> {
-  const chunk = await ledger.nextChunk(run, number, stage);
+async function lookAhead(sending: Sending, lane: Lane): Promise<Ready | LaneEnd> {
+  const { ledger, run, stop, common } = sending;
+  const chunk = await ledger.nextChunk(run, lane.number, lane.stage);
   if (chunk === undefined) return { kind: "finished" };
   // One that is at its end needs no stop.
   if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
+  // Another worker may just be sending it.
+  if (lane.claim === undefined && chunk.count > common.mostActions) {
+    await ledger.split(run, chunk.chunk, common.mostActions, { at: new Date().toISOString(), class: "too large" });
+    return await lookAhead(sending, lane);
+  }
   const body = await ledger.body(run, chunk.chunk);
   return { chunk, body, sent: sentActions(body) };
 }
@@ -335,7 +343,9 @@ async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading
     }
     case "too large": {
       if (chunk.count > 1) {
-        const parts = await ledger.split(run, chunk.chunk, Math.ceil(chunk.count / 2), given);
+        const most = Math.ceil(chunk.count / 2);
+        common.mostActions = Math.min(common.mostActions, most);
+        const parts = await ledger.split(run, chunk.chunk, most, given);
         if (parts.length === 0) return { stop: { kind: "taken" } };
       } else {
         const response = JSON.stringify({ status: "too large", message: "HTTP 413" });

@@ -42,7 +42,7 @@ interface Row {
   /** States of the chunks that are left, in the order of their actions. */
   readonly chunks: string;
   /** Outcomes as the summary counts them; what is missing is 0. */
-  readonly counts: Partial<Record<"accepted" | "rejected" | "refused" | "inDoubt" | "notSent", number>>;
+  readonly counts: Partial<Record<"accepted" | "rejected" | "inDoubt" | "notSent", number>>;
   /** Ids in the promises file; in brackets what was rejected. */
   readonly promises: string;
   readonly said?: string | RegExp;
@@ -56,7 +56,7 @@ const doubt = (name: string, fault: object, took: string, more: Partial<Row> = {
   exit: 6,
   took,
   requests: 2,
-  chunks: "settled, in doubt, planned",
+  chunks: "answered, in doubt, planned",
   counts: { accepted: 2, inDoubt: 2, notSent: 2 },
   promises: "E T1",
   said: "in doubt",
@@ -73,7 +73,7 @@ const fine = (name: string, fault: object | readonly object[], more: Partial<Row
   exit: 0,
   took: ALL,
   requests: 3,
-  chunks: "settled, settled, settled",
+  chunks: "answered, answered, answered",
   counts: { accepted: 6 },
   promises: ALL,
   again: [0, ALL],
@@ -86,7 +86,7 @@ const untaken = (name: string, fault: object, exit: number, more: Partial<Row> =
   exit,
   took: UNTAKEN,
   requests: 2,
-  chunks: "settled, planned, planned",
+  chunks: "answered, planned, planned",
   counts: { accepted: 2, notSent: 4 },
   promises: UNTAKEN,
   again: [0, ALL],
@@ -99,8 +99,8 @@ const refused = (name: string, fault: object, took: string, more: Partial<Row> =
   exit: 9,
   took,
   requests: 2,
-  chunks: "settled, refused, planned",
-  counts: { accepted: 2, refused: 2, notSent: 2 },
+  chunks: "answered, refused, planned",
+  counts: { accepted: 2, inDoubt: 2, notSent: 2 },
   promises: UNTAKEN,
   said: "refused",
   again: [9, took],
@@ -117,14 +117,14 @@ const ITEM_IN_DOUBT = {
   exit: 6,
   took: TAKEN,
   requests: 2,
-  chunks: "settled, settled, in doubt, planned",
+  chunks: "answered, answered, in doubt, planned",
   counts: { accepted: 3, inDoubt: 1, notSent: 2 },
   promises: "E T1 T3",
   again: [6, TAKEN],
 } as const satisfies Partial<Row>;
 
 const ROWS: readonly Row[] = [
-  // ---- settled ----
+  // ---- answered ----
   fine("no fault", []),
   fine("latency", { fault: "latency", ms: 20 }),
   fine("another 2xx", status(201)),
@@ -141,7 +141,7 @@ const ROWS: readonly Row[] = [
     exit: 4,
     took: "E T1 (T2) T3 T4 T5",
     requests: 3,
-    chunks: "settled, settled, settled",
+    chunks: "answered, answered, answered",
     counts: { accepted: 5, rejected: 1 },
     promises: "E T1 (T2) T3 T4 T5",
     said: "T2 rejected",
@@ -153,7 +153,7 @@ const ROWS: readonly Row[] = [
     fault: { fault: "failure-items", items: [0, 1], body: { status: "declined", reason: { code: 7 } } },
     exit: 4,
     took: "E T1 (T2) (T3) T4 T5",
-    chunks: "settled, settled, settled",
+    chunks: "answered, answered, answered",
     counts: { accepted: 4, rejected: 2 },
     promises: "E T1 (T2) (T3) T4 T5",
     again: [0, "E T1 (T2) (T3) T4 T5 T2 T3"],
@@ -163,7 +163,7 @@ const ROWS: readonly Row[] = [
     fault: { fault: "failure-items", items: [1], body: { status: "error", actionPromise: null } },
     exit: 4,
     took: "E T1 T2 (T3) T4 T5",
-    chunks: "settled, settled, settled",
+    chunks: "answered, answered, answered",
     counts: { accepted: 5, rejected: 1 },
     promises: "E T1 T2 (T3) T4 T5",
     again: [0, "E T1 T2 (T3) T4 T5 T3"],
@@ -222,7 +222,7 @@ const ROWS: readonly Row[] = [
     exit: 9,
     took: "E T1 (T2) (T3)",
     requests: 2,
-    chunks: "settled, settled, planned",
+    chunks: "answered, answered, planned",
     counts: { accepted: 2, rejected: 2, notSent: 2 },
     promises: "E T1 (T2) (T3)",
     said: "maxRejected",
@@ -244,7 +244,7 @@ const ROWS: readonly Row[] = [
     took: TAKEN,
     requests: 2,
     // The item in doubt is a chunk of its own, beside the one it was cut from.
-    chunks: "settled, settled, in doubt, planned",
+    chunks: "answered, answered, in doubt, planned",
     counts: { accepted: 2, inDoubt: 2, notSent: 2 },
     promises: "E T1",
     again: [6, TAKEN],
@@ -261,7 +261,7 @@ const ROWS: readonly Row[] = [
       name: `a promise beside another status: ${name}`,
       fault: fault as object, // as above
       ...ITEM_IN_DOUBT,
-      said: /chunk 4 \(a part of chunk 2, action 3\) is in doubt: an actionPromise beside a status other than success: \{.*"ticketId":"T2"/,
+      said: /chunk 4 \(a part of chunk 2\) \(1 action\) is in doubt: an actionPromise beside a status other than success: \{.*"ticketId":"T2"/,
     }),
   ),
   ...[
@@ -273,7 +273,7 @@ const ROWS: readonly Row[] = [
       name: `success beside ${name as string}`, // as above
       fault: { fault: "denial", items: [0], ...(beside !== undefined && { with: beside }) },
       ...ITEM_IN_DOUBT,
-      said: "(a part of chunk 2, action 3) is in doubt: success beside an error, or something else that contradicts it: {",
+      said: "(a part of chunk 2) (1 action) is in doubt: success beside an error, or something else that contradicts it: {",
     }),
   ),
   // An item that does not say what became of its action is no "no".
@@ -298,7 +298,7 @@ const ROWS: readonly Row[] = [
       name: `an item ${name}`,
       fault: { fault: "replaced-items", items: [0], body },
       ...ITEM_IN_DOUBT,
-      said: `(a part of chunk 2, action 3) is in doubt: ${said as string}: {`, // as above
+      said: `(a part of chunk 2) (1 action) is in doubt: ${said as string}: {`, // as above
     }),
   ),
   ...[
@@ -314,7 +314,7 @@ const ROWS: readonly Row[] = [
       exit: 6,
       took: TAKEN,
       requests: 2,
-      chunks: "settled, settled, in doubt, planned",
+      chunks: "answered, answered, in doubt, planned",
       counts: { accepted: 3, inDoubt: 1, notSent: 2 },
       promises: "E T1 T2",
       said: "success with an actionPromise that can't be one",
@@ -427,7 +427,7 @@ const ROWS: readonly Row[] = [
   }),
   doubt("on the last request: nothing is left", status(500, { on: { request: 3 }, processed: "all" }), ALL, {
     requests: 3,
-    chunks: "settled, settled, in doubt",
+    chunks: "answered, answered, in doubt",
     counts: { accepted: 4, inDoubt: 2 },
     promises: TAKEN,
   }),
@@ -479,7 +479,7 @@ const ROWS: readonly Row[] = [
     { options: { flags: retried, maxDuration: 120_000 } },
   ),
 
-  // ---- not let in ----
+  // ---- authentication failed ----
   untaken("401", status(401), 5),
   untaken("403 as specified", status(403), 5, { said: "TICKETS_LOCAL_API_KEY" }),
   untaken("403 before the request was read", { fault: "early-answer" }, 5),
@@ -511,12 +511,12 @@ const ROWS: readonly Row[] = [
   // ---- too large ----
   fine("413 for more than one item: split, and small for the rest of the run", status(413, { on: { itemsOver: 1 } }), {
     requests: 7, // 2 refused, 1 1, then as large as that was
-    chunks: "settled, settled, settled, settled, settled, settled",
+    chunks: "answered, answered, answered, answered, answered, answered",
   }),
   fine(
     "413 early, while the body is being written",
     { fault: "too-large", on: { bytesOver: 200 } },
-    { requests: 6, chunks: "settled, settled, settled, settled, settled" }, // [E T1] [T2 T3]413 T2 T3 T4 T5
+    { requests: 6, chunks: "answered, answered, answered, answered, answered" }, // [E T1] [T2 T3]413 T2 T3 T4 T5
   ),
   {
     name: "413 for one action alone",
@@ -524,7 +524,7 @@ const ROWS: readonly Row[] = [
     exit: 4,
     took: "E T1 T3 T4 T5",
     requests: 6, // [E T1] [T2 T3]413 [T2]413 [T3] [T4] [T5]
-    chunks: "settled, settled, settled, settled, settled",
+    chunks: "answered, answered, answered, answered, answered",
     counts: { accepted: 5, rejected: 1 },
     promises: "E T1 (T2) T3 T4 T5",
     again: [0, "E T1 T3 T4 T5 T2"],
@@ -547,7 +547,7 @@ async function expectNoLooseEnds(field: Field): Promise<void> {
 }
 
 async function promisedIds(field: Field): Promise<string> {
-  const text = await field.read("night.local.promises.ndjson").catch(() => "");
+  const text = await field.read("promises.local.ndjson").catch(() => "");
   return text
     .split("\n")
     .filter((line) => line !== "")
@@ -561,14 +561,12 @@ async function promisedIds(field: Field): Promise<string> {
 const NONE = {
   accepted: 0,
   rejected: 0,
-  refused: 0,
   inDoubt: 0,
-  settledByHand: 0,
   notSent: 0,
   alreadySent: 0,
   changed: 0,
   late: 0,
-  superseded: 0,
+  unclear: 0,
 };
 
 describe("every answer and every fault", () => {
@@ -782,7 +780,7 @@ describe("a signal", () => {
     expect(first.exitCode).toBe(exit);
     expect([processedBy(field.sandbox), (await statesOf(field)).join(", "), await promisedIds(field)]).toEqual([
       UNTAKEN,
-      "settled, planned, planned",
+      "answered, planned, planned",
       UNTAKEN,
     ]);
     await expectNoLooseEnds(field);
@@ -829,7 +827,7 @@ describe("a signal", () => {
     });
     expect(first).toMatchObject({ exitCode: 6, summary: { actions: { accepted: 2, inDoubt: 2, notSent: 2 } } });
     expect([(await statesOf(field)).join(", "), await promisedIds(field)]).toEqual([
-      "settled, in doubt, planned",
+      "answered, in doubt, planned",
       UNTAKEN,
     ]);
     await expectNoLooseEnds(field);
