@@ -2,12 +2,15 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Command } from "commander";
-import { describe, expect, it } from "vitest";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { buildProgram } from "../../../src/cli/program.ts";
 import { EXIT_CODES } from "../../../src/failure.ts";
+import { openLedger } from "../../../src/ledger/open.ts";
 import { tables } from "../../../src/ledger/schema.ts";
 import { SQLITE_TYPES } from "../../../src/ledger/sqlite.ts";
 import { linksIn, PAGES, ROOT, readPage } from "../../support/pages.ts";
+import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 
 /** 128 and the numbers of SIGHUP, SIGINT and SIGTERM. */
 const SIGNAL_CODES = [129, 130, 143];
@@ -173,6 +176,18 @@ describe("docs/ledger.md", () => {
   it("has five queries", () => expect(queries).toHaveLength(5));
   it.each(queries)("%s can be run", (sql) => {
     expect(() => database.prepare(sql).all()).not.toThrow();
+  });
+
+  it.skipIf(WITHOUT_POSTGRES)(`has queries that PostgreSQL runs as well${NEEDS_POSTGRES}`, async () => {
+    const { url, newSchema } = await startPostgres();
+    const schema = newSchema();
+    const place = { kind: "postgres", url, tls: undefined, schema, shown: schema, application: "docs" } as const;
+    await using ledger = await openLedger({ place, boundTo: "https://api.example.com/v1" });
+    expect(await ledger.runs()).toEqual([]);
+    const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
+    await client.connect();
+    onTestFinished(() => client.end());
+    for (const sql of queries) expect((await client.query(sql)).rows).toEqual([]);
   });
 });
 
