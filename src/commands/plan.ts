@@ -79,11 +79,11 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     : EXIT_CODES.ok;
 }
 
-/** `26 rows: 26 mapped → 20 actions (20 soldTicket), 6 already sent left out.` */
+/** `26 rows: 26 mapped → 20 actions (20 soldTicket); left out: 6 already sent.` */
 function describePlan({ rows, actions, newByAction }: Plan): string {
   const kinds = Object.entries(newByAction).map(([action, times]) => `${number(times)} ${action}`);
   const back = describeBack(actions);
-  return `${describeRows(rows)} → ${count(actions.new, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${back === "" ? "" : `, ${back} left out`}.`;
+  return `${describeRows(rows)} → ${count(actions.new, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${back === "" ? "" : `; left out: ${back}`}.`;
 }
 
 /** The actions as lines of JSON, which are valid input. */

@@ -154,7 +154,7 @@ test("kinds are counted of what would be sent, and not of what was sent before",
     expect(await verbs.plan({ files: ["events.ndjson"], json: false, flags: {} }, context)).toBe(0);
     return said();
   };
-  expect(await planned()).toContain("→ 0 actions, 1 already sent left out.");
+  expect(await planned()).toContain("→ 0 actions; left out: 1 already sent.");
   await field.write("events.ndjson", line("E-1") + line("E-2"));
-  expect(await planned()).toContain("→ 1 action (1 newEvent), 1 already sent left out.");
+  expect(await planned()).toContain("→ 1 action (1 newEvent); left out: 1 already sent.");
 });
