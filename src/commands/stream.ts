@@ -1,8 +1,8 @@
 /** `tickets stream`: check, plan, send, and keep every promise. */
 
-import { workCommand } from "../actions/next-command.ts";
+import { resultsCommand, workCommand } from "../actions/next-command.ts";
 import { count, displayPath, number } from "../actions/text.ts";
-import { Failure } from "../failure.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "../run/stream.ts";
 import type { Context } from "./context.ts";
@@ -116,14 +116,17 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
       );
       reporter.info(`To send it: ${workCommand(environment)}`);
       if (output !== undefined)
-        reporter.info(`To write its promises to ${displayPath(output, context.cwd)}: ${summary.next}`);
+        reporter.info(
+          `To write its promises to ${displayPath(output, context.cwd)}: ${resultsCommand(environment, run, "--follow")}`,
+        );
+      if (summary.exitCode === EXIT_CODES["in-doubt"]) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
       break;
     }
     case "nothing sent":
       tellNothingSent(ending, reporter);
       tellRejects(summary, context);
       if (summary.next === null || ending.of.isRefused) break;
-      if (ending.of.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
+      if (summary.exitCode === EXIT_CODES["in-doubt"]) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
       else if (summary.rejects.length > 0) reporter.info(`${NEXT.finished}: ${summary.next}`);
       break;
     case "not confirmed":

@@ -1,5 +1,6 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
+import { existsSync } from "node:fs";
 import { parseJson } from "../actions/json.ts";
 import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
 import { crashPoint } from "../disk/crash-points.ts";
@@ -76,7 +77,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   }
   const rejects = await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
-  const doubted = isDone ? await doubtedBefore(ledger, run) : undefined;
+  const doubted = isDone ? await doubtedOf(ledger, run.options.heldBy) : undefined;
   const codeOfDone = doubted === undefined ? exitCodeOfDone(run, counts) : EXIT_CODES["in-doubt"];
   const exitCode = isDone ? codeOfDone : exitCodeOf(stop);
   if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
@@ -283,7 +284,9 @@ export async function writeRejectsOf(
   ledger: Ledger,
   run: Run,
 ): Promise<readonly string[]> {
-  const directory = typeof run.options.directory === "string" ? run.options.directory : cwd;
+  // Another machine may have entered the run.
+  const { directory: entered } = run.options;
+  const directory = typeof entered === "string" && existsSync(entered) ? entered : cwd;
   const { inputs, number, output } = run;
   await writeRejects({
     ...{ ledger, run: number, inputs, directory, output, safeCsv: isSafe(run) },
@@ -345,8 +348,8 @@ export function exitCodeOfDone(run: Run, counts: RunCounts): number {
   return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
-/** A run with a doubt for which actions of this one's input wait. */
-async function doubtedBefore(ledger: Ledger, { options: { heldBy } }: Run): Promise<Run | undefined> {
+/** Of runs for which an input's actions wait, one with a doubt. */
+export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<Run | undefined> {
   if (!Array.isArray(heldBy) || heldBy.length === 0) return undefined;
   return (await ledger.runs({ ids: heldBy.map(String), chunks: ["in doubt", "refused"] }))[0];
 }

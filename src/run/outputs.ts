@@ -24,6 +24,10 @@ export function outputPath(output: string | undefined, environment: string, cwd:
   return output === "-" ? undefined : resolve(cwd, output ?? defaultOutput(environment));
 }
 
+/** Whether a run was entered from here: its promises and rejects belong to that machine. */
+export const isEnteredHere = (ledger: Ledger, { options: { machine } }: Run): boolean =>
+  (machine ?? undefined) === machineOf(ledger);
+
 /** Makes sure, before anything is sent, that rows that are rejected have a place to go. */
 export async function refuseReadOnlyFolder(cwd: string): Promise<void> {
   await access(cwd, constants.W_OK).catch((cause: unknown) => {

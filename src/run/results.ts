@@ -17,7 +17,7 @@ import { parsePromises } from "../write/read-promises.ts";
 import { writeRejectsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
-import { openPromises, refuseCompressed } from "./outputs.ts";
+import { isEnteredHere, openPromises, refuseCompressed } from "./outputs.ts";
 import { chosenRun, unknownRun } from "./resume.ts";
 import { lostRunsOf, openSession } from "./session.ts";
 import { type RunStatus, statusOf } from "./status.ts";
@@ -163,7 +163,7 @@ export async function followResults(
     const chosen = await chosenRun(ledger, id, environment);
     written.set(chosen.number, chosen);
   }
-  const isMeant = (run: Run): boolean => id === undefined || run.run === id;
+  const isMeant = (run: Run): boolean => (id === undefined ? isEnteredHere(ledger, run) : run.run === id);
   for (let isLast = false; !isLast && !stop.aborted; ) {
     const open = (await ledger.runs({ states: ["open", "closing"] })).filter(isMeant);
     isLast = open.length === 0;

@@ -15,16 +15,17 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import { NO_RUN, rowKeyText } from "../mapping/rejects-columns.ts";
 import type { RowNotSent } from "../plan/plan.ts";
+import { machineOf } from "../write/output-file.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
-import { carryOut, whyItWaits } from "./carry-out.ts";
+import { carryOut, doubtedOf, whyItWaits } from "./carry-out.ts";
 import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { type CheckedInput, hasNewChange, marksOf } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
-import { makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
+import { isEnteredHere, makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
 import { planFolder } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
-import { agreeToNewLedger, type NewLedgerWord, openSession, type Session } from "./session.ts";
+import { agreeToNewLedger, type NewLedgerWord, noteInJournal, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
 import { removeLeftPlans } from "./temporary.ts";
@@ -109,7 +110,8 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
   }
   await using checked = await plan(context, { ...options, lanes: environment.lanes });
   const tellsChange = await tellChecked(context, options, checked, checked);
-  return endOfPlan(context, options, checked, { otherwise: "dry run", rejects: [], tellsChange });
+  const [doubt] = checked.plan.held.heldBy.keys();
+  return endOfPlan(context, options, checked, { otherwise: "dry run", rejects: [], tellsChange, doubt });
 }
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
@@ -117,6 +119,14 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
   const { startedAt, maxDuration, files, settings, publishes = false, mode } = options;
   const { environment } = settings;
   if (publishes) refuseAlone(environment, files);
+  if (publishes && options.output === "-")
+    throw new Failure(
+      "usage",
+      "A run that is published has no promises for standard output yet. Nothing was published.",
+      {
+        hint: "Name a file for them, or leave --output out.",
+      },
+    );
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
   await using session = await openSession(context, environment, {
     command: `tickets stream ${files.map(inShell).join(" ")}`,
@@ -154,7 +164,7 @@ function refuseAlone({ ledgerServer, ledgerPath, name, named }: Environment, fil
 /** Promises that a command which was killed did not write, of runs that have ended since. */
 async function writeLeft(context: RunContext, { ledger, environment }: Session): Promise<void> {
   for (const run of await ledger.runs({ unwritten: true })) {
-    if (run.state === "open" || run.state === "closing") continue;
+    if (run.state === "open" || run.state === "closing" || !isEnteredHere(ledger, run)) continue;
     await using promises = await openPromises(
       context,
       { ledger, environment, safeCsv: run.options.safeCsv === true },
@@ -241,10 +251,11 @@ async function streamInput(
   if (planned.isRefused || isEmpty) {
     const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked, { output, last });
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
-    return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects, tellsChange });
+    const doubt = (await doubtedOf(ledger, [...planned.held.heldBy.keys()]))?.run;
+    return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects, tellsChange, doubt });
   }
   const id = idOfRun(ledger, last, planned);
-  const run = toRun(context, options, environment, checked, { id, output, tellsChange });
+  const run = toRun(context, options, environment, checked, { id, output, tellsChange, machine: machineOf(ledger) });
   if (mode === "adopt") {
     const by = { who: userName(), at: run.createdAt, reason: options.reason };
     await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
@@ -270,7 +281,10 @@ async function streamInput(
   const entered = await ledger.run(id);
   if (entered === undefined) throw new Error(`run ${id} (${number}) vanished while it was entered`);
   planned[Symbol.dispose]();
-  if (options.publishes === true) return published(options, checked, session, entered, ahead);
+  if (options.publishes === true) {
+    await noteInJournal(environment, ledger, entered, planned.actions.new);
+    return published(options, checked, session, entered, ahead);
+  }
   const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
   return { summary: end.summary, ending: { kind: "sent", end } };
 }
@@ -353,7 +367,13 @@ function toRun(
     id,
     output,
     tellsChange,
-  }: { readonly id: string; readonly output: string | undefined; readonly tellsChange: boolean },
+    machine,
+  }: {
+    readonly id: string;
+    readonly output: string | undefined;
+    readonly tellsChange: boolean;
+    readonly machine: string | undefined;
+  },
 ): NewRun {
   return {
     run: id,
@@ -372,6 +392,7 @@ function toRun(
     problems: { errors: problems.errors, warnings: problems.warnings },
     options: {
       directory: cwd,
+      machine: machine ?? null,
       safeCsv: options.safeCsv,
       flags: [...inputFlags(options)],
       order: options.order ?? "input",
@@ -410,11 +431,15 @@ async function published(
   ahead: number,
 ): Promise<StreamResult> {
   const { rows, actions } = checked.plan;
+  const doubted = await doubtedOf(ledger, [...checked.plan.held.heldBy.keys()]);
   const exitCode =
-    hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true)
-      ? EXIT_CODES["finished-with-rejects"]
-      : EXIT_CODES.ok;
-  const next = resultsCommand(environment, run.run, "--follow");
+    doubted !== undefined
+      ? EXIT_CODES["in-doubt"]
+      : hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true)
+        ? EXIT_CODES["finished-with-rejects"]
+        : EXIT_CODES.ok;
+  const next =
+    doubted === undefined ? resultsCommand(environment, run.run, "--follow") : settleCommand(doubted.run, environment);
   const chunks = (await ledger.chunks(run.number)).length;
   const summary = summaryOf(options, checked, "published", exitCode, {
     run: run.run,
@@ -434,11 +459,16 @@ function endOfPlan(
     otherwise,
     rejects,
     tellsChange,
-  }: Pick<NothingSent, "otherwise"> & { readonly rejects: readonly string[]; readonly tellsChange: boolean },
+    doubt,
+  }: Pick<NothingSent, "otherwise"> & {
+    readonly rejects: readonly string[];
+    readonly tellsChange: boolean;
+    /** A run with a doubt that holds something back. */
+    readonly doubt: string | undefined;
+  },
 ): StreamResult {
   const { plan: planned, problems } = checked;
   const { environment } = options.settings;
-  const [doubt] = planned.held.heldBy.keys();
   const isDone = otherwise === "nothing new";
   const exitCode = planned.isRefused
     ? EXIT_CODES["input-invalid"]

@@ -7,7 +7,7 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { pause } from "../send/pause.ts";
 import type { Stop, StopRequest } from "../send/send.ts";
-import { exitCodeOfDone, sendFrom, stopAfter, whyItWaits } from "./carry-out.ts";
+import { doubtedOf, exitCodeOfDone, sendFrom, stopAfter, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { exitCodeOf } from "./run-end.ts";
@@ -203,6 +203,7 @@ const endsWork = (stop: Stop): boolean =>
 async function endIfDone(ledger: Ledger, run: Run): Promise<number | undefined> {
   const open = await ledger.chunks(run.number, { states: ["planned", "sending", "in doubt", "refused"] });
   if (open.length > 0) return undefined;
-  const exitCode = exitCodeOfDone(run, await ledger.counts(run.number));
+  const isDoubted = (await doubtedOf(ledger, run.options.heldBy)) !== undefined;
+  const exitCode = isDoubted ? EXIT_CODES["in-doubt"] : exitCodeOfDone(run, await ledger.counts(run.number));
   return (await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() })) ? exitCode : undefined;
 }
