@@ -130,7 +130,7 @@ export async function importPromises(
   const context = contextOf(options);
   const { environment } = await loadSettings(context, choiceOf(options), "any");
   const { files, waitLock = 0 } = options;
-  return importResults(context, { environment, files, waitLock });
+  return (await importResults(context, { environment, files, waitLock })).files;
 }
 
 /** What the ledger knows of an environment's runs: those that are open, and the last 20. No lock is taken. */

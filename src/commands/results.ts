@@ -92,7 +92,8 @@ export async function importResults(options: ImportOptions, context: Context): P
   trace.files = files;
   const core = runContextOf(context);
   const { environment } = await loadSettings(core, options, "any");
-  for (const each of await importFiles(core, { environment, files, waitLock })) {
+  const imported = await importFiles(core, { environment, files, waitLock });
+  for (const each of imported.files) {
     const { file, entered, known, undecided, runs, torn } = each;
     const before = known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`;
     reporter.info(
@@ -105,6 +106,8 @@ export async function importResults(options: ImportOptions, context: Context): P
     if (torn !== undefined)
       core.progress.happened({ kind: "promises end amid a line", file: cleanText(file, 300), text: torn });
   }
+  const { problem } = imported;
+  if (problem !== undefined) reporter.warn(`${problem.message}\n${problem.hint ?? ""}`);
   reporter.warn(
     "No promises file holds what was in doubt: unless each of these runs was answered wholly, look first at what the service has.",
   );

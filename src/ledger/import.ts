@@ -1,5 +1,6 @@
 /** What promises files tell, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
 
+import { Failure } from "../failure.ts";
 import { insertSpellings, toRow } from "./actions.ts";
 import { insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
@@ -7,8 +8,8 @@ import { type Database, first, type Session } from "./database.ts";
 import type { Answer, Imported, ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
 import { itemsOf, toStored } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
-import { ACTIONS } from "./schema.ts";
-import { rowsOf, sql } from "./sql.ts";
+import { ACTIONS, PENDING } from "./schema.ts";
+import { raw, rowsOf, sql } from "./sql.ts";
 
 type Counts = { -readonly [K in keyof Omit<Imported, "runs">]: Imported[K] };
 
@@ -97,6 +98,7 @@ async function enter(
   lines: readonly ImportedLine[],
   wanted: number | undefined,
 ): Promise<Counts> {
+  await refusePlanned(session, run, lines);
   const known = await knownAmong(session, lines);
   const rejected = lines.some(({ outcome }) => outcome === "rejected")
     ? await rejectedOf(session, run.number)
@@ -156,20 +158,40 @@ async function rejectedOf(session: Session, run: number): Promise<ReadonlySet<nu
   return seqs;
 }
 
+/** An action that another run is about to send, or may have sent, is not known to be accepted: it would be sent again. */
+async function refusePlanned(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<void> {
+  const other = await first<{ id: string }>(
+    session,
+    sql`SELECT runs.id FROM ${identities(lines)} AS wanted CROSS JOIN actions
+      JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk JOIN runs ON runs.number = actions.run
+      WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark
+        AND actions.run <> ${run.number} AND chunks.state IN ${raw(PENDING)} LIMIT 1`,
+  );
+  if (other === undefined) return;
+  throw new Failure(
+    "usage",
+    `Run ${other.id}, which is not finished, was planned without what the file tells, and has the same actions. Nothing more was imported.`,
+    { hint: `Settle what is in doubt and close it, then import again: tickets settle ${other.id} --abandon` },
+  );
+}
+
 const keyOf = ({ subject, kind, mark }: Pick<ImportedLine, "subject" | "kind" | "mark">): string =>
   JSON.stringify([subject, kind, mark]);
 
 async function knownAmong(session: Session, lines: readonly ImportedLine[]): Promise<ReadonlySet<string>> {
-  const wanted = rowsOf(
-    { subject: "text", kind: "text", mark: "text" },
-    lines.map(({ subject, kind, mark }) => [subject, kind, mark]),
-  );
+  const wanted = identities(lines);
   const rows = await session.all<Pick<ImportedLine, "subject" | "kind" | "mark">>(
     sql`SELECT wanted.subject, wanted.kind, wanted.mark FROM ${wanted} AS wanted CROSS JOIN actions
       WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark`,
   );
   return new Set(rows.map(keyOf));
 }
+
+const identities = (lines: readonly ImportedLine[]) =>
+  rowsOf(
+    { subject: "text", kind: "text", mark: "text" },
+    lines.filter(({ outcome }) => outcome !== "rejected").map(({ subject, kind, mark }) => [subject, kind, mark]),
+  );
 
 /** The run's inputs, with those that these lines name. */
 async function inputsWith(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<readonly RunInput[]> {

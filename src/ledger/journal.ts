@@ -17,7 +17,7 @@ const ENTRY = z.object({
   run: z.string(),
   at: z.string(),
   baseUrl: z.string(),
-  actions: z.number(),
+  actions: z.number().int().nonnegative(),
   /** How many commands had begun to send it, with this one. */
   sends: z.number(),
   /** Undefined for standard output. */
@@ -40,7 +40,12 @@ export async function appendJournal(path: string, entry: JournalEntry): Promise<
   }
 }
 
-const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf("\n") + 1);
+/** A power cut may leave zeros in a last line, too. */
+function wholeLines(text: string): string {
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  const last = whole.lastIndexOf("\n", whole.length - 2) + 1;
+  return whole.includes("\0", last) ? whole.slice(0, last) : whole;
+}
 
 /**
  * All entries, oldest first.

@@ -1,6 +1,6 @@
 /** Writes the promises of runs again from the ledger, and refills a ledger from promises files. */
 
-import { createReadStream, createWriteStream, existsSync } from "node:fs";
+import { createReadStream, createWriteStream, existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -97,21 +97,34 @@ export interface ImportedFile extends Imported {
   readonly torn: string | undefined;
 }
 
+function refuseNoFile(name: string, path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const why =
+    name === ""
+      ? (["A file name is empty.", "Was a variable not set?"] as const)
+      : found === undefined
+        ? ([
+            `There is no file ${cleanText(name, 300)}.`,
+            "A relative path begins in the folder that the command runs in.",
+          ] as const)
+        : found.isDirectory()
+          ? ([`${cleanText(name, 300)} is a directory, not a file.`, "Name the file in it."] as const)
+          : undefined;
+  if (why !== undefined) throw new Failure("usage", `${why[0]} Nothing was imported.`, { hint: why[1] });
+}
+
 /**
  * Refills the environment's ledger from promises files.
  *
+ * @returns what was imported, and what the ledger lacks even so.
  * @throws Failure `usage` for a file that is none, or belongs to another environment.
  */
 export async function importResults(
   context: RunContext,
   options: { readonly environment: Environment; readonly files: readonly string[]; readonly waitLock: number },
-): Promise<readonly ImportedFile[]> {
+): Promise<{ readonly files: readonly ImportedFile[]; readonly problem: Failure | undefined }> {
   const { environment, files, waitLock } = options;
-  const missing = files.find((name) => !existsSync(resolve(context.cwd, name)));
-  if (missing !== undefined)
-    throw new Failure("usage", `There is no file ${cleanText(missing, 300)}. Nothing was imported.`, {
-      hint: "A relative path begins in the folder that the command runs in.",
-    });
+  for (const name of files) refuseNoFile(name, resolve(context.cwd, name));
   await using session = await openSession(context, environment, {
     command: "tickets results --import",
     waitLockMs: waitLock,
@@ -133,7 +146,7 @@ export async function importResults(
     if (torn === undefined && (await isPlainFile(path)) && unwritten.every(({ output }) => output !== path))
       await adoptPromises(session.ledger, path);
   }
-  return imported;
+  return { files: imported, problem: await lostRunsOf(environment, session.ledger, context.cwd) };
 }
 
 /** How often it is looked what workers have sent, at least. */

@@ -109,6 +109,8 @@ function toImported(line: z.infer<typeof LINE>, name: string, place: number): Im
   };
 }
 
+const NEWLINE = 0x0a;
+
 interface ReadLine {
   readonly value: unknown;
   readonly text: string;
@@ -138,16 +140,26 @@ function parsedOr(text: string): unknown {
 /** Which every line has, if only as an empty cell. */
 const NEVER_LEFT_OUT = new Set(["mark", "content"]);
 
-/** Rows by their columns; empty cells are left out, and guards taken off. */
+/**
+ * Rows by their columns; empty cells are left out, and guards taken off. A last row without the end of its line is torn, even
+ * where it looks like a whole one.
+ */
 async function* rowsOf(bytes: Readable): AsyncGenerator<ReadLine> {
   let held: ReadLine | undefined;
+  let end: number | undefined;
+  const noted = async function* (): AsyncGenerator<Buffer> {
+    for await (const block of bytes as AsyncIterable<Buffer>) {
+      end = block.at(-1);
+      yield block;
+    }
+  };
   const options = { columns: true, relax_column_count: true, relax_quotes: true, ...OWN_TABLE } as const;
-  for await (const row of compose(bytes, parse(options)) as AsyncIterable<Record<string, string>>) {
+  for await (const row of compose(noted, parse(options)) as AsyncIterable<Record<string, string>>) {
     if (held !== undefined) yield held;
     const { [GUARDED_COLUMN]: guarded, ...cells } = row;
     const given = Object.entries(cells).filter(([name, value]) => value !== "" || NEVER_LEFT_OUT.has(name));
     const asItWas = guarded === undefined ? given : given.map(([name, value]) => [name, unguardCell(value)]);
     held = { value: Object.fromEntries(asItWas), text: Object.values(cells).join(","), isLast: false };
   }
-  if (held !== undefined) yield { ...held, isLast: true };
+  if (held !== undefined) yield end === NEWLINE ? held : { ...held, value: undefined, isLast: true };
 }

@@ -39,7 +39,7 @@ describeBoth("a run", (newPlace) => {
     expect(await ledger.run(run.run)).toEqual({
       ...run,
       ...{ number, kind: "sent", state: "open", endedAt: undefined, exitCode: undefined },
-      ...{ paused: undefined, mostActions: undefined },
+      ...{ paused: undefined, mostActions: undefined, sends: 0 },
     });
     expect(await states(ledger, number)).toEqual(["1 planned 2", "2 planned 1"]);
     expect(Buffer.from(await ledger.body(number, 1)).toString()).toBe(bodyOf([{ id: "b" }, { id: "a" }]));
