@@ -39,15 +39,23 @@ export async function playByProduct(
 }
 
 /** Rows without a time are no news; contents may come back at once; a world need not stop for times that fall. */
-const configOf = ({ kind, isKeyed }: World): string => `
+const configOf = ({ kind, isKeyed, isMixed }: World): string => {
+  const kinds = isMixed ? Object.keys(FIELDS) : [kind];
+  const actions = kinds.map((name) => ({ [name]: { when: { kind: name }, fields: FIELDS[name] } }));
+  const moves = { match: "*.csv", ...(isKeyed && { key: "{no}" }), actions };
+  return `
 rules: {order-time-missing: off, resold-to-holder: off, times-fall: warn, nothing-recognised: off}
-${isKeyed ? `sources: {moves: {match: "*.csv", key: "{no}", actions: [${kind}: {fields: ${JSON.stringify(FIELDS[kind])}}]}}` : ""}
+${isKeyed || isMixed ? `sources: ${JSON.stringify({ moves })}` : ""}
 `;
+};
 
 const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   updateTicket: { ticketId: "{ticketId}", imageUrl: "{imageUrl}" },
   resoldTicket: { ticketId: "{ticketId}", userId: "{userId}", price: "{price}", orderTime: "{orderTime}" },
+  scannedTicket: { ticketId: "{ticketId}", orderTime: "{orderTime}" },
 };
+
+const COLUMNS = ["no", "kind", "ticketId", "imageUrl", "userId", "price", "orderTime"] as const;
 
 const STEMS: Readonly<Record<string, string>> = {
   updateTicket: "updates",
@@ -99,7 +107,8 @@ class Player {
       ...cellsOf(row),
       ...(is === "corrected" && marksOf(this.#rejects.get(row.id))),
     });
-    const table = stringify(rows.map(cells), { header: true });
+    const columns = is === "corrected" ? [...COLUMNS, "tickets:reason", "tickets:row"] : COLUMNS;
+    const table = stringify(rows.map(cells), { header: true, columns: [...columns] });
     desk.write(`${stem}.csv`, table);
     this.story.push(table);
     this.#accepted = [];
@@ -133,6 +142,7 @@ class Player {
     const checked = ({ plan, problems }: CheckedInput): void => {
       this.#record();
       this.#judge(rows, is);
+      this.story.push(...problems.kept.map(({ line, rule, message }) => `${line} ${rule}: ${message}`));
       this.#compare(plan);
       for (const { line } of problems.kept) told.add(rows[line - 2]?.id ?? 0);
       if (is !== "corrected") this.#ledger.noteExport(this.#judged);
@@ -234,10 +244,10 @@ const NAMES: Readonly<Record<string, Verdict>> = {
 const marksOf = (cells: Cells = {}): Cells =>
   Object.fromEntries(Object.entries(cells).filter(([column]) => column.startsWith("tickets:")));
 
-/** The number is a column that no action uses, unless it is the key. A bad row stays the same text. */
+/** The number is a column that no action uses, unless it is the key, and so is the kind where all are of one. A bad row stays the same text. */
 function cellsOf({ id, kind, subject, content, time, isValid }: Row): Cells {
   const orderTime = isValid ? String(time ?? "") : `bad ${id}`;
-  const cells = { no: String(id), ticketId: subject };
+  const cells = { no: String(id), kind, ticketId: subject };
   if (kind === "scannedTicket") return { ...cells, orderTime };
   if (kind === "claimedTicket") return { ...cells, userId: `u-${content}`, orderTime };
   if (kind === "resoldTicket") return { ...cells, userId: `u-${content}`, price: "1.00", orderTime };

@@ -15,9 +15,11 @@ export interface Habits {
   readonly repeats: boolean;
   /** Its source has a key. */
   readonly isKeyed?: boolean;
+  /** Updates, resales and scans of a ticket stand in one file. */
+  readonly isMixed?: boolean;
 }
 
-/** The seven kinds of histories of the design's reference, and three more. */
+/** The seven kinds of histories of the design's reference, and four more. */
 export const HISTORIES: readonly Habits[] = [
   { kind: "updateTicket", isTimed: false, repeats: false },
   { kind: "updateTicket", isTimed: false, repeats: true },
@@ -29,7 +31,10 @@ export const HISTORIES: readonly Habits[] = [
   { kind: "claimedTicket", isTimed: false, repeats: true },
   { kind: "updateTicket", isTimed: false, repeats: true, isKeyed: true },
   { kind: "resoldTicket", isTimed: true, repeats: true, isKeyed: true },
+  { kind: "resoldTicket", isTimed: true, repeats: true, isMixed: true },
 ];
+
+const MIXED: readonly ActionName[] = ["updateTicket", "resoldTicket", "scannedTicket"];
 
 /** What a night's export shows: all that ever happened, what did within some nights, or what is new. */
 export const FORMS = ["full", "window", "delta"] as const;
@@ -42,9 +47,9 @@ export interface World extends Habits {
   readonly correctsTimes: boolean;
 }
 
-export const inWords = ({ kind, isTimed, repeats, isKeyed, form, correctsTimes }: World): string =>
+export const inWords = ({ kind, isTimed, repeats, isKeyed, isMixed, form, correctsTimes }: World): string =>
   [
-    kind,
+    isMixed ? MIXED.join(" and ") : kind,
     ...(isKeyed ? ["with keys"] : []),
     ...(isTimed ? [correctsTimes ? "times corrected" : "with times"] : ["without times"]),
     ...(kind === "scannedTicket" ? [] : [repeats ? "contents come back" : "all different"]),
@@ -76,6 +81,7 @@ export type Findings = Readonly<Record<Wrong, number>> & { readonly accepted: nu
 
 interface Happened {
   readonly id: number;
+  readonly kind: ActionName;
   readonly content: string;
   time: number;
 }
@@ -89,7 +95,8 @@ const timeOf = (step: number): number => FIRST_TIME + step * STEP_SECONDS;
 const stepOf = (night: number): number => 1000 + night * 150;
 
 /** Another ticket, whose two rows span all times of a full export. */
-const OTHER: readonly Happened[] = [1, 4000].map((step) => ({ id: -step, content: "Z", time: timeOf(step) }));
+const othersOf = ({ kind }: Habits): readonly Happened[] =>
+  [1, 4000].map((step) => ({ id: -step, kind, content: "Z", time: timeOf(step) }));
 export const OTHER_TICKET = "B";
 export const ticketOf = (number: number): string => `T${number}`;
 
@@ -99,7 +106,7 @@ const midway = (from: number, to: number): number => Math.round((from + to) / 2)
 export function* playWorld(world: World, random: Random): Generator<Night, Findings, Outcome> {
   const { form, isTimed } = world;
   const histories = Array.from({ length: world.tickets }, (_, at) => new History(world, ticketOf(at), at, random));
-  const others = isTimed && form === "full" ? OTHER.map((each) => rowOf(world, OTHER_TICKET, each)) : [];
+  const others = isTimed && form === "full" ? othersOf(world).map((each) => rowOf(world, OTHER_TICKET, each)) : [];
   const take = ({ accepted, told }: Outcome): void => {
     for (const history of histories) history.take(accepted, told);
   };
@@ -111,9 +118,10 @@ export function* playWorld(world: World, random: Random): Generator<Night, Findi
     const outcome: Outcome = yield { rows: [...shown, ...others], is: "export" };
     take(outcome);
     if (random() >= 0.6) continue;
-    // All or some of the rejects, corrected or left as they are, in their order.
+    // All or some of the rejects, corrected or left as they are, in the order in which they were first read.
     const corrected = outcome.rejects
       .filter(({ id }) => id > 0 && random() < 0.8)
+      .toSorted((one, other) => (one.position ?? 0) - (other.position ?? 0))
       .flatMap((reject) => histories.flatMap((history) => history.corrected(reject, shown)));
     if (corrected.length > 0) take(yield { rows: corrected, is: "corrected" });
   }
@@ -136,12 +144,20 @@ function countBy(names: readonly string[]): ReadonlyMap<string, number> {
   return new Map([...Map.groupBy(names, (name) => name)].map(([name, of]) => [name, of.length]));
 }
 
-function rowOf(habits: Habits, subject: string, { id, content, time }: Happened, isBad = false): Row {
-  const { kind, isTimed, isKeyed } = habits;
-  const said = { content, recipient: content, ...(isTimed && { time }), ...(isKeyed && { key: String(id) }) };
+function rowOf(habits: Habits, subject: string, happened: Happened, isBad = false): Row {
+  const { id, kind, content, time } = happened;
+  const said = {
+    content,
+    recipient: content,
+    ...(isTimed(habits, kind) && { time }),
+    ...(habits.isKeyed && { key: String(id) }),
+  };
   const row = { id, kind, subject, isValid: !isBad, ...said };
   return isBad ? { ...row, digest: `bad ${id}` } : row;
 }
+
+/** An updateTicket has no time. */
+const isTimed = (habits: Habits, kind: ActionName): boolean => habits.isTimed && kind !== "updateTicket";
 
 /** Of one ticket. */
 class History {
@@ -209,11 +225,15 @@ class History {
 
   /** What the service has is no part of what happened, in its order. */
   isOutOfOrder(): boolean {
-    if (!OVERWRITES.has(this.#world.kind) || this.isDoubled()) return false;
-    const names = this.#acceptedNames();
-    let next = 0;
-    for (const happened of this.#happened) if (this.#name(happened) === names[next]) next += 1;
-    return next < names.length;
+    return (
+      !this.isDoubled() &&
+      this.#overwriting().some((kind) => {
+        const names = this.#acceptedOf(kind).map(this.#name);
+        let next = 0;
+        for (const happened of this.#happened) if (this.#name(happened) === names[next]) next += 1;
+        return next < names.length;
+      })
+    );
   }
 
   isLost(): boolean {
@@ -224,15 +244,26 @@ class History {
 
   /** The service shows another state than the source. */
   isWrongAtLast(): boolean {
-    const [lastAccepted, last] = [this.accepted.at(-1), this.#happened.at(-1)];
-    if (!OVERWRITES.has(this.#world.kind) || lastAccepted === undefined || last === undefined) return false;
-    const content = this.#happened.find(({ id }) => id === lastAccepted)?.content;
-    return content !== last.content && !this.#told.has(last.id);
+    return this.#overwriting().some((kind) => {
+      const accepted = this.#acceptedOf(kind).at(-1);
+      const last = this.#happened.findLast((each) => each.kind === kind);
+      return (
+        accepted !== undefined && last !== undefined && accepted.content !== last.content && !this.#told.has(last.id)
+      );
+    });
+  }
+
+  #overwriting(): readonly ActionName[] {
+    return [...new Set(this.#happened.map(({ kind }) => kind))].filter((kind) => OVERWRITES.has(kind));
+  }
+
+  #acceptedOf(kind: ActionName): readonly Happened[] {
+    return this.accepted.flatMap((id) => this.#happened.filter((each) => each.id === id && each.kind === kind));
   }
 
   /** By which an onlooker tells what happened apart: without a time nothing but the content is to be seen. */
-  readonly #name = ({ id, content }: Happened): string =>
-    this.#world.isTimed || this.#world.isKeyed ? String(id) : content;
+  readonly #name = ({ id, kind, content }: Happened): string =>
+    isTimed(this.#world, kind) || this.#world.isKeyed ? String(id) : `${kind} ${content}`;
 
   #acceptedNames(): readonly string[] {
     return this.accepted.flatMap((id) => this.#happened.filter((each) => each.id === id).map(this.#name));
@@ -248,14 +279,14 @@ class History {
     const id = this.#firstId + this.#ids;
     this.#ids += 1;
     const time = next === undefined ? timeOf(this.#step) : midway(before?.time ?? next.time - STEP_SECONDS, next.time);
-    this.#happened.splice(at, 0, { id, content: this.#content(id), time });
+    const kind = (this.#world.isMixed ? MIXED[this.#below(MIXED.length)] : undefined) ?? this.#world.kind;
+    this.#happened.splice(at, 0, { id, kind, content: this.#content(id, kind), time });
   }
 
-  #content(id: number): string {
-    const { kind, repeats } = this.#world;
+  #content(id: number, kind: ActionName): string {
     if (kind === "scannedTicket") return ""; // it has none beside its time
-    if (!repeats) return String(id);
-    const last = this.#happened.at(-1)?.content;
+    if (!this.#world.repeats) return String(id);
+    const last = this.#happened.findLast((each) => each.kind === kind)?.content;
     const others = ["A", "B", "C"].filter((content) => content !== last);
     return others[this.#below(others.length)] ?? "";
   }

@@ -36,11 +36,11 @@ const KINDS = HISTORIES.flatMap((habits) =>
 );
 
 /** What the rules let happen. */
-function isLeftOpen({ isTimed, isKeyed, repeats, correctsTimes }: World, wrong: Wrong): boolean {
+function isLeftOpen({ isTimed, isKeyed, isMixed, repeats, correctsTimes }: World, wrong: Wrong): boolean {
   // Where a time is corrected beside the edge of an export, it is another action; and one may then look older than it is.
-  if (correctsTimes) return (wrong === "doubled" && !isKeyed) || wrong === "outOfOrder";
+  if (correctsTimes && ((wrong === "doubled" && isKeyed !== true) || wrong === "outOfOrder")) return true;
   // What says the same as an accepted one counts as that.
-  return !isTimed && !isKeyed && repeats && wrong === "lostUntold";
+  return (!isTimed || isMixed === true) && isKeyed !== true && repeats && wrong === "lostUntold";
 }
 
 /** How many of the tickets may be doubled where times are corrected. */
