@@ -106,6 +106,8 @@ export interface RunInput {
   /** Of a table: what its rejects are written with. */
   readonly header?: readonly string[] | undefined;
   readonly delimiter?: string | undefined;
+  /** In which it was written. */
+  readonly encoding?: string | undefined;
 }
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -1,7 +1,7 @@
 /** Where a run's promises and rejects go. */
 
 import { constants, existsSync } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, open } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
@@ -12,7 +12,7 @@ import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { freeName, inspectOutput, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
 import { openPromiseFile, openPromiseStream, type PromiseWriter, unwrittenPromises } from "../write/promise-file.ts";
-import { promiseFormat } from "../write/promises.ts";
+import { promiseFormat, promisesHeader } from "../write/promises.ts";
 import type { RunContext } from "./context.ts";
 import type { WhyElsewhere } from "./progress.ts";
 
@@ -55,7 +55,7 @@ export async function makeWayForOutput(
   ledger: Ledger,
   environment: Environment,
   path: string,
-  options: { readonly moveAside: boolean },
+  options: { readonly moveAside: boolean; readonly safeCsv: boolean },
 ): Promise<void> {
   const { cwd, progress } = context;
   const name = displayPath(path, cwd);
@@ -73,13 +73,24 @@ export async function makeWayForOutput(
     await ledger.noteOutput({ ...state.known, path }, { replaces: state.movedFrom });
     progress.happened({ kind: "output was moved here", path, from: state.movedFrom });
   }
-  if (state.state !== "strange") return;
+  const why = state.state === "strange" ? state.why : await otherColumns(path, state, options.safeCsv);
+  if (why === undefined) return;
   if (!options.moveAside)
     throw refuse(
-      `is not appended to: ${state.why}.`,
+      `is not appended to: ${why}.`,
       `If it holds what ${environment.name} was sent, import it first: ${importCommand(environment, name)}\nElse name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).`,
     );
   progress.happened({ kind: "output set aside", path, aside: setAside(path) });
+}
+
+/** Why lines as they are written now don't fit into a table that is there. */
+async function otherColumns(path: string, { state }: OutputState, safeCsv: boolean): Promise<string | undefined> {
+  const header = promisesHeader(promiseFormat(path), safeCsv);
+  if (state !== "ours" || header === "") return undefined;
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(header.length));
+  if (bytesRead === 0 || buffer.toString() === header) return undefined;
+  return safeCsv ? "it was started without --safe-csv" : "it was started with --safe-csv, or by another version";
 }
 
 export interface PromiseWriting {

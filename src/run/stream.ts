@@ -356,6 +356,7 @@ const toRejectsInput = (input: ReadInput): RejectsInput => ({
   format: formatOf(input),
   header: input.header,
   delimiter: input.delimiter,
+  encoding: input.encoding,
 });
 
 function toRun(

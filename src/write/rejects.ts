@@ -28,6 +28,7 @@ export interface OpenRow {
 export type RejectsInput = Pick<RunInput, "name" | "format"> & {
   readonly header?: readonly string[] | undefined;
   readonly delimiter?: string | undefined;
+  readonly encoding?: string | undefined;
 };
 
 /**
@@ -80,10 +81,23 @@ interface Table {
   /** Equal for rows that say the same. */
   readonly identity: (text: string) => string;
   /** The identities of the rows in the text of a file. */
-  readonly read: (file: string) => ReadonlySet<string>;
+  readonly read: (file: string) => Counted;
 }
 
-function toTable({ format, header, delimiter = format === "tsv" ? "\t" : "," }: RejectsInput, safeCsv: boolean): Table {
+/** How often each occurs. */
+type Counted = ReadonlyMap<string, number>;
+
+function counted(identities: readonly string[]): Counted {
+  const times = new Map<string, number>();
+  for (const identity of identities) times.set(identity, (times.get(identity) ?? 0) + 1);
+  return times;
+}
+
+/** Rejects are UTF-8: where their input is not, a spreadsheet has to be told. */
+const BOM = "\ufeff";
+
+function toTable(input: RejectsInput, safeCsv: boolean): Table {
+  const { format, header, delimiter = format === "tsv" ? "\t" : ",", encoding = "utf-8" } = input;
   if (header === undefined || (format !== "csv" && format !== "tsv")) return JSON_TABLE;
   const own = new Set<string>([REASON_COLUMN, ROW_COLUMN, GUARDED_COLUMN]);
   const kept = header.flatMap((name, at) => (own.has(name.trim()) ? [] : [at]));
@@ -98,7 +112,7 @@ function toTable({ format, header, delimiter = format === "tsv" ? "\t" : "," }: 
     JSON.stringify((cellsOf(text) ?? kept.map(() => "")).map(safeCsv ? guardCell : String));
   return {
     extension: format,
-    header: csvText([head], delimiter),
+    header: `${encoding === "utf-8" ? "" : BOM}${csvText([head], delimiter)}`,
     line({ text, reason, key }) {
       const cells = cellsOf(text);
       // The cells of a malformed row are not known: the reason keeps its text.
@@ -109,7 +123,7 @@ function toTable({ format, header, delimiter = format === "tsv" ? "\t" : "," }: 
     identity: (text) => (cellsOf(text) === undefined ? text : identity(text)),
     read(file) {
       const rows: string[][] = parse(file, { delimiter, ...OWN_TABLE, from_line: 2 });
-      return new Set(rows.map((cells) => JSON.stringify(cells.slice(0, kept.length))));
+      return counted(rows.map((cells) => JSON.stringify(cells.slice(0, kept.length))));
     },
   };
 }
@@ -126,7 +140,7 @@ const JSON_TABLE: Table = {
   },
   identity: (text) => withoutOwn(parseVerbatim(text)),
   read: (file) =>
-    new Set(
+    counted(
       file
         .split("\n")
         .filter((line) => line !== "")
@@ -143,7 +157,7 @@ function withoutOwn(row: unknown): string {
 interface Place {
   readonly path: string;
   readonly state: Exclude<OutputState, { readonly state: "strange" }>;
-  readonly before: ReadonlySet<string>;
+  readonly before: Counted;
 }
 
 interface Wanted {
@@ -165,21 +179,28 @@ async function placeFor(ledger: Ledger, { stem, output, table, rows }: Wanted): 
       const before = table.read(await textOf((await ledger.output(path, machineOf(ledger)))?.length));
       yield linesOf(table, rows, before);
     });
-    if (state.state === "fresh") return { path, state, before: new Set() };
+    if (state.state === "fresh") return { path, state, before: new Map() };
     if (state.state === "strange") continue;
     const text = await textOf(state.known.length);
     if (text === "" || text.startsWith(table.header)) return { path, state, before: table.read(text) };
   }
 }
 
-/** The rows that do not stand in the file yet; each once, though its actions may be found open in several chunks. */
-function linesOf({ identity, line }: Table, rows: readonly OpenRow[], before: ReadonlySet<string>): string {
-  const added = new Set<number>();
+/**
+ * The rows that do not stand in the file yet: of equal ones as many as are more. A row is one, though its actions may be found open
+ * in several chunks.
+ */
+function linesOf({ identity, line }: Table, rows: readonly OpenRow[], before: Counted): string {
+  const left = new Map(before);
+  const seen = new Set<number>();
   let lines = "";
   for (const row of rows) {
-    if (before.has(identity(row.text)) || added.has(row.line)) continue;
-    added.add(row.line);
-    lines += line(row);
+    if (seen.has(row.line)) continue;
+    seen.add(row.line);
+    const of = identity(row.text);
+    const times = left.get(of) ?? 0;
+    if (times > 0) left.set(of, times - 1);
+    else lines += line(row);
   }
   return lines;
 }
