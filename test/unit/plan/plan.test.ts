@@ -334,6 +334,9 @@ describe("the guard", () => {
     const { ledger, night } = await opened();
     for (let nights = 0; nights < 3; nights += 1)
       await enter(ledger, await night({ "orders.csv": orders(0, 60 + nights) }, { source }));
+    // Rejects hold what is new, and are no night.
+    const rejects = "T,U,At,tickets:reason,tickets:row\nx,ann,1760000000,,row@0:1\n";
+    await enter(ledger, await night({ "orders.rejects.csv": rejects }, { source }));
     const strange = await night({ "orders.csv": orders(1000, 1060) }, { source });
     expect([strange.plan.isRefused, told(strange)[0]]).toEqual([true, "orders.csv:1 nothing-recognised"]);
     strange.plan[Symbol.dispose]();
