@@ -164,6 +164,9 @@ async function countRun(session: Session, run: number): Promise<RunCounts> {
   const by = (states: readonly ChunkState[], what: "n" | "actions" | "accepted" | "rejected"): number =>
     rows.reduce((sum, row) => sum + (states.includes(row.state) ? Number(row[what]) : 0), 0);
   const all = rows.map(({ state }) => state);
+  const isAnswered = ["answered"] as const;
+  // Of a chunk that was imported, a person may have settled a part.
+  const imported = by(isAnswered, "actions") - by(isAnswered, "accepted") - by(isAnswered, "rejected");
   return {
     accepted: by(all, "accepted"),
     rejected: by(all, "rejected"),
@@ -171,7 +174,7 @@ async function countRun(session: Session, run: number): Promise<RunCounts> {
     inFlight: by(["sending"], "actions"),
     refused: by(["refused"], "actions"),
     notSent: by(["planned", "abandoned"], "actions"),
-    settled: by(["settled"], "actions"),
+    settled: by(["settled"], "actions") + imported,
     total: by(all, "actions"),
     chunks: by(all, "n"),
     decidedChunks: by(DECIDED_STATES, "n"),

@@ -155,7 +155,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
       "Look, then decide: tickets settle RUN --env local",
     ],
   },
-  "not let in": {
+  "authentication failed": {
     exitCode: 5,
     happens: (field) => send(field, {}, { env: { TICKETS_LOCAL_API_KEY: "another" } }),
     said: [
