@@ -134,6 +134,8 @@ class SubjectJudge implements Judged {
   readonly #across: Across;
   readonly #judging: Judging;
   readonly #update: ReturnType<Store["prepare"]>;
+  /** Events come before tickets. */
+  #isAnyEventMoved = false;
   readonly #lookups: Lookups;
   /** Actions that were sent, to be written down together: most nights these are almost all. */
   readonly #sent: number[] = [];
@@ -193,12 +195,22 @@ class SubjectJudge implements Judged {
         const event = this.events.of(subject.slice(2));
         this.#across.checkEvent(event, items, ofSubject);
         this.events.keep(event);
+        this.#isAnyEventMoved ||= event.own.length > 0;
       } else this.#across.checkTicket(items, ofSubject);
+      if (this.#isAnyEventMoved) this.#nameEvent(items, ofSubject);
       for (const item of items) if (TOLD.has(item.verdict)) await this.#tell(item);
       holdForBad(items);
       this.#write(items);
     }
     if (this.#sent.length >= SENT_AT_ONCE) this.#writeSent();
+  }
+
+  /** Beside its event's own actions a ticket keeps its place, though a scan of it names no event. */
+  #nameEvent(items: readonly Checked[], known: readonly KnownAction[]): void {
+    const id = known.find(({ event }) => event !== undefined)?.event;
+    if (id === undefined || (this.events.find(id)?.own.length ?? 0) === 0) return;
+    for (const { seq, event } of items)
+      if (event === undefined) this.#store.run("UPDATE action SET event = ? WHERE seq = ?", id, seq);
   }
 
   #writeSent(): void {
