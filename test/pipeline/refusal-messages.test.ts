@@ -363,7 +363,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
       await verbs.settle({ run, decision: "abandon", json: true }, context);
       return verbs.resume({ run, json: false, waitLock: 0, flags: {} }, context);
     },
-    "Run RUN is abandoned; there is nothing to resume. Nothing was sent.",
+    "Run RUN was closed; it can't be resumed. Nothing was sent.",
     "See what came of it: tickets status RUN --env local",
   ],
 ];

@@ -82,7 +82,7 @@ const SITUATIONS: readonly (readonly [string, (field: Field) => Promise<unknown>
       field.setFaults({ fault: "status", status: 504, processed: 2 });
       await night(field);
       expect(await field.settle("sent", { chunk: 1, first: 2 })).toMatchObject({ exitCode: 6 });
-      const rest = await field.settle("not-sent", { chunk: 1 });
+      const rest = await field.settle("not-sent", { chunk: 3 });
       expect(rest.exitCode, rest.said).toBe(0);
     },
     "E T1",
