@@ -81,12 +81,11 @@ export function tellPlanned({ plan }: Extract<RunEvent, { kind: "sending planned
 
 /** Why nothing is sent: the input is invalid, nothing is new, or it is on purpose. */
 export function tellNothingSent({ of, problems, otherwise, mode }: NothingSent, reporter: Reporter): void {
-  const { rows, actions, isRefused } = of;
+  const { rows, actions, isRefused, isUnfit } = of;
   if (isRefused) {
-    const toFix = whatToFix(rows, problems);
-    const isAllowable = rows.mapped > 0 && rows.invalid > 0 && toFix === "rows";
+    const isAllowable = rows.mapped > 0 && !isUnfit;
     reporter.error(
-      `${describeRows(rows)}. Nothing was sent. Fix the ${toFix}${isAllowable ? `, or send the valid ones with --max-invalid ${rows.invalid}` : ""}.`,
+      `${describeRows(rows)}. Nothing was sent. Fix the ${whatToFix(rows, problems)}${isAllowable ? `, or send the valid ones with --max-invalid ${rows.invalid}` : ""}.`,
     );
     return;
   }

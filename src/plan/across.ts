@@ -312,11 +312,14 @@ export function dependsOnBad(subject: string, cause: SourceLine): Finding {
   return {
     rule: "depends-on-invalid",
     ...about(FIELD[subject.charAt(0)] ?? "eventId", subject.slice(2)),
-    message: `It depends on ${placeText(cause)}, which is invalid and not sent.`,
+    message: dependsText(cause),
     hint: "Fix that row.",
     cause,
   };
 }
+
+export const dependsText = (cause: SourceLine): string =>
+  `It depends on ${placeText(cause)}, which is invalid and not sent.`;
 
 const FIELD: Readonly<Record<string, string>> = { t: "ticketId", n: "nftId", e: "eventId" };
 

@@ -12,6 +12,7 @@ import type { Row } from "../mapping/row.ts";
 import { createRowDigester } from "../mapping/row-digest.ts";
 import type { Input } from "../readers/input.ts";
 import type { InputFile } from "../readers/input-file.ts";
+import { dependsText } from "./across.ts";
 import { actionsByKey, type ChunkLimits, cutChunks } from "./chunks.ts";
 import { type Made, mappingChanged, notesOf, nothingRecognised, usuallyShows } from "./guard.ts";
 import { type Held, NOTHING_HELD, spreadHeld } from "./held.ts";
@@ -89,6 +90,8 @@ export class Plan implements Disposable {
   readonly lanes: number;
   /** Nothing may be sent: too many rows are invalid, or a file as a whole is. */
   readonly isRefused: boolean;
+  /** A file as a whole is invalid, or part of it can't be read as rows: no allowance helps. */
+  readonly isUnfit: boolean;
   /** What the ledger remembers of the sources, once something is entered or all was known. */
   readonly guard: readonly GuardNote[];
   readonly #store: Store;
@@ -118,6 +121,7 @@ export class Plan implements Disposable {
     this.lanes = lanes;
     this.guard = guard;
     this.isRefused = made.isRefused;
+    this.isUnfit = made.isUnfit;
   }
 
   /** The new actions as chunks; to be read to the end before `byKey`. */
@@ -132,18 +136,22 @@ export class Plan implements Disposable {
 
   /** Rows that are told and not sent, in the order of the input. */
   *notSent(): Generator<RowNotSent> {
-    type Found = Omit<RowNotSent, "source" | "position" | "digest"> & {
+    type Found = Omit<RowNotSent, "source" | "position" | "digest" | "reason"> & {
       digest: string | null;
+      reason: string | null;
+      cause: number | null;
       run: number | null;
       seq: number;
       place: number | null;
     };
+    const lineOf = lineIn(this.#store, this);
     for (const batch of this.#store.batches<Found>(NOT_SENT))
-      for (const { digest: bad, run, seq, place: _, ...row } of batch) {
+      for (const { digest: bad, run, seq, place: _, cause, reason: told, ...row } of batch) {
+        const reason = told ?? `depends-on-invalid: ${dependsText(lineOf(cause ?? 0))}`;
         const position = { run: run === null ? undefined : this.#runs.idOf(run), seq };
         const source = this.inputs[row.input]?.name ?? "";
         const digest = row.state === "unclear" ? this.#digest(row) : (bad ?? undefined);
-        yield { ...row, source, digest, position };
+        yield { ...row, reason, source, digest, position };
       }
   }
 
@@ -206,6 +214,7 @@ interface Making {
   readonly lanes: number;
   readonly guard: readonly GuardNote[];
   readonly isRefused: boolean;
+  readonly isUnfit: boolean;
 }
 
 /** Makes a plan: `validate` walks the same way without a ledger. The inputs are not needed any more after it resolves. */
@@ -240,9 +249,10 @@ async function planIn(store: Store, options: PlanOptions): Promise<Plan> {
     ? spreadHeld(store, { lineOf, severityOf, report: (...told) => judged.report(...told) })
     : NOTHING_HELD;
   const lanes = spreadOverLanes(store, judged.events, options.lanes, signal);
-  const isRefused = isStrange || read.isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read);
+  const isUnfit = isStrange || read.isUnfit;
+  const isRefused = isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read);
   const guard = read.isCut || options.mode !== "judge" ? [] : sources.notes(read, judged.recognised);
-  return new Plan(store, { read, held, lanes, guard, isRefused }, options);
+  return new Plan(store, { read, held, lanes, guard, isRefused, isUnfit }, options);
 }
 
 /** What the ledger knows of the sources that are read. */
@@ -308,7 +318,7 @@ function bySource(
   return sources;
 }
 
-function lineIn(store: Store, { inputs }: RowsRead): (row: number) => SourceLine {
+function lineIn(store: Store, { inputs }: Pick<Plan, "inputs">): (row: number) => SourceLine {
   return (row) => {
     const found = store.get<{ input: number; line: number }>("SELECT input, line FROM row WHERE row = ?", row);
     return { source: inputs[found?.input ?? 0]?.name ?? "", line: found?.line ?? 0 };
@@ -352,8 +362,8 @@ WHERE digest IS NOT NULL AND state IS NULL AND verdict = 'sent' AND why IS NOT '
 /** Of a row's actions, the one that stands first counts for its position. */
 const NOT_SENT = `
 SELECT row.input, line, text, digest, coalesce(state, verdict) AS state,
-  coalesce(row.reason, action.reason, CASE WHEN why = 'pending' THEN 'held: the run ' || cause || ' is not finished.'
-    ELSE 'depends-on-invalid: it depends on another row, which is invalid and not sent.' END) AS reason,
+  coalesce(row.reason, action.reason, CASE WHEN why = 'pending' THEN 'held: the run ' || cause || ' is not finished.' END) AS reason,
+  CAST(cause AS INTEGER) AS cause,
   coalesce(action.run, row.run) AS run, coalesce(action.at, place, row.at) AS seq, min(place) AS place
 FROM row LEFT JOIN action ON action.row = row.row AND verdict IN ('bad', 'held', 'late', 'unclear', 'changed')
 WHERE state IN ('invalid', 'held') OR (state IS NULL AND verdict IS NOT NULL)

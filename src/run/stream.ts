@@ -93,7 +93,7 @@ interface PlanEnding extends NothingSent {
 }
 
 export interface NothingSent {
-  readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "lanes" | "held" | "byAction">;
+  readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "isUnfit" | "lanes" | "held" | "byAction">;
   readonly problems: CheckedInput["problems"];
   readonly otherwise: "nothing new" | "dry run";
   readonly mode: StreamSettings["mode"];
@@ -486,8 +486,8 @@ function endOfPlan(
         ? streamOfRejects(rejects, inputFlags(options), context, environment)
         : null;
   const state = planned.isRefused ? "invalid" : otherwise;
-  const { rows, actions, isRefused, lanes, held, byAction } = planned;
-  const of = { rows, actions, isRefused, lanes, held, byAction };
+  const { rows, actions, isRefused, isUnfit, lanes, held, byAction } = planned;
+  const of = { rows, actions, isRefused, isUnfit, lanes, held, byAction };
   return {
     summary: summaryOf(options, checked, state, exitCode, { next, rejects }),
     ending: { kind: "nothing sent", of, problems, otherwise, mode: options.mode, environment },
