@@ -10,7 +10,14 @@ import type { Environment } from "../config/environment.ts";
 import { setAside } from "../disk/aside.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { freeName, inspectOutput, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
+import {
+  freeName,
+  inspectOutput,
+  isPlainFile,
+  machineOf,
+  makeOutputFolder,
+  type OutputState,
+} from "../write/output-file.ts";
 import { openPromiseFile, openPromiseStream, type PromiseWriter, unwrittenPromises } from "../write/promise-file.ts";
 import { promiseFormat, promisesHeader } from "../write/promises.ts";
 import type { RunContext } from "./context.ts";
@@ -80,6 +87,8 @@ export async function makeWayForOutput(
       `is not appended to: ${why}.`,
       `If it holds what ${environment.name} was sent, import it first: ${importCommand(environment, name)}\nElse name another file with --output, or set this one aside with --move-aside (it is renamed, never deleted).`,
     );
+  // Others need a folder, a pipe or a device where it is.
+  if (!(await isPlainFile(path))) throw refuse("is not a file, and is not set aside.");
   progress.happened({ kind: "output set aside", path, aside: setAside(path) });
 }
 
