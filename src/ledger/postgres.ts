@@ -720,6 +720,7 @@ async function connect(
   options: ServerOptions,
   { onSilent, closing }: Watch = { onSilent: () => undefined, closing: undefined },
 ): Promise<Connection> {
+  if (closing?.aborted === true) throw new ServerError("the ledger is closed", "08003", true);
   const socket = new Socket();
   const client = new pg.Client({
     connectionString: url,
@@ -759,7 +760,6 @@ async function connect(
   closing?.addEventListener("abort", onClosing, { once: true });
   let found: Row | undefined;
   try {
-    if (closing?.aborted === true) throw new ServerError("the ledger is closed", "08003", true);
     await client.connect();
     const results: unknown = await client.query(hello(options.schema));
     found = (results as readonly pg.QueryResult<Row>[]).at(-1)?.rows[0]; // several statements, several results

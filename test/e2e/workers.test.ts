@@ -5,7 +5,7 @@
  * `WORKER_ACTIONS=200000 WORKER_LANES=64 WORKERS=8 WORKER_SEEDS=5` does more; `WORKER_SEED=3 WORKER_SEEDS=1` repeats one.
  */
 
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type Ended, openWorkplace, type RunOptions, type Workplace } from "../support/bin.ts";
@@ -20,8 +20,10 @@ import { startProxy } from "../support/proxy.ts";
 import { randomOf } from "../support/random.ts";
 import { type Item, type Service, type ServiceOptions, type ServiceRequest, startService } from "../support/service.ts";
 import { type PromiseLine, readLines } from "../support/tables.ts";
+import { until } from "../support/until.ts";
 
 const ENV = ["--env", "playground"];
+const PUBLISH = ["stream", "sales.ndjson", ...ENV, "--publish"];
 const ONLY_WITH = { skip: WITHOUT_POSTGRES };
 /** What takes long, since requests and their margins have to run out: the long walk has it. */
 const LONG = { ...ONLY_WITH, tags: ["long"] };
@@ -29,6 +31,9 @@ const named = (name: string): string => `${name}${NEEDS_POSTGRES}`;
 
 /** As short as requests and their margin can be, since tests wait for both. */
 const TIMEOUT = "1s";
+
+/** For a worker that does not end by itself. */
+const WAITING = "waiting";
 
 interface Rig {
   readonly place: Workplace;
@@ -49,6 +54,8 @@ interface Rig {
 /** A worker. */
 interface Member {
   readonly child: ChildProcess;
+  /** Resolves once it has said so. */
+  readonly says: (what: string | RegExp) => Promise<void>;
   readonly ended: Promise<Ended>;
   /** Stops it where it is, until it is woken. */
   readonly freeze: () => void;
@@ -62,14 +69,28 @@ interface RigOptions extends ServiceOptions {
   /** Of a request (`TIMEOUT`). */
   readonly timeout?: string;
   readonly maxRejected?: number;
+  /** More settings of the environment, as YAML. */
+  readonly more?: string;
+  /** Nothing is published yet. */
+  readonly isEmpty?: boolean;
   readonly actions: number;
   readonly lanes: number;
   readonly chunkSize: number;
 }
 
-/** A run is published, and nothing of it is sent. */
+/** A run is published, unless nothing is, and nothing of it is sent. */
 async function openRig(options: RigOptions): Promise<Rig> {
-  const { actions, lanes, chunkSize, own, timeout = TIMEOUT, maxRejected = 100, ...behaviour } = options;
+  const {
+    actions,
+    lanes,
+    chunkSize,
+    own,
+    timeout = TIMEOUT,
+    maxRejected = 100,
+    more = "",
+    isEmpty = false,
+    ...behaviour
+  } = options;
   let server = own ?? (await startPostgres());
   const [service, place] = [await startService(behaviour), openWorkplace()];
   const [schema, proxy] = [server.newSchema(), startProxy(server.port)];
@@ -89,25 +110,38 @@ async function openRig(options: RigOptions): Promise<Rig> {
     maxRejected: ${maxRejected}
     lanes: ${lanes}
     ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}, schema: ${schema}}}
-`,
+${more}`,
   );
   const tickets: Rig["tickets"] = (args, options = {}) =>
-    place.tickets(args, { ...options, env: { ...service.env, TICKETS_LEDGER_URL: server.url, ...options.env } });
-  const published = await tickets(["stream", "sales.ndjson", ...ENV, "--publish"]);
-  expect(published.exitCode, published.stderr).toBe(0);
-  const [{ run } = { run: "" }] = await server.query(`SELECT id AS run FROM ${schema}.runs`);
+    place.tickets(args, {
+      ...options,
+      env: {
+        ...{ ...service.env, TICKETS_LEDGER_URL: server.url, TICKETS_CONFIG: place.path("tickets.config.yaml") },
+        ...options.env,
+      },
+    });
+  let run: unknown = "";
+  if (!isEmpty) {
+    const published = await tickets(PUBLISH);
+    expect(published.exitCode, published.stderr).toBe(0);
+    [{ run } = { run }] = await server.query(`SELECT id AS run FROM ${schema}.runs`);
+  }
   let members = 0;
   const startWorker: Rig["startWorker"] = (...args) => {
     members += 1;
     let child: ChildProcess | undefined;
-    const mode = args.includes("--max-duration") ? [] : ["--until-idle"];
-    const ended = tickets(["work", ...ENV, ...mode, ...args], {
+    const mode = args.includes(WAITING) ? [] : ["--until-idle"];
+    let said = "";
+    const ended = tickets(["work", ...ENV, ...mode, ...args.filter((each) => each !== WAITING)], {
       env: {
         TICKETS_LEDGER_URL: server.url.replace(`:${server.port}/`, `:${proxy.port}/`),
         XDG_STATE_HOME: place.path(`machine-${members}`),
       },
       onSpawn: (spawned) => {
         child = spawned;
+        spawned.stderr?.on("data", (text: Buffer) => {
+          said += text;
+        });
       },
     });
     if (child === undefined) throw new Error("no process was started");
@@ -117,7 +151,9 @@ async function openRig(options: RigOptions): Promise<Rig> {
       onFrozen();
     };
     onTestFinished(() => void child?.kill("SIGKILL"));
-    return { child, ended, freeze, rests: Promise.race([ended, isFrozen]) };
+    const says: Member["says"] = (what) =>
+      until(() => (typeof what === "string" ? said.includes(what) : what.test(said)));
+    return { child, ended, says, freeze, rests: Promise.race([ended, isFrozen]) };
   };
   return {
     ...{ place, schema, service, proxy, input, run: String(run), tickets, startWorker },
@@ -459,6 +495,88 @@ test(named("rejections that other workers are told of count, too"), LONG, async 
   const [{ chunks } = {}] = await server.query(`SELECT count(*) AS chunks FROM ${schema}.chunks`);
   expect([resumed.exitCode, service.requests.length], resumed.stderr).toEqual([4, Number(chunks)]);
 });
+
+test(named("a publisher that stands still keeps no worker from ending a run, and is named"), LONG, async () => {
+  const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
+  const { place, tickets, startWorker, service, server, schema } = rig;
+  execFileSync("mkfifo", [place.path("feed")]);
+  const publisher = tickets(["stream", "-", ...ENV, "--publish", "--input-format", "ndjson"], {
+    shell: 'cat feed | "$@"',
+  });
+  while ((await server.query(`SELECT 1 FROM ${schema}.locks WHERE command LIKE 'tickets stream -%'`)).length === 0);
+  const worker = startWorker(WAITING);
+  await worker.says("is done: 60 accepted.");
+  const holder = /process \d+ on \S+ holds the ledger since 20\S+Z: tickets stream -/;
+  await worker.says(holder);
+  expect(await stateOf(rig)).toEqual({ state: "finished", exit_code: "0" });
+  const { stdout } = await tickets(["status", ...ENV]);
+  expect(stdout).toMatch(/at work +process \d+ on \S+ since 20\S+Z: tickets stream -/);
+  worker.child.kill("SIGTERM");
+  expect((await worker.ended).exitCode).toBe(143);
+  place.write("end", "");
+  execFileSync("sh", ["-c", "cat end > feed"], { cwd: place.folder });
+  await publisher;
+  await expectEachOnce(rig, service.sent());
+});
+
+test(named("a worker that is started before anything was published says so, and sends what comes"), LONG, async () => {
+  const { service, startWorker, tickets } = await openRig({ actions: 60, lanes: 2, chunkSize: 10, isEmpty: true });
+  expect((await startWorker().ended).exitCode).toBe(0);
+  const worker = startWorker(WAITING);
+  await worker.says("Nothing was published yet. Waiting for a first run");
+  expect((await tickets(PUBLISH)).exitCode).toBe(0);
+  await worker.says("is done: 60 accepted.");
+  worker.child.kill("SIGTERM");
+  expect([(await worker.ended).exitCode, service.sent().length]).toEqual([143, 60]);
+});
+
+test.each(["refuse", "holdBack"] as const)(
+  named("a worker with nothing to do says that the database is away, and hears SIGTERM meanwhile: %s"),
+  LONG,
+  async (how) => {
+    const { startWorker, proxy } = await openRig({ actions: 20, lanes: 1, chunkSize: 10 });
+    const worker = startWorker(WAITING);
+    await worker.says("No run is open");
+    proxy[how](true);
+    if (how === "refuse") proxy.cutAll();
+    await worker.says("The database that holds the ledger does not answer.");
+    worker.child.kill("SIGTERM");
+    const { exitCode, stderr } = await worker.ended;
+    expect(exitCode, stderr).toBe(143);
+    proxy[how](false);
+    const back = startWorker(WAITING);
+    await back.says("No run is open");
+    proxy[how](true);
+    if (how === "refuse") proxy.cutAll();
+    await back.says("does not answer");
+    proxy[how](false);
+    await back.says("The database is back.");
+    back.child.kill("SIGTERM");
+    expect((await back.ended).exitCode).toBe(143);
+  },
+);
+
+test(
+  named("a worker tells onEnd of each run that it ends or that waits for a person, and writes metrics"),
+  LONG,
+  async () => {
+    const { place, service, startWorker, tickets, run } = await openRig({
+      ...{ actions: 60, lanes: 1, chunkSize: 10 },
+      more: "    onEnd: [/bin/sh, -c, cat >> ended.ndjson]\n",
+    });
+    service.behave({ answer: () => (service.requests.length === 3 ? { status: 503, body: "{}" } : undefined) });
+    const work = ["--metrics-file", "work.prom"];
+    expect((await startWorker(...work).ended).exitCode).toBe(6);
+    expect(place.read("work.prom")).toMatch(/tickets_doubts?\S* 10\n/);
+    expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);
+    expect((await startWorker(...work).ended).exitCode).toBe(0);
+    const ends = readLines(place.read("ended.ndjson"));
+    expect(ends).toMatchObject([
+      { run, exitCode: 6, actions: { inDoubt: 10 } },
+      { run, state: "finished", exitCode: 0, actions: { accepted: 60 } },
+    ]);
+  },
+);
 
 test(named("work needs a ledger that several machines share"), ONLY_WITH, async () => {
   const [service, place] = [await startService(), openWorkplace()];
