@@ -1,5 +1,6 @@
 /** What promises files tell, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
 
+import { settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
 import { insertSpellings, toRow } from "./actions.ts";
 import { insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
@@ -168,10 +169,13 @@ async function refusePlanned(session: Session, run: Run, lines: readonly Importe
         AND actions.run <> ${run.number} AND chunks.state IN ${raw(PENDING)} LIMIT 1`,
   );
   if (other === undefined) return;
+  const ofEnvironment = { named: ["--env", run.environment] };
   throw new Failure(
     "usage",
     `Run ${other.id}, which is not finished, was planned without what the file tells, and has the same actions. Nothing more was imported.`,
-    { hint: `Settle what is in doubt and close it, then import again: tickets settle ${other.id} --abandon` },
+    {
+      hint: `Settle what is in doubt, then import again once it is closed: ${settleCommand(other.id, ofEnvironment, "--abandon")}`,
+    },
   );
 }
 

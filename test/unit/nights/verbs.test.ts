@@ -53,7 +53,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`what is published${NEEDS_POSTGRES}`, () => {
     // The sales wait for the event, whoever sends it.
     desk.setFaults({ fault: "latency", ms: 300, on: { action: "newEvent" } });
     const { context, environment } = await desk.inside();
-    const working = { environment, untilIdle: true, startedAt: performance.now() };
+    const working = { environment, untilIdle: true, startedAt: performance.now(), onRunEnd: async () => undefined };
     const ended = await Promise.all([1, 2, 3].map(() => work(context, working)));
     expect(ended.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(ALL.length);
     expect(desk.taken().filter((each) => each.endsWith(" a"))).toEqual([
