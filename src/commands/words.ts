@@ -105,7 +105,7 @@ const WORDS: Words = {
     else if (isOtherwise) reporter.warn(`${settledBefore(run, before)} Nothing was changed.`);
     else reporter.info(settledBefore(run, before));
   },
-  "chunk settled": ({ chunk, decision, first, rest }, { reporter }) => {
+  "chunk settled": ({ chunk, decision, first, rest, late }, { reporter }) => {
     const others = chunk.count - first;
     const part = first === 1 ? "the first" : `the first ${number(first)}`;
     reporter.info(
@@ -114,6 +114,10 @@ const WORDS: Words = {
     if (others > 0)
       reporter.info(
         `The other ${others === 1 ? "one still waits" : `${number(others)} still wait`}, as chunk ${rest}.`,
+      );
+    if (late > 0)
+      reporter.warn(
+        `${count(late, "action")} will not be sent: a later one of the same ticket or event was accepted, which ${late === 1 ? "it" : "they"} would undo. The rejects will have ${late === 1 ? "it" : "them"}.`,
       );
   },
   "promises end amid a line": ({ file, text }, { reporter }) =>

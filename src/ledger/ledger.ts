@@ -525,7 +525,8 @@ export interface Ledger extends AsyncDisposable {
    * A person's word about a chunk that is in doubt or refused; of a run that is closed, what was not sent never will be.
    *
    * @param first only so many of its actions, from its beginning: the rest becomes a chunk of its own.
-   * @returns the chunk that was settled and that of the rest; undefined where nothing is to be decided about it any more.
+   * @returns the chunk that was settled, that of the rest, and how many actions are closed, since a later one of their ticket was
+   * accepted; undefined where nothing is to be decided about it any more.
    */
   settle(
     run: number,
@@ -533,7 +534,7 @@ export interface Ledger extends AsyncDisposable {
     decision: "sent" | "not-sent",
     by: By,
     first?: number,
-  ): Promise<{ readonly settled: number; readonly rest: number | undefined } | undefined>;
+  ): Promise<{ readonly settled: number; readonly rest: number | undefined; readonly late: number } | undefined>;
   /**
    * Closes a run: what is planned or refused is not sent, and forgotten. Its doubts stay pending.
    *

@@ -10,6 +10,7 @@ import {
   planAgain,
   readBody,
   readChunk,
+  readOrigins,
   readWhole,
   selectChunks,
   storeAnswers,
@@ -18,6 +19,7 @@ import {
 import { type ChunkState, OPEN_STATES } from "./chunks.ts";
 import { type Attempted, keepLate, obstacleTo } from "./claims.ts";
 import { type Database, first, type Session } from "./database.ts";
+import { closeLate } from "./late.ts";
 import type { Answered, Attempt, By, Chunk, Given, Intent, Item, Ledger, Outcomes, Stepped } from "./ledger.ts";
 import { itemsOf } from "./outcomes.ts";
 import { insertOutput, noteWritten } from "./outputs.ts";
@@ -96,8 +98,9 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
         }
         if (!(await decide(session, run, settled, decision, by))) return undefined;
         await noteSettlement(session, run, settled, decision, by);
+        const late = await closeLate(session, run, await readOrigins(session, run, settled), place);
         await wake(session);
-        return { settled, rest };
+        return { settled, rest, late };
       }),
     abandon: (run, by) =>
       database.write(async (session) => {

@@ -297,7 +297,9 @@ export async function writeRejectsOf(
 
 /** The rows of which something was rejected or closed unsent, each with all that is open of it. */
 async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
-  for (const { chunk, rejected, state } of await ledger.chunks(run.number, { states: ["answered", "abandoned"] })) {
+  for (const { chunk, rejected, state, detail } of await ledger.chunks(run.number, {
+    states: ["answered", "abandoned"],
+  })) {
     if (rejected === 0 && state === "answered") continue;
     const { items, rows } = await ledger.outcomes(run.number, chunk);
     for (const ofRow of Map.groupBy(items.filter(isOpen), ({ origin }) => origin.row).values()) {
@@ -308,7 +310,7 @@ async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
         input: first.origin.input,
         line: first.origin.line,
         text,
-        reason: [...new Set(ofRow.map(reasonOf))].join(" | "),
+        reason: [...new Set(ofRow.map((item) => reasonOf(item, detail)))].join(" | "),
         key: keyOf(first, run),
       };
     }
@@ -317,10 +319,10 @@ async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
 
 const isOpen = ({ outcome }: Item): boolean => outcome === "rejected" || outcome === "not sent";
 
-const reasonOf = (item: Item): string =>
+const reasonOf = (item: Item, detail = "the run was closed."): string =>
   item.outcome === "rejected"
     ? `${item.origin.kind} ${rejectionText(item)}`
-    : `${item.origin.kind} was not sent: the run was closed.`;
+    : `${item.origin.kind} was not sent: ${detail}`;
 
 /** `tickets:row`: the digest of a bad row that it corrects, and where it was first read. */
 const keyOf = ({ origin: { digest, position, seq } }: Item, { run }: Run): string =>

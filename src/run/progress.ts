@@ -139,6 +139,8 @@ interface SettledChunk {
   readonly first: number;
   /** Number of the chunk in which the others wait. */
   readonly rest: number | undefined;
+  /** How many are closed, since a later one of their ticket was accepted. */
+  readonly late: number;
 }
 
 /** Why promises do not go where they should. */

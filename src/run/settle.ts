@@ -171,7 +171,7 @@ async function decide(
     crashPoint("settled");
     if (settled === undefined) continue;
     const count = first ?? chunk.count;
-    progress.happened({ kind: "chunk settled", chunk, decision, first: count, rest: settled.rest });
+    progress.happened({ kind: "chunk settled", chunk, decision, first: count, rest: settled.rest, late: settled.late });
   }
   await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
   // What the service does not have of a closed run goes into rejects, as if it were closed only now.
