@@ -82,8 +82,8 @@ class Player {
   #seqSeen = 0;
   /** After a kill nobody knows how often the program has looked at a file. */
   #isCompared = true;
-  /** Rows of the last rejects file, by their number. */
-  #rejects: ReadonlyMap<number, Cells> = new Map();
+  /** Rows of rejects files as they were written last, by their number. */
+  readonly #rejects = new Map<number, Cells>();
 
   constructor(desk: Desk, world: World, random: Random) {
     this.#desk = desk;
@@ -119,20 +119,21 @@ class Player {
     const trouble = is === "last" ? "none" : isWhole ? troubleOf(chance) : "rejections";
     desk.sandbox.setFaults(faultsOf(trouble, this.#random));
     const told = await this.#stream(`${stem}.csv`, trouble, rows, is);
-    this.#rejects = this.#takeRejects(`${stem}.rejects.csv`);
+    const rejects = this.#takeRejects(`${stem}.rejects.csv`);
+    for (const [id, row] of rejects) this.#rejects.set(id, row);
 
     const named = new Map<number, string>();
     for (const { row, verdict } of this.#judged) {
       if (this.#accepted.includes(row.id) || verdict === "known") continue;
-      if (this.#rejects.has(row.id)) named.set(row.id, verdict);
+      if (rejects.has(row.id)) named.set(row.id, verdict);
       else if (!this.#isCompared || told.has(row.id)) named.set(row.id, verdict);
     }
-    const positions = new Map(this.#judged.map(({ row, position }) => [row.id, position]));
-    const unclear = new Set(this.#judged.flatMap(({ row, verdict }) => (verdict === "unclear" ? [row.id] : [])));
     return {
       accepted: this.#accepted,
       told: named,
-      rejects: [...this.#rejects.keys()].map((id) => ({ id, position: positions.get(id), isUnclear: unclear.has(id) })),
+      rejects: this.#judged
+        .filter(({ row }) => rejects.has(row.id))
+        .map(({ row, position, verdict }) => ({ row, position, isUnclear: verdict === "unclear" })),
     };
   }
 

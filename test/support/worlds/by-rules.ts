@@ -39,7 +39,7 @@ function carryOut({ rows, is }: Night, ledger: Ledger, random: Random, onlooker:
     }
     told.set(row.id, verdict === "new" ? "rejected" : verdict);
     if (["new", "bad", "held", "unclear"].includes(verdict))
-      rejects.push({ id: row.id, position, isUnclear: verdict === "unclear" });
+      rejects.push({ row, position, isUnclear: verdict === "unclear" });
   }
   onlooker?.accepted(accepted);
   return { accepted, told, rejects };

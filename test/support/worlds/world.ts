@@ -72,7 +72,12 @@ export interface Outcome {
   readonly rejects: readonly Reject[];
 }
 
-export type Reject = Pick<Row, "id" | "position"> & { readonly isUnclear: boolean };
+export interface Reject {
+  readonly row: Row;
+  /** Where it was first read. */
+  readonly position: Row["position"];
+  readonly isUnclear: boolean;
+}
 
 /** How many tickets went wrong, and in which way. */
 export const WRONGS = ["doubled", "outOfOrder", "lostUntold", "wrongStateUntold"] as const;
@@ -107,7 +112,9 @@ export function* playWorld(world: World, random: Random): Generator<Night, Findi
   const { form, isTimed } = world;
   const histories = Array.from({ length: world.tickets }, (_, at) => new History(world, ticketOf(at), at, random));
   const others = isTimed && form === "full" ? othersOf(world).map((each) => rowOf(world, OTHER_TICKET, each)) : [];
-  const take = ({ accepted, told }: Outcome): void => {
+  const open = new Map<number, Reject>();
+  const take = ({ accepted, told, rejects }: Outcome): void => {
+    for (const reject of rejects) if (reject.row.id > 0) open.set(reject.row.id, reject);
     for (const history of histories) history.take(accepted, told);
   };
 
@@ -115,14 +122,14 @@ export function* playWorld(world: World, random: Random): Generator<Night, Findi
   for (let night = 0; night < nights; night += 1) {
     const shown = histories.flatMap((history) => history.night(night));
     if (shown.length === 0) continue;
-    const outcome: Outcome = yield { rows: [...shown, ...others], is: "export" };
-    take(outcome);
+    take(yield { rows: [...shown, ...others], is: "export" });
     if (random() >= 0.6) continue;
-    // All or some of the rejects, corrected or left as they are, in the order in which they were first read.
-    const corrected = outcome.rejects
-      .filter(({ id }) => id > 0 && random() < 0.8)
+    // All or some of the rejects of this and earlier nights, corrected or left as they are, in the order in which they were first read.
+    const some = [...open.values()].filter(() => random() < 0.8);
+    for (const { row } of some) open.delete(row.id);
+    const corrected = some
       .toSorted((one, other) => (one.position ?? 0) - (other.position ?? 0))
-      .flatMap((reject) => histories.flatMap((history) => history.corrected(reject, shown)));
+      .flatMap((reject) => histories.flatMap((history) => history.corrected(reject)));
     if (corrected.length > 0) take(yield { rows: corrected, is: "corrected" });
   }
   const all = histories.flatMap((history) => history.all());
@@ -201,12 +208,11 @@ class History {
   }
 
   /** A row of the rejects as it should be, or as it was where nothing is wrong with it; none of another ticket. */
-  corrected({ id, position, isUnclear }: Reject, shown: readonly Row[]): readonly Row[] {
-    const happened = this.#happened.find((each) => each.id === id);
-    const row = shown.find((each) => each.id === id);
-    if (happened !== undefined && row !== undefined && isUnclear) return [{ ...row, position, isLeft: true }];
-    const digest = row?.digest;
-    return happened === undefined ? [] : [{ ...rowOf(this.#world, this.#ticket, happened), position, digest }];
+  corrected({ row, position, isUnclear }: Reject): readonly Row[] {
+    const happened = this.#happened.find(({ id }) => id === row.id);
+    if (happened === undefined) return [];
+    if (isUnclear) return [{ ...row, position, isLeft: true }];
+    return [{ ...rowOf(this.#world, this.#ticket, happened), position, digest: row.digest }];
   }
 
   take(accepted: readonly number[], told: ReadonlyMap<number, string>): void {
