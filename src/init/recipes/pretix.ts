@@ -51,7 +51,7 @@ export const PRETIX: readonly Recipe[] = [
     headers: ["Check-in list", "Scan type", "Order code", "Position ID", "Result", "Device"],
     notes: [
       "The values of Scan type and Result, and how date and time are written, follow the exporting user's language: look at them with tickets plan FILE --preview.",
-      "Leaving is no deed of a ticket, so exits give nothing; nor do refused entries.",
+      "Leaving is no action of a ticket, so exits give nothing; nor do refused entries.",
     ],
     source: {
       match: "*scans*.csv",
