@@ -70,7 +70,7 @@ describe("an action that the service does not accept", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none may reach a terminal
     expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
 
-    const promises = readPromises(place.read("sales.playground.promises.ndjson"));
+    const promises = readPromises(place.read("promises.playground.ndjson"));
     expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 25));
     const rejected = promises[12];
     expect(rejected).toMatchObject({ line: 14, ticketId: "T-13", chunk: 2 });
@@ -96,7 +96,7 @@ describe("an action that the service does not accept", () => {
       answer: () => ({ status: 200, body: `{"status":"success","data":[${item}]}` }),
     });
     await place.tickets(COMMAND, service);
-    expect(place.read("sales.playground.promises.ndjson")).toContain(`"response":${item}`);
+    expect(place.read("promises.playground.ndjson")).toContain(`"response":${item}`);
   });
 
   test.each(["sales.csv", "-sales.csv"])(
