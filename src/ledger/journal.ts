@@ -90,8 +90,10 @@ export async function lackingRuns(ledger: Ledger, entries: readonly JournalEntry
   const lacking: LackingRun[] = [];
   for (const entry of latest) {
     const run = runs.find((each) => each.run === entry.run);
-    if (run === undefined) lacking.push({ entry, known: undefined });
-    else if (run.kind === "imported" || run.sends < entry.sends) {
+    if (run === undefined) {
+      // One that was closed before the service had any of it is no loss.
+      if (entry.actions > 0) lacking.push({ entry, known: undefined });
+    } else if (run.kind === "imported" || run.sends < entry.sends) {
       const { accepted, rejected, settled } = await ledger.counts(run.number);
       const known = accepted + rejected + settled;
       if (known < entry.actions) lacking.push({ entry, known });

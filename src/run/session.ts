@@ -116,7 +116,7 @@ export async function noteInJournal(environment: Environment, ledger: Ledger, ru
   await appendJournal(path, { run: run.run, at: run.createdAt, baseUrl, actions, sends, ...output });
 }
 
-/** A run was closed: no more of it has an outcome than its ledger knows. */
+/** A run was closed: the service has no more of it than what has an outcome, or is in doubt. */
 export async function noteClosedInJournal(environment: Environment, run: Run, actions: number): Promise<void> {
   const path = journalPath(environment);
   const entry = readJournal(path).findLast((each) => each.run === run.run);

@@ -208,8 +208,8 @@ async function endClosing(context: RunContext, { ledger, environment }: Session,
   await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
   await ledger.endRun(run.number, { exitCode: EXIT_CODES["finished-with-rejects"], at: new Date().toISOString() });
-  const { accepted, rejected, settled } = await ledger.counts(run.number);
-  await noteClosedInJournal(environment, run, accepted + rejected + settled);
+  const { accepted, rejected, settled, inDoubt, refused } = await ledger.counts(run.number);
+  await noteClosedInJournal(environment, run, accepted + rejected + settled + inDoubt + refused);
 }
 
 async function resultOf(

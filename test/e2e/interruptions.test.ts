@@ -343,7 +343,7 @@ test.skipIf(process.platform !== "linux")(
     expect(service.requests).toHaveLength(3);
     service.behave({});
     const { summary } = await place.summary([...SEND, "-o", "promises.ndjson"], service);
-    expect(summary).toMatchObject({ exitCode: 0, resumed: { actions: { accepted: ROWS } } });
+    expect(summary).toMatchObject({ exitCode: 0, actions: { accepted: ROWS } });
     expect(ticketsOf(readPromises(place.read("promises.ndjson")))).toEqual(ALL);
     await expectAllOnce(place, service);
   },
