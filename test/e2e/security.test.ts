@@ -321,10 +321,10 @@ describe("links", () => {
   test("to something of another kind are not written through", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
     place.write("precious.txt", "precious\n");
-    symlinkSync("precious.txt", place.path("sales.playground.promises.ndjson"));
+    symlinkSync("precious.txt", place.path("promises.playground.ndjson"));
     expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 2 });
     expect(service.connections()).toBe(0);
-    rmSync(place.path("sales.playground.promises.ndjson"));
+    rmSync(place.path("promises.playground.ndjson"));
     symlinkSync("precious.txt", place.path("sales.rejects.csv"));
     service.behave({ failureOf: () => ({ status: "error" }) });
     expect(await place.tickets(SEND, service)).toMatchObject({ exitCode: 4 });
@@ -435,11 +435,9 @@ test("__proto__, constructor and their like are names like any other", { tags: [
   const again = await place.summary(["stream", "sales.csv", "sales.ndjson", "--env", "playground"], options);
   expect(again.summary.actions).toMatchObject({ alreadySent: 4 });
   expect(place.read("sales.rejects.csv").split("\n")[0]).toBe(
-    "eventId,ticketId,userId,price,orderTime,__proto__,constructor,toString,tickets:reason,tickets:actions,tickets:row",
+    "eventId,ticketId,userId,price,orderTime,__proto__,constructor,toString,tickets:reason,tickets:row",
   );
-  expect(place.read("sales.playground.promises.ndjson")).toContain(
-    '"response":{"status":"error","__proto__":{"polluted":1',
-  );
+  expect(place.read("promises.playground.ndjson")).toContain('"response":{"status":"error","__proto__":{"polluted":1');
 
   const refused = await place.tickets(["validate", "payload.ndjson", "--json"], options);
   expect(JSON.parse(refused.stdout).counts).toMatchObject({ errors: 3 });

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { type Field, makeContext, openField, processedBy, verbs } from "../support/context.ts";
 
 const url = (name: string): string => `https://img.example.com/${name}.png`;
-const COLUMNS = "ticketId,imageUrl,tickets:reason,tickets:actions,tickets:row\n";
-const REJECTS = `${COLUMNS}T,${url("a")},rejected,,\n`;
+const COLUMNS = "ticketId,imageUrl,tickets:reason,tickets:row\n";
+const REJECTS = `${COLUMNS}T,${url("a")},rejected,\n`;
 const UPDATES = `ticketId,imageUrl\nT,${url("a")}\nT,${url("b")}\n`;
 const row = (name: string, more: object = {}): object => ({ ticketId: "T", imageUrl: url(name), ...more });
 const ndjson = (...rows: readonly object[]): string => rows.map((each) => `${JSON.stringify(each)}\n`).join("");
