@@ -75,7 +75,7 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   stream: { reason: ["adopt"] },
   status: { chunk: ["run"], watch: ["remote"], rate: ["remote"] },
-  results: { waitLock: ["import"], report: ["run"] },
+  results: { json: ["follow"], waitLock: ["import"], report: ["run"] },
   settle: { first: ["chunk"] },
 };
 
@@ -177,7 +177,9 @@ export function buildProgram(
     .addOption(new Option("--resend", "also send what this environment has already accepted").conflicts("adopt"))
     .option("--adopt", "record these rows as already sent, and send nothing")
     .option("--reason <text>", "with --adopt: why; kept in the ledger")
-    .addOption(new Option("--publish", "leave the sending to workers (ledger in PostgreSQL)").conflicts("dryRun"))
+    .addOption(
+      new Option("--publish", "leave the sending to workers (ledger in PostgreSQL)").conflicts(["dryRun", "adopt"]),
+    )
     .option("--max-invalid <n>", "send the valid rows even if up to N (or N%) are invalid (0)", parseAllowance)
     .option("--chunk-size <n>", "actions per request, 1 to 5000 (5000)")
     .option("--lanes <n>", "parallel requests, each for its own tickets, 1 to 64 (1)");
