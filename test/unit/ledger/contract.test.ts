@@ -171,7 +171,7 @@ describeBoth("a run", (newPlace) => {
     const ledger = await open();
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }, { id: "b" }] }]));
     const { doubt = 0 } = await send(ledger, run, [accepted(1), DOUBT]);
-    expect(await ledger.settle(run, doubt, decision, BY)).toEqual({ settled: doubt, rest: undefined });
+    expect(await ledger.settle(run, doubt, decision, BY)).toEqual({ settled: doubt, rest: undefined, late: 0 });
     expect((await states(ledger, run))[1]).toBe(`2 ${state}`);
     expect(await known(ledger, "b")).toEqual(actions);
     expect((await ledger.outcomes(run, doubt)).items).toMatchObject([{ outcome }]);
@@ -185,7 +185,7 @@ describeBoth("a run", (newPlace) => {
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] }]));
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     await ledger.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
-    expect(await ledger.settle(run, 1, "sent", BY, 1)).toEqual({ settled: 2, rest: 3 });
+    expect(await ledger.settle(run, 1, "sent", BY, 1)).toEqual({ settled: 2, rest: 3, late: 0 });
     expect(await states(ledger, run)).toEqual(["1 split 3", "2 settled 1", "3 in doubt 2"]);
     expect(await known(ledger, "a", "b", "c")).toEqual(["t:a sent 2 0", "t:b pending 3 0", "t:c pending 3 1"]);
   });
@@ -311,6 +311,10 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect(await ledger.corrected(["d1", "d2", "d3"])).toEqual([
       { digest: "d2", subject: "t:c", kind: "soldTicket", mark: "" },
     ]);
+    // Or was known before.
+    const known = { digest: "d3", subject: "t:a", kind: "soldTicket", mark: "" } as const;
+    for (let times = 0; times < 2; times += 1) await ledger.noteCorrected([known]);
+    expect(await ledger.corrected(["d3"])).toEqual([known]);
   });
 
   test("ids that differ only in how they are written", async () => {
