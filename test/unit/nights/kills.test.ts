@@ -46,6 +46,16 @@ async function completes(moment: string): Promise<void> {
   expect(desk.taken()).toEqual(TAKEN);
 }
 
+test("before its first request a run stands in the journal, by which a lost ledger is noticed", async () => {
+  const desk = await openDesk();
+  desk.write("sales.ndjson", [EVENT, ...sales]);
+  expect(await desk.streamAndDie("sales.ndjson", "listed:1")).toBe("SIGKILL");
+  expect(JSON.parse(desk.read("state/playground/journal.ndjson"))).toMatchObject({ actions: 6 });
+  desk.loseLedger();
+  await expect(desk.stream("sales.ndjson")).rejects.toThrow(/was lost/);
+  expect(desk.taken()).toEqual([]);
+});
+
 /** Tickets whose updates tell their order; an update of the event stands among them. */
 const LANES = 3;
 const tickets = Array.from({ length: 6 }, (_, at) => `t${at}`);
