@@ -572,6 +572,7 @@ test(
     expect((await startWorker(...work).ended).exitCode).toBe(0);
     const ends = readLines(place.read("ended.ndjson"));
     expect(ends).toMatchObject([
+      { run, state: "published", exitCode: 0 },
       { run, exitCode: 6, actions: { inDoubt: 10 } },
       { run, state: "finished", exitCode: 0, actions: { accepted: 60 } },
     ]);
