@@ -26,6 +26,9 @@ async function resumeAndTell(options: ResumeOptions, context: Context): Promise<
   const { environment } = await loadSettings(core, options);
   const end = await resumeRun(core, { ...options, environment, startedAt });
   if (end === undefined) {
+    // It says nothing about how the last night went.
+    trace.isKept = false;
+    if (options.json) reporter.out("null\n");
     reporter.info(
       options.run === undefined ? "No run is unfinished." : `Nothing of run ${options.run} is left to send.`,
     );

@@ -38,7 +38,7 @@ test("status begins with the last success and the last failure, and shows files 
   });
 });
 
-test("status --max-age is 4 when the last success is older, or there was none; a check is no success", {
+test("status --max-age is 4 when the last success is older, or there was none; a check is no success, nor a resume of nothing", {
   tags: ["long"],
 }, async () => {
   const { place, service } = await openSales();
@@ -48,7 +48,11 @@ test("status --max-age is 4 when the last success is older, or there was none; a
   expect(await place.tickets(old, service)).toMatchObject({ exitCode: 0 });
   await place.tickets(["validate", "sales.csv", "--env", "playground"], service);
   await place.tickets(["stream", "missing.csv", "--env", "playground"], service);
-  await place.tickets(["resume", "--env", "playground"], service);
+  const nothingLeft = await place.tickets(["resume", "--env", "playground", "--json"], {
+    ...service,
+    nodeArgs: fastClock(place, 26),
+  });
+  expect(nothingLeft).toMatchObject({ exitCode: 0, stdout: "null\n" });
   const told = await place.tickets(old, { ...service, nodeArgs: fastClock(place, 27) });
   expect(told.exitCode).toBe(4);
   expect(told.stderr).toContain("The last success of playground is 27 h old, more than --max-age 1d2h.");
