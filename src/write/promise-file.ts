@@ -93,8 +93,9 @@ export function openPromiseStream(options: {
         if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? "")) throw notWritten(cause);
       }
     }
-    file ??= await overflow();
-    await file.write(chunk);
+    // Opening it writes what is not written yet, this chunk too.
+    if (file === undefined) file = await overflow();
+    else await file.write(chunk);
   };
   return {
     get path() {

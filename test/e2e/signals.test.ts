@@ -93,8 +93,8 @@ const endsIt = async (...[signal, _, args, stdin, code]: Endless): Promise<void>
   const ended = await interrupted(place, args, stdin === "pipe" ? "pipe" : "ignore", signal);
   expect(ended).toMatchObject({ code, said: expect.stringContaining(`Stopped by ${signal}. Nothing is in doubt.`) });
   expect(readdirSync(place.path("tmp")).filter((name) => !/^tickets-\d+$/.test(name))).toEqual([]);
-  const runs = place.path(".tickets/sandbox/runs");
-  expect(existsSync(runs) ? readdirSync(runs) : []).toEqual([]);
+  const state = place.path(".tickets/sandbox");
+  expect(existsSync(state) ? readdirSync(state).filter((name) => name.startsWith("plan-")) : []).toEqual([]);
 };
 
 test.skipIf(process.platform !== "linux").each(WAITS.short)("%s ends %s", endsIt);
@@ -107,7 +107,7 @@ test.skipIf(process.platform !== "linux").each(SIGNALS)(
     const place = openWorkplace();
     prepare(place);
     expect((await place.tickets(["stream", "events.csv"])).exitCode).toBe(0);
-    using lock = new DatabaseSync(place.path(".tickets/sandbox/lock.db"));
+    using lock = new DatabaseSync(place.path(".tickets/sandbox/environment.lock"));
     lock.exec("BEGIN EXCLUSIVE");
     const { code: ended, said } = await interrupted(
       place,
