@@ -162,7 +162,7 @@ export async function readWhole(session: Pick<Session, "all">, run: number, chun
   };
 }
 
-export async function readRows(session: Session, run: number, chunk: number): Promise<readonly string[] | undefined> {
+async function readRows(session: Session, run: number, chunk: number): Promise<readonly string[] | undefined> {
   const row = await first<{ texts: Uint8Array }>(
     session,
     sql`SELECT texts FROM row_texts WHERE run = ${run} AND chunk = ${chunk}`,

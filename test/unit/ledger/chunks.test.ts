@@ -69,7 +69,7 @@ describe("what is kept of a chunk", () => {
     const given = origins.map((origin, at) => ({
       ...origin,
       time: at === 0 ? 18_446_744_073_709_551_615n : undefined,
-      position: at === 0 ? { run: 1, seq: 7 } : undefined,
+      position: at === 0 ? { run: "00000001", seq: 7 } : undefined,
     }));
     expect(await unpackOrigins(await packOrigins(given))).toEqual(given);
   });
