@@ -1,7 +1,7 @@
 /** A ledger in a file: SQLite through node:sqlite. */
 
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { makeFolder } from "../disk/folders.ts";
@@ -29,9 +29,9 @@ export const SQLITE_TYPES: Types = {
 /** How long to wait for another writer. */
 const LOCKED_MS = 60_000;
 
-/** Each commit is on disk when it returns. What is removed can be given back without copying the rest. */
+/** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `beginLog` to say. */
 const SETTINGS =
-  "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
+  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
 
 /** Rows of a statement that inserts: more of them gain nothing. */
 const ROWS_AT_ONCE = 100;
@@ -55,6 +55,7 @@ export function openSqlite(
     if (!isThere) closeSync(openSync(path, "a", 0o600));
     if (statSync(path).isDirectory()) throw folderInPlace(path);
     if (isThere) refuseEmptied(path);
+    if (isThere) refuseOtherLog(path);
     file = isToRead ? openToRead(path) : new DatabaseSync(path, { timeout: LOCKED_MS });
   } catch (cause) {
     throw storageFailure(path, cause);
@@ -86,6 +87,8 @@ function makeTables(file: DatabaseSync, path: string, isToRead: boolean): boolea
     refuseVersion(path, row === undefined ? undefined : String(row.value));
   }
   if (isToRead) return !isMade;
+  // What is removed can be given back without copying the rest. Said again, it would be written again.
+  if (!isMade) file.exec("PRAGMA auto_vacuum = INCREMENTAL");
   file.exec(SETTINGS);
   if (isMade) return false;
   file.exec(`BEGIN EXCLUSIVE`);
@@ -109,15 +112,88 @@ function openToRead(path: string): DatabaseSync {
     file.close();
     const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
     if (!isUnableToWrite(cause) || (log !== undefined && log.size > 0)) throw cause;
-    const unchanging = pathToFileURL(path);
-    unchanging.searchParams.set("immutable", "1");
-    return new DatabaseSync(unchanging, { readOnly: true });
+    return new DatabaseSync(unchanging(path), { readOnly: true });
   }
 }
 
 /** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
 function refuseEmptied(path: string): void {
   if (statSync(path).size === 0 && existsSync(ballastOf(path))) throw damaged(path, "it is empty");
+}
+
+const logBytes = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+
+/** A log that grew beyond this goes into the file. */
+const LOG_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Each log has a number. It is in the head of the file before the log begins with it, so that a log which belongs to another
+ * file, one that was put back from a copy, is noticed: SQLite would take pages of both.
+ */
+function numberOfLog(file: DatabaseSync): number {
+  return Number(file.prepare("SELECT value FROM meta WHERE name = 'log'").get()?.value ?? 0);
+}
+
+const numberIn = (file: DatabaseSync): number => Number(file.prepare("PRAGMA user_version").get()?.user_version);
+
+/** As the file alone has it. */
+function numberInFile(path: string): number {
+  const alone = new DatabaseSync(unchanging(path), { readOnly: true });
+  try {
+    return numberIn(alone);
+  } finally {
+    alone.close();
+  }
+}
+
+function unchanging(path: string): URL {
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  return url;
+}
+
+/** Looks without a right to write: closed, it would bring into the file what is in the log. */
+function refuseOtherLog(path: string): void {
+  if (logBytes(path) === 0) return;
+  let [log, own] = [0, 0];
+  try {
+    const file = new DatabaseSync(path, { readOnly: true, timeout: LOCKED_MS });
+    try {
+      log = numberOfLog(file);
+      own = numberInFile(path);
+    } finally {
+      file.close();
+    }
+  } catch {
+    // What else is wrong with it is told by who opens it.
+    return;
+  }
+  // A process that was killed as it began a log has put the next number into the file already.
+  if (log === 0 || own === log || own === log + 1) return;
+  throw new Failure(
+    "storage",
+    `The ledger ${path} and its log ${basename(path)}-wal don't belong together: one of them was put back from a copy. Nothing was sent.`,
+    {
+      hint: "Put back both as they were; or move the log away, and what the ledger then lacks is told before anything is sent.",
+    },
+  );
+}
+
+/** A log that others began, or that a killed process left, goes on. */
+function isLogBegun(file: DatabaseSync, path: string): boolean {
+  const log = numberOfLog(file);
+  return logBytes(path) > 0 && log > 0 && log === numberIn(file);
+}
+
+/** What is in the log goes into the file, and the next log begins. Where a reader still needs the old one, that goes on. */
+function beginLog(file: DatabaseSync): void {
+  const next = numberOfLog(file) + 1;
+  file.exec(`PRAGMA user_version = ${next}`);
+  const done = file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+  if (done?.log !== done?.checkpointed) return;
+  file
+    .prepare("INSERT INTO meta (name, value) VALUES ('log', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+    .run(String(next));
 }
 
 /** Beyond this size the check takes seconds; then SQLite's own checks while reading must do. */
@@ -186,6 +262,7 @@ function fillBallast(path: string): void {
 function toDatabase(file: DatabaseSync, path: string): Database {
   let exhausted: Database["exhausted"];
   let isOpen = true;
+  let hasLog = false;
   const session = toSession(file);
   const inOrder = oneAtATime();
   /** Between `BEGIN` and its end. */
@@ -207,6 +284,19 @@ function toDatabase(file: DatabaseSync, path: string): Database {
       throw isConflict(cause) ? taken(cause) : storageFailure(path, cause);
     }
   };
+  const write = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
+    if (!hasLog && !isLogBegun(file, path)) beginLog(file);
+    hasLog = true;
+    const result = await within("BEGIN IMMEDIATE", work);
+    if (logBytes(path) > LOG_BYTES) {
+      try {
+        beginLog(file);
+      } catch {
+        // It is tried again after the next write; what was written is in the log.
+      }
+    }
+    return result;
+  };
   return {
     kind: "sqlite",
     place: path,
@@ -224,13 +314,13 @@ function toDatabase(file: DatabaseSync, path: string): Database {
       inOrder(() =>
         told(async () => {
           try {
-            return await within("BEGIN IMMEDIATE", work);
+            return await write(work);
           } catch (cause) {
             const lack = lackOf(cause);
             if (lack === undefined || exhausted !== undefined || how === "once") throw cause;
             exhausted = lack;
             rmSync(ballastOf(path), { force: true });
-            return await within("BEGIN IMMEDIATE", work);
+            return await write(work);
           }
         }),
       ),

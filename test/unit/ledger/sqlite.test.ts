@@ -32,6 +32,34 @@ describe("a ledger in a file", () => {
     expect(statSync(join(dirname(path), "ballast")).size).toBe(BALLAST_BYTES);
   });
 
+  test("is not opened with the log of another file: a copy that was put back beside it would take pages of both", async () => {
+    const path = inFolder();
+    const grow = async (id: string): Promise<Ledger> => {
+      const ledger = await placeAt(path).open();
+      await enter(ledger, newRun(), planned([{ sales: [{ id }] }]));
+      return ledger;
+    };
+    await close(await grow("a"));
+    const older = readFileSync(path);
+    await close(await grow("b"));
+    // As a process that is killed leaves it.
+    await using _ = await grow("c");
+    const [killed, put] = [inFolder(), inFolder()];
+    for (const [to, file] of [
+      [killed, readFileSync(path)],
+      [put, older],
+    ] as const) {
+      writeFileSync(to, file);
+      writeFileSync(`${to}-wal`, readFileSync(`${path}-wal`));
+    }
+    const found = await placeAt(killed).open();
+    expect(await found.runs()).toHaveLength(3);
+    await close(found);
+    const message = expect.stringContaining("don't belong together");
+    await expect(placeAt(put).open()).rejects.toMatchObject({ code: "storage", message });
+    await expect(placeAt(put).find()).rejects.toMatchObject({ code: "storage", message });
+  });
+
   test("shows in plain tables what was sent, with its promise", async () => {
     const path = inFolder();
     const ledger = await placeAt(path).open();
