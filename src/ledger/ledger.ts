@@ -238,8 +238,6 @@ export interface Intent {
 
 interface Step {
   readonly answered?: Answered | undefined;
-  /** Lines of these chunks are in the promises file and on disk. */
-  readonly written?: { readonly output: Output; readonly chunks: readonly number[] } | undefined;
   readonly intent?: Intent | undefined;
 }
 

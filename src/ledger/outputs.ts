@@ -7,7 +7,7 @@ import { rowsOf, type Sql, sql } from "./sql.ts";
 const HERE = "";
 
 /** Part of a transaction. */
-export async function insertOutput(session: Session, output: Output): Promise<void> {
+async function insertOutput(session: Session, output: Output): Promise<void> {
   const { path, kind, length, mtimeNs, digest, run, input, machine = HERE } = output;
   await session.run(sql`INSERT INTO outputs (machine, path, kind, length, mtime_ns, digest, run, input)
     VALUES (${machine}, ${path}, ${kind}, ${length}, ${mtimeNs}, ${digest}, ${run}, ${input})
@@ -16,7 +16,7 @@ export async function insertOutput(session: Session, output: Output): Promise<vo
 }
 
 /** Part of a transaction: the lines of these chunks are in the promises file. */
-export async function noteWritten(session: Session, run: number, chunks: readonly number[]): Promise<void> {
+async function noteWritten(session: Session, run: number, chunks: readonly number[]): Promise<void> {
   const wanted = rowsOf(
     { chunk: "int" },
     chunks.map((chunk) => [chunk]),

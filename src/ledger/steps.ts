@@ -22,7 +22,6 @@ import { type Database, first, type Session } from "./database.ts";
 import { closeLate } from "./late.ts";
 import type { Answered, Attempt, By, Chunk, Given, Intent, Item, Ledger, Outcomes, Stepped } from "./ledger.ts";
 import { itemsOf } from "./outcomes.ts";
-import { insertOutput, noteWritten } from "./outputs.ts";
 import { HAS_UNWRITTEN, noteSettlement } from "./runs.ts";
 import { type Sql, sql, words } from "./sql.ts";
 
@@ -57,14 +56,10 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
         sql`run = ${run} AND lane = ${lane}${stage === undefined ? sql`` : sql` AND stage = ${stage}`}`,
       ),
     body: (run, chunk) => readBody(database.plain, run, chunk, place),
-    async advance(run, { answered, written, intent }) {
+    async advance(run, { answered, intent }) {
       const stepped = await database.write(async (session): Promise<Stepped> => {
         const stored =
           answered === undefined ? { isStored: true, doubt: undefined } : await store(session, database, run, answered);
-        if (written !== undefined) {
-          await insertOutput(session, written.output);
-          await noteWritten(session, run, written.chunks);
-        }
         if (intent === undefined) return { attempt: undefined, obstacle: undefined, ...stored };
         return { ...(await begin(session, database, run, intent)), ...stored };
       });

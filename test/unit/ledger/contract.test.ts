@@ -415,7 +415,8 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
       ...{ length: 200, mtimeNs: "17", digest: "ab", run: undefined, input: undefined, machine: undefined },
     };
     expect((await ledger.chunks(run, { unwritten: true })).map(({ chunk }) => chunk)).toEqual([1]);
-    await ledger.advance(run, { written: { output, chunks: [1] }, intent: { chunk: 2, at: at(3) } });
+    await ledger.noteOutput(output, { run, chunks: [1] });
+    await ledger.advance(run, { intent: { chunk: 2, at: at(3) } });
     expect(await ledger.output(output.path)).toEqual(output);
     expect(await ledger.chunks(run, { unwritten: true })).toEqual([]);
     const rejects = { ...output, path: "/in/sales.rejects.csv", kind: "rejects" as const, run, input: 0 };

@@ -344,6 +344,34 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(await begin(one, claim, 2)).toMatchObject({ attempt: undefined, obstacle: "waits" });
   });
 
+  test("split nothing by an answer that comes late", async () => {
+    const { one, other, first, run, numbers, begin } = await twoWorkers([{ sales: [{ id: "a" }, { id: "b" }] }]);
+    const claim = (await first.claim({ run, lane: 1, worker: numbers[0] }, 60_000)) ?? expect.fail("free");
+    await begin(one, claim, 1);
+    await other.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
+    const late = { at: at(3), class: "too large", httpStatus: 413, claim: { claim, attempt: 1 } };
+    expect(await one.split(run, 1, 1, late)).toEqual([]);
+    expect(await other.chunks(run)).toMatchObject([{ state: "in doubt", detail: "a late answer says: too large" }]);
+  });
+
+  test("send no more once the service rejected too many actions of all", async () => {
+    const { one, other, first, second, run, numbers, begin } = await twoWorkers([
+      { sales: [{ id: "a" }, { id: "b" }] },
+      { sales: [{ id: "c" }] },
+    ]);
+    const claim = (await first.claim({ run, lane: 1, worker: numbers[0] }, 60_000)) ?? expect.fail("free");
+    const theirs = (await second.claim({ run, lane: 2, worker: numbers[1] }, 60_000)) ?? expect.fail("free");
+    const { attempt = 0 } = await begin(one, claim, 1);
+    const answers = [
+      { outcome: "rejected", response: "{}" } as const,
+      { outcome: "rejected", response: "{}" } as const,
+    ];
+    await one.advance(run, { answered: { chunk: 1, attempt, httpStatus: 200, at: at(2), answers, claim } });
+    const pace = { actions: 1, mostRejected: 1, rate: undefined, longestMs: 1 };
+    const intent = { chunk: 2, at: at(3), claim: { claim: theirs, limitMs: 1000, pace } };
+    expect(await other.advance(run, { intent })).toMatchObject({ attempt: undefined, obstacle: { rejected: 2 } });
+  });
+
   test("wait for a person, for an earlier run, and while a run is paused", async () => {
     const { one, first, run } = await twoWorkers();
     const later = await enter(one, newRun(), planned([{ sales: [{ id: "z" }] }]));
@@ -422,14 +450,12 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
       claim: { claim, limitMs: 1000, pace: { actions: 1, mostRejected: 1, rate: 1e9, longestMs: 1 } },
     });
     await ledger.advance(run, { intent: intent(1) });
-    const output = { path: "/p", kind: "promises", length: 1, mtimeNs: "1", digest: "" } as const;
     proxy.statements();
     const next = await ledger.nextChunk(run, 1);
     await ledger.body(run, next?.chunk ?? 0);
     const answers = [{ outcome: "accepted", promise: promise(1) } as const];
     await ledger.advance(run, {
       answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers, claim },
-      written: { output, chunks: [1] },
       intent: intent(2),
     });
     const asked = proxy.statements();
