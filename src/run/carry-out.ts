@@ -290,7 +290,7 @@ export async function writeRejectsOf(
   const { inputs, number, output } = run;
   await writeRejects({
     ...{ ledger, run: number, inputs, directory, output, safeCsv: isSafe(run) },
-    rows: openRowsOf(ledger, run),
+    rows: () => openRowsOf(ledger, run),
   });
   return rejectsOf(ledger, run);
 }

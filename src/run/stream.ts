@@ -341,7 +341,7 @@ async function writeNotSent(
         };
   }
   const inputs = planned.inputs.map(toRejectsInput);
-  const files = await writeRejects({ ledger, inputs, directory: cwd, output: of.output, safeCsv, rows: rows() });
+  const files = await writeRejects({ ledger, inputs, directory: cwd, output: of.output, safeCsv, rows });
   crashPoint("rejects placed");
   return files;
 }

@@ -46,31 +46,37 @@ export async function writeRejects(options: {
   /** Where the promises go, whatever it is called. */
   readonly output: string | undefined;
   readonly safeCsv: boolean;
-  readonly rows: AsyncIterable<OpenRow> | Iterable<OpenRow>;
+  /** Read several times, so that they need not be held in memory. */
+  readonly rows: () => Rows;
 }): Promise<readonly string[]> {
   const { ledger, inputs, directory, output, safeCsv } = options;
-  const byInput = new Map<number, OpenRow[]>();
-  for await (const row of options.rows) {
-    const rows = byInput.get(row.input);
-    if (rows === undefined) byInput.set(row.input, [row]);
-    else rows.push(row);
-  }
+  const present = new Set<number>();
+  for await (const { input } of options.rows()) present.add(input);
   const files: string[] = [];
-  for (const [at, rows] of [...byInput].sort(([a], [b]) => a - b)) {
+  for (const at of [...present].sort((one, other) => one - other)) {
+    const rows = () => rowsOf(at, options.rows());
     const input = inputs[at];
     if (input === undefined) throw new Error(`row of input ${at}, which the run does not have`);
     const table = toTable(input, safeCsv);
     const place = { stem: join(directory, `${numberedStem(inputs, at)}.rejects`), output, table, rows };
     const { path, state, before } = await placeFor(ledger, place);
-    const lines = linesOf(table, rows, before);
     const of = { input: at, ...(options.run !== undefined && { run: options.run }) };
-    if (lines !== "") {
+    const lines = linesOf(table, rows(), before);
+    const { value: first } = await lines.next();
+    if (first !== undefined) {
       await using file = await openOutput(ledger, path, { kind: "rejects", header: table.header, state, ...of });
-      await file.append(lines);
+      await file.append(first);
+      for await (const more of lines) await file.append(more);
     } else if (state.state === "ours") await ledger.noteOutput({ ...state.known, ...of });
     files.push(path);
   }
   return files;
+}
+
+type Rows = AsyncIterable<OpenRow> | Iterable<OpenRow>;
+
+async function* rowsOf(input: number, rows: Rows): AsyncGenerator<OpenRow> {
+  for await (const row of rows) if (row.input === input) yield row;
 }
 
 /** How rows of an input are written, and known again. */
@@ -164,7 +170,7 @@ interface Wanted {
   readonly stem: string;
   readonly output: string | undefined;
   readonly table: Table;
-  readonly rows: readonly OpenRow[];
+  readonly rows: () => Rows;
 }
 
 /** The file that earlier runs wrote; a numbered one where somebody changed that, or it has other columns. */
@@ -177,7 +183,7 @@ async function placeFor(ledger: Ledger, { stem, output, table, rows }: Wanted): 
     const state = await inspectOutput(ledger, path, "rejects", async function* () {
       yield table.header;
       const before = table.read(await textOf((await ledger.output(path, machineOf(ledger)))?.length));
-      yield linesOf(table, rows, before);
+      yield* linesOf(table, rows(), before);
     });
     if (state.state === "fresh") return { path, state, before: new Map() };
     if (state.state === "strange") continue;
@@ -186,23 +192,29 @@ async function placeFor(ledger: Ledger, { stem, output, table, rows }: Wanted): 
   }
 }
 
+/** Characters that are appended at a time. */
+const BATCH = 1 << 20;
+
 /**
- * The rows that do not stand in the file yet: of equal ones as many as are more. A row is one, though its actions may be found open
+ * The rows that do not stand in the file yet, some at a time: of equal ones as many as are more. A row is one, though its actions may be found open
  * in several chunks.
  */
-function linesOf({ identity, line }: Table, rows: readonly OpenRow[], before: Counted): string {
+async function* linesOf({ identity, line }: Table, rows: Rows, before: Counted): AsyncGenerator<string, undefined> {
   const left = new Map(before);
   const seen = new Set<number>();
   let lines = "";
-  for (const row of rows) {
+  for await (const row of rows) {
     if (seen.has(row.line)) continue;
     seen.add(row.line);
     const of = identity(row.text);
     const times = left.get(of) ?? 0;
     if (times > 0) left.set(of, times - 1);
     else lines += line(row);
+    if (lines.length < BATCH) continue;
+    yield lines;
+    lines = "";
   }
-  return lines;
+  if (lines !== "") yield lines;
 }
 
 /** The input's base name without its ending; with its number where an earlier input is called the same. */

@@ -245,6 +245,23 @@ describe("bad rows", () => {
     expect(desk.read("sales.rejects.ndjson").trimEnd().split("\n")).toHaveLength(1);
   });
 
+  test("are many more than are written at a time, and each stands there once", async () => {
+    const desk = await openDesk();
+    const note = "n".repeat(400);
+    const rows = Array.from({ length: 3000 }, (_, at) => `E,${at},u,x,1600000000,${note}\n`);
+    for (const more of ["", `E,more,u,x,1600000000,${note}\n`]) {
+      desk.write("sales.csv", `${HEAD.trim()},note\n${rows.join("")}${more}`);
+      await desk.stream("sales.csv", { action: "soldTicket", maxInvalid: { percent: 100 } });
+    }
+    const ids = desk
+      .read("sales.rejects.csv")
+      .trimEnd()
+      .split("\n")
+      .slice(1)
+      .map((row) => row.split(",")[1]);
+    expect(ids).toEqual([...rows.keys(), "more"].map(String));
+  });
+
   test("are written only once a person has confirmed that the others are sent", async () => {
     const desk = await openDesk();
     desk.write("tickets.config.yaml", "environments:\n  playground:\n    confirm: true\n");
