@@ -22,6 +22,7 @@ import {
   runStatus,
   type Status,
 } from "../run/status.ts";
+import type { Summary } from "../run/summary.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";
@@ -345,7 +346,7 @@ function showRun(
     ...summary.rejects.map((path) => `rejects ${displayPath(path, cwd)}`),
   ];
   reporter.out(`${lines.join("\n")}\n`);
-  tellNext(reporter, summary.next);
+  tellNext(reporter, summary);
 }
 
 /** A document a line. */
@@ -374,6 +375,6 @@ function waits({ state, paused }: Run, { inDoubt, inFlight, refused }: RunCounts
   return state === "open" && paused !== undefined ? ", stopped by a person" : "";
 }
 
-function tellNext({ info }: Reporter, next: string | null): void {
-  if (next !== null) info(`${NEXT["in doubt"]}: ${next}`);
+function tellNext({ info }: Reporter, { next, actions: { inDoubt } }: Pick<Summary, "next" | "actions">): void {
+  if (next !== null) info(`${NEXT[inDoubt > 0 ? "in doubt" : "stopped"]}: ${next}`);
 }
