@@ -434,7 +434,7 @@ test(named("stream sends what no worker sends, waits for the rest and writes the
 });
 
 test(named("a run that a person pauses while it is sent waits until it is resumed"), LONG, async () => {
-  const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10 });
+  const rig = await openRig({ actions: 60, lanes: 2, chunkSize: 10, timeout: "1m" });
   const { service, tickets, run, startWorker } = rig;
   let paused: Promise<Ended> | undefined;
   service.behave({
