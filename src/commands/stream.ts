@@ -126,7 +126,7 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
       tellNothingSent(ending, reporter);
       tellRejects(summary, context);
       if (summary.next === null || ending.of.isRefused) break;
-      if (summary.exitCode === EXIT_CODES["in-doubt"]) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
+      if (ending.of.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
       else if (summary.rejects.length > 0) reporter.info(`${NEXT.finished}: ${summary.next}`);
       break;
     case "not confirmed":
