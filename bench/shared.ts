@@ -35,8 +35,8 @@ function shared(
 
 const WORKERS = [1, 2, 4, 8] as const;
 const LATENCY_MS = 200;
-/** More than all workers have, so that none waits for another's. */
-const LANES = "64";
+/** More than all workers have, so that none waits for another's; for a quick look as few as that takes. */
+const lanesFor = (rows: number): string => String(Math.min(64, Math.max(16, Math.ceil(rows / 5000))));
 
 export const workersName = (workers: (typeof WORKERS)[number]): string =>
   `${workers} worker${workers === 1 ? "" : "s"}`;
@@ -52,7 +52,17 @@ export async function workers(bench: Bench, rows: number): Promise<Outcome> {
     for (const count of WORKERS) {
       const schema = `workers_${count}_${round}`;
       const measured = await inNewFolder(bench, async (work) => {
-        const publish = ["stream", "--publish", eventsCsv(bench.folder), sales, "-e", "bench", "-q", "--lanes", LANES];
+        const publish = [
+          "stream",
+          "--publish",
+          eventsCsv(bench.folder),
+          sales,
+          "-e",
+          "bench",
+          "-q",
+          "--lanes",
+          lanesFor(rows),
+        ];
         await measure(shared(bench, database, schema, join(work, "publisher"), publish));
         await bench.service.be({ latencyMs: LATENCY_MS });
         const args = ["work", "-e", "bench", "-q", "--until-idle"];
