@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { replaceFile } from "../disk/replace-file.ts";
-import { EXIT_CODES, errorCode, Failure } from "../failure.ts";
+import { EXIT_CODES, Failure, notWritten } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type CheckedInput, hasNewChange, marksOf } from "../run/checked-input.ts";
 import { createPreview } from "../run/preview.ts";
@@ -119,9 +119,7 @@ async function writeActions({ plan, files }: CheckedInput, output: string, { cwd
     if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(linesOf(plan)));
     else await pipeline(Readable.from(linesOf(plan)), createWriteStream(path));
   } catch (cause) {
-    throw cause instanceof Failure
-      ? cause
-      : new Failure("storage", `${displayPath(path, cwd)} can't be written (${errorCode(cause)}).`, { cause });
+    throw notWritten(displayPath(path, cwd), cause);
   }
   return path;
 }

@@ -5,7 +5,7 @@ import { access, lstat, open, realpath, stat, writeFile } from "node:fs/promises
 import { dirname, resolve } from "node:path";
 import { displayPath, quoted } from "../actions/text.ts";
 import { replaceFile } from "../disk/replace-file.ts";
-import { errorCode, Failure } from "../failure.ts";
+import { Failure, notWritten } from "../failure.ts";
 import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
 import type { RunContext } from "./context.ts";
 
@@ -90,9 +90,7 @@ export async function writeReport(path: string, page: string): Promise<Failure |
     else await writeFile(path, page);
     return undefined;
   } catch (cause) {
-    return cause instanceof Failure
-      ? cause
-      : new Failure("storage", `${path} can't be written (${errorCode(cause) ?? String(cause)}).`, { cause });
+    return notWritten(path, cause);
   }
 }
 

@@ -8,7 +8,7 @@ import { resultsCommand } from "../actions/next-command.ts";
 import { cleanText, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { replaceFile } from "../disk/replace-file.ts";
-import { errorCode, Failure } from "../failure.ts";
+import { Failure, notWritten } from "../failure.ts";
 import type { Imported, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { adoptPromises, isPlainFile, makeOutputFolder } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
@@ -84,9 +84,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
     if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(Readable.from(lines(ledger))));
     else await pipeline(Readable.from(lines(ledger)), createWriteStream(path));
   } catch (cause) {
-    throw cause instanceof Failure
-      ? cause
-      : new Failure("storage", `${displayPath(path, cwd)} can't be written (${errorCode(cause)}).`, { cause });
+    throw notWritten(displayPath(path, cwd), cause);
   }
   return { lines: written, path, undecided, problem };
 }

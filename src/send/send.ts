@@ -167,10 +167,13 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
       const before = previous;
       const step = await ledger.advance(run, { answered: before?.answered, intent: intentOf(sending, lane, chunk) });
       previous = undefined;
-      const writing = before && afterStored(sending, before, step);
+      // Its failure is looked at once the answer has come: unheard until then, it would end the process.
+      const writing = outcomeOf(before && afterStored(sending, before, step));
       const stuck = obstructed(step.obstacle);
       if (step.attempt === undefined) {
-        const end = (await writing) ?? stuck;
+        const wrote = await writing;
+        if (wrote !== undefined && "cause" in wrote) throw wrote.cause;
+        const end = wrote ?? stuck;
         if (end !== undefined) return end;
         if (typeof step.obstacle === "number") common.notBefore = performance.now() + step.obstacle;
         continue;
@@ -184,7 +187,7 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
       const end = await conclude(sending, lane, attempt, reading);
       if (end.previous !== undefined) previous = end.previous;
       // What went wrong meanwhile must not cost the answer that has just come.
-      const wrote = await outcomeOf(writing);
+      const wrote = await writing;
       if (wrote !== undefined || end.isUrgent === true) {
         const stored = await store();
         if (wrote !== undefined && "cause" in wrote) throw wrote.cause;

@@ -12,7 +12,7 @@ import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { syncDirectory } from "../disk/sync.ts";
-import { errorCode, Failure } from "../failure.ts";
+import { errorCode, Failure, notWritten } from "../failure.ts";
 import type { Ledger, Output } from "../ledger/ledger.ts";
 
 type OutputKind = Output["kind"];
@@ -123,12 +123,7 @@ export function makeOutputFolder(path: string): void {
 }
 
 const unwritable = (path: string, cause: unknown): Failure =>
-  cause instanceof Failure
-    ? cause
-    : new Failure("storage", `${path} can't be written (${errorCode(cause) ?? String(cause)}).`, {
-        hint: "Every answer received is stored in the ledger. Make room or put the disk right, then run the same command again.",
-        cause,
-      });
+  notWritten(path, cause, "Every answer received is stored in the ledger. ");
 
 /** Opens a file that was inspected: a fresh one begins with `header`, one of ours is cut back to what the ledger knows. */
 export async function openOutput(

@@ -2,7 +2,7 @@
 
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
-import { errorCode, Failure } from "../failure.ts";
+import { errorCode, notWritten } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader } from "./promises.ts";
@@ -90,7 +90,8 @@ export function openPromiseStream(options: {
         await handOver(promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, undefined, false)));
         return await ledger.noteOutput(STANDARD_OUTPUT, { run: run.number, chunks: [chunk] });
       } catch (cause) {
-        if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? "")) throw notWritten(cause);
+        if (!["EPIPE", "EIO"].includes(errorCode(cause) ?? ""))
+          throw notWritten("Standard output", cause, "Every answer received is stored in the ledger. ");
       }
     }
     // Opening it writes what is not written yet, this chunk too.
@@ -106,11 +107,6 @@ export function openPromiseStream(options: {
 }
 
 const STANDARD_OUTPUT = { path: "-", kind: "promises", length: 0, mtimeNs: "0", digest: "" } as const;
-
-const notWritten = (cause: unknown): Failure =>
-  cause instanceof Failure
-    ? cause
-    : new Failure("storage", `Standard output can't be written (${errorCode(cause) ?? String(cause)}).`, { cause });
 
 /** Lanes take turns. */
 function inTurn(
