@@ -15,7 +15,6 @@ export function programToRead(): Command {
     stop: signal,
     abort: signal,
     onFirstSignal: () => undefined,
-    letSignalsEnd: () => () => undefined,
     explain: async () => undefined,
   };
   return buildProgram(process, () => undefined);
