@@ -329,7 +329,12 @@ function toDatabase(file: DatabaseSync, path: string): Database {
     bytes: async () =>
       ["", "-wal"].reduce((sum, end) => sum + (statSync(`${path}${end}`, { throwIfNoEntry: false })?.size ?? 0), 0),
     giveBack: () =>
-      inOrder(() => told(async () => file.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"))),
+      inOrder(() =>
+        told(async () => {
+          hasLog = false;
+          file.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
+        }),
+      ),
     async [Symbol.asyncDispose]() {
       if (!isOpen) return;
       isOpen = false;
