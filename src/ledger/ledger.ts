@@ -445,8 +445,6 @@ export interface Ledger extends AsyncDisposable {
   readonly kind: "sqlite" | "postgres";
   /** For people; without user and password. */
   readonly place: string;
-  /** It was made by this opening, or nothing was ever entered. */
-  readonly isNew: boolean;
   /** Of this database, from its making on. */
   readonly instance: string;
   /** What it belongs to: a base URL, or the sandbox's instance. */

@@ -44,10 +44,10 @@ export const findLedger = (options: OpenOptions): Promise<Ledger | undefined> =>
 async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise<Ledger | undefined> {
   const opened = await openDatabase(place, isToRead);
   if (opened === undefined) return undefined;
-  const { database, isNew, workers, wake } = opened;
+  const { database, workers, wake } = opened;
   try {
     const { bound, instance } = await bind(database, boundTo, isToRead);
-    return toLedger(database, { isNew, workers, wake, bound, instance });
+    return toLedger(database, { workers, wake, bound, instance });
   } catch (cause) {
     await database[Symbol.asyncDispose]();
     throw cause;
@@ -56,7 +56,6 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
 
 interface Opened {
   readonly database: Database;
-  readonly isNew: boolean;
   readonly workers: Workers | undefined;
   readonly wake: (session: Session) => Promise<void>;
 }
@@ -65,7 +64,7 @@ async function openDatabase(place: LedgerPlace, isToRead: boolean): Promise<Open
   switch (place.kind) {
     case "sqlite": {
       const opened = openSqlite(place.path, isToRead);
-      return opened && { ...opened, workers: undefined, wake: async () => undefined };
+      return opened && { database: opened, workers: undefined, wake: async () => undefined };
     }
     case "postgres": {
       // Only where it is wanted: the driver takes a tenth of a second to load.
@@ -131,12 +130,11 @@ interface About extends Omit<Opened, "database"> {
   readonly instance: string;
 }
 
-function toLedger(database: Database, { isNew, workers, wake, bound, instance }: About): Ledger {
+function toLedger(database: Database, { workers, wake, bound, instance }: About): Ledger {
   const ids = new Map<number, string>();
   return {
     kind: database.kind,
     place: database.place,
-    isNew,
     instance,
     workers,
     boundTo: bound,

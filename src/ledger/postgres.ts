@@ -76,11 +76,10 @@ const TYPES: Types = {
 export async function openPostgres(
   options: ServerOptions,
   isToRead: boolean,
-): Promise<{ readonly database: Database; readonly server: Server; readonly isNew: boolean } | undefined> {
+): Promise<{ readonly database: Database; readonly server: Server } | undefined> {
   const database = new Postgres(options, isToRead);
   try {
-    const isNew = await database.prepare();
-    if (isNew !== undefined) return { database, server: database, isNew };
+    if ((await database.prepare()) !== undefined) return { database, server: database };
     await database[Symbol.asyncDispose]();
     return undefined;
   } catch (cause) {

@@ -41,10 +41,7 @@ const ROWS_AT_ONCE = 100;
  * @throws Failure `usage` on a network file system or for tables of another version, `storage` where the file is damaged or can't
  * be opened.
  */
-export function openSqlite(
-  path: string,
-  isToRead: boolean,
-): { readonly database: Database; readonly isNew: boolean } | undefined {
+export function openSqlite(path: string, isToRead: boolean): Database | undefined {
   const isThere = existsSync(path);
   if (!isThere && isToRead) return undefined;
   let file: DatabaseSync;
@@ -68,7 +65,7 @@ export function openSqlite(
     }
     if (isThere) checkPages(file, path);
     if (!isToRead) fillBallast(path);
-    return { database: toDatabase(file, path), isNew };
+    return toDatabase(file, path);
   } catch (cause) {
     file.close();
     throw storageFailure(path, cause);

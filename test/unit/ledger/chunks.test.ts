@@ -49,7 +49,7 @@ describe("a chunk's life", () => {
   test.each(Object.keys(TRANSITIONS) as ChunkEvent[])("%s happens in its states alone", async (event) => {
     const { place, open } = await inSqlite();
     const run = await enter(await open(), newRun(), planned([{ sales: [{ id: "a" }] }]));
-    const database = openSqlite(place.kind === "sqlite" ? place.path : "", false)?.database as Database;
+    const database = openSqlite(place.kind === "sqlite" ? place.path : "", false) as Database;
     for (const state of CHUNK_STATES) {
       const passed = await database.write(async (session) => {
         await session.run(sql`UPDATE chunks SET state = ${state} WHERE run = ${run}`);

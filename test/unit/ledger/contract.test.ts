@@ -31,11 +31,9 @@ describeBoth("a run", (newPlace) => {
     const { open } = await newPlace();
     const run = newRun();
     const first = await open();
-    expect(first.isNew).toBe(true);
     const number = await enter(first, run, TWO());
     await first[Symbol.asyncDispose]();
     const ledger = await open();
-    expect(ledger.isNew).toBe(false);
     expect(await ledger.run(run.run)).toEqual({
       ...run,
       ...{ number, kind: "sent", state: "open", endedAt: undefined, exitCode: undefined },
@@ -486,7 +484,7 @@ describeBoth("opening a ledger", (newPlace) => {
     expect(await find()).toBeUndefined();
     await open();
     const found = await find();
-    expect(found).toMatchObject({ boundTo: SERVICE, isNew: false });
+    expect(found).toMatchObject({ boundTo: SERVICE });
     await expect(found?.noteGuard([{ source: "s", kind: "*", made: {}, night: undefined }])).rejects.toMatchObject({
       code: "storage",
     });
