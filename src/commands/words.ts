@@ -1,5 +1,6 @@
 /** The words of what happens in the core: one entry for each kind of event, and of what is under way. */
 
+import { resultsCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import { displayOrigin } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
@@ -144,7 +145,7 @@ const WORDS: Words = {
     if (hint !== undefined) reporter.info(hint);
   },
   "worker stopped": (stopped, context) => tellStops(stopped, context),
-  "run done": ({ run, exitCode, counts }, { reporter, trace }) => {
+  "run done": ({ run, environment, exitCode, counts }, { reporter, trace }) => {
     trace.sending = undefined;
     const { accepted, rejected, settled, notSent } = counts;
     const parts = [
@@ -153,9 +154,10 @@ const WORDS: Words = {
       ...(settled > 0 ? [`${number(settled)} settled as sent`] : []),
       ...(notSent > 0 ? [`${number(notSent)} not sent`] : []),
     ];
-    reporter.info(`Run ${run} is done: ${parts.join(", ")}. tickets results --follow writes its promises.`, {
+    reporter.info(`Run ${run} is done: ${parts.join(", ")}.`, {
       ...{ event: "run.ended", counts: { accepted, rejected, settled, notSent }, exitCode },
     });
+    reporter.info(`To write its promises, where it was published: ${resultsCommand(environment, run, "--follow")}`);
   },
 };
 

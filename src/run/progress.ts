@@ -94,7 +94,13 @@ export type RunEvent =
   /** Why a worker sends no more of a run for now. */
   | ({ readonly kind: "worker stopped" } & Pick<RunEnd, "environment" | "lanes" | "stops">)
   /** A worker found the last chunk of a run answered. */
-  | { readonly kind: "run done"; readonly run: string; readonly exitCode: number; readonly counts: RunCounts };
+  | {
+      readonly kind: "run done";
+      readonly run: string;
+      readonly environment: Environment;
+      readonly exitCode: number;
+      readonly counts: RunCounts;
+    };
 
 export interface OpenedLedger {
   readonly environment: Environment;

@@ -45,14 +45,7 @@ type WorkSession = Omit<Session, typeof Symbol.asyncDispose>;
 export async function work(context: RunContext, options: WorkSettings): Promise<WorkResult> {
   const { environment, untilIdle, startedAt, maxDuration } = options;
   const { progress } = context;
-  if (environment.ledgerServer === undefined)
-    throw new Failure(
-      "usage",
-      `The ledger of ${environment.name} is a file of this machine, so there is nothing to share.`,
-      {
-        hint: "Send with tickets stream. For workers on several machines, put the ledger into PostgreSQL: environments.NAME.ledger",
-      },
-    );
+  if (environment.ledgerServer === undefined) throw nothingToShare(environment);
   let read: Promise<Key> | undefined;
   const key = (): Promise<Key> => {
     read ??= readKey(environment, context.stop, { env: context.env });
@@ -119,7 +112,8 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
     const end = await endIfDone(ledger, run);
     if (end !== undefined) {
       ended.push({ run: run.run, exitCode: end });
-      progress.happened({ kind: "run done", run: run.run, exitCode: end, counts: await ledger.counts(run.number) });
+      const counts = await ledger.counts(run.number);
+      progress.happened({ kind: "run done", run: run.run, environment, exitCode: end, counts });
     }
     if (stops.length > 0) progress.happened({ kind: "worker stopped", environment, lanes: environment.lanes, stops });
     // Nobody goes on with it before a person has looked.
@@ -136,6 +130,11 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
   }
   return { ...sum, ended, exitCode };
 }
+
+const nothingToShare = ({ name }: Environment): Failure =>
+  new Failure("usage", `The ledger of ${name} is a file of this machine, so there is nothing to share.`, {
+    hint: "Send with tickets stream. For workers on several machines, put the ledger into PostgreSQL: environments.NAME.ledger",
+  });
 
 /** Waits for the first run that somebody publishes: until then there may be no tables, and a worker may not make them. */
 async function isPublished(context: RunContext, { environment, untilIdle }: WorkSettings): Promise<boolean> {
