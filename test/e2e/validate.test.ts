@@ -1,31 +1,9 @@
-/** The command `validate` as a process: silent on what is good, plain about what is bad. Every bad file: test/pipeline. */
+/** The command `validate` as a process: silent on what is good, plain about what is bad. Every good and bad file: golden-plans.test.ts. */
 
-import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { FIXTURES, fixture, openWorkplace } from "../support/bin.ts";
+import { fixture, openWorkplace } from "../support/bin.ts";
 import { startService } from "../support/service.ts";
 import { readLines, salesTable } from "../support/tables.ts";
-import { forWalks } from "../support/walks.ts";
-
-/** The short walk has them all without a process: test/pipeline/validate-fixtures.test.ts. */
-const GOOD = forWalks(
-  readdirSync(FIXTURES).filter((name) => /\.(csv|json)$/.test(name)),
-  12,
-);
-
-const isGood = async (name: string): Promise<void> => {
-  const place = openWorkplace({ isWarm: true });
-  const { exitCode, stdout, stderr } = await place.tickets(["validate", fixture(name), "--quiet"]);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
-  // Nor is the currency of such an event known, so that three decimals may be thousands.
-  expect(stderr).toMatch(
-    /^(warning: event-not-registered \([^\n]*\n)?(warning: currency-decimals \([^\n]*is not known here[^\n]*\n)?$/,
-  );
-  expect(place.files()).toEqual([]);
-};
-const IS_GOOD = "%s is exit 0, silent with --quiet but for events that stand in another file";
-test.each(GOOD.short)(IS_GOOD, isGood);
-test.each(GOOD.long)(IS_GOOD, { tags: ["long"] }, isGood);
 
 describe("a bad file", () => {
   test("is exit 3, with the text underlined that is wrong", async () => {
@@ -58,26 +36,6 @@ describe("a bad file", () => {
       counts: { errors: 1 },
     });
   });
-
-  const BAD = forWalks<readonly [string, number]>(
-    [
-      ["bad/sales-latin-1.csv", 2],
-      ["bad/sales-gzip-cut.csv.gz", 2],
-      ["bad/orders.csv", 2],
-      ["bad/claims-wallet-unusual.csv", 0],
-      ["bad/json-cut.json", 3],
-    ],
-    5,
-  );
-  const ends = async (name: string, exitCode: number): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
-    const ended = await place.tickets(["validate", fixture(name)]);
-    expect(ended).toMatchObject({ exitCode, stdout: "" });
-    expect(ended.stderr).not.toContain("a fault in tickets itself");
-    expect(place.files()).toEqual([]);
-  };
-  test.each(BAD.short)("%s is exit %i", ends);
-  test.each(BAD.long)("%s is exit %i", { tags: ["long"] }, ends);
 
   test("says what all rows lack a few times and how often, and whatever else there is", async () => {
     const place = openWorkplace({ isWarm: true });

@@ -14,23 +14,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { onTestFinished } from "vitest";
-import type { Environment } from "../../src/config/environment.ts";
 import { BALLAST_BYTES } from "../../src/ledger/sqlite.ts";
-import {
-  importPromises,
-  resume,
-  type SettleOptions,
-  type StreamOptions,
-  type Surroundings,
-  settle,
-  stream,
-} from "../../src/library.ts";
-import type { RunContext } from "../../src/run/context.ts";
-import type { ImportedFile } from "../../src/run/results.ts";
-import { loadSettings } from "../../src/run/settings.ts";
+import { type SettleOptions, type StreamOptions, type Surroundings, settle, stream } from "../../src/library.ts";
 import type { SettleResult } from "../../src/run/settle.ts";
 import type { StreamResult } from "../../src/run/stream.ts";
 import { type Engine, openEngine } from "../../src/sandbox/engine.ts";
@@ -61,9 +48,7 @@ export interface Desk extends AsyncDisposable {
   readonly exists: (name: string) => boolean;
   readonly remove: (name: string) => void;
   readonly stream: (name: string, more?: Partial<StreamOptions>) => Promise<StreamResult>;
-  readonly resume: () => ReturnType<typeof resume>;
   readonly settle: (options: SettleOptions) => Promise<SettleResult>;
-  readonly importPromises: (...files: readonly string[]) => Promise<readonly ImportedFile[]>;
   /** Streams in a process that is killed at a moment, as `settled:2`. */
   readonly streamAndDie: (
     name: string,
@@ -74,21 +59,17 @@ export interface Desk extends AsyncDisposable {
   readonly settleAndDie: (options: SettleOptions, moment: string) => Promise<NodeJS.Signals | null>;
   /** Whether the sandbox took an action with these data. */
   readonly has: (action: string, data: Readonly<Record<string, unknown>>) => boolean;
-  /** What functions of `run/` take that the library does not offer. */
-  readonly inside: () => Promise<{ readonly context: RunContext; readonly environment: Environment }>;
   readonly setFaults: (...rules: FaultScript["rules"]) => void;
   /** What the sandbox took, in order: `soldTicket a`. */
   readonly taken: () => readonly string[];
   /** The lines of the promises file. */
   readonly promises: () => readonly Readonly<Record<string, unknown>>[];
-  /** Forgets the ledger, and with `journal` what is noted beside it. */
-  readonly loseLedger: (also?: "journal") => void;
+  /** Forgets the ledger, but not what is noted beside it. */
+  readonly loseLedger: () => void;
 }
 
 /** No export that is being written just now, whose end would be watched. */
 const A_WHILE_AGO = new Date(Date.now() - 3_600_000);
-
-const NEVER = new AbortController().signal;
 
 /** Two actions a request, so that a few make several chunks. */
 const FLAGS = { chunkSize: 2, retries: 0, timeout: "5s" };
@@ -133,20 +114,9 @@ export async function openDesk(
     exists: (name) => existsSync(at(name)),
     remove: (name) => rmSync(at(name)),
     stream: (name, more) => stream({ ...streaming(name), ...more }),
-    resume: () => resume(surroundings),
     settle: (options) => settle({ ...surroundings, reason: "looked", ...options }),
-    importPromises: (...files) => importPromises({ ...surroundings, files }),
     streamAndDie: (name, moment, more) => die("stream", { ...streaming(name), ...more }, moment),
     settleAndDie: (options, moment) => die("settle", { ...surroundings, ...options }, moment),
-    inside: async () => {
-      const context: RunContext = {
-        ...{ cwd: folder, env, stdin: Readable.from([]), promisesTo: undefined, stop: NEVER, abort: NEVER },
-        progress: { happened: () => undefined, advanced: () => undefined },
-        openSandbox: () => Promise.reject(new Error("a service was named")),
-      };
-      const choice = { env: "playground", config: undefined, flags: FLAGS };
-      return { context, environment: (await loadSettings(context, choice, "any")).environment };
-    },
     setFaults: (...rules) => sandbox.setFaults({ rules }),
     has: (action, data) =>
       [...engine.processed()].some(
@@ -158,12 +128,12 @@ export async function openDesk(
         .split("\n")
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>), // one object a line
-    loseLedger: (also) => {
+    loseLedger: () => {
       const state = at("state/playground");
-      const journal = also === "journal" ? undefined : readFileSync(join(state, "journal.ndjson"));
+      const journal = readFileSync(join(state, "journal.ndjson"));
       rmSync(state, { recursive: true });
       mkdirSync(state, { mode: 0o700 });
-      if (journal !== undefined) writeFileSync(join(state, "journal.ndjson"), journal);
+      writeFileSync(join(state, "journal.ndjson"), journal);
     },
   };
 }

@@ -209,6 +209,15 @@ describe("how many lanes", () => {
   });
 });
 
+test("a request has no more bytes than maxChunkBytes, and about as many", async () => {
+  const { service, stream } = await openNight(night(20), {}, "maxChunkBytes: 1024");
+  expect((await stream({})).exitCode).toBe(0);
+  const sizes = service.requests.map(({ body }) => body.length);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(1024);
+  expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(800);
+  expectInOrder(takenBy(service), 20);
+});
+
 describe("which lane", () => {
   test("a ticket that is named in two ways is in one lane: all goes one by one", async () => {
     const byNft: Item = { action: "scannedTicket", data: { nftId: "SANDBOX-1-1", orderTime: 1_768_700_000 } };
@@ -248,6 +257,12 @@ describe("which lane", () => {
     const [first, ...others] = service.requests.slice(before);
     expect(first?.items.map(nameOf)).toEqual(["updateEvent E"]);
     for (const each of others) expect(each.startedAt).toBeGreaterThanOrEqual(first?.answeredAt ?? Number.NaN);
+  });
+
+  test("a sale is in no lane before its event, also where a scan of its ticket stands before it", async () => {
+    const { service, stream } = await openNight([newEvent, scan("T1"), sale("T1")]);
+    expect((await stream({ lanes: 4 })).exitCode).toBe(0);
+    expect(takenBy(service).map(nameOf)).toEqual(["newEvent E", "scannedTicket T1", "soldTicket T1"]);
   });
 
   test("by time, each ticket is in the order of time", { tags: ["long"] }, async () => {
@@ -348,6 +363,16 @@ describe("a lane that can't go on ends all", () => {
       takenBy(service, (request) => !failed.includes(request)),
       40,
     );
+  });
+
+  test("an update of the event that is refused: no stage behind it begins, however many lanes wait for it", async () => {
+    const update: Item = { action: "updateEvent", data: { eventId: "E", eventName: "Fair" } };
+    const { service, stream } = await openNight([newEvent, sale("T0"), update, ...ticketsOf(8).map(sale)], {
+      answer: ({ items }) =>
+        items.some(({ action }) => action === "updateEvent") ? { status: 400, body: "{}" } : undefined,
+    });
+    expect((await stream({ lanes: 4, chunkSize: 2 })).exitCode).toBe(9);
+    expect(takenBy(service).map(nameOf)).toEqual(["newEvent E", "soldTicket T0", "updateEvent E"]);
   });
 
   test("rejections of all lanes count together", async () => {
