@@ -8,7 +8,7 @@ import type { RunEnd } from "../run/run-end.ts";
 import { hasUnsentRows } from "../run/summary.ts";
 import { ITEM_DOUBTS, saysCertificateRefused } from "../send/answer.ts";
 import { isProxyAsking, proxyOf } from "../send/proxy.ts";
-import type { Stop } from "../send/send.ts";
+import type { Stop } from "../send/stop.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { chunkNumber } from "./chunk-words.ts";
 import type { Context } from "./context.ts";

@@ -1,7 +1,7 @@
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, SIGNAL_CODES } from "../failure.ts";
 import type { Item, Run } from "../ledger/ledger.ts";
-import type { Stop, StopRequest } from "../send/send.ts";
+import type { Stop, StopRequest } from "../send/stop.ts";
 import type { Summary } from "./summary.ts";
 
 /** How a run ended that was carried out, for now or for good. */

@@ -6,7 +6,7 @@ import { type Key, readKey } from "../config/key.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { pause } from "../send/pause.ts";
-import type { Stop, StopRequest } from "../send/send.ts";
+import type { Stop, StopRequest } from "../send/stop.ts";
 import { doubtedOf, exitCodeOfDone, sendFrom, stopAfter, whyItWaits } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";

@@ -4,7 +4,8 @@ import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import type { ServiceClient } from "./client.ts";
-import { type LaneEnd, type Sending, type Stop, type StopRequest, sendLane } from "./send.ts";
+import { type Sending, sendLane } from "./send.ts";
+import type { LaneEnd, Stop, StopRequest } from "./stop.ts";
 
 /** A lane to send, in one stage. */
 interface TakenLane {

@@ -2,7 +2,6 @@
 
 import { cleanText } from "../actions/text.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import type { StopSignal } from "../failure.ts";
 import type { Answered, Chunk, Given, Intent, Ledger, Stepped } from "../ledger/ledger.ts";
 import type { Claim } from "../ledger/workers.ts";
 import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
@@ -12,38 +11,7 @@ import { pause } from "./pause.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { MAX_RETRY_AFTER_MS, waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
-
-/** Why sending ended, of a run or of one of its lanes. */
-export type Stop =
-  | { readonly kind: "finished" }
-  | { readonly kind: "in doubt"; readonly chunk: Chunk; readonly detail: string; readonly body: string }
-  /** `whole`: the environment vouches that nothing of the chunk was taken, so it can be sent again. */
-  | {
-      readonly kind: "refused";
-      readonly whole: boolean;
-      readonly chunk: Chunk;
-      readonly detail: string;
-      readonly body: string;
-    }
-  | { readonly kind: "authentication failed"; readonly chunk: Chunk; readonly detail: string; readonly body: string }
-  /** `reached`: the service answered, with nothing but a request to come back later. */
-  | {
-      readonly kind: "not reachable";
-      readonly reached: boolean;
-      readonly chunk: Chunk;
-      readonly detail: string;
-      readonly attempts: number;
-      readonly waitMs?: number;
-    }
-  | { readonly kind: "too many rejections"; readonly rejected: number }
-  /** A clean stop at a chunk's border. */
-  | { readonly kind: "stopped"; readonly by: StopRequest };
-
-/** `elsewhere`: a person, or another machine, stopped the run. */
-export type StopRequest = StopSignal | "max-duration" | "elsewhere";
-
-/** `halted`: another lane has ended all. `taken`: another worker sends it now. `disk full`: the ledger takes no further intent. */
-export type LaneEnd = Stop | { readonly kind: "halted" } | { readonly kind: "taken" } | { readonly kind: "disk full" };
+import type { LaneEnd, StopRequest } from "./stop.ts";
 
 /** What the sender reports while it works. Every function returns at once. */
 export interface SendProgress {
@@ -151,8 +119,8 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
   };
   try {
     for (;;) {
-      const blocked = obstacleOf(sending) ?? (await lookAhead(sending, lane));
-      if ("kind" in blocked) return (await store()) ?? blocked;
+      const next = obstacleOf(sending) ?? (await lookAhead(sending, lane));
+      if ("kind" in next) return (await store()) ?? next;
       const early = common.notBefore - performance.now();
       if (early > 0) {
         const end = await store();
@@ -160,7 +128,7 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
         await pause(early, wake);
         continue;
       }
-      const { chunk, body, sent } = blocked;
+      const { chunk, body, sent } = next;
       if (sending.environment.rate !== undefined && lane.claim === undefined)
         common.notBefore = performance.now() + (chunk.count / sending.environment.rate) * 1000;
       const asked = instant();
@@ -169,11 +137,10 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
       previous = undefined;
       // Its failure is looked at once the answer has come: unheard until then, it would end the process.
       const writing = outcomeOf(before && afterStored(sending, before, step));
-      const stuck = obstructed(step.obstacle);
       if (step.attempt === undefined) {
         const wrote = await writing;
         if (wrote !== undefined && "cause" in wrote) throw wrote.cause;
-        const end = wrote ?? stuck;
+        const end = wrote ?? obstructed(step.obstacle);
         if (end !== undefined) return end;
         if (typeof step.obstacle === "number") common.notBefore = performance.now() + step.obstacle;
         continue;
@@ -181,11 +148,10 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
       sending.progress.sending(chunk, step.attempt);
       const exchange = await post(sending, lane, body, asked);
       crashPoint("answered");
-      const at = new Date().toISOString();
+      const made = { chunk, number: step.attempt, exchange, at: new Date().toISOString() };
       const reading = readExchange(exchange, sent, sending.environment.retryStatuses, sending.promises);
-      const attempt = { chunk, number: step.attempt, exchange, at };
-      const end = await conclude(sending, lane, attempt, reading);
-      if (end.previous !== undefined) previous = end.previous;
+      const end = await conclude(sending, lane, made, reading);
+      previous = end.previous;
       // What went wrong meanwhile must not cost the answer that has just come.
       const wrote = await writing;
       if (wrote !== undefined || end.isUrgent === true) {
@@ -227,12 +193,9 @@ async function lookAhead(sending: Sending, lane: Lane): Promise<Ready | LaneEnd>
     return await lookAhead(sending, lane);
   }
   const body = await ledger.body(run, chunk.chunk);
-  return { chunk, body, sent: sentActions(body) };
-}
-
-/** What an answer must echo. The ledger's body was written by the plan. */
-function sentActions(body: Uint8Array): readonly SentAction[] {
-  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")) as SentAction[];
+  // What an answer must echo: the plan wrote it.
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  return { chunk, body, sent: JSON.parse(text) as readonly SentAction[] };
 }
 
 const intentOf = ({ environment, rejectedBefore }: Sending, { claim }: Lane, { chunk, count }: Chunk): Intent => ({
@@ -306,69 +269,47 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading: Reading): Promise<Concluded> {
   const { ledger, run, environment, common, progress } = sending;
   const { chunk, exchange, number: attempt, at } = made;
-  const httpStatus = exchange.kind === "answer" ? exchange.status : undefined;
+  const [httpStatus, raw] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [];
   const given: Given = {
-    at,
-    class: reading.kind === "authentication failed" ? "authentication failed" : reading.kind,
-    httpStatus,
-    detail: "detail" in reading ? withBody(reading) : undefined,
+    ...{ at, class: reading.kind, httpStatus, detail: "detail" in reading ? withBody(reading) : undefined },
     ...(lane.claim !== undefined && { claim: { attempt, claim: lane.claim } }),
   };
-  switch (reading.kind) {
-    case "decided": {
-      common.answers += 1;
-      if (!reading.hasStatus && !common.hasToldWithoutStatus) {
-        common.hasToldWithoutStatus = true;
-        progress.withoutStatus();
-      }
-      common.rejected += reading.items.filter(({ outcome }) => outcome === "rejected").length;
-      const raw =
-        exchange.kind === "answer" && lane.claim !== undefined ? { raw: exchange.body, claim: lane.claim } : {};
-      const answers = reading.items.map(toAnswer);
-      return {
-        previous: {
-          chunk,
-          answered: { chunk: chunk.chunk, attempt, httpStatus: httpStatus ?? 200, at, answers, ...raw },
-        },
-        isUrgent: reading.items.some(({ outcome }) => outcome === "in doubt"),
-      };
+  const answered = { chunk: chunk.chunk, attempt, httpStatus: httpStatus ?? 200, at, claim: lane.claim };
+  if (reading.kind === "decided") {
+    common.answers += 1;
+    if (!reading.hasStatus && !common.hasToldWithoutStatus) {
+      common.hasToldWithoutStatus = true;
+      progress.withoutStatus();
     }
-    case "in doubt": {
-      const raw = exchange.kind === "answer" ? { raw: exchange.body.subarray(0, MOST_KEPT_BYTES) } : {};
-      if (!(await ledger.change(run, chunk.chunk, "doubt", { ...given, ...raw }))) return { stop: { kind: "taken" } };
-      return { stop: { kind: "in doubt", chunk, detail: reading.detail, body: reading.body } };
-    }
-    case "refused": {
-      const whole = environment.refusalsAreWhole;
-      if (!(await ledger.change(run, chunk.chunk, whole ? "giveBack" : "refuse", given)))
-        return { stop: { kind: "taken" } };
-      return { stop: { kind: "refused", whole, chunk, detail: reading.detail, body: reading.body } };
-    }
-    case "too large": {
-      if (chunk.count > 1) {
-        const most = Math.ceil(chunk.count / 2);
-        common.mostActions = Math.min(common.mostActions, most);
-        const parts = await ledger.split(run, chunk.chunk, most, given);
-        if (parts.length === 0) return { stop: { kind: "taken" } };
-      } else {
-        const response = JSON.stringify({ status: "too large", message: "HTTP 413" });
-        const answers = [{ outcome: "rejected", response } as const];
-        common.rejected += 1;
-        const answered = { chunk: chunk.chunk, attempt, httpStatus: 413, at, answers, claim: lane.claim };
-        return { previous: { chunk, answered } };
-      }
-      return {};
-    }
-    case "authentication failed":
-      if (!(await ledger.change(run, chunk.chunk, "giveBack", given))) return { stop: { kind: "taken" } };
-      return { stop: { kind: "authentication failed", chunk, detail: reading.detail, body: reading.body } };
-    case "not sent":
-    case "not taken":
-    case "retry":
-      // Committed before any wait.
-      if (!(await ledger.change(run, chunk.chunk, "giveBack", given))) return { stop: { kind: "taken" } };
-      return { retry: reading };
+    common.rejected += reading.items.filter(({ outcome }) => outcome === "rejected").length;
+    const kept = lane.claim === undefined ? undefined : raw;
+    return {
+      previous: { chunk, answered: { ...answered, answers: reading.items.map(toAnswer), raw: kept } },
+      isUrgent: reading.items.some(({ outcome }) => outcome === "in doubt"),
+    };
   }
+  if (reading.kind === "too large" && chunk.count === 1) {
+    common.rejected += 1;
+    const response = JSON.stringify({ status: "too large", message: "HTTP 413" });
+    return { previous: { chunk, answered: { ...answered, answers: [{ outcome: "rejected", response }] } } };
+  }
+  if (reading.kind === "too large") {
+    const most = Math.ceil(chunk.count / 2);
+    common.mostActions = Math.min(common.mostActions, most);
+    const parts = await ledger.split(run, chunk.chunk, most, given);
+    return parts.length === 0 ? { stop: { kind: "taken" } } : {};
+  }
+  const whole = environment.refusalsAreWhole;
+  const [event, kept] =
+    reading.kind === "in doubt"
+      ? (["doubt", raw?.subarray(0, MOST_KEPT_BYTES)] as const)
+      : ([reading.kind === "refused" && !whole ? "refuse" : "giveBack", undefined] as const);
+  // Committed before any wait.
+  const isNoted = await ledger.change(run, chunk.chunk, event, { ...given, raw: kept });
+  if (!isNoted) return { stop: { kind: "taken" } };
+  if (!("body" in reading)) return { retry: reading };
+  const { kind, detail, body } = reading;
+  return { stop: kind === "refused" ? { kind, whole, chunk, detail, body } : { kind, chunk, detail, body } };
 }
 
 const toAnswer = (item: ItemOutcome): Answered["answers"][number] =>
@@ -412,11 +353,8 @@ const outcomeOf = (
   Promise.resolve(work).catch((cause: unknown) => ({ cause }));
 
 /** What is kept of an answer for the person who decides about it. */
-function withBody(reading: { readonly detail: string; readonly body?: string }): string {
-  return reading.body === undefined || reading.body === ""
-    ? reading.detail
-    : `${reading.detail}: ${cleanText(reading.body, 500)}`;
-}
+const withBody = ({ detail, body = "" }: { readonly detail: string; readonly body?: string }): string =>
+  body === "" ? detail : `${detail}: ${cleanText(body, 500)}`;
 
 /** The largest answer that is kept of a doubt; what 5000 items say is much less. */
 const MOST_KEPT_BYTES = 16 * 1024 * 1024;

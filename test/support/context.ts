@@ -29,13 +29,13 @@ import { EXIT_CODES, Failure } from "../../src/failure.ts";
 import { BALLAST_BYTES } from "../../src/ledger/sqlite.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
-import type { StopRequest } from "../../src/send/send.ts";
+import type { StopRequest } from "../../src/send/stop.ts";
 import { type Chunk, chunksIn } from "./chunks.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
 import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./shared-ledger.ts";
 
 export { KNOWN_RULES } from "../../src/run/rules.ts";
-export type { Stop } from "../../src/send/send.ts";
+export type { Stop } from "../../src/send/stop.ts";
 
 /** A command whose options are left out as flags are on a command line. */
 const command =
