@@ -113,23 +113,13 @@ describe("a number", () => {
   });
 
   test.each([
-    ["latitude", "90", true],
     ["latitude", "90.0000000000000000000001", false],
-    ["latitude", "-90.00000000000000000000000", true],
     ["latitude", "-89.9999999999999999999999", true],
-    ["latitude", "9000000000000000000000001e-23", false],
-    ["latitude", "-5e-05", true],
     ["latitude", "1e-400", true],
     ["latitude", "1e400", false],
-    ["startTime", "1767225600.00000001", false],
     ["startTime", "1767225600.0", true],
-    ["startTime", "1.8446744073709551615e19", true],
     ["startTime", "1.8446744073709551616e19", false],
-    ["startTime", "1e400", false],
-    ["startTime", "1e-400", false],
     ["a trait", "123456789012345678.9", true],
-    ["a trait", "1e400", false],
-    ["a flat latitude", "-5e-05", true],
     ["a flat latitude", "90.0000000000000000000001", false],
   ] as const)("as %s of %s is taken: %s", (place, number, isTaken) => {
     const [, file, row] = PLACES.find(([name]) => name === place) ?? [];
