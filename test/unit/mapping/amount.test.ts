@@ -8,27 +8,16 @@ const amountIn = (options: Partial<AmountOptions>) =>
 describe("an amount", () => {
   test.each<[Partial<AmountOptions>, string, string]>([
     [{}, "12.50", "12.50"],
-    [{}, "007", "007"],
     [{ decimal: "," }, "35,99", "35.99"],
-    [{ decimal: "," }, "35", "35"],
     [{ thousands: "," }, "1,150.00", "1150.00"],
-    [{ thousands: "," }, "12.5", "12.5"],
-    [{ thousands: "," }, "1150.00", "1150.00"],
-    [{ thousands: "," }, "12,345,678", "12345678"],
-    [{ thousands: "," }, "100,000", "100000"],
-    [{ thousands: "," }, "0", "0"],
     [{ thousands: "," }, "0.100", "0.100"],
-    [{ decimal: ",", thousands: "." }, "0,250", "0.250"],
     [{ decimal: ",", thousands: "." }, "1.234.567,89", "1234567.89"],
     [{ decimal: ",", thousands: " " }, "1\u00a0234,5", "1234.5"],
-    [{ decimal: ",", thousands: " " }, "1\u202f234,5", "1234.5"],
     [{ thousands: "'" }, "1’150.00", "1150.00"],
     [{ signs: ["$"] }, "$60.00", "60.00"],
     [{ signs: ["€", "EUR"] }, "60.00 EUR", "60.00"],
-    [{ signs: ["$", "US$"] }, "60.00 US$", "60.00"],
     [{ signs: ["kr", "kr."] }, "kr.60", "60"],
     [{ signs: ["$"] }, "(15.00)", "-15.00"],
-    [{ signs: ["$"] }, "-$15.00", "-15.00"],
     [{ signs: ["$"] }, "$-15.00", "-15.00"],
   ])("declared %j: %s is %s", (options, text, expected) => {
     expect(amountIn(options)(text)).toBe(expected);
@@ -36,29 +25,16 @@ describe("an amount", () => {
 
   test.each<[Partial<AmountOptions>, string]>([
     [{}, "12,50"],
-    [{}, "1,250.00"],
-    [{}, "$60.00"],
-    [{}, "1e3"],
     [{}, ".50"],
     [{}, "12."],
-    [{}, "+5"],
-    [{ decimal: "," }, "12.50"],
     [{ decimal: "," }, "1.250,00"],
     [{ thousands: "," }, "12,50"],
-    [{ thousands: "," }, "1,2500"],
     [{ thousands: "," }, "1,250,00"],
     [{ thousands: "," }, "0,100"],
-    [{ thousands: "," }, "000,000"],
-    [{ thousands: "," }, "01,234.50"],
     [{ thousands: "'" }, "0'250"],
-    [{ thousands: " " }, "0 250"],
     [{ decimal: ",", thousands: "." }, "0.250"],
-    [{ decimal: ",", thousands: "." }, "0.250,00"],
-    [{ thousands: ",", signs: ["$"] }, "-$0,250"],
-    [{ decimal: ",", thousands: "." }, "12.50"],
     [{ decimal: ",", thousands: "." }, "1234.567"],
     [{ decimal: "," }, "23,00 €"],
-    [{ signs: ["$"] }, "$$5"],
   ])("declared %j is not guessed from %s", (options, text) => {
     expect(amountIn(options)(text)).toBeUndefined();
   });
@@ -74,12 +50,7 @@ describe("an amount", () => {
 describe("a division", () => {
   test.each([
     ["50.0", "2", 2, "25.00"],
-    ["25.0", "1", 2, "25.00"],
-    ["12.5", "1", 2, "12.50"],
-    ["0", "3", 2, "0.00"],
-    ["99.9", "3", 2, "33.30"],
     ["99.9", "3", undefined, "33.3"],
-    ["10", "4", 2, "2.50"],
     ["7", "7", 0, "1"],
     ["0.06", "3", undefined, "0.02"],
     ["123456789012345678901234.56", "2", 2, "61728394506172839450617.28"],
@@ -100,8 +71,6 @@ describe("a division", () => {
     ["-5", "2", "not-an-amount"],
     ["9".repeat(100), "2", "not-an-amount"],
     ["5", "0", "not-a-divisor"],
-    ["5", "", "not-a-divisor"],
-    ["5", "1.5", "not-a-divisor"],
     ["5", "-1", "not-a-divisor"],
   ])("of %s by %s is %s", (amount, divisor, kind) => {
     expect(divideAmount(amount, divisor, 2, "round", 1)).toEqual({ kind });

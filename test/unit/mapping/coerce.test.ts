@@ -1,8 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
-import { stringifyJson } from "../../../src/actions/json.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
 import { coercerOf } from "../../../src/mapping/coerce.ts";
 
@@ -15,28 +13,15 @@ function read(field: FieldName, text: string, action: ActionName = "soldTicket")
 describe("a text cell", () => {
   test.each<[FieldName, string, unknown]>([
     ["ticketId", "00123", "00123"],
-    ["userId", "u 1", "u 1"],
-    ["price", "12.50", "12.50"],
     ["price", "12,50", "12,50"],
-    ["currency", "EURO", "EURO"],
-    ["orderTime", "1756710902", 1756710902],
-    ["orderTime", "007", 7],
-    ["orderTime", "9007199254740991", 9007199254740991],
     ["orderTime", "9007199254740993", 9007199254740993n],
-    ["orderTime", "18446744073709551615", 18446744073709551615n],
     ["orderTime", "18446744073709551616", 18446744073709551616n],
     ["orderTime", "000000000000000000000000000012", 12],
     ["orderTime", "2026-01-15T10:05:30.9+01:00", 1768467930],
-    ["startTime", "2026-01-15T10:05:30Z", 1768471530],
-    ["endTime", "0", 0],
-    ["latitude", "52.5163", 52.5163],
-    ["latitude", "-0.5", -0.5],
     ["longitude", "+13", 13],
-    ["longitude", "181", 181],
     ["longitude", "-5e-05", -0.00005],
     ["latitude", "+00.1E2", 10],
     ["metadataAttributes", '[{"trait_type":"Row","value":"A"}]', [{ trait_type: "Row", value: "A" }]],
-    ["metadataAttributes", "[]", []],
     [
       "metadataAttributes",
       '[{"trait_type":"n","value":9007199254740993}]',
@@ -49,24 +34,14 @@ describe("a text cell", () => {
 
   test.each<[FieldName, string, string]>([
     ["orderTime", "2026-05-01 20:00:00", "time-without-zone"],
-    ["orderTime", "2026-07-01 20:00:00[BST]", "time-without-zone"],
-    ["orderTime", "0099-07-01T20:00:00Z", "u64-invalid"],
     ["orderTime", "2026-02-30T20:00:00Z", "time-unreadable"],
-    ["orderTime", "1/3/25 9:05", "time-unreadable"],
-    ["orderTime", "2026-05-01", "time-unreadable"],
     ["orderTime", "1969-12-31T23:59:59Z", "u64-invalid"],
     ["orderTime", "-5", "u64-invalid"],
     ["orderTime", "1756710902.5", "u64-invalid"],
-    ["orderTime", "1.75671E+09", "u64-invalid"],
     ["orderTime", "9".repeat(1000), "u64-invalid"],
     ["latitude", "52,5163", "field-type"],
-    ["latitude", "52°", "field-type"],
-    ["longitude", "1e", "field-type"],
-    ["longitude", "0x10", "field-type"],
-    ["longitude", "0x10", "field-type"],
     ["metadataAttributes", "Row A", "metadata-invalid"],
     ["metadataAttributes", '{"trait_type":"Row","value":"A"}', "metadata-invalid"],
-    ["metadataAttributes", '[{"trait_type":"Row","value":["A"]}]', "metadata-invalid"],
     ["metadataAttributes", '[{"trait_type":"Row","trait_type":"Seat","value":"A"}]', "json-duplicate-key"],
     ["metadataAttributes", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, "metadata-invalid"],
   ])("of %s that reads %j is a problem: %s", (field, text, rule) => {
@@ -75,16 +50,6 @@ describe("a text cell", () => {
     expect(rules).toEqual([rule]);
     expect(findings[0]).toMatchObject({ field, value: text, message: expect.stringMatching(/\.$/) });
     expect(findings[0]?.hint).toBeTruthy();
-  });
-
-  test("of a time reads every u64 exactly", () => {
-    fc.assert(
-      fc.property(fc.bigInt({ min: 0n, max: 18446744073709551615n }), (seconds) => {
-        const { value } = read("orderTime", String(seconds));
-        expect(stringifyJson(value)).toBe(String(seconds));
-        expect(typeof value).toBe(seconds <= Number.MAX_SAFE_INTEGER ? "number" : "bigint");
-      }),
-    );
   });
 });
 

@@ -21,24 +21,20 @@ const likely = (row: Mapped | undefined): readonly string[] =>
     : (row.likely ?? []).map(({ rule, field, value }) => `${rule} ${field} ${value}`);
 
 describe("a mangled cell that an id is put together from is told", () => {
-  test.each(["1.23457E+11", "1,5E+10", "184.0", "#N/A", "null", "NaN", "undefined", "{{id}}", "123456789012345000"])(
-    "in a template: %s",
-    (text) => {
-      const [row] = mapped(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`);
-      expect(row?.kind).toBe("actions");
-      expect(likely(row)).toEqual([`id-looks-mangled ticketId ${text}`]);
-      expect(row?.kind === "actions" ? row.likely?.[0]?.message : "").toContain(
-        "Order #, a part of ticketId, looks like",
-      );
-    },
-  );
+  test.each(["1.23457E+11", "null", "{{id}}"])("in a template: %s", (text) => {
+    const [row] = mapped(sold('ticketId: "{Order #}-{No}"'), `Order #,No\n"${text}",7\n`);
+    expect(row?.kind).toBe("actions");
+    expect(likely(row)).toEqual([`id-looks-mangled ticketId ${text}`]);
+    expect(row?.kind === "actions" ? row.likely?.[0]?.message : "").toContain(
+      "Order #, a part of ticketId, looks like",
+    );
+  });
 
   test.each([
     [
       "eventId",
       'fields: {eventId: "wave-{A}", ticketId: "{B}"}\nactions: [soldTicket: {fields: {userId: u, price: "1"}}]',
     ],
-    ["userId", sold('ticketId: "{B}"').replace("userId: u", 'userId: "shop-{A}"')],
     ["ticketId", sold('ticketId: ["{C}", "{A}-{B}"]')],
     ["ticketId", sold('ticketId: {from: "{A}-{B}", map: {x: y}, else: "{A}/{B}"}')],
     ["nftId", 'actions: [scannedTicket: {fields: {nftId: "{A}-1-{B}"}}]'],
@@ -86,7 +82,7 @@ describe("a number of JSON that may be written otherwise", () => {
     createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });
   const scan = (ticketId: string) => `actions: [scannedTicket: {fields: {ticketId: ${ticketId}, orderTime: "{at}"}}]`;
 
-  test.each(["1.5e3", "15E2", "1.0", "12.50", "-0", "1e400"])("is told as an id: %s", (number) => {
+  test.each(["1.5e3", "1.0", "-0"])("is told as an id: %s", (number) => {
     const row = mapper(scan('"{id}"')).map(json(`{"id":${number},"at":1781280000,"price":1.5}`));
     expect(row.kind === "actions" && row.actions[0]?.data.ticketId).toBe(number);
     expect(likely(row)).toEqual([`id-number-spelling ticketId ${number}`]);
@@ -108,7 +104,6 @@ describe("a number of JSON that may be written otherwise", () => {
   test.each([
     ["text", '"{id}"', '{"id":"1.5e3","price":1.5e3,"at":1}'],
     ["whole", '"{id}"', '{"id":1500,"price":12.50,"at":1}'],
-    ["whole and long", '"{id}"', '{"id":123456789012345678901234567890,"price":12.50,"at":1}'],
     ["replaced by a value table", '{from: "{id}", map: {"1.5": a}}', '{"id":1.5,"at":1}'],
     ["no part of the id", '["{a}", "{id}"]', '{"a":"x","id":1.5,"at":1}'],
   ])("is not told of an id that is %s", (_what, ticketId, text) => {

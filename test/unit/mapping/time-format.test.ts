@@ -19,28 +19,16 @@ const iso = (seconds: number | bigint) => new Date(Number(seconds) * 1000).toISO
 describe("a time format", () => {
   test.each([
     ["yyyy-MM-dd HH:mm:ss", "2025-09-01 09:15:02", "2025-09-01T09:15:02Z"],
-    ["M/d/yy H:mm", "1/3/25 9:05", "2025-01-03T09:05:00Z"],
     ["M/d/yy H:mm", "11/29/24 22:28", "2024-11-29T22:28:00Z"],
-    ["dd/MM/yyyy HH:mm:ss", "19/11/2024 14:00:00", "2024-11-19T14:00:00Z"],
-    ["dd-MM-yyyy", "19-11-2024", "2024-11-19T00:00:00Z"],
-    ["d.M.yyyy h:mm a", "1.2.2026 02:00 PM", "2026-02-01T14:00:00Z"],
     ["d.M.yyyy h:mm a", "1.2.2026 12:30 am", "2026-02-01T00:30:00Z"],
     ["d.M.yyyy h:mm a", "1.2.2026 12:30 p.m.", "2026-02-01T12:30:00Z"],
-    ["MMM d, yyyy h:mm a", "Sep 26, 2026 7:05 PM", "2026-09-26T19:05:00Z"],
     ["MMM d, yyyy h:mm a", "Sept 26, 2026 7:05\u202fPM", "2026-09-26T19:05:00Z"],
     ["EEE d MMM yyyy HH:mm", "Thu 28 May 2026 20:00", "2026-05-28T20:00:00Z"],
-    ["EEE MMM d, yyyy h:mm a", "Sat Nov 8, 2025 7:15 PM", "2025-11-08T19:15:00Z"],
-    ["MMMM d, yyyy HH:mm ZZZ", "March 1, 2026 09:15 +0000", "2026-03-01T09:15:00Z"],
     ["MMMM d, yyyy HH:mm ZZZ", "March 1, 2026 09:15 +0130", "2026-03-01T07:45:00Z"],
     ["yyyy-MM-dd'T'HH:mm:ss.SSSZZ", "2026-03-01T09:15:22.123456-08:00", "2026-03-01T17:15:22Z"],
-    ["yyyy-MM-dd HH:mm:ssZ", "2026-03-01 09:15:22Z", "2026-03-01T09:15:22Z"],
     ["d. MMMM yyyy 'um' H 'o''clock'", "1. march 2026 um 9 o'clock", "2026-03-01T09:00:00Z"],
-    ["iso", "2026-03-01 09:15:22.123456+00:00", "2026-03-01T09:15:22Z"],
-    ["iso", "2026-03-01T09:15:22", "2026-03-01T09:15:22Z"],
     ["iso", "2026-01-15T10:05+01:00[Europe/Zurich]", "2026-01-15T09:05:00Z"],
     ["iso", "2026-01-15T10:05[Europe/Zurich]", "2026-01-15T09:05:00Z"],
-    ["iso", "2026-01-15T10:05[UTC]", "2026-01-15T10:05:00Z"],
-    ["iso", "2026-07-15T10:05[GMT]", "2026-07-15T10:05:00Z"],
     ["unix", "1756710902", "2025-09-01T07:15:02Z"],
     ["unix-ms", "1756710902999", "2025-09-01T07:15:02Z"],
   ])("%s reads %s", (format, text, expected) => {
@@ -51,26 +39,19 @@ describe("a time format", () => {
   test.each([
     ["yyyy-MM-dd", "2026-3-1"],
     ["yyyy-MM-dd", "2026-03-01 "],
-    ["yyyy-MM-dd", "2026-03-01T00:00"],
     ["d.M.yy", "1.2.2026"],
-    ["d.M.yyyy", "1.2.26"],
     ["MMM d yyyy", "Mar. 1 2026"],
     ["unix", "1756710902.5"],
-    ["unix", "-5"],
-    ["unix-ms", "x"],
   ])("%s does not read %s", (format, text) => {
     expect(timeIn([format], "UTC")(text)).toBeUndefined();
   });
 
   test.each([
     ["d/M/yyyy", "31/2/2026", "impossible"],
-    ["d/M/yyyy", "3/13/2026", "impossible"],
     ["d/M/yyyy H:mm", "3/3/2026 24:00", "impossible"],
     ["d/M/yyyy h:mm a", "3/3/2026 13:00 PM", "impossible"],
     ["EEE d MMM yyyy", "Fri 28 May 2026", "impossible"],
-    ["iso", "2026-03-01T10:00[Mars/Base]", "unknown-zone"],
     ["iso", "2026-07-01T20:00[BST]", "unknown-zone"],
-    ["iso", "2026-07-01T20:00[CST6CDT]", "unknown-zone"],
   ])("%s knows that %s is %s", (format, text, kind) => {
     expect(timeIn([format], "UTC")(text)).toEqual({ kind });
   });
@@ -93,7 +74,6 @@ describe("a time format", () => {
     ["2026-05-09 05:59", "2026-05-10T05:59:00Z"],
     ["2026-05-09 06:00", "2026-05-09T06:00:00Z"],
     ["2026-05-31 00:00", "2026-06-01T00:00:00Z"],
-    ["2026-12-31 01:00", "2027-01-01T01:00:00Z"],
   ])("with a rollover takes %s as %s", (text, expected) => {
     const read = timeIn(["yyyy-MM-dd HH:mm"], "UTC", { rollover: "06:00" })(text);
     expect(read?.kind === "seconds" && iso(read.seconds)).toBe(expected);
@@ -101,18 +81,12 @@ describe("a time format", () => {
 
   test.each<[readonly string[], string | undefined, Partial<TimeOptions>, string, RegExp]>([
     [["HH:mm"], "UTC", {}, "sources.s.format", /has no day/],
-    [["d HH:mm"], "UTC", {}, "sources.s.format", /has no month/],
-    [["d.M. HH:mm"], "UTC", {}, "sources.s.format", /has no year/],
     [["d.M.yyyy h:mm"], "UTC", {}, "sources.s.format", /needs both h and a/],
-    [["d.M.yyyy HH:mm a"], "UTC", {}, "sources.s.format", /needs both h and a/],
     [["d.M.yyyy d"], "UTC", {}, "sources.s.format", /twice/],
-    [["DD.MM.YYYY"], "UTC", {}, "sources.s.format", /DD has no meaning/],
-    [["iso8601"], "UTC", {}, "sources.s.format", /has no meaning/],
     [["d.M.yyyy 'um"], "UTC", {}, "sources.s.format", /quote/],
     [["iso", "d.M.yyyy"], undefined, {}, "sources.s.format", /d\.M\.yyyy have no zone/],
     [["iso"], "Europe/Berln", {}, "sources.s.zone", /not a time zone/],
     [["iso"], "UTC", { rollover: "25:00" }, "sources.s.rollover", /not a time of day/],
-    [["d/M/yyyy", "M/d/yyyy"], "UTC", {}, "sources.s.format", /read .* differently/],
     [["M/d/yy H:mm", "iso", "d/M/yy H:mm"], "UTC", {}, "sources.s.format", /read .* differently/],
   ])("%j in %s is refused", (formats, zone, rest, errorPath, message) => {
     expect(() => timeIn(formats, zone, rest)).toThrow(message);

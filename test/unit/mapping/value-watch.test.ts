@@ -66,12 +66,6 @@ actions:
     );
   });
 
-  test("of another spelling names the one that it may mean", () => {
-    expect(saidOf(CHECKIN, "ID,checkin\na,yes\nb,Yes\n")[0]?.message).toBe(
-      'No when, skip or expect names "Yes" (line 3; did you mean "yes"?).',
-    );
-  });
-
   test("is an empty cell too, where expect names all values and the row gives nothing for it", () => {
     const yaml = `${FIELDS}
 expect: {Status: [paid, open]}
@@ -155,12 +149,6 @@ describe("another spelling of a value that the source names", () => {
     expect(said).toMatchObject({ rule: "value-near", line: 3 });
     expect(said?.message.match(/1 row holds/g)).toHaveLength(3);
     expect(said?.message).toContain('"ANNULE"');
-  });
-
-  test("is told where skip lets it through", () => {
-    expect(
-      saidOf(`${FIELDS}\nskip: {Status: draft}\nactions: [soldTicket: {}]`, "ID,Status\na,draft\nb,Draft\n"),
-    ).toMatchObject([{ rule: "value-near", field: "Status", value: "draft", line: 3 }]);
   });
 
   test("is told where a value table takes by its else what only looks like what it names", () => {

