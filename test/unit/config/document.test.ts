@@ -15,19 +15,11 @@ describe("scalars under sources", () => {
     ["0123", "0123"],
     ["1.10", "1.10"],
     ["yes", "yes"],
-    ["off", "off"],
-    ["true", "true"],
     ["0x1F", "0x1F"],
-    ["1e3", "1e3"],
-    [".5", ".5"],
     ["-0", "-0"],
-    [".nan", ".nan"],
     ["2026-01-01", "2026-01-01"],
     ["12345678901234567890", "12345678901234567890"],
-    ["'0123'", "0123"],
     ['"a\\tb"', "a\tb"],
-    ["'a\\tb'", "a\\tb"],
-    ["12:30", "12:30"],
   ])("%s is the text %j", (written, text) => {
     expect(parse(`sources: {a: {fields: {price: ${written}}}}`).value).toEqual({
       sources: { a: { fields: { price: text } } },
@@ -41,12 +33,6 @@ describe("scalars under sources", () => {
     });
   });
 
-  test("the same in JSON", () => {
-    expect(parse('{"sources": {"a": {"x": 1.10, "y": true}}}').value).toEqual({
-      sources: { a: { x: "1.10", y: "true" } },
-    });
-  });
-
   test("no value stays no value and is not the text null", () => {
     expect(parse("sources: {a: {x: , y: null, z: ~}}").value).toEqual({
       sources: { a: { x: null, y: null, z: null } },
@@ -56,18 +42,12 @@ describe("scalars under sources", () => {
   test("elsewhere numbers and booleans are such, and yes is text", () => {
     expect(parse("a: 5000\nb: true\nc: yes\nd: off").value).toEqual({ a: 5000, b: true, c: "yes", d: "off" });
   });
-
-  test("a %YAML 1.1 line does not bring its yes and no back", () => {
-    expect(parse("%YAML 1.1\n---\nrules: {a: off}").value).toEqual({ rules: { a: "off" } });
-  });
 });
 
 describe("what a document complains of", () => {
   test.each([
     ["a key that stands twice", "a: 1\nb:\n  c: 1\n  c: 2\n", "4:3 occurs twice, first in line 3"],
-    ["the same key in other quotes", "sources:\n  1: x\n  '1': y\n", "3:3 occurs twice, first in line 2"],
     ["an open quote", 'a: 1\nb: "x', "2:6 a closing quote or bracket, a comma or a colon is missing"],
-    ["an open bracket", "a: {b: 1", "1:9 the indentation or a bracket does not fit what comes before"],
     ["a colon in plain text", "a: b: c", '1:4 text with ": " inside needs quotes'],
     ["a reserved character", "a: 1\nb: @x", "2:4 text that starts with this character needs quotes"],
     [
@@ -75,19 +55,11 @@ describe("what a document complains of", () => {
       "when: {Attendee #: Checked In}\nb: 1\n",
       "1:17 a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #",
     ],
-    [
-      "a text that a # cuts",
-      "sources:\n  a:\n    b: Gala #7\n",
-      "3:13 a # after a blank begins a comment here and cuts the text; quote all of it, or put a blank after the #",
-    ],
     ["what is to be filled in", "sources: {a: {b: '<FILL IN: the id>'}}\n", "1:18 is still to be filled in: the id"],
     ["a second document", "a: 1\n---\nb: 2", "2:1 a config is one document; a second one begins here"],
     ["a tag", "a: !secret x", "1:4 tags (!name) are not supported; put text in quotes"],
-    ["an unknown alias", "a: *x", "1:4 there is no anchor of this name before it"],
     ["an alias that holds itself", "a: &x [*x]", "1:8 an alias can't contain itself"],
     ["a merge key", "a: &x {b: 1}\nc:\n  <<: *x", "3:3 can't be used as a key"],
-    ["__proto__", "__proto__: 1", "1:1 can't be used as a key"],
-    ["a key that is no text", "? [a]\n: 1", "1:3 a key must be text"],
     [
       "a template without quotes",
       "sources:\n  a:\n    x: {Order}\n",
@@ -135,9 +107,5 @@ describe("positions", () => {
     const document = parseConfigText("/t/package.json", text, "tickets");
     expect(document?.value).toEqual({ env: "playground" });
     expect(document && positionAt(document, ["env"])).toMatchObject({ line: 4, column: 10 });
-  });
-
-  test("a package.json without the key is no config", () => {
-    expect(parseConfigText("/t/package.json", '{"name": "tickets"}', "tickets")).toBeUndefined();
   });
 });

@@ -99,13 +99,10 @@ test("a URL and certificates are read from files beside the config", async () =>
 /** Whether a connection to a URL is by TLS. */
 const URLS: readonly (readonly [url: string, isTls: boolean])[] = [
   ["postgres://u@127.0.0.1/d", false],
-  ["postgres://u@localhost:5432/d", false],
-  ["postgres://u@[::1]/d", false],
   ["postgres:///d?host=/var/run/postgresql", false],
   ["postgres://u@127.0.0.1/d?sslmode=require", true],
   ["postgres://u@db.example.com/d", true],
   ["postgres://u@127.0.0.1,db.example.com/d", true],
-  ["postgres:///d?host=db.example.com", true],
   ["postgres://u@db.example.com/d?sslmode=disable", false],
   ["postgres://u@127.0.0.1.example.com/d", true],
 ];
@@ -118,20 +115,13 @@ test.each(URLS)("%s is spoken to by TLS: %s", async (url, isTls) => {
 /** URLs that are refused; nothing of them is shown. */
 const REFUSED: readonly (readonly [url: string | undefined, why: string])[] = [
   [undefined, "the variable TICKETS_LIVE_LEDGER_URL is not set"],
-  ["", "the variable TICKETS_LIVE_LEDGER_URL is not set"],
   [SECRET, "is not the URL of a PostgreSQL database"],
-  [`mysql://u:${SECRET}@h/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}@x@h/d`, "names no host that there can be"],
-  [`postgres://u:${SECRET}#x@h/d`, "is not the URL of a PostgreSQL database"],
-  [`postgres://u:${SECRET}/x@h/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}?x@h/d`, "names no host that there can be"],
   [`postgres://u:12/${SECRET}@h/d`, "is not the URL of a PostgreSQL database"],
-  [`postgres://u:${SECRET} @h/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}@h:port/d`, "names no host that there can be"],
   [`postgres://u:${SECRET}@h`, "names no database"],
-  [`postgres://u:${SECRET}@h/`, "names no database"],
   [`postgres://u:${SECRET}%@h/d`, "has a % that begins no character"],
-  [`postgres://u:${SECRET}%FF@h/d`, "has a % that begins no character"],
   [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that leaves open whether TLS is used"],
   [`postgres://u:${SECRET}@h/d?sslrootcert=x`, "says sslrootcert, which the config says"],
 ];
@@ -167,25 +157,19 @@ test("certificates beside a URL that does without them, and files that are none,
 /** What a config may not say, each with its place. */
 const CONFIGS: readonly (readonly [text: string, problem: string])[] = [
   [live("ledger: sqlite"), "2:52  environments.live.ledger: needs {postgres: {url: {env: NAME}}}."],
-  [live("ledger: {postgres: {}}"), "environments.live.ledger.postgres.url: is missing"],
   [
     live(`ledger: {postgres: {url: "postgres://u:${SECRET}@h/d"}}`),
     "environments.live.ledger.postgres.url: holds a password and is never written into a config",
   ],
-  [live(`ledger: {postgres: {url: {value: ${SECRET}}}}`), "environments.live.ledger.postgres.url: is not a known key"],
   [
     live(`ledger: {postgres: {url: {env: ${SECRET}}}}`),
     "ledger.postgres.url.env: needs the name of an environment variable (A-Z, 0-9, _), not the URL itself",
   ],
-  [live("ledger: {postgres: {url: {env: A, file: b}}}"), "url: needs exactly one of env and file"],
   [live("ledger: {postgres: {url: {env: TICKETS_A}, schema: pg_own}}"), "schema: needs a name of at most 63"],
-  [live("ledger: {postgres: {url: {env: TICKETS_A}, schema: Own}}"), "schema: needs a name of at most 63"],
   [
     live("ledger: {postgres: {url: {env: TICKETS_A}, tls: {key: {file: k}}}}"),
     "tls: needs both cert and key, or neither",
   ],
-  [live("ledger: {postgres: {url: {env: TICKETS_A}, tls: {}}}"), "tls: names neither a certificate nor authorities"],
-  [live("unsafeLedger: yes please"), "environments.live.unsafeLedger: needs true or false"],
   [
     "environments: {sandbox: {ledger: {postgres: {url: {env: TICKETS_A}}}}}",
     "the sandbox keeps its ledger on this machine",
@@ -199,10 +183,6 @@ const CONFIGS: readonly (readonly [text: string, problem: string])[] = [
     "names TICKETS_SHOP_API_KEY, the key of another environment",
   ],
   [live("ledger: {postgres: {url: {file: ../url}}}"), "lies outside the config's folder"],
-  [
-    live("ledger: {postgres: {url: {env: TICKETS_A}, tls: {ca: {file: /etc/passwd}}}}"),
-    "lies outside the config's folder",
-  ],
 ];
 
 describe("a config", () => {

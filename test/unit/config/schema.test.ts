@@ -65,7 +65,6 @@ describe("sources", () => {
   });
 
   test.each([
-    [source("mach: x"), "c.yaml:3:5  sources.s.mach: is not a known key. Did you mean match?"],
     [
       source("match: a/x.csv"),
       "c.yaml:3:12  sources.s.match: is compared with the base name of a file: leave the folder out.",
@@ -91,52 +90,21 @@ describe("sources", () => {
       source("zone: nst"),
       "c.yaml:3:11  sources.s.zone: is an abbreviation, which may mean several zones; write the zone of a place, such as Europe/Berlin.",
     ],
-    [source("zone: Atlantis"), "c.yaml:3:11  sources.s.zone: is not a time zone such as Europe/Berlin or UTC."],
     [source("lookup: {o: {file: a.csv}}"), "c.yaml:3:14  sources.s.lookup.o.where: is missing."],
     [
       source("each: {in: x, match: '('}"),
       "c.yaml:3:26  sources.s.each.match: is not a valid regular expression: Unterminated group.",
     ],
-    [
-      source("each: {in: x, match: 'a(?=b)'}"),
-      "c.yaml:3:26  sources.s.each.match: looks ahead or behind, which no linear-time pattern can: match the text around it too, outside the group.",
-    ],
     [source("each: 3"), "c.yaml:3:11  sources.s.each: needs {count: ...}, {path: ...} or {in: ..., match: ...}."],
-    [source("actions: []"), "c.yaml:3:14  sources.s.actions: is empty."],
-    [
-      source("actions: [{sellTicket: {}}]"),
-      "c.yaml:3:16  sources.s.actions[0].sellTicket: is not a known key. Did you mean soldTicket?",
-    ],
     [
       source("actions: [{soldTicket: {}, newEvent: {}}]"),
       "c.yaml:3:15  sources.s.actions[0]: needs exactly one action; a dash begins the next.",
     ],
-    [
-      source("actions: [{soldTicket: {wen: {A: b}}}]"),
-      "c.yaml:3:29  sources.s.actions[0].soldTicket.wen: is not a known key. Did you mean when?",
-    ],
-    [
-      source("actions: [{soldTicket: {when: {A: {emty: true}}}}]"),
-      "c.yaml:3:40  sources.s.actions[0].soldTicket.when.A.emty: is not a known key. Did you mean empty?",
-    ],
     [field("eventID: x"), "c.yaml:3:14  sources.s.fields.eventID: is not a known key. Did you mean eventId?"],
-    [
-      field("price: {from: x, decimel: ','}"),
-      "c.yaml:3:31  sources.s.fields.price.decimel: is not a known key. Did you mean decimal?",
-    ],
     [field("price: {decimal: ','}"), "c.yaml:3:14  sources.s.fields.price.from: is missing."],
     [
       field("price: {from: x, places: two}"),
       "c.yaml:3:39  sources.s.fields.price.places: needs a whole number from 0.",
-    ],
-    [field("price: "), "c.yaml:3:21  sources.s.fields.price: has no value."],
-    [
-      field("ticketId: {Order}"),
-      'c.yaml:3:24  sources.s.fields.ticketId: is a map as written; a template needs quotes: "{Order}".',
-    ],
-    [
-      field("metadataAttributes: {from: '{A}', decimel: '.'}"),
-      "c.yaml:3:48  sources.s.fields.metadataAttributes.decimel: is not a known key. Did you mean decimal?",
     ],
   ])("%j", (problems, expected) => {
     expect(problems).toEqual([expected]);
@@ -167,30 +135,5 @@ describe("the JSON Schema of a config", () => {
     expect(schema.additionalProperties).toBe(false);
     const text = JSON.stringify(schema);
     for (const name of [...FIELD_NAMES, ...ACTION_NAMES]) expect(text).toContain(`"${name}"`);
-  });
-
-  test("says once what is used often, and stays small", () => {
-    expect(Object.keys(schema.$defs ?? {})).toEqual(
-      expect.arrayContaining(["value", "steps", "fields", "action", "when"]),
-    );
-    expect(JSON.stringify(schema).length).toBeLessThan(20_000);
-    for (const [, target] of JSON.stringify(schema).matchAll(/"\$ref":"#\/\$defs\/(\w+)"/g))
-      expect(Object.keys(schema.$defs ?? {})).toContain(target);
-  });
-
-  test("lets an editor accept unquoted numbers and booleans where the text is taken", () => {
-    const text = JSON.stringify(schema);
-    expect(text).toContain('"type":["string","number","boolean"]');
-    expect(text).not.toContain("sourceText");
-  });
-
-  test("describes chunkSize as a whole number of the service's range", () => {
-    expect(schema).toMatchObject({
-      properties: {
-        environments: {
-          additionalProperties: { properties: { chunkSize: { type: "integer", minimum: 1, maximum: 5000 } } },
-        },
-      },
-    });
   });
 });

@@ -70,7 +70,6 @@ describe("what is read", () => {
       "not-let-in",
       /the certificate \S+none does not exist/,
     ],
-    ["a missing key", { cert: "cert", key: "none" }, undefined, "not-let-in", /the key \S+none does not exist/],
     [
       "another key",
       { cert: "cert", key: "other" },
@@ -79,7 +78,6 @@ describe("what is read", () => {
       /the key \S+other does not belong to the certificate/,
     ],
     ["no certificate", { cert: "text", key: "key" }, undefined, "not-let-in", /text holds no certificate in PEM/],
-    ["no key", { cert: "cert", key: "text" }, undefined, "not-let-in", /text holds no private key in PEM/],
     [
       "an encrypted key",
       { cert: "cert", key: "locked" },
@@ -101,7 +99,6 @@ describe("what is read", () => {
       "not-let-in",
       /the variable NONE is not set/,
     ],
-    ["missing authorities", { ca: "none" }, undefined, "usage", /tls\.ca \S+none, can't be used: it does not exist/],
     ["authorities that are none", { ca: "text" }, undefined, "usage", /it holds no certificate in PEM/],
   ])("refuses %s", async (_, named, passphrase, code, message) => {
     const { result } = await read(named, passphrase);

@@ -1,16 +1,14 @@
 /** The exports of known systems: their recipes, with what the file shows. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type Guess, guessConfig } from "../../../src/init/guess.ts";
 import { actionsIn, actionsOf, tableOf } from "../mapping/samples.ts";
-import { bodyOf, load, mapWith } from "./configs.ts";
+import { bodyOf, mapWith } from "./configs.ts";
 
 const fixtures = fileURLToPath(new URL("../../../fixtures/exports/", import.meta.url));
-const shared = fileURLToPath(new URL("../../../../shared/exports/", import.meta.url));
-
 /** What the exports do not say, by the key of the line that asks for it. */
 const ANSWERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "pretix-positions": { zone: "Europe/Berlin" },
@@ -63,17 +61,6 @@ const SYSTEMS = [
   ["openevent", "attendees", "openevent-attendees", ",", ["eventId"]],
 ] as const;
 
-describe.runIf(existsSync(shared))("the shared sample of", () => {
-  test.each(SYSTEMS.filter(([, , source]) => existsSync(join(shared, `${source}.csv`))))(
-    "%s, %s, once filled in gives exactly the expected actions",
-    (_system, _stem, source, delimiter) => {
-      const { guess, csv } = guessFile(join(shared, `${source}.csv`), delimiter);
-      const mapped = mapWith(fillIn(guess), source, csv, delimiter);
-      expect(actionsOf(mapped)).toEqual(actionsIn(join(shared, `${source}.expected.ndjson`)));
-    },
-  );
-});
-
 describe.each(SYSTEMS)("the export of %s, %s,", (system, stem, source, delimiter, open) => {
   const path = join(fixtures, system, `${stem}.csv`);
 
@@ -84,15 +71,6 @@ describe.each(SYSTEMS)("the export of %s, %s,", (system, stem, source, delimiter
     const mapped = mapWith(fillIn(guess), source, csv, delimiter);
     expect(mapped.filter(({ kind }) => kind === "invalid")).toEqual([]);
     expect(actionsOf(mapped)).toEqual(actionsIn(path.replace(".csv", ".expected.ndjson")));
-  });
-
-  test("with something left to fill in is refused, all of it at once and with its line", () => {
-    const { guess } = guessFile(path, delimiter);
-    const { problems, issues } = load(guess.yaml);
-    expect(issues).toEqual([]);
-    expect(problems.map(({ line }) => line)).toEqual(guess.open.map(({ line }) => line));
-    for (const { message } of problems) expect(message).toMatch(/^is still to be filled in: /);
-    expect(problems).toHaveLength(open.length);
   });
 });
 
@@ -135,14 +113,6 @@ e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
     );
     expect(lines).toContain("  #- invalidatedTicket:");
     expect(lines).not.toContain("  - invalidatedTicket:");
-  });
-
-  test("that lacks columns of its recipe leaves them out and says so", () => {
-    const csv =
-      "ID,Category,Event,Status,PaidPrice,ReservationID,E-Mail,Confirmation\n1,A,e,ACQUIRED,1.00,r,a@example.com,2027-03-01T12:00Z\n";
-    const lines = bodyOf("tickets.csv", csv).map((line) => line.trim());
-    expect(lines).toContain('#Seat: "{Seat}"   # this file has no column Seat');
-    expect(lines).toContain('Ticket type: "{Category}"');
   });
 
   test("that lacks the column of a rule with steps leaves all of the rule out, with what stands above it", () => {

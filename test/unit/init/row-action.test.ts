@@ -37,7 +37,6 @@ describe("where the file's name says the action, no other is written:", () => {
       "invalidatedTicket",
       "Refunded at",
     ],
-    ["invalidations.csv", "Ticket ID,User ID,Voided at", "t1,u,2026-05-01T20:00:00Z", "invalidatedTicket", "Voided at"],
     ["scans.csv", "Ticket ID,User ID,Scanned at", "t1,u,2026-05-01T20:00:00Z", "scannedTicket", "Scanned at"],
     ["scans.csv", `${SALE},Scanned at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "scannedTicket", "Scanned at"],
     [
@@ -47,16 +46,7 @@ describe("where the file's name says the action, no other is written:", () => {
       "checkedInTicket",
       "Checked in at",
     ],
-    ["checkins.csv", "Barcode,Arrived,Price", "t1,2026-05-01T20:00:00Z,1.00", "checkedInTicket", "Arrived"],
-    ["claims.csv", `${SALE},Claimed at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "claimedTicket", "Claimed at"],
     ["resales.csv", `${SALE},Resold at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "resoldTicket", "Resold at"],
-    [
-      "sales.csv",
-      "Event ID,Ticket ID,User ID,Amount,Order Time",
-      "e,t1,u,25.00,1777000000",
-      "soldTicket",
-      "Order Time",
-    ],
     ["sales.csv", `${SALE},Sold at`, "e,t1,u,25.00,2026-05-01T20:00:00Z", "soldTicket", "Sold at"],
   ])("%s with %s", (fileName, header, row, action, time) => {
     const lines = bodyOf(fileName, `${header}\n${row}\n`);
@@ -152,18 +142,11 @@ describe("where no name says the action, it is asked for,", () => {
 
   test.each([
     ["april-cancellations.csv", "invalidatedTicket"],
-    ["Stornos 2026.csv", "invalidatedTicket"],
-    ["cancelled-orders.csv", "invalidatedTicket"],
     ["transfers.csv", "resoldTicket"],
   ])("a word of the file's name is a guess: %s", (fileName, action) => {
     const lines = bodyOf(fileName, `${SALE}\ne,t1,u,25.00\n`);
     expect(givenIn(lines.filter((line) => !line.includes("<FILL IN")))).toEqual([action]);
     expect(lines.find((line) => line.startsWith("action: "))).toContain(`means ${action}, as below`);
-  });
-
-  test("but a table of tickets is never one of events", () => {
-    const csv = "event_id,ticket_id,customer_id,currency,status\ne,t1,c,EUR,paid\ne,t2,c,EUR,paid\n";
-    expect(givenIn(bodyOf("export.csv", csv))).toEqual(["soldTicket"]);
   });
 });
 
@@ -175,11 +158,7 @@ describe("an unknown layout", () => {
       "Show ID,Title,Currency,Begin\n1,A,EUR,2026-01-01 10:00\n2,B,EUR,2026-02-01 10:00\n",
       "  - newEvent:",
     ],
-    ["log.csv", "Gerät,Code,Zeit\ng1,A1,2026-05-01 20:00:00\ng1,A2,2026-05-01 20:00:10\n", "  - scannedTicket:"],
-    ["log.csv", "code,ts,result\nA1,1794900000,ok\nA2,1794900007,denied\n", "  - scannedTicket:"],
     ["log.csv", "Code,Zeit,Ergebnis\nA1,10:03,ok\nA2,10:04,nein\n", '      when: {Ergebnis: "<FILL IN:'],
-    ["export.csv", "Code,Device,E-Mail\nA1,mobile,a@example.com\n", "  - soldTicket:"],
-    ["export.csv", "Code,Device,Sold at\nA1,mobile,2026-05-01\n", "  - soldTicket:"],
     ["export.csv", "Code,Device,Price\nA1,mobile,1.00\n", "  - soldTicket:"],
     ...["Booking Ref", "Order ID", "OrderID", "Auftragsnr", "Order"].map((id): [string, string, string] => [
       "orders.csv",
@@ -197,18 +176,10 @@ describe("an unknown layout", () => {
       "Order #,Order Date,Email,Quantity,Currency,Total Paid,Event Name,Event ID\n1,2026-03-05T10:15:00Z,a@example.com,1,EUR,25.00,Gala,9\n2,2026-03-05T10:16:00Z,b@example.com,2,EUR,50.00,Gala,9\n",
     ],
     [
-      "tickets.csv",
-      "Ticket No,Event ID,Event Name,Currency,Price,Buyer Email,Sold At\nT1,e1,Gala,EUR,25.00,a@example.com,2026-03-05T10:15:00Z\n",
-    ],
-    [
       "report.csv",
       "Event ID,Event Name,Start Time,Currency,Barcode,Ticket price,Customer\n7,Gala,2026-09-05T20:00:00Z,EUR,0001,12.00,K1\n",
     ],
-    ["x.csv", "Event ID,Event Name,Order No,Email,Total\n7,Gala,1,a@example.com,12.00\n"],
-    ["x.csv", "Event ID,Currency,Bestellnummer\n7,EUR,1\n"],
     ["x.csv", "Event ID,Currency,Numéro de commande\n7,EUR,1\n"],
-    ["x.csv", "Event ID,Currency,Acheteur\n7,EUR,K1\n"],
-    ["x.csv", "Event,Currency,Order date\nGala,EUR,2026-03-05T10:15:00Z\n"],
   ])(
     "that names an order, a ticket or a buyer is of sales, though it has what an event has: %s %j",
     (fileName, csv) => {
@@ -219,10 +190,8 @@ describe("an unknown layout", () => {
 
   test.each([
     "Event ID,Currency,Price\n7,EUR,12.00\n",
-    "Event ID,Currency,Total\n7,EUR,12.00\n",
     "Event ID,Event Name,Start Time,Seat\n7,Gala,2026-09-05T20:00:00Z,A1\n",
     "Event ID,Currency,Title,Organizer email\n7,EUR,Gala,a@example.com\n",
-    "Title,Currency,First Name\nGala,EUR,Ada\n",
   ])("that may be of sales or of events asks which: %j", (csv) => {
     const lines = bodyOf("x.csv", csv);
     expect(lines.join("\n")).not.toContain("newEvent:");
@@ -230,7 +199,6 @@ describe("an unknown layout", () => {
   });
 
   test.each([
-    "eventId,eventName,currency,shopUrl,startTime,endTime,city,timezone\ne1,Gala,EUR,https://a.example/,2026-09-05T20:00:00Z,,B,Z\n",
     "Event ID,Event Name,Currency,Start Date,Status,Products Sold,Gross Revenue,Total Refunded,Total Fee,Total Orders,Unique Customers,Tickets\n7,Gala,EUR,2026-09-05T20:00:00Z,LIVE,5,1.00,0.00,2.00,7,8,9\n",
     "Code,Title,Start date,Venue,Capacity,Doors\ne1,Gala,2026-05-01T20:00Z,Hall,500,19:00\n",
   ])("with sums of sales at most is still of events: %j", (csv) => {

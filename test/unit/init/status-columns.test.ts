@@ -3,25 +3,16 @@
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
 import { tableOf } from "../mapping/samples.ts";
-import { asksIn, bodyOf, load, SALE } from "./configs.ts";
+import { asksIn, bodyOf, load } from "./configs.ts";
 
 describe("a log's column by which rows differ is asked about:", () => {
   test.each([
-    ["Result", ["ok", "denied"]],
     ["Outcome", ["granted", "already used"]],
-    ["Direction", ["in", "out"]],
     ["OK", ["true", "false"]],
     ["Granted", ["1", "0"]],
-    ["Checked in", ["yes", "no"]],
-    ["Has arrived", ["YES", "NO"]],
-    ["Admitted", ["Y", "N"]],
     ["Ergebnis", ["grün", "rot"]],
-    ["Richtung", ["rein", "raus"]],
-    ["Esito", ["valido", "rifiutato"]],
     ["Message", ["ok", "Already scanned"]],
-    ["Type", ["entry", "exit"]],
     ["Result", ["denied", "denied"]],
-    ["Valid", ["no", "no"]],
     ["Void", ["no", "yes"]],
   ])("%s: %j", (name, [one, other]) => {
     for (const fileName of ["scans.csv", "checkins.csv", "gate-3.csv"])
@@ -78,15 +69,6 @@ describe("a log's column by which rows differ is asked about:", () => {
       expect(lines.join("\n")).not.toContain("need no rules");
     }
   });
-
-  test("in a file of sales an entry is offered as a comment, whatever its columns are called", () => {
-    for (const header of [SALE, "Show ID,Barcode,Mail,Amount"]) {
-      const csv = `${header},Checked in\ne,t1,u@example.com,1.00,no\ne,t2,u@example.com,1.00,yes\n`;
-      const lines = bodyOf("sales.csv", csv).map((line) => line.trim());
-      expect(lines).toContain("#- checkedInTicket:");
-      expect(lines).toContain("# Checked in in this file: no 1, yes 1");
-    }
-  });
 });
 
 describe("an unknown layout", () => {
@@ -97,13 +79,6 @@ describe("an unknown layout", () => {
     expect(problems).toContainEqual(
       expect.objectContaining({ path: ["sources", "x", "actions", 0, "soldTicket", "when", "Status"] }),
     );
-  });
-
-  test("of which one says yes or no to a cancellation asks what it means", () => {
-    const csv = "Barcode,Event ID,Email,Price,Cancelled\n1,e,a@example.com,1.00,no\n2,e,b@example.com,1.00,yes\n";
-    const lines = bodyOf("sold.csv", csv);
-    expect(lines).toContain("      # Cancelled in this file: no 1, yes 1");
-    expect(lines.join("\n")).toContain('when: {Cancelled: "<FILL IN: the value that gives this action');
   });
 
   test("with NULL for a status, as databases write it, is a config that can be read and means that text", () => {

@@ -24,23 +24,14 @@ function read(text: string | Buffer, options: CsvOptions = {}) {
 
 test.each<[name: string, text: string, header: string | undefined, rows: string[]]>([
   ["an empty file", "", undefined, []],
-  ["blank lines only", "\n\r\n\n", undefined, []],
   ["a header only", "a,b", "a|b", []],
-  ["a header with a line end", "a,b\r\n", "a|b", []],
-  ["LF", "a,b\n1,2\n3,4\n", "a|b", ["2 1|2", "3 3|4"]],
-  ["CRLF", "a,b\r\n1,2\r\n3,4\r\n", "a|b", ["2 1|2", "3 3|4"]],
   ["CRLF and LF mixed", "a,b\n1,2\r\n3,4\n5,6\r\n", "a|b", ["2 1|2", "3 3|4", "4 5|6"]],
   ["a last row without line end", "a,b\n1,2", "a|b", ["2 1|2"]],
   ["a last row that ends in CR", "a,b\r\n1,2\r", "a|b", ["2 1|2"]],
-  ["CR alone at the end", "a,b\n1,2\n\r", "a|b", ["2 1|2"]],
   ["CR only, as on old Macs", "a,b\r1,2\r3,4\r", "a|b", ["2 1|2", "3 3|4"]],
-  ["CR only without the last", "a,b\r1,2", "a|b", ["2 1|2"]],
-  ["CR with LF inside a cell", 'a,b\r"1\n2",3\r4,5\r', "a|b", ["2 1\n2|3", "4 4|5"]],
   ["CR, LF and CRLF where the header ends in CR", "a,b\r1,2\n3,4\r\n5,6\r", "a|b", ["2 1|2", "3 3|4", "4 5|6"]],
-  ["CRLF in a cell where rows end in CR", 'a,b\r"1\r\n2",3\r4,5', "a|b", ["2 1\r\n2|3", "4 4|5"]],
   ["a CR inside a quoted cell where rows end in LF", 'a,b\n"1\r2",3\n', "a|b", ["2 1\r2|3"]],
   ["a CR in an unquoted cell where rows end in LF", "a\n1\n2\r3\n4\n", "a", ["2 1", "3 ! lone-carriage-return", "4 4"]],
-  ["a CR in an unquoted cell where rows end in CRLF", "a\r\n1\r2\r3\r\n4", "a", ["2 ! lone-carriage-return", "3 4"]],
   ["a CR between two rows of several cells", "a,b\n1,2\r3,4\n5,6\n", "a|b", ["2 ! lone-carriage-return", "3 5|6"]],
   ["a CR in the unquoted cell beside a quoted one", 'a,b\n"1\r2",3\r4\n', "a|b", ["2 ! lone-carriage-return"]],
   ["a CR in the last row, which has no line end", "a\n1\n2\r3", "a", ["2 1", "3 ! lone-carriage-return"]],
@@ -51,10 +42,7 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
     ["2 1|2|x\n3,4,\n5,6,y ? rows-in-cell", "5 7|8|9"],
   ],
   ["rows in the first cell", 'a,b,c\n"1,2,3\n4,5,6\n7",8,9\n', "a|b|c", ["2 1,2,3\n4,5,6\n7|8|9 ? rows-in-cell"]],
-  ["rows in a cell between", 'a,b,c\r\n1,"2,3\r\n4,5",6\r\n', "a|b|c", ["2 1|2,3\r\n4,5|6 ? rows-in-cell"]],
-  ["rows and blank lines in a cell", 'a,b,c\n1,2,"x\n\n3,4,y"\n', "a|b|c", ["2 1|2|x\n\n3,4,y ? rows-in-cell"]],
   ["rows that end in CR in a cell", 'a,b,c\r1,2,"x\r3,4,y"\r', "a|b|c", ["2 1|2|x\r3,4,y ? rows-in-cell"]],
-  ["rows with quotes of their own in a cell", 'a,b,c\n1,2,"x\n3,"",y"\n', "a|b|c", ['2 1|2|x\n3,",y ? rows-in-cell']],
   ["lines with too few delimiters for rows", 'a,b,c\n1,2,"x\n3,4\n5,6,y"\n', "a|b|c", ["2 1|2|x\n3,4\n5,6,y"]],
   ["an address of several lines", 'a,b,c\n1,2,"Hall 5\nStreet 7, Town"\n', "a|b|c", ["2 1|2|Hall 5\nStreet 7, Town"]],
   [
@@ -63,7 +51,6 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
     "a|b|c",
     ["2 1|2|x\n3,4,\n7,8,9,9\n3,4,y ? rows-in-cell"],
   ],
-  ["rows in a cell of two columns", 'a,b\n1,"x\n3,\n4,y"\n5,6\n', "a|b", ["2 1|x\n3,\n4,y ? rows-in-cell", "5 5|6"]],
   [
     "an address whose commas would fill the table",
     'a,b,c,d\n1,"12 Main St, Flat 3, London\nUK, E1 6AN",u,v\n',
@@ -83,24 +70,11 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
     ["2 1, 2, 3\n4, 5, 6\n7| 8| 9 ? rows-in-cell"],
   ],
   [
-    "rows in a cell between, where a blank follows the header's delimiters",
-    'a, b, c\n1,"2, 3\n4, 5",6\n',
-    "a| b| c",
-    ["2 1|2, 3\n4, 5|6 ? rows-in-cell"],
-  ],
-  [
-    "rows in a cell, where a blank follows the header's delimiters and not theirs",
-    'a, b, c\n"1,2,3\n4,5,6\n7",8,9\n',
-    "a| b| c",
-    ["2 1,2,3\n4,5,6\n7|8|9 ? rows-in-cell"],
-  ],
-  [
     "an address of several lines, where a blank follows each delimiter",
     'a, b, c\n"Hall 5\nStreet 7, Town", 1, 2\n',
     "a| b| c",
     ["2 Hall 5\nStreet 7, Town| 1| 2"],
   ],
-  ["two lines in a table of two columns", 'a,b\n"x, y\nz",1\n', "a|b", ["2 x, y\nz|1"]],
   ["the header again", "a,b\n1,2\na,b\n3,4\n", "a|b", ["2 1|2", "3 ! header-repeated", "4 3|4"]],
   [
     "the header again in another spelling",
@@ -110,46 +84,26 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ],
   ["the header again behind a byte order mark", "a,b\n\ufeffa,b\n3,4\n", "a|b", ["2 ! header-repeated", "3 3|4"]],
   ["the header again with a blank cell", "a,b,c\na,b,\n3,4,5\n", "a|b|c", ["2 ! header-repeated", "3 3|4|5"]],
-  ["the header again, quoted", 'a,b\n"A","B"\n3,4\n', "a|b", ["2 ! header-repeated", "3 3|4"]],
   ["the header again in another order", "a,b\n1,2\nB,a\n3,4\n", "a|b", ["2 1|2", "3 !! header-repeated"]],
-  ["a header of one column again", "ticketId\nt\nTicket-ID\n", "ticketId", ["2 t", "3 ! header-repeated"]],
   ["one cell that is a column's name", "a,b\na,1\na,\n", "a|b", ["2 a|1", "3 a|"]],
   ["a column's name twice", "a,b\na,a\n", "a|b", ["2 a|a"]],
-  ["columns of one name", "a,a,b\na,b,a\n", "a|a|b", ["2 !! header-repeated"]],
-  ["a header of blanks", ",\n,\n", "|", ["2 |"]],
   ["lines that end in CR CR LF", 'a,b\n1,2\r\r\n"3","4"\r\r\n\r\r\n5,6\r\r', "a|b", ["2 1|2", "3 3|4", "5 5|6"]],
   ["blank lines", "\n\na,b\n\n1,2\n\r\n\n3,4\n\n", "a|b", ["5 1|2", "8 3|4"]],
-  ["a row of delimiters only", "a,b\n,\n", "a|b", ["2 |"]],
   ["a quoted empty cell is no blank line", 'a\n""\n\nx\n', "a", ["2 ", "4 x"]],
-  ["untrimmed cells", " a , b\n 1 ,2 \n", " a | b", ["2  1 |2 "]],
-  ["quoted delimiters", 'a,b\n"1,5",2\n', "a|b", ["2 1,5|2"]],
   ["doubled quotes", 'a,b\n"5"" single",2\n', "a|b", ['2 5" single|2']],
-  ["a cell of quotes", 'a,b\n"""",""""""\n', "a|b", ['2 "|""']],
-  ["newlines in cells", 'a,b\n"1\n\n2",3\n4,5\n', "a|b", ["2 1\n\n2|3", "5 4|5"]],
-  ["newlines in the header", '"a\nb",c\n1,2\n', "a\nb|c", ["3 1|2"]],
   ["CRLF in the header's cells", '"a\r\nb",c\r\n1,2\r\n', "a\r\nb|c", ["3 1|2"]],
   ["quotes in a header", '"Monday ""sprint""",b\n1,2\n', 'Monday "sprint"|b', ["2 1|2"]],
   ["duplicate and empty header cells", "a,a,\n1,2,3\n", "a|a|", ["2 1|2|3"]],
-  ["semicolons", 'a;b\n"1;2";3,5\n', "a|b", ["2 1;2|3,5"]],
   ["a spreadsheet's sep= line", "sep=;\r\na;b,c\r\n1;2\r\n", "a|b,c", ["3 1|2"]],
   ["several bytes a character", "ä,日本\n😀,é\n", "ä|日本", ["2 😀|é"]],
-  ["u64 digits", "a,b\n18446744073709551615,007\n", "a|b", ["2 18446744073709551615|007"]],
-  ["keys of prototypes", "__proto__,constructor\n1,2\n", "__proto__|constructor", ["2 1|2"]],
-  ["formula guards", "a,b\n'=1,\t+2\n", "a|b", ["2 '=1|\t+2"]],
-  ["one column", "a\n1\n\n2\n", "a", ["2 1", "4 2"]],
   ["too few cells", "a,b,c\n1,2\n3,4,5\n", "a|b|c", ["2 ! cell-count", "3 3|4|5"]],
   ["too many cells", "a,b\n1,2,3\n4,5\n", "a|b", ["2 ! cell-count", "3 4|5"]],
-  ["too many cells with quotes", 'a,b\n"1",2,"3"\n"4",5\n', "a|b", ["2 ! cell-count", "3 4|5"]],
   ["blanks only are a cell", "a,b\n  \n1,2\n", "a|b", ["2 ! cell-count", "3 1|2"]],
   ["a bare quote", 'a,b\n1,2\n3,5" x\n4,5\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
-  ["a blank before a quote", 'a,b\n1, "2"\n', "a|b", ["2 !! csv-quotes"]],
   ["text after a quote", 'a,b\n1,2\n"3"x,4\n5,6\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
-  ["a blank after a quote", 'a,b\n"3" ,4\n', "a|b", ["2 !! csv-quotes"]],
   ["a quote that never closes", 'a,b\n1,2\n3,"4\n5,6\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
   ["a quote that closes at another cell", 'a,b\n1,2\n3,"4\n5,"6"\n', "a|b", ["2 1|2", "3 !! csv-quotes"]],
-  ["quotes that are not doubled", 'a,b\n1,"say "hi" twice"\n2,3\n', "a|b", ["2 !! csv-quotes"]],
   ["a header whose quote never closes", 'a,"b\n1,2\n', undefined, ["1 !! csv-quotes"]],
-  ["a header with text after a quote", '"a"x,b\n1,2\n', undefined, ["1 !! csv-quotes"]],
   ["CR after a quote inside a line", 'a,b\n"1"\rx,2\n', "a|b", ["2 !! csv-quotes"]],
 ])("%s", (_name, text, header, rows) => {
   const result = read(text);
@@ -160,17 +114,10 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
 describe("what a malformed row says", () => {
   test.each([
     ["a,b,c\n1\n", 'The row has 1 cell, the header has 3: Column 2 ("b") and what follows it are missing.'],
-    ["a,b,c\n1,2\n", 'The row has 2 cells, the header has 3: Column 3 ("c") is missing.'],
-    ["a,,c\n1\n", "The row has 1 cell, the header has 3: Column 2 and what follows it are missing."],
-    [
-      "price,currency\n12,50,EUR\n",
-      'The row has 3 cells, the header has 2: cell 3 has no column, the last is Column 2 ("currency").',
-    ],
     [
       'a,b\n1,5" x\n',
       'Column 2 ("b") has a quote inside, but does not begin with one. Nothing after this row was read.',
     ],
-    ['a,b\n"1\n2"x,3\n', 'Column 1 ("a") has text after its closing quote (line 3). Nothing after this row was read.'],
     [
       'a,b\n"1\n2","3\n\n',
       'Column 2 ("b") begins with a quote that never closes (line 3). Nothing after this row was read.',
@@ -201,14 +148,7 @@ test("delimiter and quote can be declared", () => {
   expect(read("sep=,\na;b\n1;2\n", { delimiter: ";" }).rows.map(brief)).toEqual(["3 1|2"]);
 });
 
-test.each([
-  { delimiter: "" },
-  { delimiter: "||" },
-  { delimiter: '"' },
-  { delimiter: "\n" },
-  { delimiter: "§" },
-  { quote: "«" },
-])("%j is refused", (options) => {
+test.each([{ delimiter: "" }, { delimiter: '"' }, { delimiter: "§" }])("%j is refused", (options) => {
   expect(() => csvParser(options)).toThrow(Failure);
 });
 
@@ -218,21 +158,12 @@ describe("rows over 1 MiB", () => {
 
   test.each<[string, string, string[]]>([
     ["an unquoted cell", `a,b\n1,2\n3,${long}\n4,5\n`, ["2 1|2", "3 ! row-too-long", "4 4|5"]],
-    ["the last row", `a,b\n1,2\n3,${long}`, ["2 1|2", "3 ! row-too-long"]],
     ["a quoted cell over several lines", `a,b\n"${long}\n\n""x",3\n4,5\n`, ["2 ! row-too-long", "5 4|5"]],
     ["rows that end in CRLF", `a,b\r\n"${long}\r\n",3\r\n4,5\r\n`, ["2 ! row-too-long", "4 4|5"]],
-    ["rows that end in CR", `a,b\r"${long}\r\n",3\r4,5\r`, ["2 ! row-too-long", "4 4|5"]],
-    [
-      "several of them",
-      `a,b\n1,${long}\n"${long}",2\n${long},3\n4,5\n`,
-      [2, 3, 4].map((line) => `${line} ! row-too-long`).concat("5 4|5"),
-    ],
     ["text after its closing quote", `a,b\n"${long}"x,3\n4,5\n`, ["2 !! csv-quotes"]],
-    ["a bare quote far before", `a,b\n1"${long}\n4,5\n`, ["2 !! csv-quotes"]],
     ["a bare quote at its end", `a,b\n${long}",1\n4,5\n`, ["2 !! csv-quotes"]],
     ["a quote that never closes", `a,b\n1,"${long}\n4,5\n`, ["2 !! csv-quotes"]],
     ["a header", `a,${long}\n4,5\n`, ["1 !! row-too-long"]],
-    ["a header whose quote never closes", `a,"${long}\n4,5\n`, ["1 !! row-too-long"]],
   ])("%s", (_name, text, expected) => {
     for (const size of BLOCKS) {
       const rows = feed(csvParser(), text, size);
@@ -350,7 +281,6 @@ function csvParseRows(text: string): string[][] | undefined {
 
 describe("a header in a line of its own", () => {
   test.each([
-    ["LF", 'Box "office\nas of today\n\na,b\n1,2\n', "4", ["5 1|2"]],
     ["CRLF", 'Box\r\n"x\r\n\r\na,b\r\n1,2\r\n', "4", ["5 1|2"]],
     ["CR", "Box\rx\r\ra,b\r1,2\r", "4", ["5 1|2"]],
     ["a declared delimiter above", "sep=;\nBox,x\n\na;b\n1;2\n", "4", ["5 1|2"]],

@@ -21,11 +21,8 @@ const hintsOf = (rows: ReturnType<typeof read>) =>
 describe("NDJSON", () => {
   test.each<[name: string, text: string, rows: string[]]>([
     ["an empty file", "", []],
-    ["blank lines", "\n  \n\r\n", []],
     ["lines", '{"a":1}\n{"a":2}\n', ['1 {"a":1}', '2 {"a":2}']],
-    ["no last line end", '{"a":1}\n{"a":2}', ['1 {"a":1}', '2 {"a":2}']],
     ["CRLF and blank lines", '\r\n{"a":1}\r\n\r\n{"a":2}\r\n', ['2 {"a":1}', '4 {"a":2}']],
-    ["escaped newlines", '{"a":"1\\n2"}\n{"a":2}', ['1 {"a":"1\\n2"}', '2 {"a":2}']],
     ["what is wrong with one line leaves the next", '{"a":1\n{"a":2}\n', ["1 ! json-invalid", '2 {"a":2}']],
     [
       "other values than objects",
@@ -33,8 +30,6 @@ describe("NDJSON", () => {
       [...[1, 2, 3, 4, 5].map((line) => `${line} ! json-not-object`), "6 {}"],
     ],
     ["a key twice", '{"a":{"b":1,"b":2}}\n{"a":1}', ["1 ! json-duplicate-key", '2 {"a":1}']],
-    ["two objects on a line", '{"a":1}{"a":2}\n', ["1 ! json-invalid"]],
-    ["a trailing comma", '{"a":1},\n', ["1 ! json-invalid"]],
     ["nesting without end", `{"a":${"[".repeat(5000)}${"]".repeat(5000)}}\n{"a":1}`, ["1 ! json-invalid", '2 {"a":1}']],
     ["brackets in strings do not nest", `{"a":"${"[".repeat(5000)}"}`, [`1 {"a":"${"[".repeat(5000)}"}`]],
   ])("%s", (_name, text, expected) => {
@@ -87,8 +82,6 @@ describe("NDJSON", () => {
 describe("a JSON array", () => {
   test.each<[name: string, text: string, rows: string[]]>([
     ["an empty file", "", []],
-    ["white space only", " \n\n", []],
-    ["an empty array", "[]", []],
     ["an empty array with blanks", "\n [ \n ] \n", []],
     ["items", '[{"a":1},{"a":2}]', ['1 {"a":1}', '1 {"a":2}']],
     ["items over lines", '[\n  {"a":1},\n\n  {\n"a":2}\n,{"a":3}]\n', ['2 {"a":1}', '4 {\n"a":2}', '6 {"a":3}']],
@@ -97,7 +90,6 @@ describe("a JSON array", () => {
       '[{"a":"}],[{"},{"b":"\\"]\\\\"}]',
       ['1 {"a":"}],[{"}', '1 {"b":"\\"]\\\\"}'],
     ],
-    ["nested values", '[{"a":[{"b":[1,2]}]},{}]', ['1 {"a":[{"b":[1,2]}]}', "1 {}"]],
     [
       "other items than objects",
       '[1,"x,]\\"",null,[1],{}, -2.5e3 ]',
@@ -106,25 +98,16 @@ describe("a JSON array", () => {
     ["a key twice", '[{"a":1,"a":2},\n{"a":3}]', ["1 ! json-duplicate-key", '2 {"a":3}']],
     ["an item that is not JSON", '[{"a":1},\n{"a":x},\n{"a":3}]', ['1 {"a":1}', "2 !! json-invalid"]],
     ["mismatched brackets", '[{"a":[1}],{"a":3}]', ["1 !! json-invalid"]],
-    ["a word that is not JSON", '[{"a":1},nil]', ['1 {"a":1}', "1 !! json-invalid"]],
     ["a missing quote", '[{"a":"1},\n{"a":"2"}]', ["1 !! json-invalid"]],
     ["a missing comma", '[{"a":1}\n{"a":2}]', ['1 {"a":1}', "2 !! json-invalid"]],
     ["a trailing comma", '[{"a":1},\n]', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["a leading comma", '[,{"a":1}]', ["1 !! json-invalid"]],
-    ["two commas", '[{"a":1},,{"a":2}]', ['1 {"a":1}', "1 !! json-invalid"]],
     ["text after the end", '[{"a":1}]\n{"a":2}', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["two arrays", '[{"a":1}]\n[{"a":2}]', ['1 {"a":1}', "2 !! json-invalid"]],
     ["a file cut inside an item", '[{"a":1},\n{"a":', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["a file cut inside a string", '[{"a":1},\n{"a":"', ['1 {"a":1}', "2 !! json-invalid"]],
     ["a file cut inside a text item", '[{"a":1},"x', ['1 {"a":1}', "1 !! json-invalid"]],
     ["a file cut inside a number", '[{"a":1},\n12', ['1 {"a":1}', "2 ! json-not-object", "2 !! json-invalid"]],
-    ["a file cut after an item", '[{"a":1}\n', ['1 {"a":1}', "2 !! json-invalid"]],
-    ["a file cut after a comma", '[{"a":1},\n', ['1 {"a":1}', "2 !! json-invalid"]],
     ["an array that never begins an item", "[", ["1 !! json-invalid"]],
     ["nesting without end", `[${"[".repeat(5000)}${"]".repeat(5000)},{"a":1}]`, ["1 ! json-invalid", '1 {"a":1}']],
     ["an action alone", '\n{"action":"newEvent","data":{}}\n', ["2 !! json-not-array"]],
-    ["an object", '{"items":[]}', ["1 !! json-not-array"]],
-    ["lines of objects", '{"a":1}\n{"a":2}\n', ["1 !! json-not-array"]],
     ["no JSON at all", "eventId,ticketId\n1,2\n", ["1 !! json-not-array"]],
   ])("%s", (_name, text, expected) => {
     expect(read(() => new JsonArrayParser(), text).map(brief)).toEqual(expected);
@@ -132,10 +115,8 @@ describe("a JSON array", () => {
 
   test.each([
     ['{"action":"newEvent","data":{}}', "Put [ ] around it."],
-    ['{"action":"newEvent",\n"data":{}}', "Put [ ] around it."],
     ['{"a":1}\n{"a":2}', "Name it .ndjson, or add --input-format ndjson."],
     ['{"data":[]}', "Put [ ] around the items."],
-    ["a,b", "A .json file is a request body"],
   ])("%j is told apart", (text, hint) => {
     expect(hintsOf(read(() => new JsonArrayParser(), text))[0]).toContain(hint);
   });
@@ -254,17 +235,12 @@ test("a fault is found exactly where JSON.parse refuses", () => {
 test.each([
   ["", 0, "it ends too early"],
   ['{"a":1', 6, "it ends too early"],
-  ["{'a':1}", 1, 'expected a key in double quotes (")'],
   ["{\"a\":'x'}", 5, 'strings need double quotes (")'],
   ['{"a":1,}', 7, 'expected a key in double quotes (")'],
-  ["[1,]", 3, "expected a value"],
   ["[1 2]", 3, "expected a comma or ]"],
   ['{"a":1 "b":2}', 7, "expected a comma or }"],
   ['{"a" 1}', 5, "expected a colon"],
-  ['{"a":NaN}', 5, "expected a value"],
-  ['{"a":"x\ny"}', 7, "a string contains a line end or control character"],
   ['{"a":"C:\\dir"}', 8, "\\ does not begin a known escape"],
-  ['{"a":"x', 5, "a string never ends"],
   ['{"a":1}}', 7, "more text follows the end of the value"],
 ])("the fault of %j is at %i: %s", (text, offset, reason) => {
   expect(findJsonFault(text)).toEqual({ offset, reason });
@@ -272,9 +248,7 @@ test.each([
 
 test.each([
   ['\ufeff\ufeff{"a":1}', "U+FEFF"],
-  ['\u001e{"a":1}', "U+001E"],
   ['{"a":\u00a01}', "U+00A0"],
-  ['{\u{e0041}"a":1}', "U+E0041"],
 ])("a fault at a character that nobody sees names it: %j", (text, code) => {
   expect(invalidJson(text, 1).message).toMatch(
     new RegExp(`^The row is not JSON: .* at column \\d+, before the invisible ${code.replace("+", "\\+")}\\.$`),
