@@ -74,7 +74,7 @@ function firstPair(patterns: readonly string[]): readonly [number, number] | und
 }
 
 /** Whether a name exists that both patterns (of `*`, `?` and characters) match, ignoring case as `match` does. */
-export function overlap(one: string, other: string): boolean {
+function overlap(one: string, other: string): boolean {
   const [left, right] = [charactersOf(one), charactersOf(other)];
   // Which places in the right pattern can be reached with the same text as the place in the left one.
   let reached = reachable([0], right);

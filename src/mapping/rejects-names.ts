@@ -1,7 +1,7 @@
 /** The names of rejects files, and which inputs a file of such a name may come from. */
 
 /** Of all formats of inputs (readers/formats.ts). */
-export const ENDINGS: readonly string[] = ["csv", "tsv", "ndjson", "jsonl", "json"];
+const ENDINGS: readonly string[] = ["csv", "tsv", "ndjson", "jsonl", "json"];
 const ENDING = new RegExp(`\\.(?:${ENDINGS.join("|")})(?:\\.(?:gz|zst))?$`, "i");
 const REJECTS = /^(.+)\.rejects(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
 

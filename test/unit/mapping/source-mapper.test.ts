@@ -18,6 +18,10 @@ const rulesOf = (mapped: Mapped | undefined) =>
   mapped?.kind === "invalid" ? mapped.findings.map(({ rule, field }) => `${rule} ${field}`) : mapped;
 
 describe("5 columns", () => {
+  test("by the nth of a name", () => {
+    expect(dataOf(`${SCAN}{ticketId: "{Company#2}"}`, "Company,Company\n1,2\n")).toEqual([{ ticketId: "2" }]);
+  });
+
   test("by position may name the header that is expected there", () => {
     const yaml = (seat: string) => `columns: {seat: ${seat}}\n${SCAN}{ticketId: "{seat}"}`;
     const csv = "ID,Seat,Row\nt,A1,7\n";
