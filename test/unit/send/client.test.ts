@@ -50,161 +50,75 @@ function shape(exchange: Exchange): object {
 const requestBytes = ({ connections }: RawServer): number =>
   connections.reduce((sum, { received }) => sum + received.length, 0);
 
+type Serve = (socket: Socket) => unknown;
+const writes =
+  (text: string | Buffer): Serve =>
+  (socket) =>
+    socket.write(text);
+const ends =
+  (text: string): Serve =>
+  (socket) =>
+    socket.end(text);
+
+const encoded = (coding: string, body: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`),
+    body,
+  ]);
+
 /** What a server does with a whole request, and what the client must make of it. */
-const answered: readonly {
-  readonly name: string;
-  readonly serve: (socket: Socket) => unknown;
-  readonly status: number;
-  readonly whole: boolean;
-  readonly body: string;
-}[] = [
-  {
-    name: "an answer of known length",
-    serve: (socket) => socket.write(answerText('{"a":1}')),
-    status: 200,
-    whole: true,
-    body: '{"a":1}',
-  },
-  {
-    name: "an answer in chunks",
-    serve: (socket) =>
-      socket.write('HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n'),
-    status: 201,
-    whole: true,
-    body: '{"a":1}',
-  },
-  {
-    name: "an answer that ends with the connection",
-    serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}"),
-    status: 200,
-    whole: true,
-    body: "{}",
-  },
-  {
-    name: "an answer without a body",
-    serve: (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n"),
-    status: 204,
-    whole: true,
-    body: "",
-  },
-  ...["100 Continue", "102 Processing", "103 Early Hints", "199 Whatever"].flatMap((status) => [
-    {
-      name: `${status} before the answer, at once`,
-      serve: (socket: Socket) =>
-        socket.write(`HTTP/1.1 ${status}\r\nX-Note: 1\r\n\r\nHTTP/1.1 ${status}\r\n\r\n${answerText("{}")}`),
-      status: 200,
-      whole: true,
-      body: "{}",
-    },
-    {
-      name: `${status} before the answer, byte by byte`,
-      serve: async (socket: Socket) => {
-        socket.setNoDelay();
-        for (const byte of `HTTP/1.1 ${status}\r\n\r\n${answerText("{}")}`) {
-          await new Promise<void>((written) => socket.write(byte, () => written()));
-          await turn();
-        }
-      },
-      status: 200,
-      whole: true,
-      body: "{}",
-    },
-  ]),
+const WHOLE_ANSWERS: readonly (readonly [name: string, serve: Serve, status: number, body: string])[] = [
+  ["an answer of known length", writes(answerText('{"a":1}')), 200, '{"a":1}'],
+  [
+    "an answer in chunks",
+    writes('HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n'),
+    201,
+    '{"a":1}',
+  ],
+  ["an answer that ends with the connection", ends("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}"), 200, "{}"],
+  ["an answer without a body", writes("HTTP/1.1 204 No Content\r\n\r\n"), 204, ""],
+  ["a failure", writes("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"), 503, "busy"],
+  ...["100 Continue", "102 Processing", "103 Early Hints", "199 Whatever"].flatMap((status) => {
+    const interim = `HTTP/1.1 ${status}\r\nX-Note: 1\r\n\r\n`;
+    return [
+      [`${status} before the answer, at once`, writes(`${interim}${interim}${answerText("{}")}`), 200, "{}"],
+      [`${status} before the answer, byte by byte`, bytewise(`${interim}${answerText("{}")}`), 200, "{}"],
+    ] as const;
+  }),
   ...Object.entries({ gzip: gzipSync, deflate: deflateSync, "x-gzip": gzipSync, br: brotliCompressSync }).map(
-    ([coding, encode]) => ({
-      name: `an answer in ${coding}`,
-      serve: (socket: Socket) => {
-        const body = encode('{"a":1}');
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}\r\n\r\n`);
-        socket.write(body);
-      },
-      status: 200,
-      whole: true,
-      body: '{"a":1}',
-    }),
+    ([coding, encode]) => [`an answer in ${coding}`, writes(encoded(coding, encode("{}"))), 200, "{}"] as const,
   ),
-  {
-    name: "an answer in two codings",
-    serve: (socket) => {
-      const body = gzipSync(deflateRawSync('{"a":1}'));
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: deflate, GZIP\r\nContent-Length: ${body.length}\r\n\r\n`);
-      socket.write(body);
-    },
-    status: 200,
-    whole: true,
-    body: '{"a":1}',
-  },
-  {
-    name: "an answer that says gzip and is none",
-    serve: (socket) => socket.write(answerText('{"a":1}', "Content-Encoding: gzip\r\n")),
-    status: 200,
-    whole: true,
-    body: '{"a":1}',
-  },
-  {
-    name: "informational answers before the answer",
-    serve: (socket) =>
-      socket.write(
-        `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${answerText('{"a":1}')}`,
-      ),
-    status: 200,
-    whole: true,
-    body: '{"a":1}',
-  },
-  {
-    name: "a failure",
-    serve: (socket) => socket.write("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"),
-    status: 503,
-    whole: true,
-    body: "busy",
-  },
-  {
-    name: "a connection closed after the head",
-    serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"),
-    status: 200,
-    whole: false,
-    body: "",
-  },
-  {
-    name: "a connection closed within the body",
-    serve: (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status":'),
-    status: 200,
-    whole: false,
-    body: '{"status":',
-  },
-  {
-    name: "a connection reset within the body",
-    serve: (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status":', () =>
-        socket.once("drain", () => {}).resetAndDestroy(),
-      );
-    },
-    status: 200,
-    whole: false,
-    body: '{"status":',
-  },
-  {
-    name: "chunks without their end",
-    serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"),
-    status: 200,
-    whole: false,
-    body: "{}",
-  },
-  {
-    name: "a 503 whose body is cut, so that its status still counts",
-    serve: (socket) => socket.end("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 100\r\n\r\nbu"),
-    status: 503,
-    whole: false,
-    body: "bu",
-  },
-  {
-    name: "a 403 whose body is cut",
-    serve: (socket) => socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{"),
-    status: 403,
-    whole: false,
-    body: "{",
-  },
+  ["an answer in two codings", writes(encoded("deflate, GZIP", gzipSync(deflateRawSync("{}")))), 200, "{}"],
+  ["an answer that says gzip and is none", writes(encoded("gzip", Buffer.from("{}"))), 200, "{}"],
 ];
+
+/** The same where the answer is cut: its status counts, and that it is not whole. */
+const CUT_ANSWERS: typeof WHOLE_ANSWERS = [
+  ["a connection closed after the head", ends("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"), 200, ""],
+  ["one closed within the body", ends('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"a":'), 200, '{"a":'],
+  [
+    "one reset within the body",
+    (socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"a":', () =>
+        socket.once("drain", () => {}).resetAndDestroy(),
+      ),
+    200,
+    '{"a":',
+  ],
+  ["chunks without their end", ends("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"), 200, "{}"],
+  ["a 503", ends("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 100\r\n\r\nbu"), 503, "bu"],
+  ["a 403", ends("HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{"), 403, "{"],
+];
+
+function bytewise(text: string): Serve {
+  return async (socket) => {
+    socket.setNoDelay();
+    for (const byte of text) {
+      await new Promise<void>((written) => socket.write(byte, () => written()));
+      await turn();
+    }
+  };
+}
 
 describe("an answer that can't be decoded", () => {
   const [status, items] = ["success", Array.from({ length: 50 }, (_, at) => ({ status: `no ${at}` }))];
@@ -264,12 +178,14 @@ describe("an answer that can't be decoded", () => {
 });
 
 describe("an answer", () => {
-  test.each(answered)("$name", async ({ serve, status, whole, body }) => {
+  const isRead = (isWhole: boolean) => async (_name: string, serve: Serve, status: number, body: string) => {
     const server = await startRaw({ onRequest: serve });
     const exchange = await open(at(server)).post(BODY, NEVER);
-    expect(shape(exchange)).toEqual({ kind: "answer", status, whole, body });
-    if (exchange.kind === "answer") expect(exchange.error === undefined).toBe(whole);
-  });
+    expect(shape(exchange)).toEqual({ kind: "answer", status, whole: isWhole, body });
+    if (exchange.kind === "answer") expect(exchange.error === undefined).toBe(isWhole);
+  };
+  test.each(WHOLE_ANSWERS)("%s", isRead(true));
+  test.each(CUT_ANSWERS)("cut: %s", isRead(false));
 
   test("comes to a request of the specified form", async () => {
     const server = await startRaw({ onRequest: (socket) => socket.write(answerText("{}")) });
@@ -460,39 +376,24 @@ describe("an answer", () => {
 });
 
 /** The request was written, in part at least, and no status came. */
-const lost: readonly { readonly name: string; readonly serve: (socket: Socket) => void }[] = [
-  { name: "closed after the request, without an answer", serve: (socket) => socket.end() },
-  { name: "reset after the request", serve: (socket) => socket.resetAndDestroy() },
-  { name: "closed within the head of the answer", serve: (socket) => socket.end("HTTP/1.1 200 OK\r\nConte") },
-  { name: "something that is not HTTP", serve: (socket) => socket.end("220 mail.example.com ESMTP\r\n") },
-  {
-    name: "a head without end",
-    serve: (socket) => socket.end(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}\r\n\r\n`),
-  },
-  {
-    name: "another protocol than the one that was asked for",
-    serve: (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
-  },
-  {
-    name: "100 Continue, and then nothing",
-    serve: (socket) => socket.end("HTTP/1.1 100 Continue\r\n\r\n"),
-  },
-  {
-    name: "half of 100 Continue, and then nothing",
-    serve: (socket) => socket.end("HTTP/1.1 10"),
-  },
-  {
-    name: "an interim answer whose head does not end",
-    serve: (socket) => socket.write(`HTTP/1.1 100 Continue\r\nX: ${"x".repeat(20_000)}`),
-  },
-  {
-    name: "an informational answer, and then nothing",
-    serve: (socket) => socket.end("HTTP/1.1 103 Early Hints\r\n\r\n"),
-  },
+const LOST: readonly (readonly [name: string, serve: Serve])[] = [
+  ["closed after the request, without an answer", (socket) => socket.end()],
+  ["reset after the request", (socket) => socket.resetAndDestroy()],
+  ["closed within the head of the answer", ends("HTTP/1.1 200 OK\r\nConte")],
+  ["something that is not HTTP", ends("220 mail.example.com ESMTP\r\n")],
+  ["a head without end", ends(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}\r\n\r\n`)],
+  [
+    "another protocol than the one that was asked for",
+    writes("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+  ],
+  ["100 Continue, and then nothing", ends("HTTP/1.1 100 Continue\r\n\r\n")],
+  ["half of 100 Continue, and then nothing", ends("HTTP/1.1 10")],
+  ["an interim answer whose head does not end", writes(`HTTP/1.1 100 Continue\r\nX: ${"x".repeat(20_000)}`)],
+  ["an informational answer, and then nothing", ends("HTTP/1.1 103 Early Hints\r\n\r\n")],
 ];
 
 describe("a request whose answer never came is lost, not unsent", () => {
-  test.each(lost)("$name", async ({ serve }) => {
+  test.each(LOST)("%s", async (_name, serve) => {
     const server = await startRaw({ onRequest: serve });
     const exchange = await open(at(server)).post(BODY, NEVER);
     expect(shape(exchange)).toEqual({ kind: "lost" });
