@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { openEngine } from "../../src/sandbox/engine.ts";
 import { fixture, openWorkplace } from "../support/bin.ts";
 import { expectSpokenAsSpecified, type Item, startService } from "../support/service.ts";
-import { editTable, readLines, readPromises, readTable, salesTable } from "../support/tables.ts";
+import { editTable, readLines, readTable, salesTable } from "../support/tables.ts";
 
 const SALES = readFileSync(fixture("sales.csv"), "utf8");
 /** A sale that nothing follows in resales.csv, somewhere in the second chunk. */
@@ -110,18 +110,6 @@ describe("one bad row among 12,000", () => {
     const third = await place.summary(["stream", "sales.csv", "--env", "playground"], service);
     expect(third.summary).toMatchObject({ exitCode: 0, state: "nothing new", actions: { alreadySent: 12_000 } });
   });
-
-  test("mending the original instead sends the same", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
-    place.write("sales.csv", text);
-    const command = ["stream", "sales.csv", "--env", "playground"];
-    await place.tickets([...command, "--max-invalid", "1"], service);
-    place.write("sales.csv", SALES);
-    const { summary } = await place.summary(command, service);
-    expect(summary).toMatchObject({ exitCode: 0, actions: { total: 12_000, alreadySent: 11_999, accepted: 1 } });
-    expect(ticketIdsOf(service.sent()).toSorted()).toEqual(sold.toSorted());
-  });
 });
 
 test("what depends on a bad row is held back with it, and mended with it", { tags: ["long"] }, async () => {
@@ -176,30 +164,6 @@ test("what depends on a bad row is held back with it, and mended with it", { tag
 
 const textOf = ({ action, data }: Item): string => `${action} ${JSON.stringify(data)}`;
 
-test("an event that is bad takes its sales with it, and no other's", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  place.write("events.csv", "eventId,currency\nE-1,EURO\nE-2,EUR\n");
-  place.write("sales.csv", `${salesTable(3)}${salesTable(2, { first: 11, eventId: "E-2" }).replace(/^.*\n/, "")}`);
-  const { summary } = await place.summary(["stream", "events.csv", "sales.csv", "--max-invalid", "1"]);
-  expect(summary).toMatchObject({
-    exitCode: 4,
-    rows: { read: 7, mapped: 3, invalid: 1, held: 3 },
-    actions: { accepted: 3 },
-  });
-  const promises = readPromises(place.read("promises.sandbox.ndjson"));
-  expect(promises.map(({ eventId, ticketId }) => [eventId, ticketId])).toEqual([
-    ["E-2", undefined],
-    ["E-2", "T-11"],
-    ["E-2", "T-12"],
-  ]);
-  place.write(
-    "events.rejects.csv",
-    editTable(place.read("events.rejects.csv"), (row) => ({ ...row, currency: "EUR" })),
-  );
-  const second = await place.summary(summary.next?.split(" ").slice(1) ?? []);
-  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 4, accepted: 4 } });
-});
-
 test("more invalid rows than allowed: nothing is sent; a share of the rows may be allowed instead", {
   tags: ["long"],
 }, async () => {
@@ -217,44 +181,6 @@ test("more invalid rows than allowed: nothing is sent; a share of the rows may b
   expect(service.connections()).toBe(0);
   expect(await place.tickets([...command, "4%"], service)).toMatchObject({ exitCode: 4 });
   expect(service.sent()).toHaveLength(48);
-});
-
-test("the same input again ends in 4 again and sends nothing; its rejects, mended, are sent once", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", salesTable(10).replace(",10.50,", ",?,"));
-  const command = ["stream", "sales.csv", "--env", "playground", "--max-invalid", "1"];
-  for (let night = 1; night <= 3; night += 1) {
-    expect(await place.tickets(command, service)).toMatchObject({ exitCode: 4 });
-    expect(service.sent()).toHaveLength(9);
-  }
-  place.write(
-    "sales.rejects.csv",
-    editTable(place.read("sales.rejects.csv"), (row) => ({ ...row, price: "10.50" })),
-  );
-  const mended = await place.summary(["stream", "sales.rejects.csv", "--env", "playground"], service);
-  expect(mended).toMatchObject({ exitCode: 0, summary: { actions: { total: 1, accepted: 1 } } });
-  expect(ticketIdsOf(service.sent()).at(-1)).toBe("T-5");
-});
-
-test("the next command is whole: it can be pasted into a shell and does what it says", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("my orders.csv", salesTable(10).replace(",10.50,", ",?,"));
-  const flags = ["--action", "soldTicket", "--env", "playground", "--state-dir", "state here"];
-  const first = await place.summary(["stream", "my orders.csv", ...flags, "--max-invalid", "1"], service);
-  expect(first.exitCode).toBe(4);
-  place.write(
-    "my orders.rejects.csv",
-    editTable(place.read("my orders.rejects.csv"), (row) => ({ ...row, price: "10.50" })),
-  );
-  const [program, ...args] = wordsOf(first.summary.next ?? "");
-  expect(program).toBe("tickets");
-  const second = await place.summary(args, service);
-  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 1, accepted: 1 } });
-  expect(ticketIdsOf(service.sent()).at(-1)).toBe("T-5");
 });
 
 test("each next command finds the ledger that the command before it used, up to the end of the run", {
@@ -311,26 +237,6 @@ test("a file whose end can't be read as rows is not sent in part, whatever is al
     expect(stderr).not.toContain("--max-invalid");
   }
   expect(service.connections()).toBe(0);
-});
-
-test("rejects of NDJSON rows are NDJSON, and are sent when mended", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  const sale = (n: number, price: string) => ({ eventId: "E-1", ticketId: `T-${n}`, userId: "u", price, orderTime: n });
-  const rows = [sale(1, "1"), { action: "soldTicket", data: sale(2, "1,5") }, sale(3, "x"), sale(4, "1")];
-  place.write("sales.ndjson", rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
-  const command = ["stream", "sales.ndjson", "--env", "playground", "--max-invalid", "2"];
-  const first = await place.summary(command, service);
-  expect(first.summary).toMatchObject({ exitCode: 4, rejects: [place.path("sales.rejects.ndjson")] });
-  const rejects = readLines(place.read("sales.rejects.ndjson"));
-  expect(rejects).toMatchObject([rows[1] as object, rows[2] as object]); // objects, as written above
-  place.write(
-    "sales.rejects.ndjson",
-    place.read("sales.rejects.ndjson").replace('"1,5"', '"1.5"').replace('"x"', '"2"'),
-  );
-  const second = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], service);
-  expect(second.summary).toMatchObject({ exitCode: 0, actions: { total: 2, accepted: 2 } });
-  expect(ticketIdsOf(service.sent())).toEqual(["T-1", "T-4", "T-2", "T-3"]);
 });
 
 test("rejects of NDJSON rows keep the spelling of their numbers: a flat row's price is sent as it stands there", {

@@ -26,21 +26,6 @@ describe("standard output", () => {
     expect(place.files().filter((name) => name.includes("promises"))).toEqual([]);
   });
 
-  test("holds a rejected action too with --output -", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
-    service.behave({ failureOf: ({ data }) => (data.ticketId === "T-3" ? { status: "error" } : undefined) });
-    const { exitCode, stdout } = await place.tickets([...SEND, "-o", "-"], service);
-    expect(exitCode).toBe(4);
-    expect(readPromises(stdout)).toHaveLength(12);
-    expect(readPromises(stdout)[2]).toMatchObject({ ticketId: "T-3", response: { status: "error" } });
-  });
-
-  test("holds nothing with --output - when there is nothing new", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
-    await place.tickets(SEND, service);
-    expect(await place.tickets([...SEND, "-o", "-"], service)).toMatchObject({ exitCode: 0, stdout: "" });
-  });
-
   const DOCUMENTS = forWalks<readonly [string, readonly string[], number]>(
     [
       ["sent", [], 0],
@@ -218,15 +203,6 @@ describe("--quiet", () => {
   });
 });
 
-test("there are no colours where no terminal is, and none with NO_COLOR", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales();
-  const plain = await place.tickets(SEND, service);
-  const forced = await place.tickets([...SEND, "--max-invalid", "1"], {
-    env: { ...service.env, NO_COLOR: "1", FORCE_COLOR: "1" },
-  });
-  expect(plain.stderr + forced.stderr).not.toContain("\u001b");
-});
-
 describe("an output file", () => {
   test("of an earlier night is appended to", { tags: ["long"] }, async () => {
     const { place, service } = await openSales();
@@ -396,12 +372,6 @@ describe("--dry-run", () => {
     expect(summary).toMatchObject({ state: "dry run" });
     expect(place.files()).toEqual(["sales.csv"]);
   });
-
-  test("of invalid input is exit 3, as the run would be", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
-    place.write("sales.csv", salesTable(3).replace(",10.50,", ",?,").replace(",11.50,", ",?,"));
-    expect(await place.tickets([...SEND, "--dry-run"], service)).toMatchObject({ exitCode: 3 });
-  });
 });
 
 test("--limit sends a canary; the full command afterwards sends the rest", { tags: ["long"] }, async () => {
@@ -414,15 +384,6 @@ test("--limit sends a canary; the full command afterwards sends the rest", { tag
   expect(service.sent().map(({ data }) => data.ticketId)).toEqual(tickets(1, 120));
   const promises = readPromises(place.read("promises.playground.ndjson"));
   expect(promises.map(({ ticketId }) => ticketId)).toEqual(tickets(1, 120));
-});
-
-test("files are for their owner only", { tags: ["long"] }, async () => {
-  const { place, service } = await openSales();
-  await place.tickets(SEND, service);
-  const state = place.files().filter((name) => name.startsWith("home/state/"));
-  expect(state.length).toBeGreaterThan(0);
-  const open = state.filter((name) => (statSync(place.path(name)).mode & 0o077) !== 0);
-  expect(open).toEqual([]);
 });
 
 test("userId is masked in what is said, and shown with --verbose", { tags: ["long"] }, async () => {

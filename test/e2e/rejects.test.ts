@@ -100,30 +100,6 @@ test("two nights' rejects hold a row once, whatever holds it, and two rejects fi
   expect(sentOf(service).filter(({ orderTime }) => orderTime === 1760000000)).toHaveLength(1);
 });
 
-test("--abandon names the rejects that it wrote", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write(
-    "tickets.config.yaml",
-    "environments: {house: {baseUrl: '$URL', apiKey: {env: TICKETS_KEY}, chunkSize: 2}}\n".replace(
-      "$URL",
-      service.baseUrl,
-    ),
-  );
-  place.write("sales.csv", salesTable(5));
-  service.behave({
-    answer: ({ items }) =>
-      items.some(({ data }) => data.ticketId === "T-3") ? { status: 403, body: "{}" } : undefined,
-  });
-  const env = { env: { TICKETS_KEY: service.key } };
-  const stopped = await place.summary(["stream", "sales.csv", "--env", "house"], env);
-  expect(stopped.exitCode).toBe(5);
-  const abandon = ["settle", stopped.summary.run ?? "", "--abandon", "--env", "house"];
-  expect((await place.tickets(abandon, env)).stderr).toContain("Rejects: sales.rejects.csv");
-  expect(readTable(place.read("sales.rejects.csv")).map(({ ticketId }) => ticketId)).toEqual(["T-3", "T-4", "T-5"]);
-  expect((await place.tickets(abandon, env)).stderr).toContain("Rejects: sales.rejects.csv");
-});
-
 const TWO_ACTIONS = `sources:
   orders:
     match: "orders*.csv"
@@ -290,22 +266,6 @@ describe("a bad row whose corrected version was accepted", () => {
       "checkedInTicket ",
       "checkedInTicket ",
     ]);
-  });
-
-  test("is corrected where its export has titles above the header, and its rejects have none", {
-    tags: ["long"],
-  }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
-    place.write("tickets.config.yaml", 'sources: {orders: {match: "sales*.csv", csv: {header: 3}}}\n');
-    place.write("sales.csv", `Sales of the week\n\n${salesTable(3).replace(",12.50,", ",?,")}`);
-    const night = ["stream", "sales.csv", "--action", "soldTicket", ...ENV];
-    const first = await place.summary([...night, "--max-invalid", "1"], service);
-    expect(first.summary).toMatchObject({ exitCode: 4, rows: { read: 3, invalid: 1 } });
-    place.write("sales.rejects.csv", place.read("sales.rejects.csv").replace(",?,", ",12.50,"));
-    const corrected = await place.summary(first.summary.next?.split(" ").slice(1) ?? [], service);
-    expect(corrected.summary).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
-    expect((await place.summary(night, service)).summary).toMatchObject({ exitCode: 0, rows: { invalid: 0 } });
   });
 
   test("does not hold what depends on it, and what was held for it is sent once, by its rejects or by the next export", {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { openWorkplace } from "../support/bin.ts";
-import { expectSpokenAsSpecified, type Service, type ServiceOptions, startService } from "../support/service.ts";
+import { expectSpokenAsSpecified, type Service, startService } from "../support/service.ts";
 import { readPromises, readTable, salesTable } from "../support/tables.ts";
 import { forWalks } from "../support/walks.ts";
 
@@ -16,30 +16,6 @@ function openSales(rows: number, text = salesTable(rows)) {
 
 const ticketsOf = (service: Service) => service.sent().map(({ data }) => data.ticketId);
 const tickets = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => `T-${from + at}`);
-
-describe("a service that answers otherwise than the sandbox", () => {
-  const ANSWERS = forWalks<readonly [string, ServiceOptions]>(
-    [
-      ["with keys that nobody knows", { extraKeys: { requestId: "r-1", took: 3, meta: { a: [1] }, note: null } }],
-      ["with status 201", { httpStatus: 201 }],
-      ["with status 202", { httpStatus: 202 }],
-      ["with status 207", { httpStatus: 207 }],
-    ],
-    4,
-  );
-  const isUnderstood = async (_: string, options: ServiceOptions): Promise<void> => {
-    const place = openSales(25);
-    const service = await startService(options);
-    const { exitCode, summary } = await place.summary(COMMAND, { env: service.env });
-    expect(exitCode).toBe(0);
-    expectSpokenAsSpecified(service);
-    expect(service.requests.map(({ items }) => items.length)).toEqual([10, 10, 5]);
-    expect(ticketsOf(service)).toEqual(tickets(1, 25));
-    expect(summary.actions).toMatchObject({ total: 25, accepted: 25 });
-  };
-  test.each(ANSWERS.short)("is understood: %s", isUnderstood);
-  test.each(ANSWERS.long)("is understood: %s", { tags: ["long"] }, isUnderstood);
-});
 
 /** What a service might say of an action that it does not accept; the specification shows none. */
 const FAILURES: readonly unknown[] = [
@@ -87,16 +63,6 @@ describe("an action that the service does not accept", () => {
   test.each(forWalks(FAILURES, 6).short)(NAME, isKept);
   test.each(forWalks(FAILURES, 6).long)(NAME, { tags: ["long"] }, isKept);
 
-  test("keeps its answer to the last digit", { tags: ["long"] }, async () => {
-    const place = openSales(1);
-    const item = '{"status":"error","block":18446744073709551615,"price":"1.10","ratio":0.1}';
-    const service = await startService({
-      answer: () => ({ status: 200, body: `{"status":"success","data":[${item}]}` }),
-    });
-    await place.tickets(COMMAND, service);
-    expect(place.read("promises.playground.ndjson")).toContain(`"response":${item}`);
-  });
-
   test.each(["sales.csv", "-sales.csv"])(
     "is sent again from the rejects file of %s, alone, and is then accepted",
     { tags: ["long"] },
@@ -114,16 +80,6 @@ describe("an action that the service does not accept", () => {
       expect(ticketsOf(service)).toEqual([...tickets(1, 25), "T-13"]);
     },
   );
-
-  test("ends in 4 again when the same input finds nothing new to send", { tags: ["long"] }, async () => {
-    const place = openSales(25);
-    const service = await startService({
-      failureOf: ({ data }) => (data.ticketId === "T-13" ? { status: "error" } : undefined),
-    });
-    await place.tickets(COMMAND, { env: service.env });
-    const { exitCode } = await place.summary(COMMAND, { env: service.env });
-    expect(exitCode).toBe(4);
-  });
 
   test("is written to a CSV of promises with its answer as JSON", { tags: ["long"] }, async () => {
     const place = openSales(5);

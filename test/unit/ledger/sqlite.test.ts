@@ -1,23 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite.ts";
-import { at, bodyOf, enter, newFolder, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
-import { mountSmallDisk, WITHOUT_SMALL_DISKS } from "../../support/small-disk.ts";
+import { at, enter, newFolder, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
 
 const placeAt = (path: string) => toPlace({ kind: "sqlite", path });
 const inFolder = (): string => join(newFolder(), "ledger.db");
@@ -102,55 +92,6 @@ describe("a ledger in a file", () => {
         message: `The ledger ${path} ${words}, and this version of tickets takes only version 1. Nothing was sent.`,
       });
     expect(readFileSync(path).equals(before)).toBe(true);
-  });
-
-  test("that lost its bytes is not taken for a new one", async () => {
-    const path = inFolder();
-    await close(await placeAt(path).open());
-    truncateSync(path, 0);
-    await expect(placeAt(path).open()).rejects.toMatchObject({ code: "storage", message: /is damaged: it is empty/ });
-  });
-
-  test("that is damaged is refused before anything is decided by it", async () => {
-    const path = inFolder();
-    const ledger = await placeAt(path).open();
-    for (let at = 0; at < 20; at += 1) await enter(ledger, newRun(), planned([{ sales: [{ id: `a${at}` }] }]));
-    await close(ledger);
-    const bytes = readFileSync(path);
-    bytes.fill(0xff, 8192, 8192 + 4096);
-    writeFileSync(path, bytes);
-    await expect(placeAt(path).open()).rejects.toMatchObject({ code: "storage", message: /is damaged/ });
-    writeFileSync(path, "no database at all, though long enough for one".repeat(100));
-    await expect(placeAt(path).open()).rejects.toMatchObject({ code: "storage", message: /is damaged/ });
-  });
-
-  test("whose body was changed sends nothing of it", async () => {
-    const path = inFolder();
-    const ledger = await placeAt(path).open();
-    const number = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] }]));
-    const other = new DatabaseSync(path);
-    other.exec("UPDATE bodies SET body = (SELECT body FROM bodies WHERE chunk = 2) WHERE chunk = 1");
-    await expect(ledger.body(number, 1)).rejects.toMatchObject({
-      code: "storage",
-      message: /body of chunk 1 .* is damaged/,
-    });
-    other.exec("UPDATE bodies SET body = zeroblob(20) WHERE chunk = 1");
-    other.close();
-    await expect(ledger.body(number, 1)).rejects.toMatchObject({
-      code: "storage",
-      message: /body of chunk 1 .* is damaged/,
-    });
-    expect(Buffer.from(await ledger.body(number, 2)).toString()).toBe(bodyOf([{ id: "b" }]));
-  });
-
-  test("that is a folder, or lies in a file, is refused with a sentence", async () => {
-    const folder = newFolder();
-    mkdirSync(join(folder, "ledger.db"));
-    await expect(placeAt(join(folder, "ledger.db")).open()).rejects.toMatchObject({
-      message: /is a folder, where a file has to be/,
-    });
-    writeFileSync(join(folder, "file"), "");
-    await expect(placeAt(join(folder, "file", "ledger.db")).open()).rejects.toMatchObject({ code: "storage" });
   });
 
   test("is read where nothing can be written", async () => {
@@ -242,43 +183,4 @@ test("what is pruned is given back to the disk", async () => {
   const after = await ledger.size();
   expect(after.bytes).toBeLessThan(before.bytes - 50_000);
   expect(after.actions).toBe(before.actions);
-});
-
-describe.skipIf(WITHOUT_SMALL_DISKS)("a full disk", () => {
-  const BALLAST_KIB = BALLAST_BYTES / 1024;
-
-  test("lets a known answer be stored by the room of the ballast, and nothing more be begun unsaid", async () => {
-    const disk = mountSmallDisk(join(newFolder(), "disk"), BALLAST_KIB + 8000);
-    const path = join(disk.path, "ledger.db");
-    const ledger = await placeAt(path).open();
-    const sales = Array.from({ length: 3000 }, (_, n) => ({ id: `a${n}` }));
-    const number = await enter(ledger, newRun(), planned([{ sales }, { sales: [{ id: "b" }] }]));
-    await ledger.advance(number, { intent: { chunk: 1, at: at(1) } });
-    disk.fill();
-    expect(ledger.exhausted).toBeUndefined();
-    const answers = sales.map((_, n) => ({ outcome: "accepted", promise: promise(n) }) as const);
-    await ledger.advance(number, { answered: { chunk: 1, attempt: 1, httpStatus: 200, at: at(2), answers } });
-    expect(ledger.exhausted).toBe("a full disk");
-    expect(existsSync(join(disk.path, "ballast"))).toBe(false);
-    expect((await ledger.outcomes(number, 1)).items.at(-1)?.promise).toBe(promise(2999));
-    disk.makeRoom();
-    await close(ledger);
-    const again = await placeAt(path).open();
-    expect(again.exhausted).toBeUndefined();
-    expect((await again.chunks(number)).map(({ state }) => state)).toEqual(["answered", "planned"]);
-  });
-
-  test("keeps a run from being entered, whole, and says so", async () => {
-    const disk = mountSmallDisk(join(newFolder(), "disk"), BALLAST_KIB + 2000);
-    const ledger = await placeAt(join(disk.path, "ledger.db")).open();
-    disk.fill();
-    const sales = Array.from({ length: 5000 }, (_, n) => ({ id: `a${n}` }));
-    await expect(enter(ledger, newRun(), planned([{ sales }]))).rejects.toMatchObject({
-      code: "storage",
-      message: expect.stringContaining("The disk is full"),
-    });
-    disk.makeRoom();
-    expect(await ledger.runs()).toEqual([]);
-    expect(await enter(ledger, newRun(), planned([{ sales }]))).toBe(1);
-  });
 });

@@ -147,184 +147,20 @@ function verdicts(rows: readonly Given[], known: readonly Knew[], more: Partial<
   return items;
 }
 
-const update = (content: string, more: Given = {}): Given => ({
-  kind: "updateTicket",
-  mark: `c:${content}`,
-  content,
-  ...more,
-});
 const resale = (time: number | undefined, content: string, more: Given = {}): Given => ({
   ...{ kind: "resoldTicket", mark: time === undefined ? `c:${content}` : `t:${time}`, content, time },
   ...more,
 });
-const claim = (content: string): Given => ({ kind: "claimedTicket", mark: `u:${content}`, content });
 const at = (run: number, seq: number) => ({ position: { run, seq } });
 
-describe("the five sentences", () => {
-  const sale = (content: string): Given => ({ kind: "soldTicket", mark: "", content });
-  const cases: readonly (readonly [string, readonly Given[], readonly Knew[], readonly (Verdict | "bad")[]])[] = [
-    ["a sale that was accepted is sent", [sale("18")], [sale("18") as Knew], ["sent"]],
-    ["with other content it is changed", [sale("20")], [sale("18") as Knew], ["changed"]],
-    [
-      "the same scan is sent, another time new",
-      [
-        { kind: "scannedTicket", mark: "t:5", time: 5 },
-        { kind: "scannedTicket", mark: "t:9", time: 9 },
-      ],
-      [{ kind: "scannedTicket", mark: "t:5", time: 5 }],
-      ["sent", "new"],
-    ],
-    [
-      "a key tells by itself",
-      [
-        { mark: "k:1", content: "A" },
-        { mark: "k:2", content: "A" },
-      ],
-      [{ mark: "k:1", content: "A" }],
-      ["sent", "new"],
-    ],
-    ["an update before an accepted one is late", [update("B"), update("A")], [update("A") as Knew], ["late", "sent"]],
-    ["an older time is late", [resale(4, "x")], [{ ...resale(9, "y"), ...at(1, 1) } as Knew], ["late"]],
-    [
-      "a row of rejects that stood before an accepted one is late",
-      [update("B", { isFromRejects: true, position: { run: 1, seq: 2 } })],
-      [{ ...update("C"), ...at(1, 3) } as Knew],
-      ["late"],
-    ],
-    [
-      "and behind it new",
-      [update("B", { isFromRejects: true, position: { run: 1, seq: 4 } })],
-      [{ ...update("C"), ...at(1, 3) } as Knew],
-      ["new"],
-    ],
-    ["a content that comes back is unclear", [update("A"), update("B"), update("A")], [], ["new", "new", "unclear"]],
-    [
-      "also where the input lacks what came since",
-      [update("A")],
-      [{ ...update("A"), ...at(1, 1) } as Knew, { ...update("B"), ...at(1, 2) } as Knew],
-      ["unclear"],
-    ],
-    ["so does the recipient of a claim", [claim("a"), claim("b"), claim("a")], [], ["new", "new", "unclear"]],
-    [
-      "an unclear row that stands in its rejects as it was is unclear again",
-      [update("A", { isFromRejects: true, isLeft: true, position: { run: 1, seq: 3 } })],
-      [{ ...update("A"), ...at(1, 1) } as Knew, { ...update("B"), ...at(1, 2) } as Knew],
-      ["unclear"],
-    ],
-    [
-      "until it is known",
-      [update("A", { isFromRejects: true, isLeft: true, position: { run: 1, seq: 3 } })],
-      [{ ...update("A"), ...at(1, 1) } as Knew, { ...update("A"), mark: "c:A#2", ...at(2, 1) } as Knew],
-      ["sent"],
-    ],
-    ["a copy right behind is not", [update("A"), update("A")], [], ["new", "sent"]],
-    ["a time that came is unclear", [resale(5, "x")], [resale(undefined, "x") as Knew], ["unclear"]],
-    [
-      "an accepted one that is missing makes the new one unclear",
-      [resale(1, "a"), resale(7, "b"), resale(9, "c")],
-      [
-        { ...resale(1, "a"), ...at(1, 1) } as Knew,
-        { ...resale(5, "b"), ...at(1, 2) } as Knew,
-        { ...resale(9, "c"), ...at(1, 3) } as Knew,
-      ],
-      ["sent", "unclear", "sent"],
-    ],
-    ["times that fall are unclear", [resale(9, "a"), resale(5, "b")], [], ["new", "unclear"]],
-    [
-      "a bad row holds what is new of its ticket, before and after it",
-      [update("A"), { ...update("B"), mark: undefined, verdict: "bad" }, { kind: "scannedTicket", mark: "" }],
-      [],
-      ["held", "bad", "held"],
-    ],
-    [
-      "and leaves what is sent",
-      [sale("18"), { ...update("B"), mark: undefined, verdict: "bad" }],
-      [sale("18") as Knew],
-      ["sent", "bad"],
-    ],
-    [
-      "what another run still sends is held, and all that is new of its ticket",
-      [sale("18"), { kind: "scannedTicket", mark: "" }],
-      [{ ...sale("18"), state: "pending" } as Knew],
-      ["held", "held"],
-    ],
-  ];
-  it.each(cases)("%s", (_name, rows, known, expected) => {
-    expect(verdicts(rows, known).map(({ verdict }) => verdict)).toEqual(expected);
-  });
-
-  it("says nothing of what is missing beside a row with a key, or one from rejects", () => {
-    const rows = [resale(1, "a"), resale(9, "c")];
-    const known = [resale(1, "a"), { ...resale(5, "b"), ...at(1, 2) }] as Knew[];
-    const keyed = rows.map((row) => ({ ...row, mark: `k:${row.content}` }));
-    const keys = known.map((one) => ({ ...one, mark: `k:${one.content}` }));
-    expect(verdicts(keyed, keys).map(({ verdict }) => verdict)).toEqual(["sent", "new"]);
-    const left = rows.map((row) => ({ ...row, isFromRejects: true, position: { run: 1, seq: 9 } }));
-    expect(verdicts(left, known).map(({ verdict }) => verdict)).toEqual(["sent", "new"]);
-  });
-
-  it("says nothing of what is missing where the source never shows what was accepted", () => {
+describe("what is missing in an input", () => {
+  it("makes nothing unclear where the source never shows what was accepted", () => {
     const rows = [resale(1, "a"), resale(7, "b")];
     const known = [{ ...resale(1, "a"), ...at(1, 1) } as Knew, { ...resale(5, "b"), ...at(1, 2) } as Knew];
     const [, hidden] = verdicts([...rows, resale(9, "c")], known);
     expect(hidden?.why).toBe("missing");
     const shown = verdicts([...rows, resale(9, "c")], known, { shows: () => false });
     expect(shown.map(({ verdict }) => verdict)).toEqual(["sent", "new", "new"]);
-  });
-});
-
-describe("--resend and --adopt", () => {
-  it("sends what was sent before under the next number, and a copy in the input once", () => {
-    const known = [
-      { mark: "", kind: "soldTicket", content: "18" },
-      { mark: "#2", kind: "soldTicket", content: "18", ...at(2, 1) },
-    ];
-    const sale: Given = { kind: "soldTicket", mark: "", content: "18" };
-    const items = verdicts([sale, sale], known as Knew[], { mode: "resend" });
-    expect(items.map(({ verdict, mark }) => [verdict, mark])).toEqual([
-      ["new", "#3"],
-      ["sent", ""],
-    ]);
-  });
-
-  it("sends what is late or unclear, and keeps the mark of what was never sent", () => {
-    const items = verdicts([update("A"), update("B"), update("A")], [], { mode: "resend" });
-    expect(items.map(({ mark }) => mark)).toEqual(["c:A", "c:B", "c:A#2"]);
-    const late = verdicts([update("B"), update("A")], [update("A") as Knew], { mode: "resend" });
-    expect(late.map(({ verdict, mark }) => [verdict, mark])).toEqual([
-      ["new", "c:B"],
-      ["new", "c:A#2"],
-    ]);
-  });
-
-  it("adopts what is not known, and the content of now of what is", () => {
-    const rows = [{ kind: "soldTicket", mark: "", content: "20" } as Given, update("A")];
-    const items = verdicts(rows, [{ kind: "soldTicket", mark: "", content: "18" }, update("A") as Knew], {
-      mode: "adopt",
-    });
-    expect(items.map(({ verdict, mark }) => [verdict, mark])).toEqual([
-      ["new", ""],
-      ["sent", "c:A"],
-    ]);
-  });
-
-  it("resends nothing that another run still sends", () => {
-    const sale = { kind: "soldTicket", mark: "", content: "18" } as const;
-    const [item] = verdicts([sale], [{ ...sale, state: "pending" }], { mode: "resend" });
-    expect(item?.verdict).toBe("held");
-  });
-
-  it("counts an accepted one as it was said last", () => {
-    const known: Knew[] = [
-      { ...update("A"), ...at(1, 1) } as Knew,
-      { ...update("B"), ...at(1, 2) } as Knew,
-      { ...update("A"), mark: "c:A#2", ...at(2, 1) } as Knew,
-    ];
-    expect(verdicts([update("B"), update("A"), update("C")], known).map(({ verdict }) => verdict)).toEqual([
-      "sent",
-      "sent",
-      "new",
-    ]);
   });
 });
 

@@ -58,45 +58,6 @@ describe("asking for statuses", () => {
     expect(server.connections.length).toBeLessThanOrEqual(ASKED_AT_ONCE);
   });
 
-  test("comes back when a 429 says, and all wait", async () => {
-    const server = await startRaw({
-      onRequest: (socket, request, connection) =>
-        request === 1 && connection === 1
-          ? reply(socket, 429, "", "Retry-After: 0\r\n")
-          : reply(socket, 200, '{"status":"pending"}'),
-    });
-    const context = contextOf(server);
-    expect(await askStatuses(context, promises(3))).toBeUndefined();
-    expect(context.seen.toSorted()).toEqual(["p1 pending", "p2 pending", "p3 pending", "wait HTTP 429"]);
-  });
-
-  test("gives up after the retries", async () => {
-    const server = await startRaw({ onRequest: (socket) => reply(socket, 503, "", "Retry-After: 0\r\n") });
-    const stop = await askStatuses(contextOf(server), promises(1));
-    expect(stop).toEqual({ kind: "not reachable", detail: "HTTP 503", attempts: 3, reached: true });
-    expect(requestsTo(server)).toHaveLength(3);
-  });
-
-  test.each([
-    [
-      403,
-      "",
-      '{"message":"Forbidden"}',
-      { kind: "authentication failed", detail: "HTTP 403", body: '{"message":"Forbidden"}' },
-    ],
-    [
-      302,
-      "Location: http://127.0.0.1:1/\r\n",
-      "",
-      { kind: "refused", detail: "HTTP 302 to http://127.0.0.1:1/; redirects are not followed", body: "" },
-    ],
-    [400, "", `no ${KEY}`, { kind: "refused", detail: "HTTP 400", body: "no [key]" }],
-  ])("stops at %i, and asks no more", async (status, head, body, stop) => {
-    const server = await startRaw({ onRequest: (socket) => reply(socket, status, body, head) });
-    expect(await askStatuses(contextOf(server), promises(100))).toEqual(stop);
-    expect(requestsTo(server).length).toBeLessThanOrEqual(ASKED_AT_ONCE);
-  });
-
   test("reads no more of an answer than it may have", async () => {
     const server = await startRaw({ onRequest: (socket) => reply(socket, 200, `{"status":"${"x".repeat(5000)}"}`) });
     const context = contextOf(server);
