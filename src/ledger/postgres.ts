@@ -79,7 +79,7 @@ export async function openPostgres(
 ): Promise<{ readonly database: Database; readonly server: Server } | undefined> {
   const database = new Postgres(options, isToRead);
   try {
-    if ((await database.prepare()) !== undefined) return { database, server: database };
+    if (await database.prepare()) return { database, server: database };
     await database[Symbol.asyncDispose]();
     return undefined;
   } catch (cause) {
@@ -139,23 +139,26 @@ class Postgres implements Database, Server {
     this.place = options.shown;
   }
 
-  /** @returns whether it has made the tables; undefined where there are none, and none are to be made. */
-  async prepare(): Promise<boolean | undefined> {
+  /** Makes the tables where there are none. @returns false where there are none, and it is to be read only. */
+  async prepare(): Promise<boolean> {
     return await this.#inOrder(() => this.#again(() => this.#prepare()));
   }
 
   /** Where the session is lost meanwhile, it is done again: what is there by then stays. */
-  async #prepare(): Promise<boolean | undefined> {
+  async #prepare(): Promise<boolean> {
     const isThere = await this.#hasTables();
-    if (isThere && !this.#isToRead) await this.#enrol();
-    if (isThere) return false;
-    if (this.#isToRead) return undefined;
+    if (this.#isToRead) return isThere;
+    if (!isThere) await this.#makeTables();
+    await this.#enrol();
+    return true;
+  }
+
+  async #makeTables(): Promise<void> {
     const { schema } = this.#options;
     await this.#ask("BEGIN");
     await this.#ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
     // Another process may have made them just now.
-    const isMade = await this.#hasTables();
-    if (!isMade) {
+    if (!(await this.#hasTables())) {
       // Even of a schema that there is, CREATE asks for a right on the whole database.
       const { rows } = await this.#ask("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
       if (rows.length === 0) await this.#ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
@@ -163,8 +166,6 @@ class Postgres implements Database, Server {
       await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
     }
     await this.#ask("COMMIT");
-    await this.#enrol();
-    return !isMade;
   }
 
   /** From now on `commits` has a row of this program. */

@@ -58,8 +58,7 @@ export function openSqlite(path: string, isToRead: boolean): Database | undefine
     throw storageFailure(path, cause);
   }
   try {
-    const isNew = makeTables(file, path, isToRead);
-    if (isNew && isToRead) {
+    if (!hasTables(file, path, isToRead)) {
       file.close();
       return undefined;
     }
@@ -72,8 +71,8 @@ export function openSqlite(path: string, isToRead: boolean): Database | undefine
   }
 }
 
-/** @returns whether there were none. */
-function makeTables(file: DatabaseSync, path: string, isToRead: boolean): boolean {
+/** Makes them where there are none. @returns false where there are none, and it is to be read only. */
+function hasTables(file: DatabaseSync, path: string, isToRead: boolean): boolean {
   const has = (name: string): boolean =>
     file.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
   const isMade = file.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined;
@@ -83,12 +82,12 @@ function makeTables(file: DatabaseSync, path: string, isToRead: boolean): boolea
     const row = isOurs ? file.prepare("SELECT value FROM meta WHERE name = 'schema'").get() : undefined;
     refuseVersion(path, row === undefined ? undefined : String(row.value));
   }
-  if (isToRead) return !isMade;
+  if (isToRead) return isMade;
   // What is removed can be given back without copying the rest. Said again, it would be written again.
   if (!isMade) file.exec("PRAGMA auto_vacuum = INCREMENTAL");
   file.exec(SETTINGS);
-  if (isMade) return false;
-  file.exec(`BEGIN EXCLUSIVE`);
+  if (isMade) return true;
+  file.exec("BEGIN EXCLUSIVE");
   // Another process may have made them just now.
   if (!has("meta"))
     file.exec(`${tables(SQLITE_TYPES)}; INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);

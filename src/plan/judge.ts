@@ -10,7 +10,7 @@ import { Across, type Checked, nearAnother, placeText, unknownEvent } from "./ac
 import { Events } from "./events.ts";
 import type { Problems } from "./problems.ts";
 import type { RowsRead } from "./rows.ts";
-import type { Store } from "./store.ts";
+import { lineIn, type Store } from "./store.ts";
 import { holdForBad, type Item, type Judging, judge, THIS_RUN } from "./verdicts.ts";
 import { acceptedData, findingOf, type Lookups } from "./words.ts";
 
@@ -136,6 +136,7 @@ class SubjectJudge implements Judged {
   readonly #update: ReturnType<Store["prepare"]>;
   /** Events come before tickets. */
   #isAnyEventMoved = false;
+  readonly #lineOf: (row: number) => SourceLine;
   readonly #lookups: Lookups;
   /** Actions that were sent, to be written down together: most nights these are almost all. */
   readonly #sent: number[] = [];
@@ -162,8 +163,9 @@ class SubjectJudge implements Judged {
       rows += input.rows;
       return rows - input.rows;
     });
+    this.#lineOf = lineIn(store, read.inputs);
     this.#lookups = {
-      lineOf: (row) => this.#lineOf(row),
+      lineOf: this.#lineOf,
       dataOf: (seq) => this.#dataOf(seq),
       accepted: acceptedData(options.ledger),
     };
@@ -172,7 +174,7 @@ class SubjectJudge implements Judged {
       events: this.events,
       isResend: options.mode !== "judge",
       resoldBy: read.resoldBy,
-      lineOf: (row) => this.#lineOf(row),
+      lineOf: this.#lineOf,
       isOfSource: (input) => read.inputs[input]?.isSource ?? false,
       priceOf: (seq) => String(this.#dataOf(seq).price),
       report: (item, finding, severity) => this.#reportAcross(item, finding, severity),
@@ -327,11 +329,6 @@ class SubjectJudge implements Judged {
   #markOf(row: number, rule: string): string {
     const { text = "" } = this.#store.get<{ text: string }>("SELECT text FROM row WHERE row = ?", row) ?? {};
     return hash("sha256", `${rule} ${text}`).slice(0, 32);
-  }
-
-  #lineOf(row: number): SourceLine {
-    const found = this.#store.get<{ input: number; line: number }>("SELECT input, line FROM row WHERE row = ?", row);
-    return { source: this.#read.inputs[found?.input ?? 0]?.name ?? "", line: found?.line ?? 0 };
   }
 
   #dataOf(seq: number): Readonly<Record<string, unknown>> {

@@ -21,7 +21,7 @@ import { spreadOverLanes } from "./lanes.ts";
 import { orderByPosition, orderByTime } from "./order.ts";
 import { reportFindings, wholeFile } from "./problems.ts";
 import { type ReadInput, type Reading, type RowsOptions, type RowsRead, type RunNames, readRows } from "./rows.ts";
-import { Store } from "./store.ts";
+import { lineIn, Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
 
 /** In which order actions are sent (docs/order.md). */
@@ -144,7 +144,7 @@ export class Plan implements Disposable {
       seq: number;
       place: number | null;
     };
-    const lineOf = lineIn(this.#store, this);
+    const lineOf = lineIn(this.#store, this.inputs);
     for (const batch of this.#store.batches<Found>(NOT_SENT))
       for (const { digest: bad, run, seq, place: _, cause, reason: told, ...row } of batch) {
         const reason = told ?? `depends-on-invalid: ${dependsText(lineOf(cause ?? 0))}`;
@@ -244,7 +244,7 @@ async function planIn(store: Store, options: PlanOptions): Promise<Plan> {
   const hasEnvironment = environment !== undefined;
   const judged = await judgeActions(store, read, { ...options, ledger, severityOf, shows, complete, hasEnvironment });
   const isStrange = sources.isStrange(read, judged.recognised);
-  const lineOf = lineIn(store, read);
+  const lineOf = lineIn(store, read.inputs);
   const held = judged.isAnyHeld
     ? spreadHeld(store, { lineOf, severityOf, report: (...told) => judged.report(...told) })
     : NOTHING_HELD;
@@ -316,13 +316,6 @@ function bySource(
     sources.set(readAs, source);
   }
   return sources;
-}
-
-function lineIn(store: Store, { inputs }: Pick<Plan, "inputs">): (row: number) => SourceLine {
-  return (row) => {
-    const found = store.get<{ input: number; line: number }>("SELECT input, line FROM row WHERE row = ?", row);
-    return { source: inputs[found?.input ?? 0]?.name ?? "", line: found?.line ?? 0 };
-  };
 }
 
 function allowedRows(allowance: Allowance, read: number): number {

@@ -3,6 +3,7 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { SourceLine } from "../actions/problem.ts";
 
 /**
  * `place` is where an action stands in the order that counts (its `seq` in the input, unless `--order time` moved it), and
@@ -110,4 +111,12 @@ export class Store implements Disposable {
   [Symbol.dispose](): void {
     if (this.#database.isOpen) this.#database.close();
   }
+}
+
+/** Where a row of the plan stands in its input. */
+export function lineIn(store: Store, inputs: readonly { readonly name: string }[]): (row: number) => SourceLine {
+  return (row) => {
+    const found = store.get<{ input: number; line: number }>("SELECT input, line FROM row WHERE row = ?", row);
+    return { source: inputs[found?.input ?? 0]?.name ?? "", line: found?.line ?? 0 };
+  };
 }

@@ -3,7 +3,7 @@ import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { type Clock, refuseEarlyEnd, refuseUnfinished, SYSTEM_CLOCK, type Watched, watchEnd } from "./finished.ts";
+import { type Clock, refuseEarlyEnd, refuseUnfinished, SYSTEM_CLOCK, watchEnd } from "./finished.ts";
 import type { Compression, InputFile } from "./input-file.ts";
 import { shownName } from "./names.ts";
 import { type OpenedFile, openFile, openStream } from "./open-file.ts";
@@ -17,10 +17,6 @@ export interface BytesOptions {
   /** What `-` reads (`process.stdin`). */
   readonly stdin?: Readable | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Read from here instead of the file's path; messages still name the file as the user did. */
-  readonly contentPath?: string | undefined;
-  /** The file of which `contentPath` is a copy. */
-  readonly original?: Watched | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -57,7 +53,7 @@ function failReading(file: InputFile, cause: unknown, signal: AbortSignal | unde
 export async function openBytes(file: InputFile, options: BytesOptions = {}) {
   const { signal, maxInputBytes, clock = SYSTEM_CLOCK } = options;
   const raw = await openRaw(file, options);
-  const watched = options.contentPath === undefined ? raw.watched : options.original;
+  const { watched } = raw;
   const hash = createHash("sha256");
   let bytesRead = 0;
   let sha256: string | undefined;
@@ -79,8 +75,7 @@ export async function openBytes(file: InputFile, options: BytesOptions = {}) {
     const block = await raw.read().catch((cause: unknown) => failReading(file, cause, signal));
     signal?.throwIfAborted();
     if (block === undefined) {
-      // A copy was compared with what it was made of when it was made.
-      if (options.contentPath === undefined && watched !== undefined) await refuseUnfinished(file, watched);
+      if (watched !== undefined) await refuseUnfinished(file, watched);
       refuseEarlyEnd(file, raw.size, bytesRead);
       sha256 = hash.digest("hex");
       return undefined;
@@ -193,8 +188,8 @@ async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
   if (lastNonZero >= unpacker.bytesWritten) throw new Error("other data after its end");
 }
 
-async function openRaw(file: InputFile, { contentPath, signal, stdin }: BytesOptions): Promise<OpenedFile> {
-  const path = contentPath ?? file.path;
+async function openRaw(file: InputFile, { signal, stdin }: BytesOptions): Promise<OpenedFile> {
+  const { path } = file;
   if (path === "-" && stdin === undefined)
     throw new Failure("internal", "Standard input was asked for, but not given to the reader.");
   try {
