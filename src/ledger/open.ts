@@ -10,7 +10,7 @@ import { importMethods } from "./import.ts";
 import { invocationMethods } from "./invocations.ts";
 import type { Ledger } from "./ledger.ts";
 import { outputMethods } from "./outputs.ts";
-import type { ServerOptions } from "./postgres.ts";
+import type { ServerOptions } from "./postgres-connection.ts";
 import { runMethods } from "./runs.ts";
 import { sql } from "./sql.ts";
 import { openSqlite } from "./sqlite.ts";

@@ -5,7 +5,6 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { Socket } from "node:net";
 import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
@@ -13,7 +12,14 @@ import { Failure } from "../failure.ts";
 import { type Database, oneAtATime, type Session } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { untilTaken } from "./lock.ts";
-import { withNul, withoutNul } from "./nul.ts";
+import { withoutNul } from "./nul.ts";
+import {
+  type Bound,
+  type Connection,
+  connectToPrimary,
+  type Reply,
+  type ServerOptions,
+} from "./postgres-connection.ts";
 import {
   forgotten,
   isDeadlock,
@@ -25,32 +31,11 @@ import {
   ServerError,
   serverFailure,
   takenMeanwhile,
-  toServerError,
   unwaited,
 } from "./postgres-failures.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
 import { isRows, raw, type Sql, sql, type Value } from "./sql.ts";
 import { taken } from "./sqlite-failures.ts";
-
-export interface ServerOptions {
-  /** Holds a password. Hosts stand with commas between them: the first that takes writes is used. */
-  readonly url: string;
-  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
-  readonly schema: string;
-  /** For people, without user and password. */
-  readonly shown: string;
-  /** What the server calls the session. */
-  readonly application: string;
-  readonly connectTimeoutMs?: number | undefined;
-  /** The user's word that the server may forget what it has confirmed. */
-  readonly isUnsafe?: boolean | undefined;
-  /** How long a server that is away is waited for, whatever is asked of it meanwhile. */
-  readonly patienceMs?: number | undefined;
-  /** Once it comes, a server that is away is waited for a few seconds and no longer. */
-  readonly signal?: AbortSignal | undefined;
-  /** Told within 5 s that a server does not answer, and when it is back. */
-  readonly onAway?: ((isAway: boolean) => void) | undefined;
-}
 
 /** What workers need of the server beside tables. */
 export interface Server {
@@ -92,11 +77,6 @@ const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
 /** The server's settings are looked at again after so long. */
 const LOOK_MS = 60_000;
-/** A statement may take longer, if the server says that it is at work on it. */
-const SILENCE_MS = 4_000;
-/** How soon a server says so that is there. */
-const LOOK_ANSWER_MS = 800;
-
 class Postgres implements Database, Server {
   readonly kind = "postgres";
   readonly place: string;
@@ -541,15 +521,6 @@ interface Timeline {
   readonly isWaitedFor: boolean;
 }
 
-type Bound = Value | string;
-type Row = Readonly<Record<string, unknown>>;
-
-interface Reply {
-  readonly rows: readonly Row[];
-  readonly changes: number;
-  readonly isWarned: boolean;
-}
-
 const castOf = (type: "text" | "int" | undefined): string => (type === "int" ? "bigint" : "text");
 
 /** An array as text (PostgreSQL, 8.15.6): the driver would take longer. */
@@ -609,252 +580,3 @@ const FORGET_COMMITS = `DELETE FROM commits WHERE at_ms < ${NOW} - 90 * 24 * 360
 /** A server that is made the primary begins a timeline. */
 const TIMELINE = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS id,
   current_setting('synchronous_standby_names') AS standbys`;
-
-/** What a session does not leave to the server's settings. Those that a version does not know are passed over. */
-const SETTINGS: Readonly<Record<string, string>> = {
-  TimeZone: "UTC",
-  DateStyle: "ISO, YMD",
-  bytea_output: "hex",
-  standard_conforming_strings: "on",
-  array_nulls: "on",
-  client_min_messages: "warning",
-  default_transaction_isolation: "read committed",
-  default_transaction_read_only: "off",
-  default_transaction_deferrable: "off",
-  // A statement of the ledger takes less time than compiling it does, whatever the server expects.
-  jit: "off",
-  // Everything is looked up by its key; a server that does not know yet how much was entered would rather read all of it.
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-  // A session that holds locks may wait long for its next statement, but not while it keeps others from rows.
-  idle_session_timeout: "0",
-  idle_in_transaction_session_timeout: "60s",
-  transaction_timeout: "0",
-  lock_timeout: "5min",
-  statement_timeout: "15min",
-  // A machine that has vanished holds its locks no longer than this.
-  tcp_keepalives_idle: "20",
-  tcp_keepalives_interval: "10",
-  tcp_keepalives_count: "3",
-  tcp_user_timeout: "60s",
-  client_connection_check_interval: "10s",
-};
-
-const hello = (schema: string): string => {
-  const wanted = { ...SETTINGS, search_path: `${pg.escapeIdentifier(schema)}, pg_catalog` };
-  const literals = Object.entries(wanted).map((each) => `(${each.map(pg.escapeLiteral).join(", ")})`);
-  // Whatever the server or the role says, a commit waits for the disk, and for a standby where there is one.
-  return `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply';
-SELECT set_config(pg_settings.name, wanted.value, false) FROM pg_settings JOIN (VALUES ${literals.join(", ")}) AS wanted (name, value) USING (name);
-SELECT pg_is_in_recovery() AS is_standby, pg_backend_pid() AS pid,
-  (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS started_at`;
-};
-
-/** OIDs of PostgreSQL's types (pg_type.dat), each with how a value of it is read. */
-const READERS = new Map<number, (text: string) => unknown>([
-  [16, (text) => text === "t"],
-  [17, (text) => Buffer.from(text.slice(2), "hex")],
-  [20, toInteger],
-  [21, Number],
-  [23, Number],
-  [701, Number],
-  [1700, Number],
-]);
-const types = { getTypeParser: (oid: number) => READERS.get(oid) ?? withNul };
-
-/** As `node:sqlite` does, it refuses what it would have to round. */
-function toInteger(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is too large for a number`);
-  return value;
-}
-
-/** `postgres://user@one:1,two:2/db`: the same for each host, in their order. */
-function urlsByHost(url: string): readonly string[] {
-  const [, before = "", hosts = "", behind = ""] = /^([a-z]+:\/\/(?:[^@/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
-  return hosts.split(",").map((host) => `${before}${host}${behind}`);
-}
-
-interface Watch {
-  /** Told of a server that does not answer. */
-  readonly onSilent: () => void;
-  /** Ends an attempt to connect. */
-  readonly closing: AbortSignal | undefined;
-}
-
-/** The first host that takes writes. */
-async function connectToPrimary(options: ServerOptions, watch: Watch): Promise<Connection> {
-  let failed: unknown;
-  for (const url of urlsByHost(options.url)) {
-    try {
-      const connection = await connect(url, options, watch);
-      if (!connection.isStandby) return connection;
-      connection.end();
-      failed ??= new ServerError("the server takes no writes yet", "25006", false);
-    } catch (cause) {
-      failed ??= cause;
-    }
-  }
-  throw failed;
-}
-
-interface Connection {
-  readonly client: pg.Client;
-  readonly pid: number;
-  readonly startedAt: string;
-  readonly isStandby: boolean;
-  readonly isLost: boolean;
-  readonly ask: (text: string, values: readonly Bound[]) => Promise<Reply>;
-  /** At once. */
-  readonly end: () => void;
-  /** The server is told, if it still listens. */
-  readonly close: () => Promise<void>;
-}
-
-/** With more, the names of prepared statements would fill the server's memory. */
-const MOST_NAMES = 500;
-const CONNECT_MS = 10_000;
-
-async function connect(
-  url: string,
-  options: ServerOptions,
-  { onSilent, closing }: Watch = { onSilent: () => undefined, closing: undefined },
-): Promise<Connection> {
-  if (closing?.aborted === true) throw new ServerError("the ledger is closed", "08003", true);
-  const socket = new Socket();
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: options.application,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 20_000,
-    types,
-    stream: () => socket,
-    // Said in any case: the driver would look into its own variables.
-    ssl: options.tls ?? false,
-  });
-  let [isLost, warnings] = [false, 0];
-  // Told by the statement that is under way, or by the next one.
-  client.on("error", () => {
-    isLost = true;
-  });
-  client.on("end", () => {
-    isLost = true;
-  });
-  client.on("notice", () => {
-    warnings += 1;
-  });
-  const end = (why = new ServerError("the connection was lost", "08006", true)): void => {
-    isLost = true;
-    socket.destroy(why);
-  };
-  const names = new Map<string, string>();
-  const nameOf = (text: string): string | undefined => {
-    if (!names.has(text) && names.size < MOST_NAMES) names.set(text, `s${names.size}`);
-    return names.get(text);
-  };
-  const limit = setTimeout(
-    () => end(new ServerError("timeout expired", "ETIMEDOUT", true)),
-    options.connectTimeoutMs ?? CONNECT_MS,
-  );
-  const onClosing = (): void => end();
-  closing?.addEventListener("abort", onClosing, { once: true });
-  let found: Row | undefined;
-  try {
-    await client.connect();
-    const results: unknown = await client.query(hello(options.schema));
-    found = (results as readonly pg.QueryResult<Row>[]).at(-1)?.rows[0]; // several statements, several results
-  } catch (cause) {
-    end();
-    throw toServerError(cause);
-  } finally {
-    clearTimeout(limit);
-    closing?.removeEventListener("abort", onClosing);
-  }
-  const [pid, startedAt] = [Number(found?.pid), String(found?.started_at)];
-  const watched = async <T>(work: () => Promise<T>): Promise<T> => {
-    const watch = watchOver(() => isAtWork(url, options, pid, startedAt), end, onSilent);
-    try {
-      return await work();
-    } catch (cause) {
-      const error = toServerError(cause);
-      if (error instanceof ServerError && error.isLost) end();
-      throw error;
-    } finally {
-      watch[Symbol.dispose]();
-    }
-  };
-  return {
-    ...{ client, pid, startedAt, isStandby: found?.is_standby === true, end: () => end() },
-    get isLost() {
-      return isLost;
-    },
-    ask: (text, values) =>
-      watched(async () => {
-        if (isLost) throw new ServerError("the connection was lost", "08003", true);
-        const before = warnings;
-        const name = values.length === 0 ? undefined : nameOf(text);
-        const query = values.length === 0 ? text : { text, values: [...values], ...(name !== undefined && { name }) };
-        const result: pg.QueryResult<Row> | pg.QueryResult<Row>[] = await client.query<Row>(query);
-        const last = Array.isArray(result) ? result.at(-1) : result;
-        return { rows: last?.rows ?? [], changes: last?.rowCount ?? 0, isWarned: warnings > before };
-      }),
-    async close() {
-      if (isLost) return;
-      const longest = setTimeout(() => end(), 1000);
-      await client.end().catch(() => undefined);
-      clearTimeout(longest);
-    },
-  };
-}
-
-/**
- * Looks, while a reply does not come, whether the server is still at work on it. A machine that lost its power says nothing, and
- * the system would wait for it a quarter of an hour.
- */
-function watchOver(
-  isAtWorkNow: () => Promise<boolean | undefined>,
-  end: (why: ServerError) => void,
-  onSilent: () => void,
-): Disposable {
-  let [isOver, misses] = [false, 0];
-  const look = async (): Promise<void> => {
-    const telling = setTimeout(() => !isOver && onSilent(), LOOK_ANSWER_MS);
-    const found = await isAtWorkNow();
-    clearTimeout(telling);
-    if (isOver) return;
-    if (found === undefined) onSilent();
-    misses = found === true ? 0 : misses + 1;
-    // A reply may have been on its way when it was asked for.
-    if (found === undefined || misses > 1) end(new ServerError("no reply", "ETIMEDOUT", true));
-    else timer = setTimeout(look, SILENCE_MS);
-  };
-  let timer = setTimeout(look, SILENCE_MS);
-  return {
-    [Symbol.dispose]() {
-      isOver = true;
-      clearTimeout(timer);
-    },
-  };
-}
-
-const AT_WORK = "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2 AND state = 'active'";
-
-/** Undefined where the server can't be reached. */
-async function isAtWork(
-  url: string,
-  options: ServerOptions,
-  pid: number,
-  startedAt: string,
-): Promise<boolean | undefined> {
-  let asked: Connection | undefined;
-  try {
-    asked = await connect(url, options);
-    return ((await asked.client.query(AT_WORK, [pid, startedAt])).rowCount ?? 0) > 0;
-  } catch (cause) {
-    // A server that is there may have no place for another session.
-    const error = toServerError(cause);
-    return error instanceof ServerError && error.isLost ? undefined : true;
-  } finally {
-    asked?.end();
-  }
-}
