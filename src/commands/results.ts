@@ -94,15 +94,11 @@ export async function importResults(options: ImportOptions, context: Context): P
   const { environment } = await loadSettings(core, options, "any");
   const imported = await importFiles(core, { environment, files, waitLock });
   for (const each of imported.files) {
-    const { file, entered, known, undecided, runs, torn } = each;
+    const { file, entered, known, runs, torn } = each;
     const before = known === 0 ? "" : `; ${count(known, "action")} ${known === 1 ? "was" : "were"} known already`;
     reporter.info(
       `${entered === 0 ? "Nothing" : `${count(entered, "action")} of ${count(runs.length, "run")}`} imported from ${cleanText(file, 300)}${before}.`,
     );
-    if (undecided > 0)
-      reporter.warn(
-        `${count(undecided, "action")} of chunks that are open in this ledger ${undecided === 1 ? "was" : "were"} left: ${cleanText(file, 300)} lacks lines of them.`,
-      );
     if (torn !== undefined)
       core.progress.happened({ kind: "promises end amid a line", file: cleanText(file, 300), text: torn });
   }

@@ -324,6 +324,25 @@ export async function forget(
   return true;
 }
 
+/** Cuts some actions out of a chunk, by their places. @returns the chunk that holds them now: it may be all of it. */
+export async function cutOut(
+  session: Session,
+  run: number,
+  chunk: number,
+  chosen: ReadonlySet<number>,
+  place: string,
+): Promise<number> {
+  const { count, state } = await readChunk(session, run, chunk);
+  if (chosen.size === count) return chunk;
+  const places = Array.from({ length: count }, (_, at) => at);
+  const parts = [places.filter((at) => chosen.has(at)), places.filter((at) => !chosen.has(at))];
+  // Nobody waits for the answer to what is left of a request.
+  const left = state === "sending" ? "in doubt" : state;
+  const [cut = chunk] = await carve(session, run, chunk, parts, left, place);
+  await pass(session, run, chunk, TRANSITIONS.cut.from.some((from) => from === state) ? "cut" : "split");
+  return cut;
+}
+
 /** Cuts parts out of a chunk, by the places of their actions. @returns their numbers. */
 export async function carve(
   session: Session,

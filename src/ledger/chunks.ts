@@ -30,7 +30,7 @@ export const TRANSITIONS = {
   refuse: { from: ["sending"], to: "refused" },
   doubt: { from: ["sending"], to: "in doubt" },
   doubtLate: { from: ["planned"], to: "in doubt" },
-  /** A person's word about the first of its actions only. */
+  /** What became of some of its actions only is known. */
   cut: { from: ["in doubt", "refused"], to: "split" },
   settleSent: { from: ["in doubt", "refused"], to: "settled" },
   settleNotSent: { from: ["in doubt", "refused"], to: "planned" },

@@ -3,8 +3,7 @@
 import { settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
 import { insertSpellings, toRow } from "./actions.ts";
-import { insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
-import { PENDING_STATES } from "./chunks.ts";
+import { cutOut, insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
 import { type Database, first, type Session } from "./database.ts";
 import type { Answer, Imported, ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
 import { itemsOf, toStored } from "./outcomes.ts";
@@ -16,13 +15,13 @@ type Counts = { -readonly [K in keyof Omit<Imported, "runs">]: Imported[K] };
 
 export const importMethods = (database: Database): Pick<Ledger, "importActions"> => ({
   async importActions(lines) {
-    const total: Counts = { entered: 0, known: 0, undecided: 0 };
+    const total: Counts = { entered: 0, known: 0 };
     const runs = new Set<string>();
     for await (const group of groupsOf(lines)) {
       const [{ runId }] = group;
       const counts = await database.write((session) => importGroup(session, database, group));
       if (counts.entered > 0) runs.add(runId);
-      for (const name of ["entered", "known", "undecided"] as const) total[name] += counts[name];
+      for (const name of ["entered", "known"] as const) total[name] += counts[name];
     }
     return { ...total, runs: [...runs] };
   },
@@ -47,33 +46,47 @@ async function* groupsOf(lines: AsyncIterable<readonly ImportedLine[]>): AsyncGe
 
 async function importGroup(session: Session, database: Database, group: Group): Promise<Counts> {
   const run = await runFor(session, group);
+  const pending = await pendingAmong(session, run.number, group);
+  for (const [chunk, ofChunk] of Map.groupBy(pending, (each) => Number(each.chunk)))
+    await answer(session, database, run.number, chunk, new Map(ofChunk.map(({ place, line }) => [place, line])));
+  const told = new Set(pending.map(({ line }) => line));
+  const rest = group.filter((line) => !told.has(line));
   const [chunk] = await selectChunks(session, sql`run = ${run.number} AND chunk = ${group[0].chunk}`);
-  const isPending = PENDING_STATES.some((state) => state === chunk?.state);
-  const bySeq = new Map(group.map((line) => [line.seq, line]));
-  if (chunk === undefined) return await enter(session, run, group, group[0].chunk);
-  const origins = await readOrigins(session, run.number, chunk.chunk);
-  if (!isPending) {
-    // It may have been told in parts.
-    const known = new Set(origins.map(({ seq }) => seq));
-    const others = group.filter(({ seq }) => !known.has(seq));
-    const counts = await enter(session, run, others, undefined);
-    return { ...counts, known: counts.known + group.length - others.length };
-  }
-  const told = origins.flatMap(({ seq }) => bySeq.get(seq) ?? []);
-  if (told.length < origins.length) return { entered: 0, known: 0, undecided: group.length };
-  // An older ledger does not know what became of it.
-  const answers = told.map(toAnswer);
-  const at = group[0].at;
-  await storeAnswers(
-    session,
-    run.number,
-    { chunk: chunk.chunk, answers, httpStatus: undefined, at },
-    "import",
-    database.place,
+  // It may have been told in parts, and have been cut otherwise here.
+  const here = chunk && new Set((await readOrigins(session, run.number, chunk.chunk)).map(({ seq }) => seq));
+  const others = rest.filter(({ seq }) => here?.has(seq) !== true);
+  const counts = await enter(session, run, others, here === undefined ? group[0].chunk : undefined);
+  return { entered: counts.entered + told.size, known: counts.known + rest.length - others.length };
+}
+
+/** What the run itself has still to send, or waits for: an older ledger does not know what became of it. */
+async function pendingAmong(session: Session, run: number, group: Group) {
+  const wanted = rowsOf(
+    { subject: "text", kind: "text", mark: "text", line: "int" },
+    group.map(({ subject, kind, mark }, line) => [subject, kind, mark, line]),
   );
+  const rows = await session.all<{ chunk: number; place: number; line: number }>(
+    sql`SELECT actions.chunk, actions.place, wanted.line FROM ${wanted} AS wanted CROSS JOIN actions
+      JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
+      WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark
+        AND actions.run = ${run} AND chunks.state IN ${raw(PENDING)}`,
+  );
+  return rows.map(({ chunk, place, line }) => ({ chunk, place: Number(place), line: group[Number(line)] ?? group[0] }));
+}
+
+async function answer(
+  session: Session,
+  { place }: Database,
+  run: number,
+  from: number,
+  told: ReadonlyMap<number, ImportedLine>,
+): Promise<void> {
+  const chunk = await cutOut(session, run, from, new Set(told.keys()), place);
+  const lines = [...told].sort(([one], [other]) => one - other).map(([, line]) => line);
+  const at = lines[0]?.at ?? "";
+  await storeAnswers(session, run, { chunk, answers: lines.map(toAnswer), httpStatus: undefined, at }, "import", place);
   // The file that tells it has its lines.
-  await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run.number} AND chunk = ${chunk.chunk}`);
-  return { entered: told.length, known: 0, undecided: 0 };
+  await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
 }
 
 /** What a person said the service has is entered as accepted, without a promise. */
@@ -107,7 +120,7 @@ async function enter(
   const isKnown = (line: ImportedLine): boolean =>
     line.outcome === "rejected" ? rejected.has(line.seq) : known.has(keyOf(line));
   const fresh = lines.filter((line) => !isKnown(line));
-  const counts: Counts = { entered: fresh.length, known: lines.length - fresh.length, undecided: 0 };
+  const counts: Counts = { entered: fresh.length, known: lines.length - fresh.length };
   if (fresh.length === 0) return counts;
   const last = await first<{ last: number }>(
     session,

@@ -4,7 +4,7 @@
  */
 
 import { overwrites } from "../actions/marks.ts";
-import { carve, forget, pass, readOrigins } from "./chunk-life.ts";
+import { cutOut, forget } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
 import { DECIDED_STATES } from "./chunks.ts";
 import type { Session } from "./database.ts";
@@ -66,13 +66,7 @@ async function close(
   late: ReadonlySet<number>,
   place: string,
 ): Promise<void> {
-  const places = (await readOrigins(session, run, chunk)).map((_, at) => at);
-  let closed = chunk;
-  if (late.size < places.length) {
-    const parts = [places.filter((at) => late.has(at)), places.filter((at) => !late.has(at))];
-    [closed = chunk] = await carve(session, run, chunk, parts, "planned", place);
-    await pass(session, run, chunk, "split");
-  }
+  const closed = await cutOut(session, run, chunk, late, place);
   await forget(session, run, closed, "abandon");
   await session.run(sql`UPDATE chunks SET detail = ${WHY} WHERE run = ${run} AND chunk = ${closed}`);
 }

@@ -347,8 +347,6 @@ export interface Imported {
   readonly entered: number;
   /** The ledger knew them. */
   readonly known: number;
-  /** They belong to a chunk that is not decided here, and of which the file lacks lines. */
-  readonly undecided: number;
   readonly runs: readonly string[];
 }
 

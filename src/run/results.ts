@@ -129,22 +129,35 @@ export async function importResults(
     mayLackRuns: true,
   });
   const imported: ImportedFile[] = [];
-  for (const name of files) {
+  for (const name of await inOrder(files, context.cwd, environment)) {
     const path = resolve(context.cwd, name);
-    const read = parsePromises(
-      createReadStream(path),
-      promiseFormat(path),
-      displayPath(path, context.cwd),
-      environment.ledgerNames,
-    );
-    const counts = await session.ledger.importActions(read.lines);
-    const torn = read.torn();
+    const { lines, torn: tornOf } = linesOf(path, context.cwd, environment);
+    const counts = await session.ledger.importActions(lines);
+    const torn = tornOf();
     imported.push({ file: name, torn, ...counts });
     const unwritten = await session.ledger.runs({ unwritten: true });
     if (torn === undefined && (await isPlainFile(path)) && unwritten.every(({ output }) => output !== path))
       await adoptPromises(session.ledger, path);
   }
   return { files: imported, problem: await lostRunsOf(environment, session.ledger, context.cwd) };
+}
+
+const linesOf = (path: string, cwd: string, { ledgerNames }: Environment) =>
+  parsePromises(createReadStream(path), promiseFormat(path), displayPath(path, cwd), ledgerNames);
+
+/** Runs are numbered as they are met, and by that it is known what came later. Pipes, which are read once, stay as they were given. */
+async function inOrder(files: readonly string[], cwd: string, environment: Environment): Promise<readonly string[]> {
+  const begins = new Map<string, string>();
+  for (const name of files) {
+    const path = resolve(cwd, name);
+    if (!(await isPlainFile(path))) return files;
+    for await (const [line] of linesOf(path, cwd, environment).lines) {
+      begins.set(name, line?.at ?? "");
+      break;
+    }
+  }
+  const beginOf = (name: string): string => begins.get(name) ?? "";
+  return files.toSorted((one, other) => beginOf(one).localeCompare(beginOf(other)));
 }
 
 /** How often it is looked what workers have sent, at least. */

@@ -115,6 +115,28 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(30);
   });
 
+  test("knows again what came last, in whichever order its promises files are named", async () => {
+    const rig = await salesRig(2);
+    const [{ ticketId = "" } = {}] = readTable(rig.place.read("sales.csv"));
+    expect(await rig.run(to("z.ndjson"))).toMatchObject({ exitCode: 0 });
+    const update = (image: string) =>
+      rig.place.write("updates.csv", `ticketId,imageUrl\n${ticketId},https://example.com/${image}.png\n`);
+    const send = ["stream", "updates.csv", "--env", "playground"];
+    update("a");
+    expect(await rig.run([...send, "-o", "z.ndjson"])).toMatchObject({ exitCode: 0 });
+    update("b");
+    expect(await rig.run([...send, "-o", "y.ndjson"])).toMatchObject({ exitCode: 0 });
+    loseLedger(rig);
+    expect(await rig.run(["results", "--env", "playground", "--import", "y.ndjson", "z.ndjson"])).toMatchObject({
+      exitCode: 0,
+    });
+    update("a");
+    expect(await rig.run(send)).toMatchObject({
+      exitCode: 4,
+      stderr: expect.stringContaining("unclear: updates.csv:2"),
+    });
+  });
+
   test("is still missed when what was imported is only a part of a run", async () => {
     const rig = await salesRig(20);
     await rig.run(to("a.ndjson"));
@@ -200,6 +222,21 @@ describe("a ledger that was put back from an older copy", () => {
     expect(await rig.run(importOf("a.ndjson"))).toMatchObject({ exitCode: 0 });
     const ended = await rig.run(to("a.ndjson"));
     expect([ended.exitCode, ended.stderr]).toEqual([0, expect.stringContaining("Promises: a.ndjson\n")]);
+    await nothingNew(rig, "b.ndjson");
+    expect(sent(rig)).toBe(20);
+  });
+
+  test("learns by an import also what was cut into other requests since, and sends none of it again", async () => {
+    const rig = await stopped();
+    const putBack = copyLedger(rig);
+    rig.sandbox.setFaults({ rules: [{ fault: "status", status: 413, on: { itemsOver: 2 } }] });
+    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
+    putBack();
+    expect(await rig.run(importOf("a.ndjson"))).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("15 actions of 1 run imported from a.ndjson; 5 actions were known already."),
+    });
+    expect(await rig.run(to("a.ndjson"))).toMatchObject({ exitCode: 0 });
     await nothingNew(rig, "b.ndjson");
     expect(sent(rig)).toBe(20);
   });

@@ -51,7 +51,7 @@ describeBoth("an import of promises files", (newPlace) => {
     const lines = await linesOf(lost);
     expect(lines).toHaveLength(5);
     expect(await ledger.importActions(each([lines.slice(0, 2), lines.slice(2)]))).toMatchObject({
-      ...{ entered: 5, known: 0, undecided: 0, runs: (await lost.runs()).map(({ run }) => run) },
+      ...{ entered: 5, known: 0, runs: (await lost.runs()).map(({ run }) => run) },
     });
     const facts = (known: readonly KnownAction[]) => known.map(({ run, place, ...rest }) => rest);
     expect(facts(await ledger.actionsOf(SUBJECTS))).toEqual(facts(await lost.actionsOf(SUBJECTS)));
@@ -70,7 +70,7 @@ describeBoth("an import of promises files", (newPlace) => {
     await fill(lost);
     const lines = await linesOf(lost);
     await ledger.importActions(each([lines.slice(0, 1)]));
-    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 4, known: 1, undecided: 0 });
+    expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 4, known: 1 });
     expect(await ledger.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5, runs: [] });
     expect((await linesOf(ledger)).map(({ subject, outcome }) => [subject, outcome])).toEqual(
       expect.arrayContaining(lines.map(({ subject, outcome }) => [subject, outcome])),
@@ -78,18 +78,52 @@ describeBoth("an import of promises files", (newPlace) => {
     expect(await lost.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5 });
   });
 
-  test("tells an older ledger what became of a chunk, where the file tells it of the whole chunk", async () => {
+  test("tells an older ledger what became of a chunk that it has still to send, and the rest of it stays as it is", async () => {
     const [lost, older] = [await (await newPlace()).open(), await (await newPlace()).open()];
-    const [run, plan] = [newRun(), planned([{ sales: [{ id: "b" }, { id: "a" }] }])];
+    const [run, plan] = [newRun(), planned([{ sales: [{ id: "b" }, { id: "a" }, { id: "c" }] }])];
     const number = await enter(lost, run, plan);
     await enter(older, run, plan);
-    await send(lost, number, 1, [accepted(1), { outcome: "rejected", response: "{}" }]);
+    await send(lost, number, 1, [accepted(1), { outcome: "rejected", response: "{}" }, accepted(3)]);
     const lines = await linesOf(lost);
-    expect(await older.importActions(each([lines.slice(0, 1)]))).toMatchObject({ entered: 0, undecided: 1 });
-    expect((await older.chunks(number)).map(({ state }) => state)).toEqual(["planned"]);
-    expect(await older.importActions(each([lines]))).toMatchObject({ entered: 2, undecided: 0 });
-    expect((await older.chunks(number)).map(({ state }) => state)).toEqual(["answered"]);
-    expect(await linesOf(older)).toEqual(lines);
-    expect((await older.actionsOf(SUBJECTS)).map(({ subject, state }) => [subject, state])).toEqual([["t:b", "sent"]]);
+    expect(await older.importActions(each([lines.slice(0, 1)]))).toMatchObject({ entered: 1, known: 0 });
+    const states = async () =>
+      (await older.chunks(number)).map(({ state, count }) => `${state} ${count}`).filter((each) => !/split/.test(each));
+    expect(await states()).toEqual(["answered 1", "planned 2"]);
+    expect(await older.importActions(each([lines]))).toMatchObject({ entered: 2, known: 1 });
+    expect(await states()).toEqual(["answered 1", "answered 2"]);
+    expect(await older.importActions(each([lines]))).toMatchObject({ entered: 0, known: 3 });
+    expect((await linesOf(older)).map(({ chunk, at: _, ...line }) => line)).toEqual(
+      lines.map(({ chunk, at: _, ...line }) => line),
+    );
+    expect((await older.actionsOf(SUBJECTS)).map(({ subject, state }) => [subject, state])).toEqual([
+      ["t:b", "sent"],
+      ["t:c", "sent"],
+    ]);
   });
+
+  test.each(["planned", "sending", "refused", "in doubt"] as const)(
+    "tells an older ledger, in which a chunk is %s, what came of it after it was cut",
+    async (state) => {
+      const [lost, older] = [await (await newPlace()).open(), await (await newPlace()).open()];
+      const [run, plan] = [newRun(), planned([{ sales: [{ id: "b" }, { id: "a" }, { id: "c" }] }])];
+      const number = await enter(lost, run, plan);
+      await enter(older, run, plan);
+      if (state !== "planned") await older.advance(number, { intent: { chunk: 1, at: at(1) } });
+      if (state === "refused") await older.change(number, 1, "refuse", { at: at(2), class: "refused" });
+      if (state === "in doubt") await older.change(number, 1, "doubt", { at: at(2), class: "in doubt" });
+      await lost.split(number, 1, 2, { at: at(1), class: "too large" });
+      await send(lost, number, 2, [accepted(1), accepted(2)]);
+      await send(lost, number, 3, [accepted(3)]);
+      const [first = [], second = []] = [(await linesOf(lost)).slice(0, 2), (await linesOf(lost)).slice(2)];
+      expect(await older.importActions(each([first]))).toMatchObject({ entered: 2, known: 0 });
+      const left = (await older.chunks(number)).find(({ state }) => state !== "split" && state !== "answered");
+      expect(left?.state).toBe(state === "sending" ? "in doubt" : state);
+      expect(await older.importActions(each([second]))).toMatchObject({ entered: 1, known: 0 });
+      expect((await older.actionsOf(SUBJECTS)).map(({ subject, state }) => [subject, state])).toEqual([
+        ["t:a", "sent"],
+        ["t:b", "sent"],
+        ["t:c", "sent"],
+      ]);
+    },
+  );
 });
