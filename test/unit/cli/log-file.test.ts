@@ -1,13 +1,4 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -21,17 +12,6 @@ function openFolder(): string {
 }
 
 const LINE = logLine("info", "something", { event: "note" });
-
-test("appends whole lines to a file of its owner alone, below folders that it makes", () => {
-  const folder = openFolder();
-  for (let night = 0; night < 2; night += 1) {
-    using log = openLogFile("logs/tickets.log", folder);
-    expect(log.append(LINE)).toBeUndefined();
-  }
-  const path = join(folder, "logs/tickets.log");
-  expect(readFileSync(path, "utf8")).toBe(LINE + LINE);
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-});
 
 test("begins a new line behind one that a power cut left partial", () => {
   const folder = openFolder();
@@ -48,17 +28,12 @@ test.each([
     (path: string) => writeFileSync(path, "eventId,ticketId\n"),
     "holds something else than a log of tickets",
   ],
-  ["a folder", (path: string) => mkdirSync(path), "is a folder"],
 ])("%s is refused, and left as it is", (_, make, why) => {
   const folder = openFolder();
   const path = join(folder, "sales.csv");
   make(path);
   expect(() => openLogFile("sales.csv", folder)).toThrow(`--log-file sales.csv ${why}. Nothing was sent.`);
   expect(existsSync(path)).toBe(true);
-});
-
-test("a device that takes nothing is refused", () => {
-  expect(() => openLogFile("/dev/full", "/")).toThrow("--log-file /dev/full is not a plain file");
 });
 
 test("lines that others append meanwhile stand between its own", () => {

@@ -27,12 +27,10 @@ test("what to do stands in its own field, and not in the words too", () => {
 describe("the format where the command line can't be read", () => {
   test.each<[readonly string[], NodeJS.ProcessEnv, "pretty" | "json"]>([
     [[], {}, "pretty"],
-    [["--log-format", "json"], {}, "json"],
     [["strem", "--log-format=json"], {}, "json"],
     [["--log-format", "json", "--log-format=pretty"], {}, "pretty"],
     [["--", "--log-format", "json"], {}, "pretty"],
     [[], { TICKETS_LOG_FORMAT: "json" }, "json"],
-    [["--log-format", "pretty"], { TICKETS_LOG_FORMAT: "json" }, "pretty"],
   ])("%j %j: %s", (args, env, format) => {
     expect(logFormatAsked(args, env)).toBe(format);
   });

@@ -24,8 +24,6 @@ async function told(state: ProgressState, before?: ProgressState): Promise<strin
 }
 
 test.each([
-  [{ doing: "checking", unit: "row", done: 1 }, "checking 1 row"],
-  [{ doing: "checking", unit: "row", done: 1200 }, "checking 1,200 rows"],
   [{ doing: "sending", unit: "action", done: 0, total: 1 }, "sending 0 of 1 action"],
   [{ doing: "sending", unit: "action", done: 1, total: 2 }, "sending 1 of 2 actions · 50%"],
   [{ doing: "sending", unit: "action", done: 9_999, total: 10_000 }, "sending 9,999 of 10,000 actions · 99%"],
@@ -57,11 +55,6 @@ test.each([
     { doing: "sending", unit: "action", done: 0, total: 12_000 },
     { doing: "sending", unit: "action", done: 3000, total: 12_000 },
     "sending 3,000 of 12,000 actions · 25% · 100/s · 2 min left",
-  ],
-  [
-    { doing: "checking", unit: "row", done: 0, share: 0.1 },
-    { doing: "checking", unit: "row", done: 6000, share: 0.7 },
-    "checking 6,000 rows · 70% · 200/s · 15 s left",
   ],
   [
     { doing: "checking", unit: "row", done: 0 },

@@ -44,17 +44,6 @@ describe("where a config is found", () => {
     expect((await folders.load()).files).toEqual([]);
   });
 
-  test("a package.json without the key, an empty file and one with comments only are no problem", async () => {
-    for (const [name, text] of [
-      ["package.json", '{"name": "tickets", "bin": {"tickets": "x.js"}}'],
-      ["tickets.config.yaml", ""],
-      ["tickets.config.yaml", "\n# nothing yet\n"],
-    ] as const) {
-      await using folders = await openFolders({ [`above/project/${name}`]: text });
-      expect((await folders.load()).environments.size).toBe(0);
-    }
-  });
-
   test("the user's config directory adds environments, found through XDG_CONFIG_HOME or HOME", async () => {
     await using folders = await openFolders({
       [PROJECT]: environment("playground"),
@@ -327,13 +316,6 @@ describe("refusals", () => {
     expect(chosen.environments.get("a")?.apiKey).toEqual({ command: [join(folders.home, "key.sh"), "a b"] });
     await using others = await openFolders({ [USER]: text });
     expect((await others.load()).environments.get("a")?.apiKey?.command?.[1]).toBe("a b");
-  });
-
-  test("the user's config adds environments and nothing else", async () => {
-    await using folders = await openFolders({ [USER]: "env: a\nstateDir: x\n" });
-    const { message } = await failureOf(folders.load());
-    expect(message).toContain(":1:1  env: the user's config can only add environments");
-    expect(message).toContain(":2:1  stateDir: the user's config can only add environments");
   });
 
   test("all problems of all files are told at once, in the order of the files and lines", async () => {

@@ -15,18 +15,6 @@ const GRACE_S = 150;
 
 const page = readPage("docs/deploy.md");
 
-test("compose.yaml: the job is not restarted, keeps its ledger, and has time to finish a request", () => {
-  const { services, volumes } = parse(readPage("deploy/compose.yaml"));
-  expect(services.stream).toMatchObject({
-    restart: "no",
-    read_only: true,
-    cap_drop: ["ALL"],
-    stop_grace_period: `${GRACE_S}s`,
-    volumes: ["ledger:/var/lib/tickets", "promises:/data", "../fixtures:/exports:ro"],
-  });
-  expect(Object.keys(volumes)).toEqual(["sandbox", "ledger", "promises"]);
-});
-
 test("cronjob.yaml: one at a time, never again by itself, without rights, on a volume", () => {
   const [claim, cronJob] = parseAllDocuments(readPage("deploy/kubernetes/cronjob.yaml")).map((each) => each.toJS());
   expect(claim).toMatchObject({ kind: "PersistentVolumeClaim", spec: { accessModes: ["ReadWriteOncePod"] } });

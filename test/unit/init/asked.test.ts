@@ -1,7 +1,6 @@
 /** What would send wrong prices or people if it were guessed is asked. */
 
 import { describe, expect, test } from "vitest";
-import { guessConfig } from "../../../src/init/guess.ts";
 import { bodyOf } from "./configs.ts";
 
 const linesWith = (word: string, fileName: string, csv: string): readonly string[] =>
@@ -94,30 +93,6 @@ describe("rows of several tickets", () => {
     const [first, ...choices] = linesWith("price:", "orders.csv", csv);
     expect(choices).toHaveLength(prices === 1 ? 0 : prices);
     expect(first).toContain(prices === 1 ? 'divide: "{Quantity}"' : "<FILL IN: one of the next lines");
-  });
-
-  test.each([
-    ["2.0", "1.0"],
-    ["-1", "1"],
-  ])("a quantity may be written %s", (one, other) => {
-    const rows = [`O1,e1,u1,${one},45.00,2026-05-01T10:00:00Z`, `O2,e1,u2,${other},45.00,2026-05-01T10:00:00Z`];
-    const csv = `${["Order ID,Event ID,Customer ID,Pax,Unit price,Order date", ...rows].join("\n")}\n`;
-    expect(linesWith("each:", "orders.csv", csv)).toEqual([expect.stringContaining('each: {count: "{Pax}"}')]);
-  });
-
-  test("a list of JSON may be its tickets", () => {
-    const { yaml } = guessConfig({
-      fileName: "orders.ndjson",
-      isWhole: true,
-      header: ["orderId", "eventId", "customerId", "total"],
-      rows: [
-        ["O1", "e1", "u1", "90.00"],
-        ["O2", "e1", "u2", "45.00"],
-      ],
-      lists: ["tickets"],
-    });
-    expect(yaml).toContain('ticketId: "<FILL IN: the id of the ticket: tickets may have several in a row>"');
-    expect(yaml).toContain('price: "<FILL IN: what one ticket cost: a row may have several tickets and one total.');
   });
 
   test.each(["Barcodes", "Tickets"])("%s of a row are not one id", (name) => {

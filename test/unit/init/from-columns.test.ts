@@ -92,16 +92,6 @@ x2,Gala,b@example.com,$60,4/4/26,09:15
     ).toContain('ticketId: "<FILL IN: ');
   });
 
-  test("of events becomes newEvent, and asks for a currency that it does not hold", () => {
-    const all = bodyOf(
-      "program.csv",
-      "Code,Title,Start date\ne1,Gala,2026-05-01T20:00Z\ne2,Ball,2026-05-02T20:00Z\n",
-    ).join("\n");
-    expect(all).toContain("- newEvent:");
-    expect(all).toContain('currency: "<FILL IN: the currency of the events');
-    expect(all).not.toContain("soldTicket");
-  });
-
   test.each(["Event ID,Name,Begins,Ends,City,Currency"])(
     "of events loses neither their names nor their times, however short these are called: %s",
     (header) => {

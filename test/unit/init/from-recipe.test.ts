@@ -127,16 +127,4 @@ e,A,2,pending,g@example.com,2026-05-01,10:00:00,Pit,1.00
       '        #orderTime: {from: "{Last Updated Date}", format: "yyyy-MM-dd HH:mm:ss"}   # this file has no column Last Updated Date',
     ]);
   });
-
-  test("with an action that no row gives says so, and what its column holds instead", () => {
-    const csv =
-      "Event ID,Event Name,Currency,Start Date,End Date,Status,Event State\n1,Gala,EUR,2026-05-01 10:00:00,2026-05-01 12:00:00,Draft,x\n";
-    const lines = bodyOf("events.csv", csv);
-    expect(lines.slice(lines.indexOf("actions:") + 1, lines.indexOf("actions:") + 5)).toEqual([
-      "  # No row of this file has Status LIVE; when one does, take the # away and write its value as it stands.",
-      "  # Status in this file: Draft 1",
-      "  #- newEvent:",
-      "  #    when: {Status: LIVE}",
-    ]);
-  });
 });

@@ -1,25 +1,7 @@
 /** Which action the rows are: by the name of the file, by what the columns speak of, or by asking. */
 
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { guessConfig } from "../../../src/init/guess.ts";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import { asksIn, bodyOf, givenIn, load, ruleOf, SALE } from "./configs.ts";
-
-/** What a user makes of the places that ask, as they say: removes, chooses, writes a value. */
-const ANSWERED: readonly (readonly [RegExp, string])[] = [
-  [/^ *orderTime: "<FILL IN: one of .*\n/gm, ""],
-  [/^( *price: )"<FILL IN: one of .*$/gm, '$1"1"'],
-  [/^( *price: )"<FILL IN: .*$/gm, '$1"1"'],
-  [/"<FILL IN: (\{empty: (?:true|false)\}) [^>]*>"/g, "$1"],
-  [/"<FILL IN: what says, such as (\{empty: false\}) [^>]*>"/g, "$1"],
-  [/metadataAttributes: "<FILL IN: .*$/gm, "imageUrl: https://example.com/new"],
-  [/currency: "<FILL IN: .*$/gm, "currency: EUR"],
-  [/zone: "<FILL IN: .*$/gm, "zone: Europe/Berlin"],
-  [/"<FILL IN: [^>]*>"/g, "something"],
-];
-const answered = (yaml: string): string =>
-  ANSWERED.reduce((text, [asked, answer]) => text.replace(asked, answer), yaml);
+import { asksIn, bodyOf, givenIn, ruleOf, SALE } from "./configs.ts";
 
 describe("where the file's name says the action, no other is written:", () => {
   test.each([
@@ -65,61 +47,6 @@ describe("where the file's name says the action, no other is written:", () => {
     expect(asked("events.csv", "eventId,eventName\ne,Gala\n")).toEqual(["currency"]);
     expect(asked("updates.csv", "ticketId,userId\nt1,u\n")).toEqual(["metadataAttributes"]);
     expect(asked("scans.csv", "Wristband,Gate\n77,N\n")).toEqual(["ticketId"]);
-  });
-
-  test("whatever its columns are", () => {
-    const CELLS: Readonly<Record<string, readonly string[]>> = {
-      "eventId": ["e1", "e2"], "Event ID": ["e1"], "event_id": ["e1"], "Event": ["Gala", "Ball"], "eventName": ["Gala"],
-      "ticketId": ["t1", "t2"], "Ticket ID": ["t1", "t2", "t3"], "Barcode": ["77", "78"], "id": ["1", "2", "3"],
-      "userId": ["u1"], "Email": ["a@example.com"], "customer_id": ["c1", ""], "to": ["0xbc4BDdE5098fb8b52337023aD112de5285baF061"],
-      "price": ["1.00", "2"], "Amount": ["25.00"], "price_cents": ["2500"], "currency": ["EUR"], "Qty": ["1", "2"],
-      "orderTime": ["1777000000"], "Scanned at": ["2026-05-01T20:00:00Z", ""], "Cancelled at": ["", "2026-05-01 20:00"],
-      "Event start": ["2026-05-01T20:00:00Z"], "Date": ["2026-05-01", "2026-05-02"], "Claimed at": ["1.2.2026 10:00"],
-      "Status": ["paid", "cancelled", "pending"], "Result": ["ok", "denied"], "Checked in": ["yes", "no"], "imageUrl": ["https://example.com/a"],
-    }; // biome-ignore format: a table of cells
-    const NAMES: Readonly<Record<string, string>> = {
-      sales: "soldTicket",
-      scans: "scannedTicket",
-      checkins: "checkedInTicket",
-      claims: "claimedTicket",
-      resales: "resoldTicket",
-      updates: "updateTicket",
-      events: "newEvent",
-      cancellations: "invalidatedTicket",
-      refunds: "invalidatedTicket",
-    };
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...Object.keys(NAMES)),
-        fc.uniqueArray(fc.constantFrom(...Object.keys(CELLS)), { minLength: 1, maxLength: 9 }).chain((header) =>
-          fc.record({
-            header: fc.constant(header),
-            rows: fc.array(fc.tuple(...header.map((name) => fc.constantFrom(...(CELLS[name] ?? [""])))), {
-              minLength: 1,
-              maxLength: 12,
-            }),
-          }),
-        ),
-        (name, { header, rows }) => {
-          const { yaml } = guessConfig({ fileName: `${name}-07.csv`, isWhole: true, header, rows });
-          const lines = yaml.split("\n").map((line) => line.slice(4));
-          const [first, ...more] = givenIn(lines);
-          expect(first).toBe(NAMES[name]);
-          // A sale that says of itself that it is void was a sale before.
-          expect(more.filter((each) => name !== "sales" || each !== "invalidatedTicket")).toEqual([]);
-          const { problems, issues } = load(yaml);
-          for (const { message } of problems) expect(message).toMatch(/^is still to be filled in: /);
-          expect(issues).toEqual([]);
-          // As the places that ask say, it can then be used.
-          const { sources, ...wrong } = load(answered(yaml));
-          expect(wrong).toEqual({ problems: [], issues: [] });
-          const [[source, config] = ["", {}]] = Object.entries(sources);
-          const mapper = createMapper({ fileName: `${name}-07.csv`, header, source: { name: source, config } });
-          for (const [at, cells] of rows.entries()) mapper.map({ kind: "cells", line: at + 2, cells });
-        },
-      ),
-      { numRuns: 150 },
-    );
   });
 });
 

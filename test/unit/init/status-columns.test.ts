@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
 import { tableOf } from "../mapping/samples.ts";
-import { asksIn, bodyOf, load } from "./configs.ts";
+import { bodyOf, load } from "./configs.ts";
 
 describe("a log's column by which rows differ is asked about:", () => {
   test.each([
@@ -40,15 +40,6 @@ describe("a log's column by which rows differ is asked about:", () => {
       );
       expect([...some, ...none].join("\n")).not.toContain("need no rules");
     }
-  });
-
-  test("each of several, but not who scanned, nor what let all of them in", () => {
-    const lines = bodyOf(
-      "scans.csv",
-      "Ticket Code,Scanned at,Direction,OK,Scanned by,Access\nt1,2026-05-01T20:00:00Z,in,yes,Ada,granted\nt2,2026-05-01T20:01:00Z,out,no,Ben,granted\n",
-    );
-    expect(asksIn(lines).map((line) => /^ *([\w ]+):/.exec(line)?.[1])).toEqual(["Direction", "OK"]);
-    expect(lines.find((line) => line.startsWith("  Access: [granted]"))).toBeDefined();
   });
 
   test("a time that not every row has", () => {

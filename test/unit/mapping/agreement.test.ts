@@ -113,16 +113,6 @@ describe("random actions from the tables come back as they went out", () => {
     );
   });
 
-  test("through a request body", { tags: ["long"] }, async () => {
-    await fc.assert(
-      fc.asyncProperty(ACTIONS, fc.constantFrom(undefined, 2), async (actions, indent) => {
-        const read = await readActions("payload.json", "json", stringifyJson(actions, indent));
-        expect(toNdjson(read)).toBe(toNdjson(actions));
-      }),
-      { numRuns: 100 },
-    );
-  });
-
   test("through NDJSON of flat rows", async () => {
     await fc.assert(
       fc.asyncProperty(ACTIONS_OF_CELLS, async (actions) => {

@@ -62,15 +62,6 @@ describe("a row whose ticket is called", () => {
     expect(rulesOf(read(`${ROWS}${row}\n`, yaml).mapped.at(-1))).toBe("actions");
   });
 
-  test("by columns that are named like fields, too", () => {
-    const mapper = createMapper({ fileName: "sales.csv", header: ["eventId", "ticketId", "userId", "price"] });
-    expect(rulesOf(mapper.map({ kind: "cells", line: 2, cells: ["e", "Total", "u", "12"] }))).toEqual(["totals-line"]);
-  });
-
-  test("Total may be skipped", () => {
-    expect(rulesOf(read(`${ROWS}Total,,35.5,\n`, `skip: {ID: Total}\n${SOLD}`).mapped.at(-1))).toBe("skipped");
-  });
-
   test.each([
     ...["total-1", "TOTAL2026", "totally", "sum41", "Total 2", "Anzahl", "Anzahl 2", "Ticket: 2", "A1:Total: 2"],
     ...["Total: 2 of 3", "Summe: A1", "12:30"],

@@ -183,39 +183,3 @@ describe("another spelling of a value that the source names", () => {
     ]);
   });
 });
-
-describe("what is said of many rows", () => {
-  const marksOf = (yaml: string, csv: string) => saidOf(yaml, csv).map(({ mark }) => mark);
-  const ELSE = `actions:
-  - soldTicket:
-      fields: {eventId: e, ticketId: "{ID}", userId: u, price: {from: "{Product}", map: {VIP: 79.50}, else: "0"}}`;
-  const NOT = `${FIELDS}\nactions:\n  - soldTicket: {when: {checkin: {not: [yes]}}}`;
-
-  test.each<[string, string, string]>([
-    ["a value that nobody named", CHECKIN, "checkin"],
-    ["another spelling of what a not names", NOT, "checkin"],
-    ["what a value table takes by its else", ELSE, "Product"],
-    [
-      "what skip does not name",
-      `${FIELDS}\nactions: [soldTicket: {when: {at: {empty: false}}}]\nskip: {checkin: [open]}`,
-      "checkin",
-    ],
-  ])("is marked by its rows, wherever they stand: %s", (_, yaml, column) => {
-    const header = `ID,${column},at\nz,yes,1\n`;
-    const value = column === "Product" ? "Vip" : "Yes";
-    const [a, b, c] = ["a", "b", "c"].map((id) => `${id},${value},\n`) as [string, string, string];
-    const [mark, ...others] = marksOf(yaml, `${header}${a}${b}`);
-    expect(mark).toMatch(/^[0-9a-f]+$/);
-    expect(others).toEqual([]);
-    expect(marksOf(yaml, `${header}${b}y,yes,1\n${a}`)).toEqual([mark]);
-    for (const other of [a, b, a + b + c, a + b + a, b + c, a + b + a + a])
-      expect(marksOf(yaml, header + other)).not.toEqual([mark]);
-  });
-
-  test("is marked by the rows of every value that is told, also of those beyond what is shown", () => {
-    const rows = (last: string) => [...Array.from({ length: 12 }, (_, at) => `t${at},v${at}\n`), last].join("");
-    const [mark] = marksOf(CHECKIN, `ID,checkin\n${rows("x,v11\n")}`);
-    expect(marksOf(CHECKIN, `ID,checkin\n${rows("y,v11\n")}`)).not.toEqual([mark]);
-    expect(marksOf(CHECKIN, `ID,checkin\n${rows("x,v10\n")}`)).not.toEqual([mark]);
-  });
-});

@@ -238,20 +238,6 @@ describe("an input that holds nothing", () => {
     expect((await field.stream([name])).said).toContain(told);
   });
 
-  test.each<[string, string | Buffer]>([
-    ["events.csv", HEADER],
-    ["events.ndjson", ""],
-    ["events.json", "[]"],
-    ["-", ""],
-  ])("%s, %j: a quiet night with a warning", async (name, content) => {
-    const field = await openField();
-    if (name !== "-") await field.write(name, content);
-    const { exitCode, said, summary } = await field.stream([name]);
-    expect([exitCode, summary?.actions.total]).toEqual([0, 0]);
-    expect(said).toContain("input-no-rows");
-    expect(said).toContain("there is nothing to send");
-  });
-
   test.each([["\u2029", "U+2029"]])("a table whose lines end by %j is said to be one line", async (end, code) => {
     const field = await openField();
     await field.write("events.csv", `eventId,currency,note${end}E-1,EUR,${end}`);
