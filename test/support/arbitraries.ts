@@ -22,7 +22,7 @@ export interface ValueOptions {
 const U64_MAX = 18446744073709551615n;
 
 /** A valid value of a field. */
-export function fieldArbitrary(name: FieldName, options: ValueOptions = {}): Arbitrary<unknown> {
+function fieldArbitrary(name: FieldName, options: ValueOptions = {}): Arbitrary<unknown> {
   const spec = fieldSpec(name);
   const value = VALUES[spec.kind](spec, options);
   return spec.default === undefined || options.forCells
