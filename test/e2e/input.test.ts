@@ -215,50 +215,6 @@ test.skipIf(BY_MODES_ONLY === undefined)(
   },
 );
 
-describe("a file that tickets wrote", () => {
-  test("is refused as input when it is a promises file", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    const service = await startService();
-    place.write("sales.csv", salesTable(3));
-    await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
-    for (const pattern of ["promises.playground.ndjson", "*.{csv,ndjson}"]) {
-      const { exitCode, stderr } = await place.tickets(["stream", pattern, ...PLAYGROUND], service);
-      expect(exitCode).toBe(2);
-      expectOneSentence(stderr, "promises.playground.ndjson");
-    }
-    expect(service.sent()).toHaveLength(3);
-  });
-});
-
-test("--encoding reads what is not UTF-8; without it the place is named and nothing is sent", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write("sales.csv", Buffer.from(salesTable(3).replace("user-2", "Zo\u00eb"), "latin1"));
-  const refused = await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
-  expect(refused.exitCode).toBe(2);
-  expect(refused.stderr).toMatch(/byte/);
-  expect(refused.stderr).toMatch(/line 3/);
-  expect(refused.stderr).toContain("--encoding");
-  expect(service.connections()).toBe(0);
-  const read = await place.tickets(["stream", "sales.csv", ...PLAYGROUND, "--encoding", "windows-1252"], service);
-  expect(read.exitCode).toBe(0);
-  expect(service.sent()[1]?.data.userId).toBe("Zo\u00eb");
-});
-
-test("line numbers are those of an editor, after cells with line breaks too", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const service = await startService();
-  place.write(
-    "sales.csv",
-    'eventId,ticketId,userId,price,seat\nE-1,T-1,u,1,"Block A\nRow 1"\nE-1,T-2,u,1,"a\r\n\r\nb"\nE-1,T-3,u,1,c\n',
-  );
-  await place.tickets(["stream", "sales.csv", ...PLAYGROUND], service);
-  const promises = readPromises(place.read("promises.playground.ndjson"));
-  expect(promises.map(({ line }) => line)).toEqual([2, 4, 7]);
-});
-
 describe("plan", () => {
   const isInput = async (name: string): Promise<void> => {
     const place = openWorkplace({ isWarm: true });
@@ -287,11 +243,5 @@ describe("plan", () => {
     const lines = stdout.trimEnd().split("\n");
     const bodies = [lines.slice(0, 7), lines.slice(7, 14), lines.slice(14)].map((chunk) => `[${chunk.join(",")}]`);
     expect(service.requests.map(({ body }) => body.toString())).toEqual(bodies);
-  });
-
-  test("of invalid input is exit 3 and nothing on standard output", { tags: ["long"] }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    place.write("sales.csv", salesTable(3).replace(",11.50,", ",?,"));
-    expect(await place.tickets(["plan", "sales.csv"])).toMatchObject({ exitCode: 3, stdout: "" });
   });
 });

@@ -139,17 +139,6 @@ describe("the right key", () => {
   });
 });
 
-test("no key at all is exit 5, and nothing is sent", async () => {
-  const place = openSales();
-  const service = await startService();
-  const { exitCode, stderr } = await place.tickets(COMMAND, {
-    env: { TICKETS_PLAYGROUND_BASE_URL: service.baseUrl },
-  });
-  expect(exitCode).toBe(5);
-  expect(stderr).toContain("TICKETS_PLAYGROUND_API_KEY");
-  expect(service.connections()).toBe(0);
-});
-
 describe("an address without https", () => {
   // Which addresses those are: test/unit/config/base-url.test.ts.
   const ADDRESSES = forWalks(

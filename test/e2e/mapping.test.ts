@@ -52,30 +52,6 @@ describe("tickets init", () => {
     expect(parse(planned.stdout)).toEqual(parse(readFileSync(EVENTBRITE.replace(".csv", ".expected.ndjson"), "utf8")));
   });
 
-  test("makes one config of several exports, which the command that it names takes as they are", {
-    tags: ["long"],
-  }, async () => {
-    const place = openWorkplace({ isWarm: true });
-    cpSync(fixture("exports/alfio/tickets.csv"), place.path("tickets.csv"));
-    cpSync(fixture("exports/hievents/events.csv"), place.path("events.csv"));
-    cpSync(fixture("exports/hievents/events.csv"), place.path("events-old.csv"));
-    const first = await place.tickets(["init", "tickets.csv", "events.csv", "events-old.csv"]);
-    expect(first).toMatchObject({ exitCode: 0, stdout: "" });
-    expect(first.stderr).toContain(
-      "tickets.csv: alf.io, tickets, recognised by its headers; docs/recipes/alfio.md shows what it gives.",
-    );
-    expect(first.stderr).toContain("Next: tickets plan events.csv events-old.csv tickets.csv --preview\n");
-    expect([...place.read("tickets.config.yaml").matchAll(/^ {4}match: (".*?")/gm)].map(([, match]) => match)).toEqual([
-      '"events.csv"',
-      '"events-old*.csv"',
-      '"tickets*.csv"',
-    ]);
-    const { exitCode, stderr } = await place.tickets(["plan", "events.csv", "tickets.csv"]);
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain("events.csv → actions source events");
-    expect(stderr).toContain("tickets.csv → actions source alfio-tickets");
-  });
-
   test("never overwrites: the file is named, --move-aside sets it aside, -o - writes none", {
     tags: ["long"],
   }, async () => {

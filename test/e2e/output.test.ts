@@ -59,16 +59,6 @@ describe("standard output", () => {
     const error = { code: "usage", message: expect.stringContaining("nowhere"), hint: expect.any(String) };
     expect(JSON.parse(stdout)).toEqual({ error, exitCode: 2 });
   });
-
-  test("can't be both: --json with --output - is exit 2, and nothing is sent", { tags: ["long"] }, async () => {
-    const { place, service } = await openSales();
-    const { exitCode, stdout, stderr } = await place.tickets([...SEND, "--json", "-o", "-"], service);
-    expect(exitCode).toBe(2);
-    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "usage" }, exitCode: 2 });
-    expect(stderr).toMatch(/--json/);
-    expect(service.connections()).toBe(0);
-    expect(place.files()).toEqual(["sales.csv"]);
-  });
 });
 
 /** Check-ins of which a column's values say whether they are any. */

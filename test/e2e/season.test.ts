@@ -35,33 +35,6 @@ test("events and sales go to the sandbox once; the same command again sends noth
   expect(engine.counts()).toMatchObject({ requests: 3, accepted: 12_040, refused: 0 });
 });
 
-test("events and sales go to a service once; the same command again opens no connection", {
-  tags: ["long"],
-}, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const { env, ...service } = await startService();
-  const command = ["stream", EVENTS, SALES, "--env", "playground"];
-  expect(await place.tickets(command, { env })).toMatchObject({ exitCode: 0 });
-  expect(service.requests).toHaveLength(3);
-  const connections = service.connections();
-
-  const { summary, ...again } = await place.summary(command, { env });
-  expect(again.exitCode).toBe(0);
-  expect(again.stderr).toMatch(/nothing new/i);
-  expect(summary.actions).toMatchObject({ total: 12_040, alreadySent: 12_040 });
-  expect(service.requests).toHaveLength(3);
-  expect(service.connections()).toBe(connections);
-});
-
-test("the first lines say how a file was understood and what of it becomes public", { tags: ["long"] }, async () => {
-  const place = openWorkplace({ isWarm: true });
-  const { stderr } = await place.tickets(["stream", SALES, "--dry-run", "--max-invalid", "100%"]);
-  const line = stderr.split("\n").find((each) => each.includes("sales.csv →")) ?? "";
-  expect(line).toContain("soldTicket by file name, 12 columns, 9 used");
-  expect(line).toContain("not used: booking · seat_label · channel");
-  expect(line).toMatch(/public: .*ticketId \(hashed\)/);
-});
-
 test("12,000 sales are requests of 5000, 5000 and 2000, and 12,000 promises in the order of the file", {
   tags: ["long"],
 }, async () => {

@@ -154,6 +154,16 @@ const resale = (time: number | undefined, content: string, more: Given = {}): Gi
 const at = (run: number, seq: number) => ({ position: { run, seq } });
 
 describe("what is missing in an input", () => {
+  it("makes nothing unclear beside a row with a key, or one from rejects", () => {
+    const rows = [resale(1, "a"), resale(9, "c")];
+    const known = [resale(1, "a"), { ...resale(5, "b"), ...at(1, 2) }] as Knew[];
+    const keyed = rows.map((row) => ({ ...row, mark: `k:${row.content}` }));
+    const keys = known.map((one) => ({ ...one, mark: `k:${one.content}` }));
+    expect(verdicts(keyed, keys).map(({ verdict }) => verdict)).toEqual(["sent", "new"]);
+    const left = rows.map((row) => ({ ...row, isFromRejects: true, position: { run: 1, seq: 9 } }));
+    expect(verdicts(left, known).map(({ verdict }) => verdict)).toEqual(["sent", "new"]);
+  });
+
   it("makes nothing unclear where the source never shows what was accepted", () => {
     const rows = [resale(1, "a"), resale(7, "b")];
     const known = [{ ...resale(1, "a"), ...at(1, 1) } as Knew, { ...resale(5, "b"), ...at(1, 2) } as Knew];

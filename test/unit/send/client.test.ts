@@ -187,22 +187,6 @@ describe("an answer", () => {
   test.each(WHOLE_ANSWERS)("%s", isRead(true));
   test.each(CUT_ANSWERS)("cut: %s", isRead(false));
 
-  test("comes to a request of the specified form", async () => {
-    const server = await startRaw({ onRequest: (socket) => socket.write(answerText("{}")) });
-    await open(`${at(server)}/v1`).post(BODY, NEVER);
-    const [head = "", body] = server.connections[0]?.received.split("\r\n\r\n") ?? [];
-    const [line, ...headers] = head.toLowerCase().split("\r\n");
-    expect(line).toBe("post /v1/stream http/1.1");
-    expect(headers).toEqual(
-      expect.arrayContaining([
-        "x-api-key: k3y-of-the-test",
-        "content-type: application/json",
-        `content-length: ${BODY.length}`,
-      ]),
-    );
-    expect(body).toBe(BODY.toString());
-  });
-
   test("brings the headers that say when to come again, and where else to go", async () => {
     const server = await startRaw({
       onRequest: (socket) =>
@@ -563,17 +547,6 @@ describe("that a request begins to be written is told", () => {
     const onLeaving = vi.fn();
     await open(`http://127.0.0.1:${await deadPort()}`).post(BODY, NEVER, onLeaving);
     expect(onLeaving).not.toHaveBeenCalled();
-  });
-});
-
-test("an answer that echoes the key comes without it", async () => {
-  const server = await startRaw({
-    onRequest: (socket) =>
-      socket.write(answerText('{"key":"k3y\\u002dof-the\\u002Dtest"}', "Location: /?key=k3y%2dof-the-test\r\n")),
-  });
-  expect(await open(at(server)).post(BODY, NEVER)).toMatchObject({
-    body: Buffer.from('{"key":"[key]"}'),
-    headers: { location: "/?key=[key]" },
   });
 });
 
