@@ -1,7 +1,8 @@
 /** What a command came to, in words. */
 
 import { count, number } from "../actions/text.ts";
-import type { PlanCounts, RowCounts, Summary } from "../run/summary.ts";
+import type { ActionCounts, RowCounts } from "../plan/plan.ts";
+import type { Summary } from "../run/summary.ts";
 
 /** `20 actions: 18 accepted, 2 rejected`: every part that is not zero. */
 export function describeActions(actions: Summary["actions"], inFlight = 0): string {
@@ -20,13 +21,13 @@ export const actionParts = (actions: Summary["actions"], inFlight = 0) => ({
 });
 
 /** What of a plan is not new. */
-const backParts = ({ alreadySent, changed, late, unclear }: Omit<PlanCounts, "total" | "new" | "held">) => ({
+const backParts = ({ alreadySent, changed, late, unclear }: Omit<ActionCounts, "total" | "new" | "held">) => ({
   "already sent": alreadySent,
   ...{ changed, late, unclear },
 });
 
 /** `40 already sent, 1 late`; nothing where all is new. */
-export const describeBack = ({ held, ...actions }: PlanCounts): string => listOf({ ...backParts(actions), held });
+export const describeBack = ({ held, ...actions }: ActionCounts): string => listOf({ ...backParts(actions), held });
 
 /** `2 rejected, 40 already sent`: every part that is not zero. */
 const listOf = (parts: Readonly<Record<string, number>>): string =>

@@ -7,6 +7,7 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
 import { rowKeyText } from "../mapping/rejects-columns.ts";
+import type { RowCounts } from "../plan/plan.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { pause } from "../send/pause.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
@@ -19,7 +20,7 @@ import { openPromises } from "./outputs.ts";
 import type { Wait } from "./progress.ts";
 import { exitCodeOf, type RunEnd } from "./run-end.ts";
 import { noteInJournal, type Session } from "./session.ts";
-import { hasUnsentRows, holdsBack, type RowCounts, summarise } from "./summary.ts";
+import { hasUnsentRows, holdsBack, summarise } from "./summary.ts";
 import { userName } from "./user-name.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
 

@@ -13,15 +13,13 @@ import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
-import { NO_RUN, rowKeyText } from "../mapping/rejects-columns.ts";
-import type { RowNotSent } from "../plan/plan.ts";
 import { machineOf } from "../write/output-file.ts";
-import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
 import { carryOut, doubtedOf, whyItWaits } from "./carry-out.ts";
 import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
 import { type CheckedInput, hasNewChange, marksOf } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
+import { toRejectsInput, writeNotSent } from "./not-sent.ts";
 import { isEnteredHere, makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
 import { planFolder } from "./places.ts";
 import type { RunEnd } from "./run-end.ts";
@@ -74,7 +72,7 @@ type StreamEnding =
   /** The same command was interrupted before; its run's result is reported. */
   | { readonly kind: "same input" }
   | { readonly kind: "resend waits" }
-  | PlanEnding
+  | ({ readonly kind: "nothing sent" } & NothingSent)
   | { readonly kind: "not confirmed" }
   | { readonly kind: "adopted"; readonly actions: number }
   | {
@@ -87,11 +85,7 @@ type StreamEnding =
     }
   | { readonly kind: "sent"; readonly end: RunEnd };
 
-/** Nothing is sent: the input is invalid, nothing in it is new, or this is a dry run. */
-interface PlanEnding extends NothingSent {
-  readonly kind: "nothing sent";
-}
-
+/** The input is invalid, nothing in it is new, or this is a dry run. */
 export interface NothingSent {
   readonly of: Pick<CheckedInput["plan"], "rows" | "actions" | "isRefused" | "isUnfit" | "lanes" | "held" | "byAction">;
   readonly problems: CheckedInput["problems"];
@@ -220,27 +214,19 @@ async function streamInput(
   deadline: number,
 ): Promise<StreamResult> {
   const { ledger, environment } = session;
-  const { settings, mode, startedAt } = options;
+  const { settings, mode } = options;
   const output = outputPath(options.output, environment.name, context.cwd);
   await refuseReadOnlyFolder(context.cwd);
   if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
   const directory = planFolder(environment, randomBytes(4).toString("hex"));
   const { lanes } = environment;
-  const checked = await checkInput(context, {
-    ...options,
-    config: settings.config,
-    environment,
-    ledger,
-    directory,
-    lanes,
-  });
+  const where = { config: settings.config, environment, ledger, directory, lanes };
+  const checked = await checkInput(context, { ...options, ...where });
   using planned = checked.plan;
   if (resumed !== null && isSameInput(resumed.run, planned)) {
     // The same command after an interruption reports that run's result. What was just rejected is not sent again at once.
     return { summary: resumed.summary, ending: { kind: "same input" } };
   }
-  const last = (await ledger.runs({ last: 1 })).at(-1);
-  const isEmpty = planned.actions.new === 0;
   if (resumed !== null && mode === "resend") {
     // The earlier run may have sent some of it just now.
     const summary = { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
@@ -248,7 +234,8 @@ async function streamInput(
   }
   const tellsChange = await tellChecked(context, options, checked, ledger);
   if (!planned.isRefused && mode === "judge") await ledger.noteCorrected(planned.corrected());
-  if (planned.isRefused || isEmpty) {
+  const last = (await ledger.runs({ last: 1 })).at(-1);
+  if (planned.isRefused || planned.actions.new === 0) {
     const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked, { output, last });
     if (!planned.isRefused) await ledger.noteGuard(planned.guard);
     const doubt = (await doubtedOf(ledger, [...planned.held.heldBy.keys()]))?.run;
@@ -256,13 +243,34 @@ async function streamInput(
   }
   const id = idOfRun(ledger, last, planned);
   const run = toRun(context, options, environment, checked, { id, output, tellsChange, machine: machineOf(ledger) });
-  if (mode === "adopt") {
-    const by = { who: userName(), at: run.createdAt, reason: options.reason };
-    await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
-    await ledger.noteCorrected(planned.corrected());
-    const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: id });
-    return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
-  }
+  if (mode === "adopt") return await adopt(options, checked, ledger, run);
+  return await enterAndSend(context, options, session, checked, { run, last, deadline });
+}
+
+async function adopt(
+  options: StreamSettings,
+  checked: CheckedInput,
+  ledger: Ledger,
+  run: NewRun,
+): Promise<StreamResult> {
+  const { plan: planned } = checked;
+  const by = { who: userName(), at: run.createdAt, reason: options.reason };
+  await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
+  await ledger.noteCorrected(planned.corrected());
+  const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: run.run });
+  return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
+}
+
+async function enterAndSend(
+  context: RunContext,
+  options: StreamSettings,
+  session: Session,
+  checked: CheckedInput,
+  { run, last, deadline }: { readonly run: NewRun; readonly last: Run | undefined; readonly deadline: number },
+): Promise<StreamResult> {
+  const { ledger, environment } = session;
+  const { plan: planned } = checked;
+  const { run: id, output } = run;
   context.progress.happened({ kind: "sending planned", ...checked });
   if (!(await isConfirmed(options, session, planned.actions.new)))
     return {
@@ -273,18 +281,15 @@ async function streamInput(
   const rejects = await writeNotSent(context, options, ledger, checked, { output, last, id });
   crashPoint("planned");
   const ahead = (await ledger.runs({ states: ["open"] })).length;
-  const number = await ledger.enterRun(
-    { ...run, options: { ...run.options, rejects } },
-    planned.chunks(),
-    planned.byKey(),
-  );
+  await ledger.enterRun({ ...run, options: { ...run.options, rejects } }, planned.chunks(), planned.byKey());
   const entered = await ledger.run(id);
-  if (entered === undefined) throw new Error(`run ${id} (${number}) vanished while it was entered`);
+  if (entered === undefined) throw new Error(`run ${id} vanished while it was entered`);
   planned[Symbol.dispose]();
   if (options.publishes === true) {
     await noteInJournal(environment, ledger, entered, planned.actions.new);
     return published(options, checked, session, entered, ahead);
   }
+  const { startedAt } = options;
   const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
   return { summary: end.summary, ending: { kind: "sent", end } };
 }
@@ -309,55 +314,6 @@ async function tellChecked(
   progress.happened({ kind: "input checked", checked: { files, plan: planned, problems }, maxProblems, told: known });
   return hasNewChange(problems, known);
 }
-
-/** A place for each row of a thousand seconds. */
-const PLACES_PER_MS = 1000;
-
-/**
- * Rows that are told and not sent go into rejects at once: it can be done again where the process is killed.
- * Those of a night that enters no run stand behind all that the last run sent, one such night behind the other.
- *
- * @param of `id`: of the run that is entered next, if one is; `last`: the one before it.
- */
-async function writeNotSent(
-  { cwd, now }: RunContext,
-  { safeCsv, mode }: StreamSettings,
-  ledger: Ledger,
-  { plan: planned }: CheckedInput,
-  of: { readonly output: string | undefined; readonly last: Run | undefined; readonly id?: string },
-): Promise<readonly string[]> {
-  if (mode === "adopt") return [];
-  const behindAll = (now?.() ?? new Date()).getTime() * PLACES_PER_MS;
-  const positionOf = ({ position: { run, seq } }: RowNotSent): { readonly run: string; readonly seq: number } => {
-    const here = run ?? of.id;
-    return here === undefined ? { run: of.last?.run ?? NO_RUN, seq: behindAll + seq } : { run: here, seq };
-  };
-  function* rows(): Generator<OpenRow> {
-    for (const row of planned.notSent())
-      if (row.state !== "changed" && row.state !== "late")
-        yield {
-          ...{ input: row.input, line: row.line, text: row.text, reason: row.reason },
-          key: rowKeyText({ digest: row.digest, isUnclear: row.state === "unclear", ...positionOf(row) }),
-        };
-  }
-  const inputs = planned.inputs.map(toRejectsInput);
-  const files = await writeRejects({ ledger, inputs, directory: cwd, output: of.output, safeCsv, rows });
-  crashPoint("rejects placed");
-  return files;
-}
-
-type ReadInput = CheckedInput["plan"]["inputs"][number];
-
-const formatOf = ({ format, delimiter }: ReadInput): string =>
-  format !== "cells" ? format : delimiter === "\t" ? "tsv" : "csv";
-
-const toRejectsInput = (input: ReadInput): RejectsInput => ({
-  name: input.name,
-  format: formatOf(input),
-  header: input.header,
-  delimiter: input.delimiter,
-  encoding: input.encoding,
-});
 
 function toRun(
   { cwd, now }: RunContext,

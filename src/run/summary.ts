@@ -1,25 +1,7 @@
 /** The summary of a command: the document of `--json` (design §6). Counts add up: rows and actions each to their parts. */
 
 import type { RunCounts } from "../ledger/ledger.ts";
-
-export interface RowCounts {
-  readonly read: number;
-  readonly mapped: number;
-  readonly skipped: number;
-  readonly invalid: number;
-  readonly held: number;
-}
-
-/** What a plan says of its actions. `new` and `held` become accepted, rejected, in doubt or not sent. */
-export interface PlanCounts {
-  readonly total: number;
-  readonly new: number;
-  readonly alreadySent: number;
-  readonly changed: number;
-  readonly late: number;
-  readonly unclear: number;
-  readonly held: number;
-}
+import type { ActionCounts, RowCounts } from "../plan/plan.ts";
 
 export interface Summary {
   readonly run: string | null;
@@ -63,7 +45,8 @@ interface SummaryFields
     Partial<Pick<Summary, "output" | "rejects" | "next" | "resumed">> {
   readonly of: {
     readonly rows: RowCounts;
-    readonly actions: PlanCounts;
+    /** `new` and `held` become accepted, rejected, in doubt or not sent. */
+    readonly actions: ActionCounts;
     readonly byAction: Readonly<Record<string, number>>;
     readonly problems: { readonly errors: number; readonly warnings: number };
   };
@@ -102,5 +85,5 @@ export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid 
  *
  * @param isNews whether something changed of which no earlier command told.
  */
-export const holdsBack = ({ late, unclear }: Pick<PlanCounts, "late" | "unclear">, isNews: boolean): boolean =>
+export const holdsBack = ({ late, unclear }: Pick<ActionCounts, "late" | "unclear">, isNews: boolean): boolean =>
   late + unclear > 0 || isNews;
