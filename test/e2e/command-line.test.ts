@@ -129,18 +129,6 @@ describe("a usage error is exit 2, names the way out, and nothing is sent", () =
   };
   test.each(ERRORS.short)("%j", isUsageError);
   test.each(ERRORS.long)("%j", { tags: ["long"] }, isUsageError);
-
-  test("a stream without --env, where an environment is configured, names those there are", {
-    tags: ["long"],
-  }, async () => {
-    const place = openWorkplace();
-    const service = await startService();
-    place.write("sales.csv", salesTable(3));
-    const { exitCode, stderr } = await place.tickets(["stream", "sales.csv"], service);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("playground");
-    expect(service.connections()).toBe(0);
-  });
 });
 
 describe("what is loaded", () => {

@@ -83,21 +83,6 @@ describe("tickets init", () => {
     expect(refused.stderr).toContain(".ticketsrc.yaml already exists");
   });
 
-  const REFUSED: readonly (readonly [string, readonly string[], RegExp])[] = [
-    ["a name that is no YAML", ["init", "-o", "config.json"], /does not end in \.yaml/],
-    ["a file that is missing", ["init", "gone.csv"], /gone\.csv/],
-    ["actions, which need no config", ["init", fixture("payload.json")], /holds actions already/],
-  ];
-  const refuses = async (_what: string, args: readonly string[], message: RegExp): Promise<void> => {
-    const place = openWorkplace({ isWarm: true });
-    const { exitCode, stderr } = await place.tickets(args);
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(message);
-    expect(place.files()).toEqual([]);
-  };
-  test.each(REFUSED.slice(0, 1))("refuses %s", refuses);
-  test.each(REFUSED.slice(1))("refuses %s", { tags: ["long"] }, refuses);
-
   test("without an export writes an example that can be read; standard input works too", {
     tags: ["long"],
   }, async () => {

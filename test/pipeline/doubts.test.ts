@@ -297,15 +297,6 @@ test("closing a run leaves what the service refused to a person: part of it may 
   expectNothingDoubled(field.sandbox);
 });
 
-test("items in doubt are a chunk of their own", async () => {
-  const field = await begin();
-  field.setFaults({ fault: "missing-promise", items: [1, 2, 4] });
-  const first = await field.stream(["night.ndjson"], { flags: { chunkSize: 6 } });
-  expect(first.exitCode).toBe(6);
-  expect(first.said).toContain("chunk 2 (a part of chunk 1) (3 actions) is in doubt: success without an actionPromise");
-  expect(await lines(field)).toHaveLength(3);
-});
-
 /** What the service says of an action in place of accepting it. */
 const SAID: Readonly<Record<string, object>> = {
   rejected: { status: "error" },

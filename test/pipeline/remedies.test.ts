@@ -72,51 +72,6 @@ test("a row with another spelling of an event, let pass alone: its newEvent, and
   expect(taken(field)).toEqual(["newEvent 00012", "soldTicket t1", "newEvent 12", "soldTicket t2"]);
 });
 
-const UPDATES = `${SOLD}, ${UPDATED}`;
-const STATE = `${HEADER},A`;
-
-/** The picture of the ticket was a, then b; a row says a again, and gives its event and its sale too. */
-async function openUnclear(): Promise<{ readonly field: Field; readonly before: readonly string[] }> {
-  const field = await openRows(UPDATES);
-  for (const picture of ["a", "b"]) {
-    await field.write("rows.csv", table(STATE, `e1,t1,u1,${picture}`));
-    expect((await field.stream(["rows.csv"])).exitCode).toBe(0);
-  }
-  await field.write("rows.csv", table(STATE, "e1,t1,u1,a", "e1,t2,u2,"));
-  const told = await field.stream(["rows.csv"]);
-  expect(told.summary, told.said).toMatchObject({ exitCode: 4, actions: { accepted: 1, unclear: 1 } });
-  expect(told.said).toContain("If it is new, stream its row alone with --resend; if it is known, with --adopt.");
-  const before = taken(field);
-  expect(before).toEqual(["newEvent e1", "soldTicket t1", "updateTicket t1 a", "updateTicket t1 b", "soldTicket t2"]);
-  return { field, before };
-}
-
-test("an unclear row alone with --resend: only what was told is sent, and then it is known", async () => {
-  const { field, before } = await openUnclear();
-  await field.write("rows-alone.csv", table(STATE, "e1,t1,u1,a"));
-  const alone = await field.stream(["rows-alone.csv"], { resend: true });
-  expect(alone.summary, alone.said).toMatchObject({ exitCode: 0, actions: { accepted: 1, alreadySent: 2 } });
-  expect(taken(field)).toEqual([...before, "updateTicket t1 a"]);
-  const next = await field.stream(["rows.csv"]);
-  expect(next.summary, next.said).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 4 } });
-});
-
-test("the rejects of an unclear row with --resend, the same", async () => {
-  const { field, before } = await openUnclear();
-  const again = await field.stream(["rows.rejects.csv"], { resend: true });
-  expect(again.summary, again.said).toMatchObject({ exitCode: 0, actions: { accepted: 1 } });
-  expect(taken(field)).toEqual([...before, "updateTicket t1 a"]);
-});
-
-test("an unclear row alone with --adopt: nothing is sent, and it is known", async () => {
-  const { field, before } = await openUnclear();
-  await field.write("rows-alone.csv", table(STATE, "e1,t1,u1,a"));
-  expect((await field.stream(["rows-alone.csv"], { adopt: true })).exitCode).toBe(0);
-  const next = await field.stream(["rows.csv"]);
-  expect(next.summary, next.said).toMatchObject({ exitCode: 0, actions: { accepted: 0, alreadySent: 4 } });
-  expect(taken(field)).toEqual(before);
-});
-
 test("a row that was sent whole, with --resend: all of it goes again", async () => {
   const field = await openRows(SCANS);
   await field.write("event.ndjson", '{"action":"newEvent","data":{"eventId":"e1","currency":"EUR"}}\n');

@@ -1,6 +1,5 @@
 /** What is sent is what was checked: one changed bit of a request that the ledger holds is noticed before it leaves. */
 
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
@@ -178,12 +177,4 @@ test.each([
   expect(decided.exitCode).toBe(exitCode);
   expect(decided.said).toContain(said);
   expect((await field.chunks()).map(({ count }) => count)).toEqual([8]);
-});
-
-test("settle --first without a chunk is refused before a ledger is opened", async () => {
-  const field = await begin();
-  const refused = await field.ask("settle", { run: "abcdef12", decision: "not-sent", first: 3 });
-  expect(refused.exitCode).toBe(2);
-  expect(refused.said).toContain("--first counts the actions of one chunk that you decide about. Nothing was settled.");
-  expect(existsSync(ledgerOf(field))).toBe(false);
 });
