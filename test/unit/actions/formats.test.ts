@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExactNumber } from "../../../src/actions/exact-number.ts";
 import type { FieldName } from "../../../src/actions/fields.ts";
-import { faultOfIssue, isHttpUrl, issuesOf, U64_MAX } from "../../../src/actions/formats.ts";
+import { faultOfIssue, isHttpUrl, issuesOf, typeName, U64_MAX } from "../../../src/actions/formats.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
 import { FIELD_SCHEMAS, faultOf } from "../../../src/actions/schemas.ts";
 import { webUrl } from "../../support/texts.ts";
@@ -215,3 +215,10 @@ describe("wallet addresses", () => {
     expect(told("to", "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb")).toEqual(["wallet-unusual"]);
   });
 });
+
+it.each([
+  [null, "null"],
+  [[], "a list"],
+  [1n, "a number"],
+  [{}, "an object"],
+])("the type of %s is called %s", (value, name) => expect(typeName(value)).toBe(name));

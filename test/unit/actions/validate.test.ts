@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ACTION_NAMES, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
+import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { ExactNumber } from "../../../src/actions/exact-number.ts";
-import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
 import { ACTION_RULES } from "../../../src/actions/rules.ts";
 import { validateItem } from "../../../src/actions/validate.ts";
 
@@ -76,40 +75,5 @@ describe("an item", () => {
         },
       ),
     );
-  });
-});
-
-describe("null and defaults", () => {
-  const VALUES: Partial<Record<FieldName, unknown>> = {
-    eventId: "e",
-    currency: "EUR",
-    ticketId: "t",
-    userId: "u",
-    price: "1",
-  };
-  const baseOf = (action: (typeof ACTION_NAMES)[number]): Record<string, unknown> => {
-    const { required, exclusive, anyOf } = actionSpec(action);
-    const names = [...required, ...exclusive.slice(0, 1), ...anyOf.slice(1, 2)];
-    return Object.fromEntries(names.map((name) => [name, VALUES[name]]));
-  };
-  const optional = ACTION_NAMES.flatMap((action) => actionSpec(action).optional.map((name) => [action, name] as const));
-
-  it.each(optional)("%s takes null in %s only as an update", (action, name) => {
-    const rules = validateItem({ action, data: { ...baseOf(action), [name]: null } }).map(({ rule }) => rule);
-    expect(rules).toEqual(actionSpec(action).updates ? [] : ["field-null"]);
-  });
-
-  it.each(optional)("%s takes the default of %s, where the table gives one", (action, name) => {
-    const preset = fieldSpec(name).default;
-    if (preset !== undefined) expect(validateItem({ action, data: { ...baseOf(action), [name]: preset } })).toEqual([]);
-  });
-
-  it.each(ACTION_NAMES)("%s is sound with nothing but what it must have, and unsound without any of it", (action) => {
-    const base = baseOf(action);
-    expect(validateItem({ action, data: base })).toEqual([]);
-    for (const name of Object.keys(base)) {
-      expect(validateItem({ action, data: { ...base, [name]: undefined } })).toHaveLength(1);
-      expect(acceptedFields(action)).toContain(name);
-    }
   });
 });

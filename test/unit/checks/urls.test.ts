@@ -49,18 +49,12 @@ describe("a URL", () => {
   it.each([
     "",
     "https://example.com/a@b.png",
-    "https://example.com?mail=a@b.example",
     "https://example.com./",
     "https://shop_1.example.com/a%20b",
-    "https://müller.example/straße",
-    "https://192.0.2.7/a.png",
     "https://[2001:db8::1]/a",
-    "http://localhost/a.png",
-    "https://example.com/a[]=1?b=[2]",
     "https://example.com/日本?q=ü",
     "https://example.com/#!a",
     "https://example.com/#NV",
-    "https://example.com/#Gala!",
   ])("that may be meant so is taken: %s", (url) => expect(rulesOf("shopUrl", url)).toEqual([]));
 
   it.each([

@@ -72,11 +72,6 @@ test("what is not known is left out, and no success yet is 0", () => {
   );
 });
 
-test("labels are escaped", () => {
-  const text = metricsText({ environment: 'a"b\\c\nd', last: undefined, ledger: NIGHT.ledger });
-  expect(text).toContain('{environment="a\\"b\\\\c\\nd"}');
-});
-
 test("the file is replaced as a whole, and anybody may read it", async () => {
   const folder = openFolder();
   writeFileSync(join(folder, "t.prom"), "old", { mode: 0o600 });

@@ -41,20 +41,10 @@ test.each([
   expect(told).toBe(`onEnd: command ${process.execPath} ... ${why}. The run's result is not changed by that.`);
 });
 
-test("one that does not read its input is no failure", async () => {
-  expect(await run(openFolder(), "process.exit(0)")).toBeUndefined();
-});
-
 test("one that does not end is ended: after its time, or by a signal", async () => {
   const forever = "setInterval(() => {}, 1000)";
   expect(await run(openFolder(), forever, 1)).toContain("did not end within 0.001 s");
   expect(await run(openFolder(), forever, ENOUGH_MS, AbortSignal.abort())).toContain("was ended by a signal");
-});
-
-test("one that is not there is told", async () => {
-  const onEnd = { command: ["no-such-program-anywhere"], directory: openFolder() };
-  const told = await runOnEnd({ keySource, onEnd }, { document: {}, exitCode: 0, env: {} }, NEVER);
-  expect(told).toContain("command no-such-program-anywhere was not found");
 });
 
 test("keys of every environment are left out, by name and by value", () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -80,14 +80,6 @@ describe("the key", () => {
     });
     expect(readdirSync(join(folder, "state"))).not.toContain("sandbox.key");
   });
-
-  test.each([
-    [{ keyEnv: "MISSING", env: {} }, /MISSING/],
-    [{ env: { TICKETS_SANDBOX_API_KEY: "two words" } }, /usable/],
-  ])("is refused when it can't be used: %j", async (options, message) => {
-    const refusal = serving(options, async () => undefined);
-    await expect(refusal).rejects.toMatchObject({ code: "usage", message: expect.stringMatching(message) });
-  });
 });
 
 describe("the state", () => {
@@ -117,35 +109,5 @@ describe("the state", () => {
     });
     expect(resets).toBe(0);
     await serving({ reset: true, afterReset }, async () => expect(resets).toBe(1));
-  });
-});
-
-describe("faults", () => {
-  test("come from a file", async () => {
-    const faultsFile = join(folder, "faults.yaml");
-    writeFileSync(faultsFile, "rules:\n  - {fault: status, status: 503}\n");
-    await serving({ faultsFile }, async (url, said) => {
-      expect((await post(url, keptKey())).status).toBe(503);
-      expect(said()).toContain(", 1 rule.");
-    });
-  });
-
-  test.each(["rules: 7", "rules: [{fault: status, status: 99}]"])(
-    "%j is refused before anything starts",
-    async (text) => {
-      const faultsFile = join(folder, "faults.yaml");
-      writeFileSync(faultsFile, text);
-      await expect(serving({ faultsFile }, async () => undefined)).rejects.toMatchObject({ code: "usage" });
-      await expect(serving({ faultsFile: join(folder, "none.yaml") }, async () => undefined)).rejects.toMatchObject({
-        code: "usage",
-        message: expect.stringContaining("none.yaml"),
-      });
-    },
-  );
-});
-
-test("rules that are accepted are said", async () => {
-  await serving({ accept: ["update-ticket-name"] }, async (_url, said) => {
-    expect(said()).toContain("Not enforced: update-ticket-name.");
   });
 });

@@ -2,11 +2,7 @@ import { execFileSync } from "node:child_process";
 import { symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { defaultLoaders } from "cosmiconfig";
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../../src/config/config.ts";
-import { openExplorer } from "../../../src/config/explorer.ts";
-import { Failure } from "../../../src/failure.ts";
 import { failureOf, PROJECT, USER } from "../../support/config-files.ts";
 import { openFolders } from "./folders.ts";
 
@@ -110,16 +106,6 @@ describe("scripts", () => {
       expect(failure.message).toBe(`${name} is a script and is not run.`);
     },
   );
-
-  test("no ending but those of data has a loader that loads", async () => {
-    await using folders = await openFolders(
-      Object.fromEntries(["js", "mjs", "cjs", "ts", "mts", "cts"].map((ending) => [`config.${ending}`, "throw 1"])),
-    );
-    const explorer = openExplorer(["tickets.config.yaml"], () => ({}));
-    for (const ending of Object.keys(defaultLoaders).filter((each) => /[jt]s$/.test(each))) {
-      await expect(explorer.load(join(folders.root, `config${ending}`))).rejects.toThrow("is not a data file");
-    }
-  });
 });
 
 describe("more than one place", () => {
@@ -250,19 +236,6 @@ describe.skipIf(process.platform === "win32")("what is no file", () => {
     await writeFile(pipe, environment("playground"));
     expect([...(await loading).environments.keys()]).toEqual(["playground"]);
   });
-
-  test.each(["tickets.config.yaml", ".ticketsrc", "package.json"])(
-    "a stop ends the wait for a pipe as %s",
-    async (name) => {
-      await using folders = await openFolders();
-      execFileSync("mkfifo", [join(folders.cwd, name)]);
-      const controller = new AbortController();
-      const reason = new Failure("stopped-early", "stopped");
-      const loading = loadConfig({ cwd: folders.cwd, env: { HOME: folders.home }, signal: controller.signal });
-      setImmediate(() => controller.abort(reason));
-      await expect(loading).rejects.toBe(reason);
-    },
-  );
 
   test.each(["/dev/zero", "a large file"])("%s is too large for a config, found or named", async (target) => {
     await using folders = await openFolders({ large: "" });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { format, inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type Environment, type KeySource, resolveEnvironment } from "../../../src/config/environment.ts";
-import { Key, readKey } from "../../../src/config/key.ts";
+import { Key, keyPresence, readKey } from "../../../src/config/key.ts";
 import { Failure } from "../../../src/failure.ts";
 import { failureOf, PROJECT } from "../../support/config-files.ts";
 import { openFolders } from "./folders.ts";
@@ -98,16 +98,6 @@ describe("where a key is read from", () => {
     );
     expect(key.reveal()).toBe(`$HOME;\`a\`${SECRET}`);
   });
-
-  test("from a config, end to end", async () => {
-    await using folders = await openFolders({
-      [PROJECT]: "environments: {a: {baseUrl: 'https://api.example.com', apiKey: {file: keys/a}}}",
-      "above/project/keys/a": `${SECRET}\n`,
-    });
-    const environment = resolveEnvironment(await folders.load(), { env: { HOME: folders.home }, envFlag: "a" });
-    expect((await readKey(environment, never())).reveal()).toBe(SECRET);
-    expectNoSecret(environment);
-  });
 });
 
 describe("a key that is not there or can't be one ends in exit 5, naming its source and not the value", () => {
@@ -197,5 +187,18 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
     expect(await failureOf(readKey(environment, never(), { env }))).toMatchObject({
       hint: `Set TICKETS_SHOP_KEY to the key that you were given for a. It is named by ${join(folders.root, PROJECT)}:3.`,
     });
+  });
+});
+
+describe("keyPresence looks without reading or running", () => {
+  test("each kind", async () => {
+    await using folders = await openFolders();
+    const path = await folders.write("key", SECRET);
+    expect(await keyPresence(variable, { A_KEY: SECRET })).toBe("set");
+    expect(await keyPresence(variable, {})).toBe("not set");
+    expect(await keyPresence({ kind: "file", path }, {})).toBe("set");
+    expect(await keyPresence({ kind: "file", path: `${path}x` }, {})).toBe("not set");
+    expect(await keyPresence(script("process.exit(1)"), {})).toBe("not run");
+    expect(await keyPresence({ kind: "built-in" }, {})).toBe("built in");
   });
 });

@@ -63,11 +63,6 @@ test("nothing that shows an environment shows the password", async () => {
   );
 });
 
-test("without it the ledger is a file", async () => {
-  const { environment } = await resolved(live("chunkSize: 5"));
-  expect([environment.ledgerServer, environment.origins.ledgerServer]).toEqual([undefined, "default"]);
-});
-
 test("an environment that shares another's ledger has it in the same database", async () => {
   const text = `${live(`${LEDGER}, unsafeLedger: true`)}  shop: {baseUrl: https://api.example.com, sameServiceAs: live}\n`;
   const { ledgerServer, environment } = await resolved(text, { name: "shop" });

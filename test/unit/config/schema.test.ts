@@ -5,37 +5,6 @@ import { explainIssues, problemLine } from "../../../src/config/explain.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import { configJsonSchema, configSchema } from "../../../src/config/schema.ts";
 
-/** A whole config. */
-const DESIGN_EXAMPLE = String.raw`
-sources:
-  orders:
-    match: "orders*.csv"
-    csv: {delimiter: ";", encoding: windows-1252, guards: strip}
-    zone: Europe/Berlin
-    columns: {checkin: [Check-in, Checked in], firm: "Company#2", seat: 7}
-    lookup: {order: {file: orders.csv, where: {Reference: "{Order Reference}"}}}
-    expect: {Currency: EUR}
-    each: {count: "{Quantity}"}
-    key: "{Order#}"
-    clear: \clear
-    fields: {eventId: "wave-26", ticketId: "{Order#}-{n}"}
-    actions:
-      - newEvent: {fields: {currency: EUR, eventName: "Wave 26"}}
-      - soldTicket:
-          when: {Status: [completed, cancelled]}
-          fields:
-            userId: ["{Customer}", "{Email}"]
-            price: {from: "{Total}", decimal: ",", thousands: ".", blank: "0", divide: "{Quantity}", places: 2}
-            orderTime: {from: "{Date} {Time}", format: ["yyyy-MM-dd HH:mm:ss", iso, unix-ms], rollover: "06:00"}
-            metadataAttributes: {Section: "{Zone}", Row: "{Row}", Seat: {from: "{Seat}", map: {1: A}}}
-      - scannedTicket:
-          each: {in: "{Check Ins}", match: '(?<list>.+?) \((?<at>.+?)\)'}
-          when: [{A: {not: x}}, {B: {empty: false}}]
-          fields: {orderTime: {from: "{at}", format: yyyy-MM-dd HH:mm:ss, zone: UTC}}
-      - checkedInTicket: {each: {path: barcodes}, fields: {ticketId: "{item.x}"}}
-      - invalidatedTicket: {when: {Status: cancelled}}
-`;
-
 function problemsOf(text: string): readonly string[] {
   const document = parseConfigText("c.yaml", text);
   if (document === undefined) throw new Error("no document");
@@ -48,22 +17,6 @@ const source = (text: string) => problemsOf(`sources:\n  s:\n    ${text}\n`);
 const field = (text: string) => source(`fields: {${text}}`);
 
 describe("sources", () => {
-  test("a whole config is taken as it stands, every scalar as its text", () => {
-    expect(problemsOf(DESIGN_EXAMPLE)).toEqual([]);
-    const parsed = configSchema.parse(parseConfigText("c.yaml", DESIGN_EXAMPLE)?.value);
-    expect(parsed.sources?.orders).toMatchObject({
-      columns: { seat: "7" },
-      clear: "\\clear",
-      actions: [
-        {},
-        { soldTicket: { fields: { price: { places: "2", blank: "0" } } } },
-        { scannedTicket: { when: [{ A: { not: "x" } }, { B: { empty: "false" } }] } },
-        {},
-        {},
-      ],
-    });
-  });
-
   test.each([
     [
       source("match: a/x.csv"),

@@ -106,30 +106,6 @@ describe("the action of a row", () => {
     expect(createMapper({ fileName, header }).understanding).toMatchObject({ how: "by file name", action });
   });
 
-  test("comes from --action before the file name", () => {
-    const mapper = createMapper({ fileName: "sales.csv", action: "scannedTicket", header: ["ticketId"] });
-    expect(mapper.understanding).toMatchObject({ how: "--action", action: "scannedTicket" });
-    expect(mapper.map(cells("t"))).toMatchObject({ actions: [{ action: "scannedTicket" }] });
-  });
-
-  test("comes from a column action before the file name", () => {
-    const mapper = createMapper({
-      fileName: "sales.csv",
-      header: ["Action", "eventId", "ticketId", "currency", "orderTime"],
-    });
-    expect(mapper.understanding.how).toBe("by column action");
-    expect(mapper.understanding.action).toBeUndefined();
-    expect(mapper.map(cells("newEvent", "e", "", "EUR", ""))).toEqual({
-      kind: "actions",
-      eventId: "e",
-      actions: [{ action: "newEvent", data: { eventId: "e", currency: "EUR" } }],
-    });
-    expect(mapper.map(cells("scannedTicket", "", "t", "", "7"))).toEqual({
-      kind: "actions",
-      actions: [{ action: "scannedTicket", data: { ticketId: "t", orderTime: 7 } }],
-    });
-  });
-
   test("that is none of the nine is a finding with the nearest, and the row holds back its ticket", () => {
     const mapper = createMapper({ fileName: "x.csv", header: ["action", "ticketId"] });
     expect(mapper.map(cells("scanedTicket", "t"))).toMatchObject({
@@ -139,18 +115,6 @@ describe("the action of a row", () => {
       isGuess: true,
     });
     expect(mapper.map(cells("", "t"))).toMatchObject({ kind: "invalid", findings: [{ rule: "action-unknown" }] });
-  });
-
-  test("does not take the fields of others: all of a row's findings at once", () => {
-    const mapper = createMapper({ fileName: "x.csv", header: ["action", "ticketId", "price", "orderTime"] });
-    expect(mapper.map(cells("scannedTicket", "t", "5", "tomorrow"))).toMatchObject({
-      kind: "invalid",
-      findings: [
-        { rule: "time-unreadable", field: "orderTime" },
-        { rule: "field-not-accepted", field: "price" },
-      ],
-      attempted: [{ action: "scannedTicket", data: { ticketId: "t" } }],
-    });
   });
 
   test("that contradicts --action is a finding; a row that names none takes --action's", () => {

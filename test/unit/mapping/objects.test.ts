@@ -93,19 +93,6 @@ describe("flat JSON rows", () => {
     expect(mapper.map(json(JSON.stringify(asText)))).toMatchObject(expected);
   });
 
-  test("may name their action, and then take its fields only", () => {
-    const mapper = mapperOf("x.ndjson");
-    expect(mapper.map(json('{"action":"scannedTicket","ticketId":"t"}'))).toMatchObject({
-      actions: [{ action: "scannedTicket", data: { ticketId: "t" } }],
-    });
-    expect(mapper.map(json('{"action":"scannedTicket","ticketId":"t","metadataAttributes":[]}'))).toMatchObject({
-      findings: [{ rule: "field-not-accepted", field: "metadataAttributes" }],
-    });
-    expect(mapper.map(json('{"action":null,"ticketId":"t"}'))).toMatchObject({
-      findings: [{ rule: "action-unknown" }],
-    });
-  });
-
   test("of which nothing says the action are a problem that says how to name it", () => {
     expect(mapperOf("x.ndjson").map(json('{"ticketId":"t"}'))).toMatchObject({
       kind: "invalid",

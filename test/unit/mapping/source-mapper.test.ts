@@ -469,29 +469,6 @@ actions:
   });
 });
 
-describe("a row with fewer cells than the header", () => {
-  const short = (yaml: string, ...values: string[]): Mapped => {
-    const source = { name: "s", config: sourceOf(yaml) };
-    const mapper = createMapper({ fileName: "x.csv", header: ["ID", "At", "Paid", "X"], source });
-    const findings = [{ rule: "cell-count", message: "too short", hint: "Add a cell." }];
-    return mapper.map({ kind: "malformed", line: 9, text: values.join(), findings, bordersKnown: true, cells: values });
-  };
-
-  test("is skipped where skip names what it has; else it is a problem that tells a line of totals", () => {
-    expect(short(`skip: {ID: Summe}\n${SCAN}{ticketId: "{ID}"}`, "Summe", "", "12")).toEqual({
-      kind: "skipped",
-      reason: "ID = Summe",
-    });
-    expect(rulesOf(short(`skip: {X: ""}\n${SCAN}{ticketId: "{ID}"}`, "t1", "", "12"))).toEqual([
-      "cell-count undefined",
-    ]);
-    expect(rulesOf(short(`${SCAN}{ticketId: "{ID}"}`, "Summe", "", "12"))).toEqual([
-      "totals-line undefined",
-      "cell-count undefined",
-    ]);
-  });
-});
-
 describe("the length of a list", () => {
   const YAML = `each: {path: barcodes}
 expect: {number: "{barcodes.length}"}

@@ -81,37 +81,7 @@ actions:
     expect(saidOf(`${CHECKIN}\nskip: {ID: addon}`, "ID,checkin\na,yes\naddon,n/a\n")).toEqual([]);
   });
 
-  test("of a lookup or of an item of each is told as well", () => {
-    const lookup = createMapper({
-      fileName: "x.csv",
-      header: ["ID"],
-      source: {
-        name: "s",
-        config: sourceOf(`${FIELDS}
-lookup: {order: {file: o.csv, where: {ID: "{ID}"}, missing: empty}}
-actions:
-  - soldTicket: {}
-  - invalidatedTicket: {when: {order.State: void}}`),
-      },
-      lookups: new Map([
-        [
-          "order",
-          {
-            file: "o.csv",
-            header: ["ID", "State"],
-            rows: [
-              ["a", "VOIDED"],
-              ["b", "void"],
-            ],
-          },
-        ],
-      ]),
-    });
-    for (const [at, id] of ["a", "b", "c"].entries()) lookup.map({ kind: "cells", line: at + 2, cells: [id] });
-    expect(lookup.findingsOfFile?.().map(({ field, message }) => [field, message])).toEqual([
-      ["order.State", 'No when, skip or expect names "VOIDED" (line 2).'],
-    ]);
-
+  test("of an item of each is told as well", () => {
     const items = createMapper({
       fileName: "x.ndjson",
       source: {

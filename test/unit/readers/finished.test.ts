@@ -186,24 +186,6 @@ describe("a last line without its line end", () => {
     await readAll(input);
     expect([time.waited(), input.unendedLine]).toEqual([0, undefined]);
   });
-
-  test("is a warning that names it, of each file", async () => {
-    const field = await openField();
-    await field.write("events.csv", `${HEADER}E-1,EUR`);
-    await field.write("more.ndjson", '{"action":"newEvent","data":{"eventId":"E-2","currency":"EUR"}}');
-    const { exitCode, said } = await field.stream(["events.csv", "more.ndjson"], { action: "newEvent" });
-    expect(exitCode).toBe(0);
-    expect(said).toContain("last-line-unended");
-    expect(said).toContain("events.csv:2");
-    expect(processedBy(field.sandbox)).toBe("E-1 E-2");
-  });
-
-  test("that the config takes for an error stops before anything is sent", async () => {
-    const field = await openField("chunkSize: 10\nrules:\n  last-line-unended: error");
-    await field.write("events.csv", `${HEADER}E-1,EUR`);
-    expect((await field.stream(["events.csv"])).exitCode).toBe(3);
-    expect(processedBy(field.sandbox)).toBe("");
-  });
 });
 
 describe("an input that holds nothing", () => {
