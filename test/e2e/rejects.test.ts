@@ -351,23 +351,6 @@ describe("beside the export that they come from", () => {
   }
   const sentUrls = (service: Service): readonly unknown[] => sentOf(service).map(({ imageUrl }) => imageUrl);
 
-  test("rejects that the shell's *.csv names are refused; before the export, all is sent once and in order", {
-    tags: ["long"],
-  }, async () => {
-    const { place, service } = await rejectedNight();
-    for (const shell of ['"$@" *.csv', '"$@" updates.rejects.csv updates.csv']) {
-      const both = await place.tickets(["stream", ...ENV], { ...service, shell });
-      expect(both.stderr).toContain(
-        "updates.rejects.csv is a rejects file that tickets wrote; it can't be read together with updates.csv, which may hold the same rows.",
-      );
-      expect(both.exitCode).toBe(2);
-    }
-    expect(sentUrls(service), "no more than in the first night").toEqual([FIRST]);
-    for (const name of ["updates.rejects.csv", "updates.csv"])
-      expect((await place.tickets(["stream", name, ...ENV], service)).exitCode).toBe(0);
-    expect(sentUrls(service)).toEqual([FIRST, FIRST, SECOND]);
-  });
-
   test("neither may come by standard input", { tags: ["long"] }, async () => {
     const { place, service } = await rejectedNight();
     const command = ["stream", "--action", "updateTicket", ...ENV];
