@@ -151,7 +151,7 @@ async function noteAnswers(
 ): Promise<void> {
   const answers = lines.map((line) =>
     line.outcome === "settled" || (line.outcome === "accepted" && line.promise === undefined)
-      ? { outcome: "settled" as const }
+      ? { outcome: "settled" as const, ...(line.response !== undefined && { response: line.response }) }
       : toAnswer(line),
   );
   const count = (outcome: string): number => answers.filter((each) => each.outcome === outcome).length;

@@ -223,7 +223,7 @@ async function streamInput(
   const where = { config: settings.config, environment, ledger, directory, lanes };
   const checked = await checkInput(context, { ...options, ...where });
   using planned = checked.plan;
-  if (resumed !== null && isSameInput(resumed.run, planned)) {
+  if (resumed !== null && isSameInput(resumed.run, planned) && (mode === "resend" || !isMoreThan(resumed, planned))) {
     // The same command after an interruption reports that run's result. What was just rejected is not sent again at once.
     return { summary: resumed.summary, ending: { kind: "same input" } };
   }
@@ -302,6 +302,10 @@ function idOfRun({ instance }: Ledger, last: Run | undefined, { inputs }: Checke
 
 const isSameInput = (run: Run, { inputs }: CheckedInput["plan"]): boolean =>
   run.inputs.length === inputs.length && inputs.every(({ sha256 }, at) => run.inputs[at]?.sha256 === sha256);
+
+/** Whether more is new than what the run has left: it sent but the first rows, or was mapped otherwise. */
+const isMoreThan = ({ summary: { actions } }: Resumed, planned: CheckedInput["plan"]): boolean =>
+  planned.actions.new > actions.rejected + actions.notSent;
 
 /** Tells what was found in the input. @returns whether something changed of which no earlier command told. */
 async function tellChecked(

@@ -73,12 +73,12 @@ function lineOf(item: Item, chunk: Outcomes["chunk"], { environment, run, inputs
   };
 }
 
-/** The service's own word for one that it rejected. */
+/** The service's own word for one that it rejected, unless that is the word for what a person settled. */
 function statusOf({ outcome, response }: Item): string {
   if (outcome === "accepted") return "success";
   if (outcome === "settled") return "settled";
   const status = (parseJson(response ?? "{}") as { readonly status?: unknown } | null)?.status;
-  return typeof status === "string" ? status : "rejected";
+  return typeof status === "string" && status !== "settled" ? status : "rejected";
 }
 
 /** `response` is JSON already. */

@@ -102,7 +102,7 @@ function toImported(line: z.infer<typeof LINE>, name: string, place: number): Im
     event: subject.startsWith("e:") ? undefined : eventId,
     ...{ runId: line.run, environment: line.environment, chunk: line.chunk, seq: line.seq },
     ...{ source: line.source, line: line.line, at: line.at },
-    outcome: isAccepted ? "accepted" : status === "settled" && response === undefined ? "settled" : "rejected",
+    outcome: isAccepted ? "accepted" : status === "settled" ? "settled" : "rejected",
     promise: actionPromise,
     response: response === undefined ? undefined : typeof response === "string" ? response : stringifyJson(response),
     ...(normal !== subject && { normal }),

@@ -115,6 +115,21 @@ describe("a ledger that was lost", () => {
     expect(sent(rig)).toBe(30);
   });
 
+  test.each(["a.ndjson", "a.csv"])(
+    "knows again from %s what a person settled as sent beside what the service had said of it",
+    async (output) => {
+      const rig = await salesRig(20);
+      rig.sandbox.setFaults({ rules: [{ fault: "missing-promise", items: { count: 2 }, on: { request: 1 } }] });
+      expect(await rig.run(to(output))).toMatchObject({ exitCode: 6 });
+      await settleByTruth(rig, rig.placed);
+      expect(await rig.run(to(output))).toMatchObject({ exitCode: 0 });
+      loseLedger(rig);
+      expect(await rig.run(importOf(output))).toMatchObject({ exitCode: 0 });
+      await nothingNew(rig, "b.ndjson");
+      expect(sent(rig)).toBe(20);
+    },
+  );
+
   test("knows again what came last, in whichever order its promises files are named", async () => {
     const rig = await salesRig(2);
     const [{ ticketId = "" } = {}] = readTable(rig.place.read("sales.csv"));

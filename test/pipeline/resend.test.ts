@@ -119,3 +119,15 @@ test("a failure behind an earlier run that was finished first says that nothing 
   expect(failed.said).toContain("Nothing of second.ndjson was sent.");
   expect(failed.said).not.toContain("Nothing was sent.");
 });
+
+test("a whole file behind an interrupted run of its first rows is sent, too", async () => {
+  const field = await openField();
+  const event = (eventId: string): string => `{"action":"newEvent","data":{"eventId":"${eventId}","currency":"EUR"}}\n`;
+  await field.write("events.ndjson", event("E1") + event("E2") + event("E3"));
+  field.setFaults({ fault: "status", status: 403, on: { request: 1 } });
+  expect((await field.stream(["events.ndjson"], { limit: 1 })).exitCode).toBe(5);
+  field.setFaults();
+  const done = await field.stream(["events.ndjson"]);
+  expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 2, alreadySent: 1 } } });
+  expect(processedBy(field.sandbox)).toBe("E1 E2 E3");
+});
