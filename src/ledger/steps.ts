@@ -50,11 +50,11 @@ export function stepMethods(database: Database, wake: (session: Session) => Prom
         const ofUnwritten = unwritten === undefined ? sql`` : sql` AND ${HAS_UNWRITTEN}`;
         return selectChunks(session, sql`run = ${run}${ofStates}${ofUnwritten}`);
       }),
-    nextChunk: (run, lane, stage) =>
-      nextPlanned(
-        database,
-        sql`run = ${run} AND lane = ${lane}${stage === undefined ? sql`` : sql` AND stage = ${stage}`}`,
-      ),
+    async nextChunk(run, lane, stage) {
+      const where = sql`run = ${run} AND lane = ${lane}${stage === undefined ? sql`` : sql` AND stage = ${stage}`}`;
+      const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
+      return (await selectChunks(database.plain, sql`${where} AND chunk = (${next})`))[0];
+    },
     body: (run, chunk) => readBody(database.plain, run, chunk, place),
     async advance(run, { answered, intent }) {
       const stepped = await database.write(async (session): Promise<Stepped> => {
@@ -136,11 +136,6 @@ async function split(
   );
   const [from = 0, to = 0] = [numbers[0], numbers.at(-1)];
   return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${from} AND ${to}`);
-}
-
-async function nextPlanned({ plain }: Database, where: Sql): Promise<Chunk | undefined> {
-  const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
-  return (await selectChunks(plain, sql`${where} AND chunk = (${next})`))[0];
 }
 
 /** What became of a chunk whose answer says it; a late one is kept for a person. */

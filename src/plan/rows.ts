@@ -86,7 +86,6 @@ export class RowsRead {
   read = 0;
   skipped = 0;
   invalid = 0;
-  actions = 0;
   readonly skipReasons = new Map<string, number>();
   /** Rows that give their event and nothing else, by the reason for the latter. */
   readonly eventOnlyReasons = new Map<string, number>();
@@ -446,7 +445,6 @@ class Writer {
       at.isLeft ? "left" : null,
     );
     this.#body.run(this.#seq, json);
-    this.#read.actions += 1;
     if (time !== undefined) this.#noteTime(kind, time);
     if (kind === "resoldTicket") this.#read.resoldBy.add(subject.charAt(0));
     const form = formOf(subject);
@@ -458,7 +456,6 @@ class Writer {
   /** What the corrected version of a bad row was accepted as. */
   corrected(at: At, { kind, subject, mark }: { kind: ActionName; subject: string; mark: string }): void {
     this.#insert(at, kind, subject, baseOf(mark), null, undefined, undefined, undefined, null, "sent", "corrected");
-    this.#read.actions += 1;
   }
 
   /** What a bad row would have given, as far as that can be read: others wait for it. */
