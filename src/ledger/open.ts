@@ -101,7 +101,7 @@ async function bind(
   if (bound !== undefined && boundTo !== undefined && bound !== boundTo) {
     if (isToRead || (await database.read(hasRuns))) throw ofOtherService(database.place, bound, boundTo);
     // As long as nothing was entered, a mistyped address binds nobody.
-    await database.write((session) => writeBound(session, boundTo));
+    await database.write((session) => session.run(sql`UPDATE meta SET value = ${boundTo} WHERE name = 'bound_to'`));
     return { bound: boundTo, instance: found?.instance ?? "" };
   }
   return { bound, instance: found?.instance ?? "" };
@@ -109,10 +109,6 @@ async function bind(
 
 const hasRuns = async (session: Session): Promise<boolean> =>
   (await first(session, sql`SELECT 1 AS one FROM runs LIMIT 1`)) !== undefined;
-
-async function writeBound(session: Session, boundTo: string): Promise<void> {
-  await session.run(sql`UPDATE meta SET value = ${boundTo} WHERE name = 'bound_to'`);
-}
 
 const ofOtherService = (place: string, bound: string, boundTo: string): Failure =>
   new Failure(

@@ -388,9 +388,7 @@ export async function whyItWaits(
     return new Failure(
       "busy",
       `The closing of run ${run.run} of ${run.createdAt} was interrupted, and comes first. Nothing was sent.`,
-      {
-        hint: `Finish closing it: ${settleCommand(run.run, environment, "--abandon")}`,
-      },
+      { hint: `Finish closing it: ${settleCommand(run.run, environment, "--abandon")}` },
     );
   if (open.length > 0) return undefined;
   if (run.paused !== undefined)

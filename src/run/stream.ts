@@ -117,9 +117,7 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
     throw new Failure(
       "usage",
       "A run that is published has no promises for standard output yet. Nothing was published.",
-      {
-        hint: "Name a file for them, or leave --output out.",
-      },
+      { hint: "Name a file for them, or leave --output out." },
     );
   const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
   await using session = await openSession(context, environment, {
