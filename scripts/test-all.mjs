@@ -21,8 +21,10 @@ const OTHERS = [
     version: "22.19.0",
     files: [
       "test/e2e/",
-      ...["cli", "disk", "ledger", "readers", "sandbox", "sending"].map((part) => `test/unit/${part}/`),
-      ...["outputs", "sandbox", "sending", "run"].map((part) => `test/pipeline/${part}/`),
+      ...["cli", "disk", "ledger", "nights", "plan", "readers", "sandbox", "send", "write"].map(
+        (part) => `test/unit/${part}/`,
+      ),
+      ...["sandbox", "send", "write", "run"].map((part) => `test/pipeline/${part}/`),
     ],
   },
   { version: "24", files: ["test/e2e/crash/", "test/e2e/validate"] },

@@ -8,6 +8,7 @@ import { importCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { setAside } from "../disk/aside.ts";
+import { Opened } from "../disk/closing.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import {
@@ -140,7 +141,7 @@ export async function openPromises(context: RunContext, writing: PromiseWriting,
 
 /** The writer gives the lock back. */
 async function releasing(lock: AsyncDisposable, open: () => Promise<PromiseWriter>): Promise<PromiseWriter> {
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Opened();
   opened.use(lock);
   const writer = opened.use(await open());
   const closing = opened.move();
@@ -149,7 +150,7 @@ async function releasing(lock: AsyncDisposable, open: () => Promise<PromiseWrite
       return writer.path;
     },
     write: (chunk) => writer.write(chunk),
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+    [Symbol.asyncDispose]: () => closing[Symbol.asyncDispose](),
   };
 }
 

@@ -6,6 +6,7 @@ import { andMore, cleanText, count, displayPath, inShell } from "../actions/text
 import type { Environment } from "../config/environment.ts";
 import { Key, readKey } from "../config/key.ts";
 import type { ClientTls } from "../config/tls.ts";
+import { Opened } from "../disk/closing.ts";
 import { Failure } from "../failure.ts";
 import { appendJournal, type JournalEntry, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
@@ -52,7 +53,7 @@ export async function openSession(
   options: SessionOptions,
 ): Promise<Session> {
   const { progress, stop, env, cwd } = context;
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Opened();
   let read: Promise<Key> | undefined;
   const keyOfService = (): Promise<Key> => {
     read ??= readKey(environment, stop, { env }).then((key) => {
@@ -90,7 +91,7 @@ export async function openSession(
     baseUrl: sandbox?.url ?? environment.baseUrl,
     key: async () => (sandbox === undefined ? await keyOfService() : new Key(sandbox.apiKey)),
     tls,
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+    [Symbol.asyncDispose]: () => closing[Symbol.asyncDispose](),
   };
 }
 

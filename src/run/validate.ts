@@ -2,6 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { Opened } from "../disk/closing.ts";
 import { type CheckOptions, checkInput, type InputOptions } from "./check-input.ts";
 import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
@@ -31,7 +32,7 @@ export interface PlannedInput extends CheckedInput, AsyncDisposable {
 export async function plan(context: RunContext, options: PlanSettings): Promise<PlannedInput> {
   const { settings, ...input } = options;
   const { config, environment } = settings;
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Opened();
   const ledger = environment && (await findLedgerOf(environment));
   if (ledger !== undefined) opened.use(ledger);
   if (environment !== undefined) {
@@ -50,6 +51,6 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
   return {
     ...checked,
     told: async (digests) => (await ledger?.told(digests)) ?? new Set(),
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   };
 }

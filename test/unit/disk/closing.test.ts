@@ -1,28 +1,30 @@
 import { expect, test } from "vitest";
-import { orClosed } from "../../../src/disk/closing.ts";
+import { Opened } from "../../../src/disk/closing.ts";
 
-function openFile(closing: () => void = () => undefined) {
-  const file = {
-    closed: 0,
-    async close() {
-      file.closed += 1;
-      closing();
-    },
+test("what was opened is closed last first, whatever fails, and the first failure is told", async () => {
+  const closed: string[] = [];
+  const close = (name: string, failure?: Error) => () => {
+    closed.push(name);
+    if (failure !== undefined) throw failure;
   };
-  return file;
-}
+  const opened = new Opened();
+  opened.use({ [Symbol.asyncDispose]: async () => close("ledger")() });
+  opened.use({ [Symbol.dispose]: close("lock", new Error("the lock")) });
+  opened.defer(close("folder", new Error("the folder")));
+  await expect(opened[Symbol.asyncDispose]()).rejects.toThrow("the folder");
+  expect(closed).toEqual(["folder", "lock", "ledger"]);
+});
 
-test("a file is closed where what is made of it fails, and stays open where that does not", async () => {
-  const file = openFile();
-  expect(await orClosed(file, async () => "made")).toBe("made");
-  expect(file.closed).toBe(0);
-  const failing = async (): Promise<never> => {
-    throw new Error("no room");
-  };
-  await expect(orClosed(file, failing)).rejects.toThrow("no room");
-  expect(file.closed).toBe(1);
-  const unclosable = openFile(() => {
-    throw new Error("not that");
+test("what has a new owner is closed by that one alone, once", async () => {
+  let closed = 0;
+  const opened = new Opened();
+  opened.defer(() => {
+    closed += 1;
   });
-  await expect(orClosed(unclosable, failing)).rejects.toThrow("no room");
+  const moved = opened.move();
+  await opened[Symbol.asyncDispose]();
+  expect(closed).toBe(0);
+  await moved[Symbol.asyncDispose]();
+  await moved[Symbol.asyncDispose]();
+  expect(closed).toBe(1);
 });
