@@ -4,13 +4,14 @@ import { hash } from "node:crypto";
 import { type Action, type ActionName, actionSpec } from "./actions.ts";
 import { fieldSpec, isFieldName } from "./fields.ts";
 import { parseJson, stringifyJson } from "./json.ts";
+import { withoutNul } from "./nul.ts";
 
 type Named = Pick<Action, "action" | "data">;
 
-/** The ticket or event that an action is about: `t:<ticketId>`, `n:<nftId>` or `e:<eventId>`. */
+/** The ticket or event that an action is about: `t:<ticketId>`, `n:<nftId>` or `e:<eventId>`, as any database holds it. */
 export function subjectOf({ action, data }: Named): string {
-  if (actionSpec(action).about === "event") return `e:${data.eventId ?? ""}`;
-  return data.ticketId == null ? `n:${data.nftId ?? ""}` : `t:${data.ticketId}`;
+  if (actionSpec(action).about === "event") return withoutNul(`e:${data.eventId ?? ""}`);
+  return withoutNul(data.ticketId == null ? `n:${data.nftId ?? ""}` : `t:${data.ticketId}`);
 }
 
 /** Whether the service would probably refuse it a second time: there is but one of its kind. It would take others again. */
@@ -50,7 +51,7 @@ export const comesBack = (mark: string): boolean => /^[cuw]/.test(mark);
 
 const NUMBER = /#\d+$/;
 /** A mark that happens to end like a resent one gets a number, so that the two differ. */
-const plain = (mark: string): string => (NUMBER.test(mark) ? `${mark}#1` : mark);
+const plain = (mark: string): string => withoutNul(NUMBER.test(mark) ? `${mark}#1` : mark);
 
 /** The mark of an action that is sent for the `times`-th time. */
 export const resentMark = (mark: string, times: number): string => (times === 1 ? mark : `${baseOf(mark)}#${times}`);

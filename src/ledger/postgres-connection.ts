@@ -2,7 +2,7 @@
 
 import { Socket } from "node:net";
 import pg from "pg";
-import { withNul } from "./nul.ts";
+import { withNul } from "../actions/nul.ts";
 import { ServerError, toServerError } from "./postgres-failures.ts";
 import type { Value } from "./sql.ts";
 

@@ -8,11 +8,11 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { withoutNul } from "../actions/nul.ts";
 import { Failure } from "../failure.ts";
 import { type Database, oneAtATime, type Session } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { untilTaken } from "./lock.ts";
-import { withoutNul } from "./nul.ts";
 import {
   type Bound,
   type Connection,

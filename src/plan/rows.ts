@@ -3,6 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
 import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
+import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { decimals } from "../checks/price-decimals.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
@@ -383,7 +384,7 @@ interface At {
 }
 
 /** Where the config lets a wrong type pass, it may be anything. */
-const textOrNull = (value: unknown): string | null => (value == null ? null : String(value));
+const textOrNull = (value: unknown): string | null => (value == null ? null : withoutNul(String(value)));
 
 /** Puts rows and actions into the plan's file. */
 class Writer {
@@ -405,7 +406,7 @@ class Writer {
     this.#row = store.prepare("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#action = store.prepare(
       `INSERT INTO action (seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, clock, run, at,
-      verdict, why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1, ?12, ?13, ?14, ?15, ?16)`,
+      verdict, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#body = store.prepare("INSERT INTO body VALUES (?, ?)");
     this.#odd = store.prepare("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)");
@@ -475,7 +476,19 @@ class Writer {
         ];
     for (const subject of subjects)
       if (subject !== undefined)
-        this.#insert(at, kind, subject, null, null, time, isOfEvent ? undefined : event, undefined, null, "bad", null);
+        this.#insert(
+          at,
+          kind,
+          withoutNul(subject),
+          null,
+          null,
+          time,
+          isOfEvent ? undefined : event,
+          undefined,
+          null,
+          "bad",
+          null,
+        );
   }
 
   #insert(
@@ -510,6 +523,7 @@ class Writer {
         textOrNull(event),
         textOrNull(owner),
         written,
+        this.#seq,
       ],
       ...[clock, position?.run ?? null, position?.seq ?? null, verdict, why],
     );

@@ -1,5 +1,6 @@
 /** All that was ever sent about a ticket, an event or a promise, in the order in which it was read. Takes no lock. */
 
+import { withoutNul } from "../actions/nul.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { FoundAction } from "../ledger/ledger.ts";
@@ -21,7 +22,7 @@ export async function find({ cwd }: RunContext, environment: Environment, id: st
   await using ledger = await findLedgerOf(environment);
   const problem = await lostRunsOf(environment, ledger, cwd);
   if (ledger === undefined) return { problem, hasLedger: false, actions: [], similar: [] };
-  const found = await ledger.about(id);
+  const found = await ledger.about(withoutNul(id));
   const runs = new Map(
     (await ledger.runs({ ids: [...new Set(found.map(({ runId }) => runId))] })).map((run) => [run.run, run]),
   );

@@ -2,6 +2,7 @@
 
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
+import { withNul } from "../actions/nul.ts";
 import { escapeUnseen } from "../actions/text.ts";
 import type { Item, Outcomes } from "../ledger/ledger.ts";
 import { csvText } from "./csv.ts";
@@ -50,12 +51,12 @@ const isTold = ({ outcome }: Item): boolean =>
 function lineOf(item: Item, chunk: Outcomes["chunk"], { environment, run, inputs }: LineStyle): PromiseLine {
   const { origin, promise, response } = item;
   const { subject, kind, mark, content, event, time, owner } = origin;
-  const id = subject.slice(2);
+  const id = withNul(subject.slice(2));
   return {
     source: inputs[origin.input]?.name ?? "",
     line: origin.line,
     action: kind,
-    eventId: subject.startsWith("e:") ? id : event,
+    eventId: subject.startsWith("e:") ? id : event && withNul(event),
     ticketId: subject.startsWith("t:") ? id : undefined,
     nftId: subject.startsWith("n:") ? id : undefined,
     status: statusOf(item),

@@ -7,6 +7,7 @@ import { isActionName } from "../actions/actions.ts";
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { formOf } from "../actions/marks.ts";
+import { withoutNul } from "../actions/nul.ts";
 import { Failure } from "../failure.ts";
 import type { ImportedLine } from "../ledger/ledger.ts";
 import { OWN_TABLE } from "./csv.ts";
@@ -95,11 +96,12 @@ function toImported(line: z.infer<typeof LINE>, name: string, place: number): Im
   const isAccepted = status === "success";
   if (isAccepted && !actionPromise)
     throw notALine(name, place, "is not a line of a promises file: success without an actionPromise");
-  const subject = ticketId !== undefined ? `t:${ticketId}` : nftId !== undefined ? `n:${nftId}` : `e:${eventId}`;
+  const id = ticketId !== undefined ? `t:${ticketId}` : nftId !== undefined ? `n:${nftId}` : `e:${eventId}`;
+  const subject = withoutNul(id);
   const normal = formOf(subject);
   return {
     ...{ subject, kind, mark: line.mark, content: line.content, time: line.time, owner: line.owner },
-    event: subject.startsWith("e:") ? undefined : eventId,
+    event: subject.startsWith("e:") || eventId === undefined ? undefined : withoutNul(eventId),
     ...{ runId: line.run, environment: line.environment, chunk: line.chunk, seq: line.seq },
     ...{ source: line.source, line: line.line, at: line.at },
     outcome: isAccepted ? "accepted" : status === "settled" ? "settled" : "rejected",

@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { onTestFinished } from "vitest";
+import { Opened } from "../../src/disk/closing.ts";
 import { BALLAST_BYTES } from "../../src/ledger/sqlite.ts";
 import { type SettleOptions, type StreamOptions, type Surroundings, settle, stream } from "../../src/library.ts";
 import type { SettleResult } from "../../src/run/settle.ts";
@@ -86,11 +87,11 @@ export async function openDesk(
   const at = (name: string): string => join(folder, name);
   const engine = openEngine({ path: ":memory:", accept });
   const sandbox = await startSandbox({ engine });
-  const opened = new AsyncDisposableStack();
+  const opened = new Opened();
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
   opened.defer(() => engine.close());
   opened.use(sandbox);
-  onTestFinished(() => opened.disposeAsync());
+  onTestFinished(() => opened[Symbol.asyncDispose]());
   makeBallast(at("state/playground"));
   const shared = ledger === "postgres" ? await sharedLedger() : undefined;
   const settings = `${shared === undefined ? "" : configOf("playground", shared)}${config}`;
@@ -105,7 +106,7 @@ export async function openDesk(
   const streaming = (name: string): StreamOptions => ({ ...surroundings, files: [name], output: "promises.ndjson" });
   return {
     sandbox,
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
     write: (name, content) => {
       writeFileSync(at(name), typeof content === "string" ? content : linesOf(content));
       utimesSync(at(name), A_WHILE_AGO, A_WHILE_AGO);

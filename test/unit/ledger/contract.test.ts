@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { withNul, withoutNul } from "../../../src/actions/nul.ts";
 import type { Answer, Ledger, Output } from "../../../src/ledger/ledger.ts";
 import { at, bodyOf, describeBoth, each, enter, newRun, planned, promise, SERVICE } from "../../support/ledgers.ts";
 
@@ -79,14 +80,16 @@ describeBoth("a run", (newPlace) => {
   test("keeps times and ids as they are, beyond what a number and a plain text hold", async () => {
     const { open } = await newPlace();
     const ledger = await open();
-    const plan = planned([{ sales: [{ id: "a\u0000\u0001b" }, { id: "z" }] }]);
+    const plan = planned([{ sales: [{ id: withoutNul("a\u0000\u0001b") }, { id: "z" }] }]);
     const [one, other] = plan.actions;
     const actions = [
       { ...one, time: 18_446_744_073_709_551_615n },
       { ...other, time: 9_007_199_254_740_993n },
     ] as typeof plan.actions;
     await enter(ledger, newRun(), { ...plan, actions });
-    expect((await ledger.actionsOf(["t:a\u0000\u0001b", "t:z"])).map(({ subject, time }) => [subject, time])).toEqual([
+    const subjects = [withoutNul("t:a\u0000\u0001b"), "t:z"];
+    const known = await ledger.actionsOf(subjects);
+    expect(known.map(({ subject, time }) => [withNul(subject), time])).toEqual([
       ["t:a\u0000\u0001b", 18_446_744_073_709_551_615n],
       ["t:z", 9_007_199_254_740_993n],
     ]);

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL holds no text with the character U+0000, and an id may have one. So each U+0000 and U+0001 is written as two
- * characters. Texts keep their order, and those that have neither, which is nearly all, stay as they are.
+ * PostgreSQL holds no text with the character U+0000, SQLite's of Node 22 reads a text only up to it, and an id may have one. So
+ * each U+0000 and U+0001 is written as two characters. Texts keep their order, and those that have neither, which is nearly all, stay as they are.
  */
 
 /** The characters, not their escapes. */
