@@ -136,7 +136,7 @@ async function explain(error: unknown): Promise<Explained | undefined> {
     return { code, message, hint, exitCode: EXIT_CODES[code] };
   }
   if (isStop(error, stop.signal)) {
-    const message = `Stopped by ${stop.signal.reason}. Nothing is in doubt.`;
+    const message = `Stopped by ${stop.signal.reason}. Nothing that this command sent is in doubt.`;
     return { code: "stopped", message, hint: undefined, exitCode: exitCodeOfError(error, stop.signal) };
   }
   if (outputError !== undefined && isOfStream(error))

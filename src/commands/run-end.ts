@@ -162,10 +162,10 @@ export function tellStop(
       if (!isFirst) break;
       reporter.error(
         stop.by === "max-duration"
-          ? "Stopped: --max-duration is over. Nothing is in doubt."
+          ? "Stopped: --max-duration is over. Nothing that this command sent is in doubt."
           : stop.by === "elsewhere"
-            ? "Stopped: a person or another machine stopped the run. Nothing is in doubt."
-            : `Stopped by ${stop.by}. Nothing is in doubt.`,
+            ? "Stopped: a person or another machine stopped the run. Nothing that this command sent is in doubt."
+            : `Stopped by ${stop.by}. Nothing that this command sent is in doubt.`,
       );
       break;
   }

@@ -241,20 +241,22 @@ async function streamInput(
   }
   const id = idOfRun(ledger, last, planned);
   const run = toRun(context, options, environment, checked, { id, output, tellsChange, machine: machineOf(ledger) });
-  if (mode === "adopt") return await adopt(options, checked, ledger, run);
+  if (mode === "adopt") return await adopt(options, checked, session, run);
   return await enterAndSend(context, options, session, checked, { run, last, deadline });
 }
 
 async function adopt(
   options: StreamSettings,
   checked: CheckedInput,
-  ledger: Ledger,
+  { environment, ledger }: Session,
   run: NewRun,
 ): Promise<StreamResult> {
   const { plan: planned } = checked;
   const by = { who: userName(), at: run.createdAt, reason: options.reason };
   await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
   await ledger.noteCorrected(planned.corrected());
+  const adopted = await ledger.run(run.run);
+  if (adopted !== undefined) await noteInJournal(environment, ledger, adopted, planned.actions.new);
   const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: run.run });
   return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
 }

@@ -214,6 +214,14 @@ describe("a ledger that was lost", () => {
   });
 });
 
+test("a ledger that was lost with what was adopted is noticed, too", async () => {
+  const rig = await salesRig(20);
+  expect(await rig.run([...to("a.ndjson"), "--adopt"])).toMatchObject({ exitCode: 0 });
+  loseLedger(rig);
+  expect(await refused(rig, to("a.ndjson"))).toContain("(20 actions)");
+  expect(sent(rig)).toBe(0);
+});
+
 describe("a ledger that was put back from an older copy", () => {
   test("is noticed whatever the output is called", async () => {
     const rig = await salesRig(20);

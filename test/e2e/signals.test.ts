@@ -91,7 +91,10 @@ const endsIt = async (...[signal, _, args, stdin, code]: Endless): Promise<void>
   const place = openWorkplace();
   prepare(place);
   const ended = await interrupted(place, args, stdin === "pipe" ? "pipe" : "ignore", signal);
-  expect(ended).toMatchObject({ code, said: expect.stringContaining(`Stopped by ${signal}. Nothing is in doubt.`) });
+  expect(ended).toMatchObject({
+    code,
+    said: expect.stringContaining(`Stopped by ${signal}. Nothing that this command sent is in doubt.`),
+  });
   expect(readdirSync(place.path("tmp")).filter((name) => !/^tickets-\d+$/.test(name))).toEqual([]);
   const state = place.path(".tickets/sandbox");
   expect(existsSync(state) ? readdirSync(state).filter((name) => name.startsWith("plan-")) : []).toEqual([]);

@@ -84,7 +84,7 @@ const CODES: Readonly<Record<Exclude<FailureCode, "internal">, Story>> = {
   "stopped-early": {
     happens: (field) => send(field, { maxDuration: 1 }),
     said: [
-      "Stopped: --max-duration is over. Nothing is in doubt.",
+      "Stopped: --max-duration is over. Nothing that this command sent is in doubt.",
       "3 actions: 3 not sent.",
       "Continue: tickets resume RUN --env local",
     ],
@@ -208,7 +208,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
       );
     },
     said: [
-      "Stopped by SIGINT. Nothing is in doubt.",
+      "Stopped by SIGINT. Nothing that this command sent is in doubt.",
       "3 actions: 3 not sent.",
       "Continue: tickets resume RUN --env local",
     ],

@@ -499,7 +499,7 @@ describe("what counts for all lanes", () => {
     all.open();
     const { exitCode, said, summary } = await running;
     expect([exitCode, summary?.actions]).toMatchObject([130, { accepted: 9, inDoubt: 0, notSent: 72 }]);
-    expect(said).toContain("Stopped by SIGINT. Nothing is in doubt.");
+    expect(said).toContain("Stopped by SIGINT. Nothing that this command sent is in doubt.");
     expect((await states()).match(/answered/g)).toHaveLength(5);
     expect(await promised()).toHaveLength(9);
     expect(await resume()).toBe(0);
