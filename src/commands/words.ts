@@ -97,7 +97,6 @@ const WORDS: Words = {
     reporter.warn(
       'The answers lack the top-level "status" of the specification. Each item is judged by what it says itself.',
     ),
-  "runs are lost": ({ problem }, { reporter }) => reporter.warn(problem.message),
   "closing run": tellClosing,
   "run closed": ({ run }, { reporter }) => reporter.info(`Run ${run} is closed.`),
   "nothing to settle": ({ run, chunk, before, isOtherwise }, { reporter }) => {

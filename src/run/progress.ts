@@ -77,7 +77,6 @@ export type RunEvent =
   /** A question about promises was not answered. `isFirst`: of this round of questions. */
   | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
   | { readonly kind: "answers without status" }
-  | { readonly kind: "runs are lost"; readonly problem: Failure }
   | { readonly kind: "closing run"; readonly run: string; readonly counts: RunCounts }
   | { readonly kind: "run closed"; readonly run: string }
   | ({ readonly kind: "nothing to settle" } & NothingToSettle)
