@@ -93,7 +93,8 @@ function tellQuestion(
   info: Reporter["info"],
   verbose: boolean,
 ): void {
-  info(`${capital(chunkText(chunk))}, is ${chunk.state}. ${cleanText(chunk.detail ?? "", 300)}`);
+  const why = chunk.detail === undefined ? "." : `: ${cleanText(chunk.detail, 300)}`;
+  info(`${capital(chunkText(chunk))}, is ${chunk.state}${why}`);
   // Of all, so that the same number means the same in `status --chunk`.
   const fields = tellingFields(
     actions.map(({ action }) => action),

@@ -143,7 +143,7 @@ describe("the words of a settlement fit", () => {
   test("one action", async () => {
     const field = await doubtOf([scan(1768600000)]);
     const said = (await looked(field)).join("\n");
-    expect(said).toMatch(/^Chunk 1, 1 action, is in doubt\. /m);
+    expect(said).toMatch(/^Chunk 1, 1 action, is in doubt: /m);
     expect(said).toContain("The service would register it twice (scannedTicket).");
     expect(said).toContain("If the service has it:");
     expect(said).toContain("If it does not (it is sent again):");
@@ -155,7 +155,7 @@ describe("the words of a settlement fit", () => {
       { action: "invalidatedTicket", data: { ticketId: "T1", orderTime: 1768600001 } },
     ]);
     const said = (await looked(field)).join("\n");
-    expect(said).toMatch(/^Chunk 1, 2 actions, is in doubt\. /m);
+    expect(said).toMatch(/^Chunk 1, 2 actions, is in doubt: /m);
     expect(said).toContain("The service would probably refuse one of them a second time (invalidatedTicket).");
     expect(said).toContain("The service would register one of them twice (scannedTicket).");
     expect(said).toContain("If the service has them:");
