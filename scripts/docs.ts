@@ -8,7 +8,7 @@ import { U64_MAX } from "../src/actions/formats.ts";
 import { stringifyJson } from "../src/actions/json.ts";
 import { type JsonSchema, payloadJsonSchema, promisesJsonSchema } from "../src/actions/json-schema.ts";
 import { ACTION_RULES, type Rule } from "../src/actions/rules.ts";
-import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/checks/rules.ts";
+import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
 import { LOG_EVENTS, LOG_FIELDS, logJsonSchema } from "../src/commands/log-events.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";

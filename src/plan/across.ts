@@ -3,7 +3,7 @@
 import { actionSpec, type Effect, withArticle } from "../actions/actions.ts";
 import { about, type Finding, type Severity, type SourceLine } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import { areFewDecimals, priceDecimals } from "../checks/price-decimals.ts";
+import { areFewDecimals, priceDecimals } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import { currencyAt, type EventState, type Events } from "./events.ts";
 import { hold, type Item } from "./verdicts.ts";

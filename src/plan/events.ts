@@ -1,7 +1,7 @@
 /** The events that an input names: what the ledger knows of them, and what this input says. Kept in the plan's file, the last ones in memory. */
 
 import { currencyDigits } from "../actions/currencies.ts";
-import type { Pricing } from "../checks/price-decimals.ts";
+import type { Pricing } from "../check/price-decimals.ts";
 import type { KnownAction } from "../ledger/ledger.ts";
 import type { Store } from "./store.ts";
 

@@ -5,7 +5,7 @@ import type { ActionName } from "../actions/actions.ts";
 import { ACTION_NAMES } from "../actions/actions.ts";
 import { parseJson } from "../actions/json.ts";
 import type { SourceLine } from "../actions/problem.ts";
-import { severityIn } from "../checks/severity.ts";
+import { severityIn } from "../check/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
 import type { Row } from "../mapping/row.ts";

@@ -3,7 +3,7 @@
 import type { Action } from "../actions/actions.ts";
 import { isFieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
-import { checkAction } from "../checks/shape.ts";
+import { checkAction } from "../check/shape.ts";
 import type { Mapped } from "../mapping/mapper.ts";
 
 /** @param now in Unix seconds. */

@@ -5,7 +5,7 @@ import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actio
 import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
-import { decimals } from "../checks/price-decimals.ts";
+import { decimals } from "../check/price-decimals.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
 import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";

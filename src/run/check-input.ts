@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
-import { severityTable } from "../checks/severity.ts";
+import { severityTable } from "../check/severity.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/environment.ts";
 import { errorCode, Failure } from "../failure.ts";

@@ -1,6 +1,6 @@
 /** The rules of all checks. */
 
-import { allRules } from "../checks/rules.ts";
+import { allRules } from "../check/rules.ts";
 import { MAPPING_RULES } from "../mapping/rules.ts";
 import { PLAN_RULES } from "../plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../readers/rules.ts";

@@ -11,7 +11,7 @@ import { isFieldName } from "../../src/actions/fields.ts";
 import { parseJson } from "../../src/actions/json.ts";
 import { ACTION_RULES } from "../../src/actions/rules.ts";
 import { validateItem } from "../../src/actions/validate.ts";
-import { CHECK_RULES } from "../../src/checks/rules.ts";
+import { CHECK_RULES } from "../../src/check/rules.ts";
 import { MAPPING_RULES } from "../../src/mapping/rules.ts";
 import { PLAN_RULES } from "../../src/plan/rules.ts";
 import { READER_RULES } from "../../src/readers/rules.ts";

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { duplicateKey, parseJson, parseVerbatim, stringifyJson } from "../../../src/actions/json.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
-import { severityIn, severityTable } from "../../../src/checks/severity.ts";
-import { checkAction } from "../../../src/checks/shape.ts";
+import { severityIn, severityTable } from "../../../src/check/severity.ts";
+import { checkAction } from "../../../src/check/shape.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import { toObjectRow } from "../../../src/readers/json-row.ts";
 

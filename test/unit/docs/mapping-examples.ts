@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { checkAction } from "../../../src/checks/shape.ts";
+import { checkAction } from "../../../src/check/shape.ts";
 import { plan } from "../../../src/commands/plan.ts";
 import { newTrace } from "../../../src/commands/trace.ts";
 import { Failure } from "../../../src/failure.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkAction } from "../../../src/checks/shape.ts";
+import { checkAction } from "../../../src/check/shape.ts";
 
 const sale = { eventId: "e", ticketId: "t", userId: "u", price: "1", orderTime: 1767225600 };
 const rulesOf = (action: string, data: object): readonly string[] =>

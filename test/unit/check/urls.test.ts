@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkAction } from "../../../src/checks/shape.ts";
+import { checkAction } from "../../../src/check/shape.ts";
 
 const NOW = 1_780_000_000;
 const rulesOf = (field: string, value: unknown): readonly string[] =>
