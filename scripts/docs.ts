@@ -14,7 +14,7 @@ import { configJsonSchema } from "../src/config/schema.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
 import { MAPPING_RULES } from "../src/mapping/rules.ts";
 import { PLAN_RULES } from "../src/plan/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../src/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../src/read/rules.ts";
 import { terminalPicture } from "./terminal-picture.ts";
 
 /** Path in the repository → content. */

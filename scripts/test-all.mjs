@@ -21,7 +21,7 @@ const OTHERS = [
     version: "22.19.0",
     files: [
       "test/e2e/",
-      ...["cli", "disk", "ledger", "plan", "readers", "sandbox", "send", "write"].map((part) => `test/unit/${part}/`),
+      ...["cli", "disk", "ledger", "plan", "read", "sandbox", "send", "write"].map((part) => `test/unit/${part}/`),
       ...["sandbox", "send", "write", "run"].map((part) => `test/pipeline/${part}/`),
     ],
   },

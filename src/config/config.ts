@@ -9,7 +9,7 @@ import { cleanText, displayPath, quoted } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { DeepReadonly } from "../mapping/schema-words.ts";
 import type { SourceConfig } from "../mapping/source.ts";
-import { openFile } from "../readers/open-file.ts";
+import { openFile } from "../read/open-file.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
 import { explainIssues, isRecord, keysAt, problemLine, valueAt } from "./explain.ts";
 import { MODULE_NAME, openExplorer } from "./explorer.ts";

@@ -5,7 +5,7 @@ import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { openFile } from "../readers/open-file.ts";
+import { openFile } from "../read/open-file.ts";
 import { describeKeySource, type Environment, type KeySource } from "./environment.ts";
 
 /**

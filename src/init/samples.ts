@@ -7,13 +7,13 @@ import { validateCommand } from "../actions/next-command.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { withExactNumbers } from "../mapping/exact-numbers.ts";
-import type { Row } from "../mapping/row.ts";
-import { openBytes } from "../readers/bytes.ts";
-import { findingsOfEncoding } from "../readers/content.ts";
-import { openInput } from "../readers/input.ts";
-import type { InputFile } from "../readers/input-file.ts";
-import { resolveInputs } from "../readers/inputs.ts";
-import { watchUtf8 } from "../readers/utf8-watch.ts";
+import { openBytes } from "../read/bytes.ts";
+import { findingsOfEncoding } from "../read/content.ts";
+import { openInput } from "../read/input.ts";
+import type { InputFile } from "../read/input-file.ts";
+import { resolveInputs } from "../read/inputs.ts";
+import type { Row } from "../read/row.ts";
+import { watchUtf8 } from "../read/utf8-watch.ts";
 import type { Sample } from "./sample.ts";
 
 /** Enough to see every status; all of them are kept in memory. */

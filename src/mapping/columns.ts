@@ -3,8 +3,8 @@
 import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
+import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
 import { quoted } from "../actions/text.ts";
-import { OWN_COLUMNS } from "./rejects-columns.ts";
 
 const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
 

@@ -1,8 +1,8 @@
 /** The columns whose values decide what a row gives, so that a preview can count what each value leads to. */
 
+import type { Row } from "../read/row.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { columnsOf, emptyScope, namesOf, pathsOf, type Read } from "./names.ts";
-import type { Row } from "./row.ts";
 import type { ConditionMap, SourceConfig } from "./source.ts";
 import { columnReader } from "./when.ts";
 

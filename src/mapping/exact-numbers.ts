@@ -1,4 +1,4 @@
-import type { Row } from "./row.ts";
+import type { Row } from "../read/row.ts";
 
 /**
  * A number in JSON that `String` might not give back as it was written, such as `12.50`, `1e3` and `-0`. The character before

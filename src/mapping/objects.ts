@@ -6,7 +6,9 @@ import { type FieldName, type FieldValue, fieldSpec, isFieldName } from "../acti
 import { typeName } from "../actions/formats.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
+import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import { validateItem } from "../actions/validate.ts";
+import type { Row } from "../read/row.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, quote, readColumns } from "./columns.ts";
 import { LooseNumber, withLooseNumbers } from "./exact-numbers.ts";
 import { looseNumber } from "./id-cells.ts";
@@ -24,8 +26,6 @@ import {
   type NamedSettings,
   understandingOf,
 } from "./named.ts";
-import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "./rejects-columns.ts";
-import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
 
 type ObjectRow = Extract<Row, { kind: "object" }>;

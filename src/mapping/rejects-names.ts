@@ -1,6 +1,6 @@
 /** The names of rejects files, and which inputs a file of such a name may come from. */
 
-/** Of all formats of inputs (readers/formats.ts). */
+/** Of all formats of inputs (read/formats.ts). */
 const ENDINGS: readonly string[] = ["csv", "tsv", "ndjson", "jsonl", "json"];
 const ENDING = new RegExp(`\\.(?:${ENDINGS.join("|")})(?:\\.(?:gz|zst))?$`, "i");
 const REJECTS = /^(.+)\.rejects(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;

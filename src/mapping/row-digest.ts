@@ -9,8 +9,8 @@
 
 import { hash } from "node:crypto";
 import { parseVerbatim, stringifyJson } from "../actions/json.ts";
-import { OWN_COLUMNS } from "./rejects-columns.ts";
-import type { Row } from "./row.ts";
+import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
+import type { Row } from "../read/row.ts";
 
 export type RowDigester = ReturnType<typeof createRowDigester>;
 

@@ -4,6 +4,7 @@ import { type Action, type ActionData, type ActionName, registersEvent } from ".
 import type { FieldValue } from "../actions/fields.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
+import type { Row } from "../read/row.ts";
 import { enter } from "./each.ts";
 import { withLooseNumbers } from "./exact-numbers.ts";
 import type { FileFinding } from "./file-finding.ts";
@@ -12,7 +13,6 @@ import { strangeCells, totalsCell } from "./id-cells.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import type { IdCell, Read, Scope } from "./names.ts";
 import { isOnlyItem, mapItem } from "./objects.ts";
-import type { Row } from "./row.ts";
 import { bitsOfDigest, createRowDigester, type RowDigester } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
 import { labelled, reasonOfLooks, uniqueLooks } from "./skip-reason.ts";

@@ -2,6 +2,7 @@
 
 import { ACTION_NAMES, type ActionName, acceptedFields, registersEvent } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
+import { showRejects } from "../actions/rejects-columns.ts";
 import { faultOf } from "../actions/schemas.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
@@ -24,7 +25,6 @@ import {
   type Read,
   type Scope,
 } from "./names.ts";
-import { showRejects } from "./rejects-columns.ts";
 import type { MappingRule } from "./rules.ts";
 import type {
   ActionConfig,

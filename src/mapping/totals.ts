@@ -2,9 +2,9 @@
 
 import type { Action } from "../actions/actions.ts";
 import { quoted } from "../actions/text.ts";
+import type { Row } from "../read/row.ts";
 import type { FileFinding } from "./file-finding.ts";
 import type { Mapped, Mapper } from "./mapper.ts";
-import type { Row } from "./row.ts";
 import type { MappingRule } from "./rules.ts";
 import { isTotalsWord } from "./totals-words.ts";
 

@@ -3,8 +3,8 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { Failure } from "../failure.ts";
 import type { FileFinding } from "../mapping/file-finding.ts";
-import type { Input } from "../readers/input.ts";
-import { shownName } from "../readers/names.ts";
+import type { Input } from "../read/input.ts";
+import { shownName } from "../read/names.ts";
 
 export const tooLong = (items: number): FileFinding => ({
   rule: "payload-too-long",

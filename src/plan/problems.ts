@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type { Finding, Problem, Severity } from "../actions/problem.ts";
-import type { Row } from "../mapping/row.ts";
-import type { InputFile } from "../readers/input-file.ts";
+import type { InputFile } from "../read/input-file.ts";
+import type { Row } from "../read/row.ts";
 
 /** What was found of one rule: how often, and the first example. */
 export interface RuleTally {

@@ -5,10 +5,6 @@ import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actio
 import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
-import { decimals } from "../check/price-decimals.ts";
-import type { Ledger, Position } from "../ledger/ledger.ts";
-import type { FileFinding } from "../mapping/file-finding.ts";
-import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
 import {
   NO_RUN,
   parseRowKey,
@@ -16,13 +12,17 @@ import {
   ROW_COLUMN,
   type RowKey,
   showRejects,
-} from "../mapping/rejects-columns.ts";
-import type { Row } from "../mapping/row.ts";
+} from "../actions/rejects-columns.ts";
+import { decimals } from "../check/price-decimals.ts";
+import type { Ledger, Position } from "../ledger/ledger.ts";
+import type { FileFinding } from "../mapping/file-finding.ts";
+import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
 import { createRowDigester, type RowDigester } from "../mapping/row-digest.ts";
-import { findingsOfContent } from "../readers/content.ts";
-import type { Input } from "../readers/input.ts";
-import type { InputFile } from "../readers/input-file.ts";
-import { keepRejectsApart } from "../readers/rejects.ts";
+import { findingsOfContent } from "../read/content.ts";
+import type { Input } from "../read/input.ts";
+import type { InputFile } from "../read/input-file.ts";
+import { keepRejectsApart } from "../read/rejects.ts";
+import type { Row } from "../read/row.ts";
 import { ContentsSeen, tooLong } from "./files.ts";
 import { type Problems, reasonOf, reportFindings, wholeFile } from "./problems.ts";
 import { PublicValues } from "./public-values.ts";

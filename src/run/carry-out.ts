@@ -3,10 +3,10 @@
 import { existsSync } from "node:fs";
 import { parseJson } from "../actions/json.ts";
 import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
+import { rowKeyText } from "../actions/rejects-columns.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import { rowKeyText } from "../mapping/rejects-columns.ts";
 import type { RowCounts } from "../plan/plan.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { pause } from "../send/pause.ts";

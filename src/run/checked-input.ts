@@ -1,6 +1,6 @@
 import type { Plan } from "../plan/plan.ts";
 import type { Problems } from "../plan/problems.ts";
-import type { InputFile } from "../readers/input-file.ts";
+import type { InputFile } from "../read/input-file.ts";
 
 export interface CheckedInput {
   readonly files: readonly InputFile[];

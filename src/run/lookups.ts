@@ -5,9 +5,9 @@ import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import type { LookupTable } from "../mapping/lookup.ts";
 import type { SourceConfig } from "../mapping/source.ts";
-import { findingsOfText } from "../readers/content.ts";
-import { openInput } from "../readers/input.ts";
-import { resolveInputs } from "../readers/inputs.ts";
+import { findingsOfText } from "../read/content.ts";
+import { openInput } from "../read/input.ts";
+import { resolveInputs } from "../read/inputs.ts";
 
 /** Reads all of them into memory. */
 export async function readLookups(

@@ -1,8 +1,8 @@
 /** Rows that are told and not sent, on their way from the plan into rejects. */
 
+import { NO_RUN, rowKeyText } from "../actions/rejects-columns.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { NO_RUN, rowKeyText } from "../mapping/rejects-columns.ts";
 import type { RowNotSent } from "../plan/plan.ts";
 import { type OpenRow, type RejectsInput, writeRejects } from "../write/rejects.ts";
 import type { CheckOptions } from "./check-input.ts";

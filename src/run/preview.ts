@@ -7,8 +7,8 @@ import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
 import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
-import type { Row } from "../mapping/row.ts";
 import type { Plan } from "../plan/plan.ts";
+import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "./mappers.ts";
 
 /** Watches the rows on their way through the mapping. Its memory does not grow with the input. */

@@ -5,8 +5,8 @@ import type { Failure } from "../failure.ts";
 import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
 import type { Understanding } from "../mapping/mapper.ts";
 import type { PublicValues } from "../plan/public-values.ts";
-import type { Input } from "../readers/input.ts";
-import type { InputFile } from "../readers/input-file.ts";
+import type { Input } from "../read/input.ts";
+import type { InputFile } from "../read/input-file.ts";
 import type { CheckedInput } from "./checked-input.ts";
 import type { RunEnd } from "./run-end.ts";
 

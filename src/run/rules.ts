@@ -3,7 +3,7 @@
 import { allRules } from "../check/rules.ts";
 import { MAPPING_RULES } from "../mapping/rules.ts";
 import { PLAN_RULES } from "../plan/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../read/rules.ts";
 
 export const ALL_RULES = allRules(READER_RULES, INPUT_RULES, MAPPING_RULES, PLAN_RULES);
 

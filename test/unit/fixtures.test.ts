@@ -14,7 +14,7 @@ import { validateItem } from "../../src/actions/validate.ts";
 import { CHECK_RULES } from "../../src/check/rules.ts";
 import { MAPPING_RULES } from "../../src/mapping/rules.ts";
 import { PLAN_RULES } from "../../src/plan/rules.ts";
-import { READER_RULES } from "../../src/readers/rules.ts";
+import { READER_RULES } from "../../src/read/rules.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
 const generated = generateFixtures();

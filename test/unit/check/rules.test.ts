@@ -3,7 +3,7 @@ import { ACTION_RULES } from "../../../src/actions/rules.ts";
 import { allRules, CHECK_RULES, CROSS_ACTION_RULES, LIKELY_RULES } from "../../../src/check/rules.ts";
 import { severityIn, severityTable } from "../../../src/check/severity.ts";
 import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
-import { INPUT_RULES, READER_RULES } from "../../../src/readers/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../../../src/read/rules.ts";
 
 const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
 

@@ -1,5 +1,5 @@
 import { parseJson } from "../../../src/actions/json.ts";
-import type { Row } from "../../../src/mapping/row.ts";
+import type { Row } from "../../../src/read/row.ts";
 
 /** A CSV row as a reader gives it. */
 export function cells(...values: string[]): Row {

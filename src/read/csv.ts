@@ -1,8 +1,7 @@
 import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
+import { REASON_COLUMN } from "../actions/rejects-columns.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { REASON_COLUMN } from "../mapping/rejects-columns.ts";
-import type { Row } from "../mapping/row.ts";
 import {
   cellCountRow,
   type KnownTable,
@@ -14,6 +13,7 @@ import {
 import { type CsvDialect, type RowTracker, trackRow } from "./csv-quotes.ts";
 import { type CsvRow, countLineEnds, readCsvRow, readCsvRows } from "./csv-rows.ts";
 import { detectDelimiter } from "./delimiter.ts";
+import type { Row } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
 import { findRowsInCell } from "./rows-in-cell.ts";
 import { compileSecondHeader } from "./second-header.ts";

@@ -1,6 +1,6 @@
 import type { Finding } from "../actions/problem.ts";
-import type { Row } from "../mapping/row.ts";
 import { completeLength } from "./encoding.ts";
+import type { Row } from "./row.ts";
 import type { ReaderRule } from "./rules.ts";
 
 /**

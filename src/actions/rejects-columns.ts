@@ -1,6 +1,6 @@
 /** The columns, or keys, that `tickets` adds to the rows of a rejects file. */
 
-import { GUARDED_COLUMN } from "../actions/formula-guard.ts";
+import { GUARDED_COLUMN } from "./formula-guard.ts";
 
 export const REASON_COLUMN = "tickets:reason";
 /**

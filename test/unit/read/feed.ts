@@ -1,5 +1,5 @@
-import type { Row } from "../../../src/mapping/row.ts";
-import type { RowParser } from "../../../src/readers/row-parser.ts";
+import type { Row } from "../../../src/read/row.ts";
+import type { RowParser } from "../../../src/read/row-parser.ts";
 
 /** Feeds a text to a parser in blocks of `size` bytes (all at once by default) and gives all its rows. */
 export function feed(parser: RowParser, text: string | Buffer, size = Number.POSITIVE_INFINITY): Row[] {

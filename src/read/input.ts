@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import { Failure } from "../failure.ts";
-import type { Row } from "../mapping/row.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import type { CsvOptions, CsvParser } from "./csv.ts";
 import { resolveEncoding } from "./encoding.ts";
@@ -8,6 +7,7 @@ import { FORMATS, formatOf, isTable } from "./formats.ts";
 import type { InputFile, InputFormat } from "./input-file.ts";
 import { InputText } from "./input-text.ts";
 import { shownName } from "./names.ts";
+import type { Row } from "./row.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
 import type { AsUtf8 } from "./utf8-watch.ts";
 

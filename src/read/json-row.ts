@@ -2,8 +2,8 @@ import { isJsonObject } from "../actions/exact-number.ts";
 import { duplicateKey, parseJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import type { Row } from "../mapping/row.ts";
 import { findJsonFault } from "./json-fault.ts";
+import type { Row } from "./row.ts";
 import { MAX_RAW_BYTES, malformed } from "./row-parser.ts";
 
 /** Real rows nest five deep. What nests deeper than this would exhaust the stack of whatever walks it. */

@@ -1,6 +1,6 @@
 /** The keys that the first line of a file shows. */
 
-import { REJECTS_COLUMNS } from "../mapping/rejects-columns.ts";
+import { REJECTS_COLUMNS } from "../actions/rejects-columns.ts";
 
 export const keysOfCells = (line: string, delimiter: string): readonly string[] =>
   line.split(delimiter).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));

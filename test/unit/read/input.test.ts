@@ -10,16 +10,16 @@ import { runInNewContext } from "node:vm";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import type { Row } from "../../../src/mapping/row.ts";
-import { findingsOfContent } from "../../../src/readers/content.ts";
-import { type OpenInputOptions, openInput } from "../../../src/readers/input.ts";
-import type { InputFile } from "../../../src/readers/input-file.ts";
-import { type ResolveOptions, resolveInputs } from "../../../src/readers/inputs.ts";
+import { findingsOfContent } from "../../../src/read/content.ts";
+import { type OpenInputOptions, openInput } from "../../../src/read/input.ts";
+import type { InputFile } from "../../../src/read/input-file.ts";
+import { type ResolveOptions, resolveInputs } from "../../../src/read/inputs.ts";
+import type { Row } from "../../../src/read/row.ts";
 
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tickets-readers-"));
+  folder = await mkdtemp(join(tmpdir(), "tickets-read-"));
 });
 
 afterEach(async () => {

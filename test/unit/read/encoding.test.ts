@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { resolveEncoding, toUtf8 } from "../../../src/readers/encoding.ts";
+import { resolveEncoding, toUtf8 } from "../../../src/read/encoding.ts";
 
 async function decode(bytes: Uint8Array, encoding = "utf-8", size = Number.POSITIVE_INFINITY): Promise<string> {
   async function* blocks() {

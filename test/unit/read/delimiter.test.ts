@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { detectDelimiter } from "../../../src/readers/delimiter.ts";
+import { detectDelimiter } from "../../../src/read/delimiter.ts";
 
 test.each([
   ["eventId,ticketId,price", ","],

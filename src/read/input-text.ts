@@ -1,7 +1,7 @@
 /** The bytes of an input → its text in UTF-8, block by block. */
 
+import { REJECTS_COLUMNS } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
-import { REJECTS_COLUMNS } from "../mapping/rejects-columns.ts";
 import type { ByteSource } from "./bytes.ts";
 import { bomEncoding, toUtf8 } from "./encoding.ts";
 import type { InputFile } from "./input-file.ts";

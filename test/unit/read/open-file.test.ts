@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { openBytes } from "../../../src/readers/bytes.ts";
-import { resolveInputs } from "../../../src/readers/inputs.ts";
-import { openFile } from "../../../src/readers/open-file.ts";
+import { openBytes } from "../../../src/read/bytes.ts";
+import { resolveInputs } from "../../../src/read/inputs.ts";
+import { openFile } from "../../../src/read/open-file.ts";
 
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tickets-open-file-"));

@@ -16,9 +16,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Clock, refuseEarlyEnd } from "../../../src/readers/finished.ts";
-import { type Input, openInput } from "../../../src/readers/input.ts";
-import { resolveInputs } from "../../../src/readers/inputs.ts";
+import { type Clock, refuseEarlyEnd } from "../../../src/read/finished.ts";
+import { type Input, openInput } from "../../../src/read/input.ts";
+import { resolveInputs } from "../../../src/read/inputs.ts";
 import { failureOf } from "../../support/config-files.ts";
 import { openField, processedBy } from "../../support/context.ts";
 

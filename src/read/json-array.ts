@@ -1,6 +1,6 @@
 import { parseJson } from "../actions/json.ts";
-import type { Row } from "../mapping/row.ts";
 import { invalidJson, toObjectRow } from "./json-row.ts";
+import type { Row } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, malformed, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
 
 const QUOTE = 0x22;

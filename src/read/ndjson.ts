@@ -1,5 +1,5 @@
-import type { Row } from "../mapping/row.ts";
 import { toObjectRow } from "./json-row.ts";
+import type { Row } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
 
 const LF = 10;

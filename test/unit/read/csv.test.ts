@@ -3,8 +3,8 @@ import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { type CsvOptions, csvParser } from "../../../src/readers/csv.ts";
-import { MAX_RAW_BYTES, MAX_ROW_BYTES } from "../../../src/readers/row-parser.ts";
+import { type CsvOptions, csvParser } from "../../../src/read/csv.ts";
+import { MAX_RAW_BYTES, MAX_ROW_BYTES } from "../../../src/read/row-parser.ts";
 import { brief, feed, messageOf } from "./feed.ts";
 
 const CUTS = [Number.POSITIVE_INFINITY, 1, 2, 3, 7] as const;
