@@ -12,7 +12,7 @@ import { CROSS_ACTION_RULES, LIKELY_RULES } from "../src/check/rules.ts";
 import { LOG_EVENTS, LOG_FIELDS, logJsonSchema } from "../src/commands/log-events.ts";
 import { configJsonSchema } from "../src/config/schema.ts";
 import { CHUNK_STATES, TRANSITIONS } from "../src/ledger/chunks.ts";
-import { MAPPING_RULES } from "../src/mapping/rules.ts";
+import { MAPPING_RULES } from "../src/map/rules.ts";
 import { PLAN_RULES } from "../src/plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../src/read/rules.ts";
 import { terminalPicture } from "./terminal-picture.ts";

@@ -93,3 +93,23 @@ function decimalOf(text: string): Decimal {
   const exponent = digits === "" ? 0 : Number(power) - fraction.length + (all.length - end);
   return { isNegative: sign === "-", digits, exponent };
 }
+
+/** Scripts write small numbers as `-5e-05`. */
+const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The number that a text says, whatever its spelling; undefined when it says none. */
+export function readDecimal(text: string): number | bigint | ExactNumber | undefined {
+  // JSON has neither a plus nor zeros before the first digit.
+  return DECIMAL.test(text) ? exactNumber(text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1")) : undefined;
+}
+
+const DIGITS = /^\d+$/;
+/** Unix seconds by their digits, exact; undefined when the text is not made of digits or has too many. */
+export function readDigits(text: string): number | bigint | undefined {
+  if (!DIGITS.test(text)) return undefined;
+  if (text.length <= 15) return Number(text);
+  const digits = text.replace(/^0+(?=\d)/, "");
+  if (digits.length > U64_DIGITS) return undefined;
+  const exact = BigInt(digits);
+  return exact <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(exact) : exact;
+}

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import { IS_MISSING } from "../mapping/schema-words.ts";
+import { IS_MISSING } from "../map/schema-words.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
 
 /** What `schema` finds wrong with the document, each thing once, without what the document's own problems explain. */

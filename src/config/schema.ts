@@ -3,8 +3,8 @@
 import * as z from "zod";
 import { SEVERITIES } from "../actions/problem.ts";
 import { Failure } from "../failure.ts";
-import { needs, oneOf, textValue } from "../mapping/schema-words.ts";
-import { SOURCE_TEXT, sourceSchema } from "../mapping/source.ts";
+import { needs, oneOf, textValue } from "../map/schema-words.ts";
+import { SOURCE_TEXT, sourceSchema } from "../map/source.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { parseDuration } from "./duration.ts";
 

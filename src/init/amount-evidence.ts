@@ -1,7 +1,7 @@
 /** What the cells of a column show of how amounts are written. Evidence, not decisions. */
 
-import { type AmountOptions, compileAmount } from "../mapping/amount.ts";
-import { MARKS, signsOf } from "../mapping/likely-formats.ts";
+import { type AmountOptions, compileAmount } from "../map/amount.ts";
+import { MARKS, signsOf } from "../map/likely-formats.ts";
 import { areMost, type ColumnProfile, cellsThat } from "./column-profile.ts";
 
 /** One way to read the amounts of a column. */

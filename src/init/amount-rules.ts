@@ -2,7 +2,7 @@
 
 import { currencyDigits } from "../actions/currencies.ts";
 import { cleanText, quoted } from "../actions/text.ts";
-import { divideAmount } from "../mapping/amount.ts";
+import { divideAmount } from "../map/amount.ts";
 import { type AmountEvidence, type AmountReading, amountsOf } from "./amount-evidence.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { flow, type Line, type Value } from "./config-text.ts";

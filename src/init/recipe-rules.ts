@@ -3,9 +3,9 @@
  * in.
  */
 
-import { placeholder } from "../mapping/placeholder.ts";
-import { isList } from "../mapping/schema-words.ts";
-import type { EachConfig, FieldRules, SourceConfig, TraitRules, ValueRule, ValueSteps } from "../mapping/source.ts";
+import { placeholder } from "../map/placeholder.ts";
+import { isList } from "../map/schema-words.ts";
+import type { EachConfig, FieldRules, SourceConfig, TraitRules, ValueRule, ValueSteps } from "../map/source.ts";
 import { isSteps, isTraits } from "../mapping/value.ts";
 import { amountsOf, readsAll } from "./amount-evidence.ts";
 import { amountLines } from "./amount-rules.ts";

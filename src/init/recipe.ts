@@ -1,6 +1,6 @@
 /** A whole source for the exports of a known system, from which `tickets init` starts when it recognises a file by its headers. */
 
-import type { SourceConfig } from "../mapping/source.ts";
+import type { SourceConfig } from "../map/source.ts";
 
 export interface Recipe {
   /** Name of the source. */

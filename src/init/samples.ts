@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { validateCommand } from "../actions/next-command.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { withExactNumbers } from "../mapping/exact-numbers.ts";
+import { withExactNumbers } from "../map/exact-numbers.ts";
 import { openBytes } from "../read/bytes.ts";
 import { findingsOfEncoding } from "../read/content.ts";
 import { openInput } from "../read/input.ts";

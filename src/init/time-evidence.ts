@@ -1,7 +1,7 @@
 /** What the cells of a column show of how times are written. Evidence, not decisions. */
 
-import { DATES, FORMATS, readerOf } from "../mapping/likely-formats.ts";
-import { parseIso } from "../mapping/time.ts";
+import { readIso } from "../actions/times.ts";
+import { DATES, FORMATS, readerOf } from "../map/likely-formats.ts";
 import { areNearlyAll, type ColumnProfile, cellsThat } from "./column-profile.ts";
 
 /** One way to read the times of a column. */
@@ -60,10 +60,8 @@ export function timesFit({ values }: ColumnProfile, format: string): boolean {
   return [...values.keys()].every((text) => read(text) !== undefined);
 }
 
-function isLocalIso(text: string): boolean {
-  const parsed = parseIso(text);
-  return parsed?.kind === "local" && parsed.zone === undefined;
-}
+const isLocalIso = (text: string): boolean =>
+  readIso(text, (_local, zone) => (zone === undefined ? "no-zone" : "unknown-zone")) === "no-zone";
 
 function isoOf(seconds: number | bigint | undefined): string {
   return seconds === undefined ? "" : new Date(Number(seconds) * 1000).toISOString().slice(0, 16).replace("T", " ");

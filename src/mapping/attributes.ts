@@ -1,11 +1,11 @@
 /** `metadataAttributes` from a map of trait names to rules; traits that are empty are left out. */
 
+import { readDecimal } from "../actions/exact-number.ts";
 import type { MetadataAttribute } from "../actions/fields.ts";
-import { readDecimal } from "./coerce.ts";
-import { MappingError } from "./mapping-error.ts";
+import { MappingError } from "../map/mapping-error.ts";
+import type { MappingRule } from "../map/rules.ts";
+import type { TraitRules } from "../map/source.ts";
 import type { Scope } from "./names.ts";
-import type { MappingRule } from "./rules.ts";
-import type { TraitRules } from "./source.ts";
 import { compileValue, isSteps, type ValueContext } from "./value.ts";
 
 export function compileAttributes(

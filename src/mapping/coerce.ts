@@ -2,15 +2,15 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { actionSpec } from "../actions/actions.ts";
-import { type ExactNumber, exactNumber, isJsonObject } from "../actions/exact-number.ts";
+import { isJsonObject, readDecimal, readDigits } from "../actions/exact-number.ts";
 import type { FieldKind, FieldName, FieldValue } from "../actions/fields.ts";
 import { fieldSpec } from "../actions/fields.ts";
 import { duplicateKey, parseJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { ActionRule } from "../actions/rules.ts";
-import type { MappingRule } from "./rules.ts";
-import { parseIso } from "./time.ts";
-import { namedZone, type ToInstant, zoneOf } from "./zone.ts";
+import { BEFORE_1970, instantIn, readIso, SKIPPED_HOUR, type ToInstant } from "../actions/times.ts";
+import { zoneOf } from "../actions/zones.ts";
+import type { MappingRule } from "../map/rules.ts";
 
 export const DEFAULT_CLEAR_WORD = "\\clear";
 
@@ -23,13 +23,13 @@ interface Unreadable {
   readonly what: string;
   readonly hint: string;
 }
-type Reader = (text: string, toInstant: ToInstant | undefined) => FieldValue | Unreadable;
+type Reader = (text: string, toInstant: ToInstant) => FieldValue | Unreadable;
 
 const unreadable = (rule: Unreadable["rule"], what: string, hint: string): Unreadable => ({ rule, what, hint });
 
 /** How texts become values of `field` in `action`; `zone` is that of local times. Formats and limits are not checked here (see `validateItem`). */
 export function coercerOf(action: ActionName, field: FieldName, clearWord: string, zone?: string): Coerce {
-  const toInstant = zone === undefined ? undefined : zoneOf(zone);
+  const toInstant = instantIn(zone === undefined ? undefined : zoneOf(zone));
   const read = READERS[fieldSpec(field).kind];
   if (read === undefined) return (text, findings) => (text === clearWord ? clear(action, field, text, findings) : text);
   return (text, findings) => {
@@ -66,15 +66,6 @@ const READERS: Partial<Record<FieldKind, Reader>> = {
   metadata: readMetadata,
 };
 
-/** Scripts write small numbers as `-5e-05`. */
-const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-/** The number that a text says, whatever its spelling; undefined when it says none. */
-export function readDecimal(text: string): number | bigint | ExactNumber | undefined {
-  // JSON has neither a plus nor zeros before the first digit.
-  return DECIMAL.test(text) ? exactNumber(text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1")) : undefined;
-}
-
 function readDegrees(text: string): FieldValue | Unreadable {
   const degrees = readDecimal(text);
   if (degrees !== undefined) return degrees;
@@ -84,24 +75,10 @@ function readDegrees(text: string): FieldValue | Unreadable {
   return unreadable("field-type", "is not a decimal number", hint);
 }
 
-const DIGITS = /^\d+$/;
-/** Digits of 2^64 - 1; a longer number does not fit 64 bits. */
-const U64_DIGITS = 20;
-
-/** Unix seconds by their digits, exact; undefined when the text is not made of digits or has too many. */
-export function readDigits(text: string): number | bigint | undefined {
-  if (!DIGITS.test(text)) return undefined;
-  if (text.length <= 15) return Number(text);
-  const digits = text.replace(/^0+(?=\d)/, "");
-  if (digits.length > U64_DIGITS) return undefined;
-  const exact = BigInt(digits);
-  return exact <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(exact) : exact;
-}
-
-function readTime(text: string, toInstant: ToInstant | undefined): number | bigint | Unreadable {
+function readTime(text: string, toInstant: ToInstant): number | bigint | Unreadable {
   const digits = readDigits(text);
   if (digits !== undefined) return digits;
-  const time = parseIso(text);
+  const time = readIso(text, toInstant);
   if (time === undefined) {
     if (/^[+-]?[\d.,]+(?:[eE][+-]?\d+)?$/.test(text))
       return unreadable(
@@ -115,32 +92,16 @@ function readTime(text: string, toInstant: ToInstant | undefined): number | bigi
       'Declare how the source writes it, such as format: "d.M.yyyy HH:mm" with its zone.',
     );
   }
-  if (time.kind === "impossible")
-    return unreadable("time-unreadable", "is a time that does not exist", "Check its parts.");
-  let seconds: number | undefined;
-  if (time.kind === "instant") seconds = time.seconds;
-  else {
-    const inZone = time.zone === undefined ? toInstant : namedZone(time.zone);
-    if (inZone === undefined)
-      return unreadable(
-        "time-without-zone",
-        "is a local time without a zone",
-        "Write the offset, such as 2026-05-01T20:00:00+02:00, or declare the zone of the source in the config, such as zone: Europe/Berlin.",
-      );
-    seconds = inZone(time.local);
-  }
-  if (seconds === undefined) return SKIPPED_HOUR;
-  return seconds >= 0 ? seconds : unreadable("u64-invalid", "is before 1970", BEFORE_1970);
+  if (time === "impossible") return unreadable("time-unreadable", "is a time that does not exist", "Check its parts.");
+  if (time === "skipped-hour") return SKIPPED_HOUR;
+  if (typeof time === "string")
+    return unreadable(
+      "time-without-zone",
+      "is a local time without a zone",
+      "Write the offset, such as 2026-05-01T20:00:00+02:00, or declare the zone of the source in the config, such as zone: Europe/Berlin.",
+    );
+  return time >= 0 ? time : unreadable("u64-invalid", "is before 1970", BEFORE_1970);
 }
-
-export const BEFORE_1970 = "Unix seconds can't express it; leave it out.";
-
-/** Of a local time that no clock of its zone shows. */
-export const SKIPPED_HOUR = {
-  rule: "time-skipped",
-  what: "is in the hour that the clocks skip",
-  hint: "Check that the zone is the one in which the file writes its times.",
-} as const satisfies Unreadable;
 
 const EXAMPLE = 'Write [{"trait_type":"Row","value":"A"}].';
 

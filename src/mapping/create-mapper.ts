@@ -1,12 +1,12 @@
 /** Rows → actions: which mapping a file gets. */
 
 import type { ActionName } from "../actions/actions.ts";
+import type { NamedSource } from "../map/source.ts";
 import { DEFAULT_CLEAR_WORD } from "./coerce.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";
 import { createNamedMapper, refuseRules } from "./named.ts";
 import { createObjectMapper } from "./objects.ts";
-import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
 import { withTotals } from "./totals.ts";
 

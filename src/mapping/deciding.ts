@@ -1,9 +1,9 @@
 /** The columns whose values decide what a row gives, so that a preview can count what each value leads to. */
 
+import { withExactNumbers } from "../map/exact-numbers.ts";
+import type { ConditionMap, SourceConfig } from "../map/source.ts";
 import type { Row } from "../read/row.ts";
-import { withExactNumbers } from "./exact-numbers.ts";
 import { columnsOf, emptyScope, namesOf, pathsOf, type Read } from "./names.ts";
-import type { ConditionMap, SourceConfig } from "./source.ts";
 import { columnReader } from "./when.ts";
 
 export interface DecidingColumn {

@@ -2,11 +2,11 @@
 
 import { typeName } from "../actions/formats.ts";
 import type { Finding } from "../actions/problem.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { MappingError, type RulePath } from "../map/mapping-error.ts";
+import { compilePattern } from "../map/pattern.ts";
+import type { MappingRule } from "../map/rules.ts";
+import type { EachConfig } from "../map/source.ts";
 import { type EachNames, leafAt, type Names, type Scope } from "./names.ts";
-import { compilePattern } from "./pattern.ts";
-import type { MappingRule } from "./rules.ts";
-import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
 import type { WantedKeys } from "./wanted-keys.ts";
 

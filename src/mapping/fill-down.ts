@@ -1,9 +1,9 @@
 /** Blank cells that take the value of the row above, as exports write the rows of one order. */
 
 import type { Finding } from "../actions/problem.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { MappingError, type RulePath } from "../map/mapping-error.ts";
+import type { MappingRule } from "../map/rules.ts";
 import type { Columns } from "./names.ts";
-import type { MappingRule } from "./rules.ts";
 
 export type FillDown = ReturnType<typeof compileFillDown>;
 

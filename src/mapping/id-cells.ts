@@ -4,9 +4,9 @@ import type { FieldName } from "../actions/fields.ts";
 import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
+import type { MappingRule } from "../map/rules.ts";
+import { isTotalsWord } from "../map/totals-words.ts";
 import type { IdCell, Names, Read } from "./names.ts";
-import type { MappingRule } from "./rules.ts";
-import { isTotalsWord } from "./totals-words.ts";
 
 /** Compiles with the names, and tells the scope of each cell in the id that does not look like part of one. */
 export function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {

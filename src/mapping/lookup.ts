@@ -1,11 +1,11 @@
 /** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
 
+import type { FileFinding } from "../map/file-finding.ts";
+import { MappingError, type RulePath } from "../map/mapping-error.ts";
+import type { MappingRule } from "../map/rules.ts";
+import type { LookupConfig } from "../map/source.ts";
 import { quote } from "./columns.ts";
-import type { FileFinding } from "./file-finding.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
 import { columnsOf, emptyScope, type Names, type Read, type Scope } from "./names.ts";
-import type { MappingRule } from "./rules.ts";
-import type { LookupConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
 
 /** A lookup file, read whole. Its rows stay in memory as long as the mapper. */

@@ -2,8 +2,8 @@
 
 import type { Action, ActionName } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
+import type { FileFinding } from "../map/file-finding.ts";
 import type { Row } from "../read/row.ts";
-import type { FileFinding } from "./file-finding.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {

@@ -16,6 +16,9 @@ import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import { Failure } from "../failure.ts";
+import { MappingError } from "../map/mapping-error.ts";
+import type { MappingRule } from "../map/rules.ts";
+import type { NamedSource } from "../map/source.ts";
 import { type Coerce, coercerOf } from "./coerce.ts";
 import {
   actionOfFileName,
@@ -28,10 +31,7 @@ import {
   readColumns,
 } from "./columns.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
-import { MappingError } from "./mapping-error.ts";
 import { unguard } from "./names.ts";
-import type { MappingRule } from "./rules.ts";
-import type { NamedSource } from "./source.ts";
 
 /** What holds for all rows of a file. */
 export interface NamedSettings {

@@ -5,11 +5,11 @@ import { typeName } from "../actions/formats.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
+import { LooseNumber } from "../map/exact-numbers.ts";
+import { MappingError, type RulePath } from "../map/mapping-error.ts";
+import { isList } from "../map/schema-words.ts";
+import type { ColumnAliases, PositionConfig } from "../map/source.ts";
 import { quote } from "./columns.ts";
-import { LooseNumber } from "./exact-numbers.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
-import { isList } from "./schema-words.ts";
-import type { ColumnAliases, PositionConfig } from "./source.ts";
 import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";
 
 /** A cell that is part of an id, but does not look like it. */

@@ -8,9 +8,10 @@ import { stringifyJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
 import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import { validateItem } from "../actions/validate.ts";
+import { LooseNumber, withLooseNumbers } from "../map/exact-numbers.ts";
+import type { MappingRule } from "../map/rules.ts";
 import type { Row } from "../read/row.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, quote, readColumns } from "./columns.ts";
-import { LooseNumber, withLooseNumbers } from "./exact-numbers.ts";
 import { looseNumber } from "./id-cells.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import {
@@ -26,7 +27,6 @@ import {
   type NamedSettings,
   understandingOf,
 } from "./named.ts";
-import type { MappingRule } from "./rules.ts";
 
 type ObjectRow = Extract<Row, { kind: "object" }>;
 

@@ -4,16 +4,26 @@ import { ACTION_NAMES, type ActionName, acceptedFields, registersEvent } from ".
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { faultOf } from "../actions/schemas.ts";
+import type { FileFinding } from "../map/file-finding.ts";
+import { collectFaults, type Faults, MappingError, type RulePath } from "../map/mapping-error.ts";
+import type { MappingRule } from "../map/rules.ts";
+import type {
+  ActionConfig,
+  EachConfig,
+  FieldRules,
+  SourceAction,
+  SourceConfig,
+  TraitRules,
+  ValueRule,
+} from "../map/source.ts";
 import { compileAttributes } from "./attributes.ts";
 import { coercerOf } from "./coerce.ts";
 import { fieldsOf, missingFields, publicName, quote } from "./columns.ts";
 import { compileEach, type Each, namesOfBoth } from "./each.ts";
-import type { FileFinding } from "./file-finding.ts";
 import { compileFillDown, type FillDown } from "./fill-down.ts";
 import { watchIdCells } from "./id-cells.ts";
 import { compileLookup, fitsNothing, type LookupTable, type LookupTally } from "./lookup.ts";
 import type { Understanding } from "./mapper.ts";
-import { collectFaults, type Faults, MappingError, type RulePath } from "./mapping-error.ts";
 import {
   type Columns,
   columnsOf,
@@ -25,16 +35,6 @@ import {
   type Read,
   type Scope,
 } from "./names.ts";
-import type { MappingRule } from "./rules.ts";
-import type {
-  ActionConfig,
-  EachConfig,
-  FieldRules,
-  SourceAction,
-  SourceConfig,
-  TraitRules,
-  ValueRule,
-} from "./source.ts";
 import { compileTemplate, constantText, firstFilled, isConstant } from "./template.ts";
 import { compileValue, isTraits, type Parsing, type ValueContext } from "./value.ts";
 import { type ValueWatch, type WatchedColumn, watchValues } from "./value-watch.ts";

@@ -1,6 +1,6 @@
 /** `{Order code}-{Position ID}`: text with names of columns in it. */
 
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { MappingError, type RulePath } from "../map/mapping-error.ts";
 import type { Names, Read } from "./names.ts";
 
 type TemplatePart = string | { readonly name: string };

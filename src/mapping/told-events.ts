@@ -2,8 +2,8 @@
 
 import type { FieldName } from "../actions/fields.ts";
 import { quoted } from "../actions/text.ts";
-import type { FileFinding } from "./file-finding.ts";
-import type { MappingRule } from "./rules.ts";
+import type { FileFinding } from "../map/file-finding.ts";
+import type { MappingRule } from "../map/rules.ts";
 
 interface Telling {
   readonly value: string;

@@ -2,11 +2,11 @@
 
 import type { Action } from "../actions/actions.ts";
 import { quoted } from "../actions/text.ts";
+import type { FileFinding } from "../map/file-finding.ts";
+import type { MappingRule } from "../map/rules.ts";
+import { isTotalsWord } from "../map/totals-words.ts";
 import type { Row } from "../read/row.ts";
-import type { FileFinding } from "./file-finding.ts";
 import type { Mapped, Mapper } from "./mapper.ts";
-import type { MappingRule } from "./rules.ts";
-import { isTotalsWord } from "./totals-words.ts";
 
 /** From this many amounts on, a sum is no coincidence. */
 const SURELY = 10;

@@ -3,10 +3,10 @@
 import { distance } from "fastest-levenshtein";
 import { foldSpelling } from "../actions/nearest.ts";
 import { andMore, cleanText, quoted } from "../actions/text.ts";
-import type { FileFinding } from "./file-finding.ts";
+import type { FileFinding } from "../map/file-finding.ts";
+import { digestHex } from "../map/row-digest.ts";
+import type { MappingRule } from "../map/rules.ts";
 import type { Read, Scope } from "./names.ts";
-import { digestHex } from "./row-digest.ts";
-import type { MappingRule } from "./rules.ts";
 
 /** A column whose values decide, and what the source says about them. */
 export interface WatchedColumn {

@@ -1,17 +1,17 @@
 /** The rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
 import { foldSpelling, nearest } from "../actions/nearest.ts";
-import { type AmountOptions, compileAmount, divideAmount } from "./amount.ts";
-import { BEFORE_1970, SKIPPED_HOUR } from "./coerce.ts";
-import { amountsThatRead, formatsThatRead } from "./likely-formats.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { BEFORE_1970, SKIPPED_HOUR } from "../actions/times.ts";
+import { type AmountOptions, compileAmount, divideAmount } from "../map/amount.ts";
+import { amountsThatRead, formatsThatRead } from "../map/likely-formats.ts";
+import { MappingError, type RulePath } from "../map/mapping-error.ts";
+import type { MappingRule } from "../map/rules.ts";
+import { isList } from "../map/schema-words.ts";
+import type { TraitRules, ValueRule, ValueSteps } from "../map/source.ts";
+import { compileTime } from "../map/time-format.ts";
 import type { Names, Read, Scope } from "./names.ts";
 import { listed } from "./names.ts";
-import type { MappingRule } from "./rules.ts";
-import { isList } from "./schema-words.ts";
-import type { TraitRules, ValueRule, ValueSteps } from "./source.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
-import { compileTime } from "./time-format.ts";
 
 /** What the parse step of a value can be. */
 export type Parsing = "amount" | "time" | "either" | "none";
@@ -191,8 +191,8 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePath }: V
   let looks = MOST_LOOKS;
   return (text, { findings }) => {
     const time = parse(text);
-    if (time?.kind === "seconds") {
-      if (time.seconds >= 0 || parsing !== "time") return String(time.seconds);
+    if (typeof time === "number" || typeof time === "bigint") {
+      if (time >= 0 || parsing !== "time") return String(time);
       findings.push({
         rule: "u64-invalid",
         field: label,
@@ -210,7 +210,7 @@ function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePath }: V
             what: `is not written as ${formats.join(" or ")}`,
             hint: timeHint(looks < 0 ? "" : text),
           }
-        : TIME_FAULTS[time.kind];
+        : TIME_FAULTS[time];
     findings.push({ rule, field: label, value: text, message: `${label} ${what}.`, hint });
     return "";
   };

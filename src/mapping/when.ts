@@ -1,9 +1,9 @@
 /** Conditions of rows. */
 
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { MappingError, type RulePath } from "../map/mapping-error.ts";
+import { isList } from "../map/schema-words.ts";
+import type { Condition, ConditionMap, WhenConfig } from "../map/source.ts";
 import type { Names, Read, Scope } from "./names.ts";
-import { isList } from "./schema-words.ts";
-import type { Condition, ConditionMap, WhenConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
 
 /** A column that a condition looks at, so that a skipped row can say why. */

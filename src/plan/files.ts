@@ -2,7 +2,7 @@
 
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { Failure } from "../failure.ts";
-import type { FileFinding } from "../mapping/file-finding.ts";
+import type { FileFinding } from "../map/file-finding.ts";
 import type { Input } from "../read/input.ts";
 import { shownName } from "../read/names.ts";
 

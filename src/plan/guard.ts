@@ -5,7 +5,7 @@ import type { FieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import type { Guard, GuardNote } from "../ledger/ledger.ts";
-import type { SourceConfig } from "../mapping/source.ts";
+import type { SourceConfig } from "../map/source.ts";
 import type { Recognised } from "./judge.ts";
 
 /** How a source makes its actions of one kind, each as text. */

@@ -8,7 +8,7 @@ import type { SourceLine } from "../actions/problem.ts";
 import { severityIn } from "../check/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
 import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledger/ledger.ts";
-import { createRowDigester } from "../mapping/row-digest.ts";
+import { createRowDigester } from "../map/row-digest.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { Row } from "../read/row.ts";

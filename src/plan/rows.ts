@@ -15,9 +15,9 @@ import {
 } from "../actions/rejects-columns.ts";
 import { decimals } from "../check/price-decimals.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
-import type { FileFinding } from "../mapping/file-finding.ts";
+import type { FileFinding } from "../map/file-finding.ts";
+import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
 import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
-import { createRowDigester, type RowDigester } from "../mapping/row-digest.ts";
 import { findingsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";

@@ -4,8 +4,8 @@ import { displayPath } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
 import { type ConfigDocument, positionAt } from "../config/document.ts";
 import { Failure } from "../failure.ts";
-import { MappingError } from "../mapping/mapping-error.ts";
-import { hintOfNoSource } from "../mapping/select-source.ts";
+import { MappingError } from "../map/mapping-error.ts";
+import { hintOfNoSource } from "../map/select-source.ts";
 
 /** A failure that names each rule of the config that can't be carried out, with its file, line and column. */
 export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown {

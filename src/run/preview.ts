@@ -3,8 +3,8 @@
 import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
+import { withExactNumbers } from "../map/exact-numbers.ts";
 import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
-import { withExactNumbers } from "../mapping/exact-numbers.ts";
 import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
 import type { Plan } from "../plan/plan.ts";

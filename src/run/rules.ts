@@ -1,7 +1,7 @@
 /** The rules of all checks. */
 
 import { allRules } from "../check/rules.ts";
-import { MAPPING_RULES } from "../mapping/rules.ts";
+import { MAPPING_RULES } from "../map/rules.ts";
 import { PLAN_RULES } from "../plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../read/rules.ts";
 

@@ -8,7 +8,7 @@ import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts"
 import { parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import type { Ledger, Run, RunInput } from "../ledger/ledger.ts";
-import { stemOf } from "../mapping/rejects-names.ts";
+import { stemOf } from "../map/rejects-names.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
 import { inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
 

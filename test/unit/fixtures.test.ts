@@ -12,7 +12,7 @@ import { parseJson } from "../../src/actions/json.ts";
 import { ACTION_RULES } from "../../src/actions/rules.ts";
 import { validateItem } from "../../src/actions/validate.ts";
 import { CHECK_RULES } from "../../src/check/rules.ts";
-import { MAPPING_RULES } from "../../src/mapping/rules.ts";
+import { MAPPING_RULES } from "../../src/map/rules.ts";
 import { PLAN_RULES } from "../../src/plan/rules.ts";
 import { READER_RULES } from "../../src/read/rules.ts";
 

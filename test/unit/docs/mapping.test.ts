@@ -6,7 +6,7 @@ import { parseDocument } from "yaml";
 import { parseJson } from "../../../src/actions/json.ts";
 import type { Remark } from "../../../src/init/recipe.ts";
 import { RECIPES } from "../../../src/init/recipes.ts";
-import { MAPPING_RULES } from "../../../src/mapping/rules.ts";
+import { MAPPING_RULES } from "../../../src/map/rules.ts";
 import { linksIn, PAGES, readPage } from "../../support/pages.ts";
 import { examplesOf, runRule, runWhole, type WholeExample } from "./mapping-examples.ts";
 

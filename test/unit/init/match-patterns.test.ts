@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { widePattern, withoutOverlap } from "../../../src/init/match-patterns.ts";
-import { selectSource } from "../../../src/mapping/select-source.ts";
+import { selectSource } from "../../../src/map/select-source.ts";
 
 const patternsOf = (...fileNames: readonly string[]) =>
   withoutOverlap(fileNames.map((fileName) => ({ fileName, pattern: widePattern(fileName) })));

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { toFillIn } from "../../../src/init/recipe.ts";
 import { RECIPES } from "../../../src/init/recipes.ts";
-import { sourceSchema } from "../../../src/mapping/source.ts";
+import { sourceSchema } from "../../../src/map/source.ts";
 
 /** Every path of the data, lists left out: `actions.soldTicket.fields.price`. */
 function pathsOf(data: unknown, path = ""): readonly string[] {

@@ -1,9 +1,9 @@
 /** Rules that can't be carried out stop the run before anything is sent, and say where they stand. */
 
 import { expect, test } from "vitest";
+import { MappingError } from "../../../src/map/mapping-error.ts";
+import type { SourceConfig } from "../../../src/map/source.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import { MappingError } from "../../../src/mapping/mapping-error.ts";
-import type { SourceConfig } from "../../../src/mapping/source.ts";
 import { sourceOf } from "./samples.ts";
 
 const HEADER = ["ID", "Status", "Company", "Company", "Total", "n"];

@@ -1,8 +1,8 @@
 /** Rows of one event with different fields. */
 
 import { expect, test } from "vitest";
+import type { FileFinding } from "../../../src/map/file-finding.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { FileFinding } from "../../../src/mapping/file-finding.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 
 const YAML = `fields: {eventId: "{Event}", ticketId: "{ID}"}

@@ -1,8 +1,8 @@
 /** A line of totals under the rows is told as one; real rows never are. */
 
 import { describe, expect, test } from "vitest";
+import type { FileFinding } from "../../../src/map/file-finding.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { FileFinding } from "../../../src/mapping/file-finding.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 

@@ -1,8 +1,8 @@
 /** Values that decide what a row gives, against those that the source names. */
 
 import { describe, expect, test } from "vitest";
+import type { FileFinding } from "../../../src/map/file-finding.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { FileFinding } from "../../../src/mapping/file-finding.ts";
 import { json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 

@@ -6,10 +6,10 @@
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName } from "../actions/actions.ts";
 import { FIELD_NAMES, type FieldName } from "../actions/fields.ts";
+import { zoneFault } from "../actions/zones.ts";
 import { DECIMAL_MARKS, GROUP_MARKS, REMAINDERS } from "./amount.ts";
 import { compilePattern } from "./pattern.ts";
 import { type DeepReadonly, needs, oneOf, textValue } from "./schema-words.ts";
-import { zoneFault } from "./zone.ts";
 
 /** Marks what the config's reader takes as its source text, so that `0123` and `yes` are text without quotes. */
 export const SOURCE_TEXT = "sourceText";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Sources, selectSource } from "../../../src/mapping/select-source.ts";
+import { type Sources, selectSource } from "../../../src/map/select-source.ts";
 
 const sources: Sources = {
   orders: { match: "orders*.csv" },

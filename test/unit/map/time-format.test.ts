@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { MappingError } from "../../../src/mapping/mapping-error.ts";
-import { compileTime, type TimeOptions } from "../../../src/mapping/time-format.ts";
+import { MappingError } from "../../../src/map/mapping-error.ts";
+import { compileTime, type TimeOptions } from "../../../src/map/time-format.ts";
 
 const path = ["sources", "s"];
 const timeIn = (formats: readonly string[], zone?: string, rest: Partial<TimeOptions> = {}) =>
@@ -33,7 +33,7 @@ describe("a time format", () => {
     ["unix-ms", "1756710902999", "2025-09-01T07:15:02Z"],
   ])("%s reads %s", (format, text, expected) => {
     const read = timeIn([format], "UTC")(text);
-    expect(read?.kind === "seconds" ? iso(read.seconds) : read).toBe(expected);
+    expect(typeof read === "number" ? iso(read) : read).toBe(expected);
   });
 
   test.each([
@@ -53,20 +53,20 @@ describe("a time format", () => {
     ["EEE d MMM yyyy", "Fri 28 May 2026", "impossible"],
     ["iso", "2026-07-01T20:00[BST]", "unknown-zone"],
   ])("%s knows that %s is %s", (format, text, kind) => {
-    expect(timeIn([format], "UTC")(text)).toEqual({ kind });
+    expect(timeIn([format], "UTC")(text)).toBe(kind);
   });
 
   test("tells a local time without a zone, and one that the clocks skip", () => {
-    expect(timeIn(["iso"])("2026-03-29T02:30:00")).toEqual({ kind: "no-zone" });
-    expect(timeIn(["iso"], "Europe/Berlin")("2026-03-29T02:30:00")).toEqual({ kind: "skipped-hour" });
+    expect(timeIn(["iso"])("2026-03-29T02:30:00")).toBe("no-zone");
+    expect(timeIn(["iso"], "Europe/Berlin")("2026-03-29T02:30:00")).toBe("skipped-hour");
   });
 
   test("of several is the first that fits", () => {
     const read = timeIn(["yyyy-MM-dd HH:mm:ss", "iso", "unix"], "Europe/Berlin");
-    expect(read("2026-01-01 01:00:00")).toEqual({ kind: "seconds", seconds: 1767225600 });
-    expect(read("2026-01-01T00:00:00Z")).toEqual({ kind: "seconds", seconds: 1767225600 });
-    expect(read("1767225600")).toEqual({ kind: "seconds", seconds: 1767225600 });
-    expect(read("18446744073709551615")).toEqual({ kind: "seconds", seconds: 18446744073709551615n });
+    expect(read("2026-01-01 01:00:00")).toBe(1767225600);
+    expect(read("2026-01-01T00:00:00Z")).toBe(1767225600);
+    expect(read("1767225600")).toBe(1767225600);
+    expect(read("18446744073709551615")).toBe(18446744073709551615n);
     expect(read("01.01.2026")).toBeUndefined();
   });
 
@@ -76,7 +76,7 @@ describe("a time format", () => {
     ["2026-05-31 00:00", "2026-06-01T00:00:00Z"],
   ])("with a rollover takes %s as %s", (text, expected) => {
     const read = timeIn(["yyyy-MM-dd HH:mm"], "UTC", { rollover: "06:00" })(text);
-    expect(read?.kind === "seconds" && iso(read.seconds)).toBe(expected);
+    expect(typeof read === "number" && iso(read)).toBe(expected);
   });
 
   test.each<[readonly string[], string | undefined, Partial<TimeOptions>, string, RegExp]>([

@@ -69,7 +69,7 @@ export function readerOf(format: string): (text: string) => number | bigint | un
     });
     reader = (text) => {
       const time = read(text);
-      return time?.kind === "seconds" ? time.seconds : undefined;
+      return typeof time === "string" ? undefined : time;
     };
     compiled.set(format, reader);
   }

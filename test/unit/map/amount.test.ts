@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AmountOptions, compileAmount, divideAmount } from "../../../src/mapping/amount.ts";
+import { type AmountOptions, compileAmount, divideAmount } from "../../../src/map/amount.ts";
 
 const amountIn = (options: Partial<AmountOptions>) =>
   compileAmount({ decimal: undefined, thousands: undefined, signs: [], path: ["s"], ...options });

@@ -1,10 +1,10 @@
 /** Patterns of a config: what they find, and that nothing makes them take long. */
 
 import { describe, expect, test } from "vitest";
-import { amountsThatRead, formatsThatRead } from "../../../src/mapping/likely-formats.ts";
-import { compilePattern } from "../../../src/mapping/pattern.ts";
-import { compileTime } from "../../../src/mapping/time-format.ts";
-import { mapText, sourceOf } from "./samples.ts";
+import { amountsThatRead, formatsThatRead } from "../../../src/map/likely-formats.ts";
+import { compilePattern } from "../../../src/map/pattern.ts";
+import { compileTime } from "../../../src/map/time-format.ts";
+import { mapText, sourceOf } from "../mapping/samples.ts";
 
 function found(pattern: string, text: string) {
   const compiled = compilePattern(pattern);
@@ -51,7 +51,7 @@ describe("no pattern hangs a run", () => {
       rollover: undefined,
       rolloverPath: [],
     });
-    expect(read("1   5   2026")).toEqual({ kind: "seconds", seconds: 1777593600 });
+    expect(read("1   5   2026")).toBe(1777593600);
     expect(read(`1${" ".repeat(100_000)}x`)).toBeUndefined();
     const long = `1${"a".repeat(300_000)}(`;
     expect([amountsThatRead(long), formatsThatRead(long)]).toEqual([[], []]);

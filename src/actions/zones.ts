@@ -2,11 +2,10 @@
 
 import { distance } from "fastest-levenshtein";
 import { IANAZone } from "luxon";
-import { fold } from "../actions/nearest.ts";
-import { type LocalTime, secondsAsUtc } from "./time.ts";
+import { fold } from "./nearest.ts";
 
-/** Unix seconds of a local time; undefined in the hour that the clocks skip. */
-export type ToInstant = (local: LocalTime) => number | undefined;
+/** What a clock of the zone shows, in seconds as if it showed UTC → Unix seconds; undefined in the hour that the clocks skip. */
+export type Zone = (local: number) => number | undefined;
 
 const DAY = 86400;
 /** Days of one zone whose offsets are remembered, about 11 years of them. */
@@ -14,10 +13,10 @@ const MOST_DAYS = 4000;
 
 /** Names may come from the rows, so not every one of them is remembered. */
 const MOST_ZONES = 1000;
-const zones = new Map<string, ToInstant | undefined>();
+const zones = new Map<string, Zone | undefined>();
 
 /** Undefined for a name that is not a zone of the tz database. */
-export function zoneOf(name: string): ToInstant | undefined {
+export function zoneOf(name: string): Zone | undefined {
   if (!zones.has(name)) {
     if (zones.size >= MOST_ZONES) zones.clear();
     zones.set(name, createZone(name));
@@ -29,29 +28,8 @@ export function zoneOf(name: string): ToInstant | undefined {
  * The zone that a text of a row names. Undefined for an abbreviation, too: Node takes BST for Bangladesh's and NST for
  * New Zealand's. But GMT in a text is an offset and not the place that a config may mean by it.
  */
-export function namedZone(name: string): ToInstant | undefined {
+export function namedZone(name: string): Zone | undefined {
   return isAbbreviation(name) && !/^GMT$/i.test(name) ? undefined : zoneOf(name);
-}
-
-function createZone(name: string): ToInstant | undefined {
-  const zone = IANAZone.create(name);
-  if (!zone.isValid) return undefined;
-  const offsetAt = (seconds: number): number => Math.round(zone.offset(seconds * 1000) * 60);
-  const days = new Map<number, Offsets>();
-  return (local) => {
-    const asUtc = secondsAsUtc(local);
-    const day = Math.floor(asUtc / DAY);
-    let offsets = days.get(day);
-    if (offsets === undefined) {
-      offsets = offsetsBetween((day - 1) * DAY, (day + 2) * DAY, offsetAt);
-      if (days.size >= MOST_DAYS) days.clear();
-      days.set(day, offsets);
-    }
-    const { before, after, changesAt } = offsets;
-    // The offset before the change comes first: in the hour that occurs twice, it gives the earlier instant.
-    if (asUtc - before < changesAt) return asUtc - before;
-    return asUtc - after >= changesAt ? asUtc - after : undefined;
-  };
 }
 
 /** The offsets around a day, and the instant at which one follows the other. */
@@ -59,6 +37,25 @@ interface Offsets {
   readonly before: number;
   readonly after: number;
   readonly changesAt: number;
+}
+
+function createZone(name: string): Zone | undefined {
+  const zone = IANAZone.create(name);
+  if (!zone.isValid) return undefined;
+  const offsetAt = (seconds: number): number => Math.round(zone.offset(seconds * 1000) * 60);
+  const days = new Map<number, Offsets>();
+  return (local) => {
+    const day = Math.floor(local / DAY);
+    let offsets = days.get(day);
+    if (offsets === undefined) {
+      offsets = offsetsBetween((day - 1) * DAY, (day + 2) * DAY, offsetAt);
+      if (days.size >= MOST_DAYS) days.clear();
+      days.set(day, offsets);
+    }
+    // The offset before the change comes first: in the hour that occurs twice, it gives the earlier instant.
+    if (local - offsets.before < offsets.changesAt) return local - offsets.before;
+    return local - offsets.after >= offsets.changesAt ? local - offsets.after : undefined;
+  };
 }
 
 /** Assumes that no zone changes twice within the three days that are looked at. */
