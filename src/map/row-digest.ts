@@ -29,8 +29,9 @@ export function createRowDigester(header: readonly string[] | undefined, readAs:
   const said = (row: Row): unknown => {
     if (row.kind === "malformed") return row.text;
     if (row.kind === "object") return sorted(withoutOwn(parseVerbatim(row.text) as typeof row.value)); // what the value was parsed from
+    const cells = row.whole();
     return columns.flatMap(({ name, index }) => {
-      const value = row.cells[index]?.trim() ?? "";
+      const value = cells[index]?.trim() ?? "";
       return value === "" ? [] : [name, value];
     });
   };

@@ -72,7 +72,7 @@ export class SourceMapper implements Mapper {
     }
     if (row.kind === "cells") {
       if (isJson) throw new Error("a row of JSON was expected");
-      if (row.cells.every((cell) => cell.trim() === "")) return { kind: "skipped", reason: "empty row" };
+      if (row.isBlank) return { kind: "skipped", reason: "empty row" };
       scope.cells = fillDown === undefined ? row.cells : fillDown.fill(row.cells, scope.findings);
       return this.#mapAndWatch();
     }

@@ -3,7 +3,6 @@
 import { rmSync } from "node:fs";
 import type { ActionName } from "../actions/actions.ts";
 import { ACTION_NAMES } from "../actions/actions.ts";
-import { parseJson } from "../actions/json.ts";
 import type { SourceLine } from "../actions/problem.ts";
 import { severityIn } from "../check/severity.ts";
 import { makeFolder } from "../disk/folders.ts";
@@ -11,7 +10,7 @@ import type { Corrected, GuardNote, Ledger, NewAction, NewChunk } from "../ledge
 import { createRowDigester } from "../map/row-digest.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
-import type { Row } from "../read/row.ts";
+import { keptRow } from "../read/row.ts";
 import { dependsText } from "./across.ts";
 import { actionsByKey, type ChunkLimits, cutChunks } from "./chunks.ts";
 import { type Made, mappingChanged, notesOf, nothingRecognised, usuallyShows } from "./guard.ts";
@@ -156,12 +155,8 @@ export class Plan implements Disposable {
   }
 
   #digest({ input, line, text }: Pick<RowNotSent, "input" | "line" | "text">): string {
-    const { header, readAs = "" } = this.inputs[input] ?? {};
-    const value = parseJson(text);
-    const row: Row = Array.isArray(value)
-      ? { kind: "cells", line, cells: value.map(String) }
-      : { kind: "object", line, value: Object(value), text };
-    return createRowDigester(header, readAs)(row);
+    const { header, delimiter, readAs = "" } = this.inputs[input] ?? {};
+    return createRowDigester(header, readAs)(keptRow(text, line, { header, delimiter }));
   }
 
   /** Bad rows, by their digests, whose corrected version the ledger knows. */

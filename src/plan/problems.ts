@@ -133,9 +133,7 @@ export function reportFindings(
 
 /** By which a warning is known again when a later run would tell it once more: what its row holds, not where it stands. */
 function markOfRow(row: Row): string | undefined {
-  if (row.kind === "cells") return digest(["cells", ...row.cells]);
-  const kind = row.kind === "object" ? "object" : "text";
-  return row.text === "" ? undefined : digest([kind, row.text]);
+  return row.text === "" ? undefined : digest([row.kind, row.text]);
 }
 
 const digest = (parts: readonly string[]): string =>

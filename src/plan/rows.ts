@@ -22,7 +22,7 @@ import { findingsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/rejects.ts";
-import type { Row } from "../read/row.ts";
+import { keptText, type Row } from "../read/row.ts";
 import { ContentsSeen, tooLong } from "./files.ts";
 import { type Problems, reasonOf, reportFindings, wholeFile } from "./problems.ts";
 import { PublicValues } from "./public-values.ts";
@@ -270,7 +270,7 @@ class Rows {
       const { row, mapped, digest, findings, isBad } = looked;
       const position = looked.own && (await this.#positionOf(looked.own));
       const at = { row: looked.number, input: of.number, position, isLeft: looked.isLeft };
-      const text = textOf(row);
+      const text = keptText(row);
       const accepted = isBad && digest !== undefined ? corrected.get(digest) : undefined;
       if (accepted !== undefined) {
         this.#writer.row(at, row.line, text, "corrected", null, digest);
@@ -348,10 +348,6 @@ function count(reasons: Map<string, number>, reason: string): void {
 /** What the row's `tickets:row` says; undefined where the row is not from rejects. */
 const ownOf = ({ own }: Open, row: Row): RowKey | undefined =>
   parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[own]);
-
-/** As JSON: the cells of a table's row, the object of a JSON row, the text of one that can't be read. */
-const textOf = (row: Row): string =>
-  row.kind === "object" ? row.text : JSON.stringify(row.kind === "cells" ? row.cells : row.text);
 
 function inputOf({ file, input, reading, rows }: Open): ReadInput {
   const { bytesRead: bytes, sha256, encoding, delimiter, headerLine, header } = input;

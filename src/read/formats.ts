@@ -1,6 +1,6 @@
 /** The formats of inputs, one entry each: what its files are called, and who reads it. */
 
-import { type CsvOptions, type CsvParser, csvParser } from "./csv.ts";
+import { type CsvOptions, CsvParser } from "./csv.ts";
 import { detectDelimiter } from "./delimiter.ts";
 import { keysOfCells, keysOfJson } from "./first-keys.ts";
 import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
@@ -32,13 +32,13 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
   csv: {
     ...TABLE,
     extensions: ["csv"],
-    parser: csvParser,
+    parser: (options) => new CsvParser(options),
     firstKeys: (line) => keysOfCells(line, detectDelimiter(line)),
   },
   tsv: {
     ...TABLE,
     extensions: ["tsv"],
-    parser: (options) => csvParser({ ...options, delimiter: options.delimiter ?? "\t" }),
+    parser: (options) => new CsvParser({ ...options, delimiter: options.delimiter ?? "\t" }),
     firstKeys: (line) => keysOfCells(line, "\t"),
   },
   ndjson: {

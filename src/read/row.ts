@@ -1,36 +1,92 @@
-import type { Finding } from "../actions/problem.ts";
+/** Records of input files, as they are read, and as they are kept. */
 
-/**
- * One record of an input file; `line` is the 1-based physical line where it starts.
- *
- * - `cells`: a CSV or TSV row, cells as written (untrimmed), quotes resolved; with `findings` where it can be read as it
- *   stands and is hardly meant so.
- * - `object`: an NDJSON line or an item of a JSON array, parsed with exact integers. Its `text` is always JSON, whatever the
- *   format: mapping, digests and rejects read it again, for the numbers as they are spelt.
- * - `malformed`: not readable as a row. `bordersKnown` is false when what follows in the file can't be trusted either,
- *   as after a quote that never closes.
- */
-export type Row =
-  | {
-      readonly kind: "cells";
-      readonly line: number;
-      readonly cells: readonly string[];
-      readonly findings?: readonly Finding[];
-    }
-  | {
-      readonly kind: "object";
-      readonly line: number;
-      readonly value: Readonly<Record<string, unknown>>;
-      /** The JSON object that `value` was parsed from. */
-      readonly text: string;
-    }
-  | {
-      readonly kind: "malformed";
-      readonly line: number;
-      /** As it stands in the file, or as much of it as is kept. */
-      readonly text: string;
-      readonly findings: readonly Finding[];
-      readonly bordersKnown: boolean;
-      /** Of a row with fewer cells than the header, those that it has. */
-      readonly cells?: readonly string[];
-    };
+import { GUARDED_COLUMN, unguardCell } from "../actions/formula-guard.ts";
+import { parseJson } from "../actions/json.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cellsOfRecord } from "./csv-records.ts";
+
+/** One record of an input file; `line` is the 1-based physical line where it starts. */
+export type Row = CellsRow | ObjectRow | MalformedRow;
+
+/** How the records of a table are read again. */
+export interface TableText {
+  readonly delimiter: string;
+  /** `tickets` wrote it with `--safe-csv`. */
+  readonly isGuarded: boolean;
+}
+
+/** A row of a table. */
+export class CellsRow {
+  readonly kind = "cells";
+  readonly line: number;
+  /** Trimmed; '' for columns that nobody wants. */
+  readonly cells: readonly string[];
+  /** The record as it stands in the file, without its line end. */
+  readonly text: string;
+  /** Where it can be read as it stands, and is hardly meant so. */
+  readonly findings: readonly Finding[] | undefined;
+  readonly #table: TableText;
+
+  constructor(line: number, cells: readonly string[], text: string, table: TableText, findings?: readonly Finding[]) {
+    this.line = line;
+    this.cells = cells;
+    this.text = text;
+    this.findings = findings;
+    this.#table = table;
+  }
+
+  /** All cells as they are written, quotes resolved. They are read again. */
+  whole(): readonly string[] {
+    return wholeCells(this.text, this.#table) ?? [];
+  }
+
+  get isBlank(): boolean {
+    return this.cells.every((cell) => cell === "") && this.whole().every((cell) => cell.trim() === "");
+  }
+}
+
+/** An NDJSON line or an item of a JSON array, parsed with exact integers. */
+interface ObjectRow {
+  readonly kind: "object";
+  readonly line: number;
+  readonly value: Readonly<Record<string, unknown>>;
+  /** The JSON object that `value` was parsed from, whatever the format: it is read again for the numbers as they are spelt. */
+  readonly text: string;
+}
+
+/** What can't be read as a row. */
+interface MalformedRow {
+  readonly kind: "malformed";
+  readonly line: number;
+  /** As it stands in the file, or as much of it as is kept. */
+  readonly text: string;
+  readonly findings: readonly Finding[];
+  /** False when what follows in the file can't be trusted either, as after a quote that never closes. */
+  readonly bordersKnown: boolean;
+  /** Of a row with fewer cells than the header, those that it has. */
+  readonly cells?: readonly string[];
+}
+
+/** Its cells without the marks of `--safe-csv`; undefined when a quote is wrong. */
+export function wholeCells(
+  record: string | Buffer,
+  { delimiter, isGuarded }: TableText,
+): readonly string[] | undefined {
+  const cells = cellsOfRecord(record, { delimiter, crEndsRows: false });
+  return isGuarded ? cells?.map(unguardCell) : cells;
+}
+
+/** What the plan and the ledger keep of a row: its text. A line end, with which no row begins, marks one that can't be read. */
+export const keptText = (row: Row): string => (row.kind === "malformed" ? `\n${row.text}` : row.text);
+
+/** The row that was kept. @param of what is known of its input; JSON has no header. */
+export function keptRow(
+  kept: string,
+  line: number,
+  of: { readonly header?: readonly string[] | undefined; readonly delimiter?: string | undefined },
+): Row {
+  if (kept.startsWith("\n")) return { kind: "malformed", line, text: kept.slice(1), findings: [], bordersKnown: true };
+  if (of.header === undefined) return { kind: "object", line, value: Object(parseJson(kept)), text: kept };
+  const table = { delimiter: of.delimiter ?? ",", isGuarded: of.header.includes(GUARDED_COLUMN) };
+  return new CellsRow(line, wholeCells(kept, table)?.map((cell) => cell.trim()) ?? [], kept, table);
+}

@@ -5,10 +5,11 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { GUARDED, GUARDED_COLUMN, guardCell } from "../actions/formula-guard.ts";
-import { parseJson, parseVerbatim, stringifyJson } from "../actions/json.ts";
+import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import type { Ledger, Run, RunInput } from "../ledger/ledger.ts";
 import { stemOf } from "../map/rejects-names.ts";
+import { keptRow } from "../read/row.ts";
 import { csvText, OWN_TABLE } from "./csv.ts";
 import { inspectOutput, machineOf, type OutputState, openOutput } from "./output-file.ts";
 
@@ -17,7 +18,7 @@ export interface OpenRow {
   /** Index of its input. */
   readonly input: number;
   readonly line: number;
-  /** JSON: an array is the cells of a table's row, an object a row of JSON, a string the raw text of a malformed row. */
+  /** As it was kept (`keptText`). */
   readonly text: string;
   readonly reason: string;
   /** What `tickets:row` holds. */
@@ -110,8 +111,10 @@ function toTable(input: RejectsInput, safeCsv: boolean): Table {
   const toText = (cells: readonly string[]): string =>
     csvText([safeCsv ? [...cells.map(guardCell), GUARDED] : cells], delimiter);
   const cellsOf = (text: string): readonly string[] | undefined => {
-    const row = parseJson(text);
-    return Array.isArray(row) ? kept.map((at) => String(row[at] ?? "")) : undefined;
+    const row = keptRow(text, 0, { header, delimiter });
+    if (row.kind !== "cells") return undefined;
+    const cells = row.whole();
+    return kept.map((at) => cells[at] ?? "");
   };
   const head = [...kept.map((at) => header[at] ?? ""), REASON_COLUMN, ROW_COLUMN, ...(safeCsv ? [GUARDED_COLUMN] : [])];
   const identity = (text: string): string =>
@@ -123,7 +126,7 @@ function toTable(input: RejectsInput, safeCsv: boolean): Table {
       const cells = cellsOf(text);
       // The cells of a malformed row are not known: the reason keeps its text.
       return cells === undefined
-        ? toText([...kept.map(() => ""), `${reason} The row was: ${String(parseJson(text))}`, key])
+        ? toText([...kept.map(() => ""), `${reason} The row was: ${text.slice(1)}`, key])
         : toText([...cells, reason, key]);
     },
     identity: (text) => (cellsOf(text) === undefined ? text : identity(text)),
@@ -138,13 +141,13 @@ const JSON_TABLE: Table = {
   extension: "ndjson",
   header: "",
   line({ text, reason, key }) {
-    const row = parseVerbatim(text);
     const own = { [REASON_COLUMN]: reason, [ROW_COLUMN]: key };
-    if (typeof row !== "object" || row === null)
-      return `${stringifyJson({ ...own, [REASON_COLUMN]: `${reason} The line was: ${String(row)}` })}\n`;
-    return `${stringifyJson({ ...row, ...own })}\n`;
+    const row = keptRow(text, 0, {});
+    return row.kind === "malformed"
+      ? `${stringifyJson({ ...own, [REASON_COLUMN]: `${reason} The line was: ${row.text}` })}\n`
+      : `${stringifyJson({ ...Object(parseVerbatim(text)), ...own })}\n`;
   },
-  identity: (text) => withoutOwn(parseVerbatim(text)),
+  identity: (text) => (keptRow(text, 0, {}).kind === "malformed" ? text : withoutOwn(parseVerbatim(text))),
   read: (file) =>
     counted(
       file

@@ -6,6 +6,7 @@ import { parseConfigText } from "../../../src/config/parse-document.ts";
 import { configSchema } from "../../../src/config/schema.ts";
 import { guessConfig } from "../../../src/init/guess.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import { cellsRow } from "../mapping/rows.ts";
 import { tableOf } from "../mapping/samples.ts";
 
 /** The sources of a config and what is wrong with it. */
@@ -24,7 +25,7 @@ export function mapWith(yaml: string, name: string, csv: string, delimiter: stri
   if (config === undefined) throw new Error(`no source ${name}`);
   const { header, rows } = tableOf(csv, delimiter);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name, config } });
-  return rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
+  return rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)));
 }
 
 /** The lines of the source, without what is said of the file. */

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
-import { json } from "./rows.ts";
+import { cellsRow, json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 
 const sold = (fields: string) => `actions:
@@ -12,7 +12,7 @@ const sold = (fields: string) => `actions:
 function mapped(yaml: string, csv: string): readonly Mapped[] {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  return rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
+  return rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)));
 }
 
 const likely = (row: Mapped | undefined): readonly string[] =>

@@ -1,9 +1,16 @@
 import { parseJson } from "../../../src/actions/json.ts";
-import type { Row } from "../../../src/read/row.ts";
+import { CellsRow, type Row } from "../../../src/read/row.ts";
 
-/** A CSV row as a reader gives it. */
+/** A row of a table as it is read: the text that `values` make, each in quotes. */
+export function cellsRow(line: number, values: readonly string[]): CellsRow {
+  const text = values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",");
+  const trimmed = values.map((value) => value.trim());
+  return new CellsRow(line, trimmed, text, { delimiter: ",", isGuarded: false });
+}
+
+/** One in line 2. */
 export function cells(...values: string[]): Row {
-  return { kind: "cells", line: 2, cells: values };
+  return cellsRow(2, values);
 }
 
 /** A JSON row as a reader gives it. */

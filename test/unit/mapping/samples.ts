@@ -7,6 +7,7 @@ import type { SourceConfig } from "../../../src/map/source.ts";
 import { sourceSchema } from "../../../src/map/source.ts";
 import { createMapper, type MapperOptions } from "../../../src/mapping/create-mapper.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
+import { cellsRow } from "./rows.ts";
 
 /** The sources of a config's text, read and checked as the program does. */
 function sourcesOf(text: string): Record<string, SourceConfig> {
@@ -47,7 +48,7 @@ export function mapText(
     ...options,
   });
   return {
-    mapped: rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells })),
+    mapped: rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells))),
     understanding: mapper.understanding,
   };
 }

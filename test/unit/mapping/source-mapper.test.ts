@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { stringifyJson } from "../../../src/actions/json.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
-import { json } from "./rows.ts";
+import { cellsRow, json } from "./rows.ts";
 import { actionsOf, mapText, sourceOf, tableOf } from "./samples.ts";
 
 const SCAN = "actions:\n  - scannedTicket:\n      fields: ";
@@ -318,7 +318,7 @@ actions:
   test("whose first row a later check refuses come with the next, when it is taken back", () => {
     const { header } = tableOf("E,T,Name,Use\n");
     const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-    const row = { kind: "cells", line: 2, cells: ["a", "1", "A", "y"] } as const;
+    const row = cellsRow(2, ["a", "1", "A", "y"]);
     const first = mapper.map(row);
     expect(first).toMatchObject({ actions: [{ action: "newEvent" }, {}] });
     mapper.retract?.(first.kind === "actions" ? first.actions : []);
@@ -452,11 +452,9 @@ actions:
   test("takes nothing over a row that can't be read", () => {
     const header = ["Order", "No", "Status"];
     const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(YAML) } });
-    mapper.map({ kind: "cells", line: 2, cells: ["A", "1", "paid"] });
+    mapper.map(cellsRow(2, ["A", "1", "paid"]));
     mapper.map({ kind: "malformed", line: 3, text: "B", findings: [], bordersKnown: true, cells: ["B"] });
-    expect(rulesOf(mapper.map({ kind: "cells", line: 4, cells: ["", "2", "paid"] }))).toEqual([
-      "fill-down-empty Order",
-    ]);
+    expect(rulesOf(mapper.map(cellsRow(4, ["", "2", "paid"])))).toEqual(["fill-down-empty Order"]);
   });
 
   test("is refused for rows of JSON and for columns that are not there", () => {

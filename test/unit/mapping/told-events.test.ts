@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import type { FileFinding } from "../../../src/map/file-finding.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
+import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 
 const YAML = `fields: {eventId: "{Event}", ticketId: "{ID}"}
@@ -13,7 +14,7 @@ actions:
 function saidOf(csv: string): readonly FileFinding[] {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(YAML) } });
-  for (const [at, cells] of rows.entries()) mapper.map({ kind: "cells", line: at + 2, cells });
+  for (const [at, cells] of rows.entries()) mapper.map(cellsRow(at + 2, cells));
   return mapper.findingsOfFile?.() ?? [];
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { FileFinding } from "../../../src/map/file-finding.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import type { Mapped } from "../../../src/mapping/mapper.ts";
+import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 
 const SOLD = `actions:
@@ -13,7 +14,7 @@ const SOLD = `actions:
 function read(csv: string, yaml = SOLD): { mapped: readonly Mapped[]; said: readonly FileFinding[] } {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  const mapped = rows.map((cells, at) => mapper.map({ kind: "cells", line: at + 2, cells }));
+  const mapped = rows.map((cells, at) => mapper.map(cellsRow(at + 2, cells)));
   return { mapped, said: mapper.findingsOfFile?.() ?? [] };
 }
 

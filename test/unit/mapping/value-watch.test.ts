@@ -3,14 +3,14 @@
 import { describe, expect, test } from "vitest";
 import type { FileFinding } from "../../../src/map/file-finding.ts";
 import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import { json } from "./rows.ts";
+import { cellsRow, json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 
 /** What is said of a whole file. */
 function saidOf(yaml: string, csv: string): readonly FileFinding[] {
   const { header, rows } = tableOf(csv);
   const mapper = createMapper({ fileName: "x.csv", header, source: { name: "s", config: sourceOf(yaml) } });
-  for (const [at, cells] of rows.entries()) mapper.map({ kind: "cells", line: at + 2, cells });
+  for (const [at, cells] of rows.entries()) mapper.map(cellsRow(at + 2, cells));
   return mapper.findingsOfFile?.() ?? [];
 }
 

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { Row } from "../../../src/read/row.ts";
 import type { RowParser } from "../../../src/read/row-parser.ts";
 
@@ -12,6 +13,7 @@ export function feed(parser: RowParser, text: string | Buffer, size = Number.POS
     block.fill(0x7a);
   }
   rows.push(...parser.end());
+  for (const row of rows) if (row.kind === "cells") expect(row.cells).toEqual(row.whole().map((cell) => cell.trim()));
   return rows;
 }
 
@@ -19,7 +21,7 @@ export function feed(parser: RowParser, text: string | Buffer, size = Number.POS
 export function brief(row: Row): string {
   switch (row.kind) {
     case "cells":
-      return [`${row.line} ${row.cells.join("|")}`, ...(row.findings ?? []).map(({ rule }) => `? ${rule}`)].join(" ");
+      return [`${row.line} ${row.whole().join("|")}`, ...(row.findings ?? []).map(({ rule }) => `? ${rule}`)].join(" ");
     case "object":
       return `${row.line} ${row.text}`;
     case "malformed":

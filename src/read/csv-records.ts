@@ -1,0 +1,246 @@
+/** Tables as RFC 4180 has them: where records and their cells begin and end is found on the bytes. */
+
+const QUOTE = 0x22;
+const LF = 10;
+const CR = 13;
+
+export interface CsvDialect {
+  /** One ASCII character. */
+  readonly delimiter: string;
+  /** Whether a CR that no LF follows ends a record too (files of old Macs). */
+  readonly crEndsRows: boolean;
+}
+
+/**
+ * Walks the records of a text in UTF-8. What `next` found stands in the fields, until it is called again.
+ *
+ * Records end in LF or CRLF, mixed as they come. CRs before an LF are part of the line end: programs that turn every LF into
+ * CRLF, even in a CRLF, leave several. Blank lines are passed over.
+ */
+export class CsvRecords {
+  readonly #bytes: Buffer;
+  readonly #delimiter: number;
+  readonly #crEndsRows: boolean;
+  readonly #isEnd: boolean;
+  /** Of each cell, one behind the other: where it begins, where it ends, and what must be done to its bytes. */
+  readonly #bounds: number[] = [];
+  /** Behind the last record that was found, and the physical line there. */
+  at: number;
+  atLine: number;
+  /** Where the record stands, without its line end. */
+  start = 0;
+  end = 0;
+  /** Physical line on which it begins. */
+  line = 0;
+  /** Number of its cells. */
+  count = 0;
+  /** A quote is wrong: nobody can say where the records behind it begin. It ends as far as quotes can be counted. */
+  isBroken = false;
+  /** Some quoted cell holds a line break. */
+  hasBreak = false;
+  /** 0-based number of the first cell with a CR that ends no record and stands outside quotes; -1 where there is none. */
+  returnIn = -1;
+  #isAscii = true;
+
+  /** @param isEnd the text ends with the bytes, so that its last record may lack its line end. */
+  constructor(bytes: Buffer, at: number, line: number, { delimiter, crEndsRows }: CsvDialect, isEnd: boolean) {
+    this.#bytes = bytes;
+    this.at = at;
+    this.atLine = line;
+    this.#delimiter = delimiter.charCodeAt(0);
+    this.#crEndsRows = crEndsRows;
+    this.#isEnd = isEnd;
+  }
+
+  /** Finds the next record; false where there is none that ends in the bytes. */
+  next(): boolean {
+    while (this.at < this.#bytes.length) {
+      if (!this.#scan()) return false;
+      if (this.end > this.start) return true;
+    }
+    return false;
+  }
+
+  /** Each byte of a table passes here once. */
+  #scan(): boolean {
+    const bytes = this.#bytes;
+    const bounds = this.#bounds;
+    const delimiter = this.#delimiter;
+    const { length } = bytes;
+    let at = this.at;
+    let lines = 0;
+    let place = 0;
+    let highOfAll = 0;
+    this.start = at;
+    this.line = this.atLine;
+    this.isBroken = false;
+    this.hasBreak = false;
+    this.returnIn = -1;
+    for (;;) {
+      let from = at;
+      let to: number;
+      let high = 0;
+      let isDoubled = 0;
+      // Behind the last byte, an LF is read: the end of the text ends a record too.
+      let byte = bytes[at] ?? LF;
+      if (byte === QUOTE) {
+        from = at + 1;
+        for (at = from; ; at += 1) {
+          if (at >= length) return this.#isEnd && this.#break();
+          byte = bytes[at] ?? LF;
+          if (byte === QUOTE) {
+            if (bytes[at + 1] !== QUOTE) break;
+            isDoubled = DOUBLED;
+            at += 1;
+          } else if (byte === LF || byte === CR) {
+            this.hasBreak = true;
+            if (this.#endsLine(at)) lines += 1;
+          } else high |= byte;
+        }
+        to = at;
+        at += 1;
+        byte = bytes[at] ?? LF;
+        if (byte === CR && !this.#crEndsRows) {
+          at = this.#behindReturns(at);
+          byte = bytes[at] ?? LF;
+          if (byte !== LF) return this.#break();
+        } else if (byte !== delimiter && byte !== LF && byte !== CR) return this.#break();
+      } else {
+        for (;;) {
+          while (byte !== delimiter && byte !== LF && byte !== CR && byte !== QUOTE) {
+            high |= byte;
+            at += 1;
+            byte = bytes[at] ?? LF;
+          }
+          to = at;
+          if (byte === QUOTE) return this.#break();
+          if (byte !== CR || this.#crEndsRows) break;
+          at = this.#behindReturns(at);
+          byte = bytes[at] ?? LF;
+          if (byte === LF) break;
+          if (this.returnIn === -1) this.returnIn = place / 3;
+        }
+      }
+      bounds[place] = from;
+      bounds[place + 1] = to;
+      bounds[place + 2] = high >= 0x80 ? isDoubled | HIGH : isDoubled;
+      place += 3;
+      highOfAll |= high;
+      if (byte === delimiter) {
+        at += 1;
+        continue;
+      }
+      // The end of the text, or a CR whose LF may be still to come.
+      if (at + (byte === CR ? 1 : 0) >= length && !this.#isEnd) return false;
+      this.end = bytes[to] === QUOTE ? to + 1 : to;
+      this.count = place / 3;
+      this.#isAscii = highOfAll < 0x80;
+      if (byte === CR && bytes[at + 1] === LF) at += 1;
+      this.at = Math.min(at + 1, length);
+      this.atLine += at < length ? lines + 1 : lines;
+      return true;
+    }
+  }
+
+  /** Whether the line break at a place in quotes ends a physical line. */
+  #endsLine(at: number): boolean {
+    if (!this.#crEndsRows) return this.#bytes[at] === LF;
+    return this.#bytes[at] === CR || this.#bytes[at - 1] !== CR;
+  }
+
+  #behindReturns(at: number): number {
+    let behind = at;
+    while (this.#bytes[behind] === CR) behind += 1;
+    return behind;
+  }
+
+  /** Ends a record whose quotes are wrong where they are even; false where that is still to come. */
+  #break(): boolean {
+    const bytes = this.#bytes;
+    let isQuoted = false;
+    let end = this.start;
+    for (; end < bytes.length; end += 1) {
+      const byte = bytes[end];
+      if (byte === QUOTE) isQuoted = !isQuoted;
+      else if (!isQuoted && (byte === LF || (this.#crEndsRows && byte === CR))) break;
+    }
+    if (end === bytes.length && !this.#isEnd) return false;
+    if (!isQuoted) while (bytes[end - 1] === CR) end -= 1;
+    this.end = end;
+    this.isBroken = true;
+    return true;
+  }
+
+  /** Whether what each cell begins with lets it be one of a kind. A blank cell is marked as the blank. */
+  beginsAs(isOfKind: Uint8Array): boolean {
+    for (let place = 0; place < this.count * 3; place += 3) {
+      const from = this.#bounds[place] ?? 0;
+      const byte = from === this.#bounds[place + 1] ? BLANK : (this.#bytes[from] ?? BLANK);
+      if (isOfKind[byte] === 0) return false;
+    }
+    return true;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(this.start, this.end);
+  }
+
+  /** The record as it stands there. */
+  get text(): string {
+    return this.#bytes.toString(this.#isAscii ? "latin1" : "utf8", this.start, this.end);
+  }
+
+  /** All cells as they are written, their quotes resolved. */
+  cells(): string[] {
+    return Array.from({ length: this.count }, (_, at) => this.#cell(at * 3, this.#latin1));
+  }
+
+  /**
+   * The cells trimmed; '' for those that nobody wants.
+   *
+   * @param text the record's.
+   */
+  trimmed(text: string, wanted: readonly boolean[] | undefined): string[] {
+    // ASCII is cut out of the record's text, which is short: a cell that is kept keeps it too.
+    const latin1 = this.#isAscii ? text : this.#latin1;
+    const { count } = this;
+    const cells: string[] = new Array(count);
+    for (let at = 0; at < count; at += 1)
+      cells[at] = wanted === undefined || wanted[at] === true ? this.#trimmedCell(at * 3, latin1) : "";
+    return cells;
+  }
+
+  get #latin1(): string {
+    return this.#bytes.toString("latin1", this.start, this.end);
+  }
+
+  #trimmedCell(place: number, latin1: string): string {
+    const from = this.#bounds[place] ?? 0;
+    const to = this.#bounds[place + 1] ?? 0;
+    if (from === to) return "";
+    const cell = this.#cell(place, latin1);
+    const isTrimmed =
+      (this.#bounds[place + 2] ?? 0) < HIGH && (this.#bytes[from] ?? 0) > BLANK && (this.#bytes[to - 1] ?? 0) > BLANK;
+    return isTrimmed ? cell : cell.trim();
+  }
+
+  #cell(place: number, latin1: string): string {
+    const from = this.#bounds[place] ?? 0;
+    const to = this.#bounds[place + 1] ?? 0;
+    const marks = this.#bounds[place + 2] ?? 0;
+    const raw =
+      marks < HIGH ? latin1.slice(from - this.start, to - this.start) : this.#bytes.toString("utf8", from, to);
+    return (marks & DOUBLED) === 0 ? raw : raw.replaceAll('""', '"');
+  }
+}
+
+const BLANK = 0x20;
+/** Marks of a cell: it holds doubled quotes; it holds more than ASCII. */
+const DOUBLED = 1;
+const HIGH = 2;
+
+/** The cells of one record without its line end; undefined when a quote is wrong. */
+export function cellsOfRecord(record: string | Buffer, dialect: CsvDialect): string[] | undefined {
+  const records = new CsvRecords(Buffer.from(record), 0, 1, dialect, true);
+  return records.next() && !records.isBroken ? records.cells() : undefined;
+}
