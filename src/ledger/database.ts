@@ -24,7 +24,7 @@ export interface Database extends AsyncDisposable {
   readonly exhausted: "a full disk" | "a failed write" | undefined;
   readonly dialect: Dialect;
   /** Each statement on its own. */
-  readonly plain: Pick<Session, "all">;
+  readonly plain: Reader;
   /** Statements that see one state of the database. */
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
@@ -41,7 +41,7 @@ export interface Database extends AsyncDisposable {
 }
 
 /** In what the databases differ. */
-export interface Dialect {
+interface Dialect {
   /** A time of day of the database's clock, as milliseconds since 1970. */
   readonly now: Sql;
   /** Where bytes stand within others, from 1; 0 for nowhere. */
@@ -50,9 +50,29 @@ export interface Dialect {
   readonly forUpdate: Sql;
 }
 
+/** What reads, within a transaction or as a statement of its own. */
+export type Reader = Pick<Session, "all">;
+
+/** Rows by the names of this program: `http_status` is `httpStatus`, and NULL is undefined. */
+export async function select<T extends object>(reader: Reader, statement: Sql): Promise<readonly T[]> {
+  const rows = await reader.all<Readonly<Record<string, unknown>>>(statement);
+  const columns = Object.keys(rows[0] ?? {}).map((column) => [column, nameOf(column)] as const);
+  return rows.map((row) => {
+    const named: Record<string, unknown> = {};
+    for (const [column, name] of columns) named[name] = row[column] ?? undefined;
+    return named as T; // see Session
+  });
+}
+
+const nameOf = (column: string): string => column.replaceAll(/_[a-z]/g, (end) => end.slice(1).toUpperCase());
+
 /** The first row. */
-export const first = async <T extends object>(session: Pick<Session, "all">, statement: Sql): Promise<T | undefined> =>
-  (await session.all<T>(statement))[0];
+export const first = async <T extends object>(reader: Reader, statement: Sql): Promise<T | undefined> =>
+  (await select<T>(reader, statement))[0];
+
+/** The one value of the one row; undefined where there is none. */
+export const scalar = async <T extends number | string>(reader: Reader, statement: Sql): Promise<T | undefined> =>
+  Object.values((await first<Record<string, T>>(reader, statement)) ?? {})[0];
 
 /** One connection has one transaction at a time; whoever comes meanwhile waits. */
 export function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {

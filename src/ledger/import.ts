@@ -2,30 +2,29 @@
 
 import { settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
-import { insertSpellings, toRow } from "./actions.ts";
-import { cutOut, insertChunk, readOrigins, readOutcomes, selectChunks, storeAnswers } from "./chunk-life.ts";
-import { type Database, first, type Session } from "./database.ts";
-import type { Answer, Imported, ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
-import { itemsOf, toStored } from "./outcomes.ts";
+import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
+import { storeAnswers } from "./answers.ts";
+import { cutOut, insertChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { type Database, type Session, scalar, select } from "./database.ts";
+import type { ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
+import { itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS, PENDING } from "./schema.ts";
-import { raw, rowsOf, sql } from "./sql.ts";
+import { raw, sql } from "./sql.ts";
 
-type Counts = { -readonly [K in keyof Omit<Imported, "runs">]: Imported[K] };
-
-export const importMethods = (database: Database): Pick<Ledger, "importActions"> => ({
-  async importActions(lines) {
-    const total: Counts = { entered: 0, known: 0 };
-    const runs = new Set<string>();
-    for await (const group of groupsOf(lines)) {
-      const [{ runId }] = group;
-      const counts = await database.write((session) => importGroup(session, database, group));
-      if (counts.entered > 0) runs.add(runId);
-      for (const name of ["entered", "known"] as const) total[name] += counts[name];
-    }
-    return { ...total, runs: [...runs] };
-  },
-});
+export const importMethods = (database: Database) =>
+  ({
+    async importActions(lines) {
+      const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
+      for await (const group of groupsOf(lines)) {
+        const entered = await database.write((session) => importGroup(session, database.place, group));
+        if (entered > 0) runs.add(group[0].runId);
+        total.entered += entered;
+        total.known += group.length - entered;
+      }
+      return { ...total, runs: [...runs] };
+    },
+  }) satisfies Partial<Ledger>;
 
 type Group = readonly [ImportedLine, ...ImportedLine[]];
 
@@ -44,180 +43,161 @@ async function* groupsOf(lines: AsyncIterable<readonly ImportedLine[]>): AsyncGe
   if (group !== undefined) yield group;
 }
 
-async function importGroup(session: Session, database: Database, group: Group): Promise<Counts> {
+/** @returns how many of them are new here. */
+async function importGroup(session: Session, place: string, group: Group): Promise<number> {
   const run = await runFor(session, group);
-  const pending = await pendingAmong(session, run.number, group);
-  for (const [chunk, ofChunk] of Map.groupBy(pending, (each) => Number(each.chunk)))
-    await answer(session, database, run.number, chunk, new Map(ofChunk.map(({ place, line }) => [place, line])));
-  const told = new Set(pending.map(({ line }) => line));
+  const told = await answerPending(session, place, run.number, group);
   const rest = group.filter((line) => !told.has(line));
   const [chunk] = await selectChunks(session, sql`run = ${run.number} AND chunk = ${group[0].chunk}`);
   // It may have been told in parts, and have been cut otherwise here.
-  const here = chunk && new Set((await readOrigins(session, run.number, chunk.chunk)).map(({ seq }) => seq));
-  const others = rest.filter(({ seq }) => here?.has(seq) !== true);
-  const counts = await enter(session, run, others, here === undefined ? group[0].chunk : undefined);
-  return { entered: counts.entered + told.size, known: counts.known + rest.length - others.length };
+  const here = chunk && (await readWhole(session, run.number, chunk.chunk)).origins.map(({ seq }) => seq);
+  const seqs = new Set(here);
+  const others = rest.filter(({ seq }) => !seqs.has(seq));
+  return told.size + (await enter(session, place, run, others, here === undefined ? group[0].chunk : undefined));
 }
-
-/** What the run itself has still to send, or waits for: an older ledger does not know what became of it. */
-async function pendingAmong(session: Session, run: number, group: Group) {
-  const wanted = rowsOf(
-    { subject: "text", kind: "text", mark: "text", line: "int" },
-    group.map(({ subject, kind, mark }, line) => [subject, kind, mark, line]),
-  );
-  const rows = await session.all<{ chunk: number; place: number; line: number }>(
-    sql`SELECT actions.chunk, actions.place, wanted.line FROM ${wanted} AS wanted CROSS JOIN actions
-      JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
-      WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark
-        AND actions.run = ${run} AND chunks.state IN ${raw(PENDING)}`,
-  );
-  return rows.map(({ chunk, place, line }) => ({ chunk, place: Number(place), line: group[Number(line)] ?? group[0] }));
-}
-
-async function answer(
-  session: Session,
-  { place }: Database,
-  run: number,
-  from: number,
-  told: ReadonlyMap<number, ImportedLine>,
-): Promise<void> {
-  const chunk = await cutOut(session, run, from, new Set(told.keys()), place);
-  const lines = [...told].sort(([one], [other]) => one - other).map(([, line]) => line);
-  const at = lines[0]?.at ?? "";
-  await storeAnswers(session, run, { chunk, answers: lines.map(toAnswer), httpStatus: undefined, at }, "import", place);
-  // The file that tells it has its lines.
-  await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
-}
-
-/** What a person said the service has is entered as accepted, without a promise. */
-const toAnswer = ({ outcome, promise, response = "null" }: ImportedLine): Answer =>
-  outcome === "rejected" ? { outcome, response } : { outcome: "accepted", promise: promise ?? "" };
 
 async function runFor(session: Session, [{ runId, environment, at }]: Group): Promise<Run> {
   const find = async () => (await selectRuns(session, sql`WHERE id = ${runId}`))[0];
   const known = await find();
   if (known !== undefined) return known;
   const empty = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {}, inputs: [] };
-  await insertRun(session, { run: runId, createdAt: at, environment, output: undefined, ...empty }, "imported");
-  await session.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = 0 WHERE id = ${runId}`);
+  await insertRun(session, { run: runId, createdAt: at, environment, output: undefined, ...empty }, "imported", at);
   const made = await find();
   if (made === undefined) throw new Error(`run ${runId} was not made`);
   return made;
 }
 
-/** @param wanted the chunk's number, if it is free. */
+interface Pending {
+  readonly run: number;
+  readonly id: string;
+  readonly chunk: number;
+  readonly place: number;
+  readonly at: number;
+}
+
+/** Which of these some run has still to send, or waits for. @param of what the run is. */
+const selectPending = (session: Session, lines: readonly ImportedLine[]): Promise<readonly Pending[]> =>
+  select(
+    session,
+    sql`SELECT actions.run, runs.id, actions.chunk, actions.place, wanted.at FROM ${identities(lines)} AS wanted CROSS JOIN actions
+      JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk JOIN runs ON runs.number = actions.run
+      WHERE ${IS_WANTED} AND chunks.state IN ${raw(PENDING)}`,
+  );
+
+/**
+ * An older ledger does not know what became of what the run itself has still to send, or waits for.
+ *
+ * @returns the lines that told it.
+ */
+async function answerPending(
+  session: Session,
+  place: string,
+  run: number,
+  group: Group,
+): Promise<ReadonlySet<ImportedLine>> {
+  const pending = (await selectPending(session, group)).filter((each) => each.run === run);
+  const told = new Set<ImportedLine>();
+  for (const [from, ofChunk] of Map.groupBy(pending, ({ chunk }) => chunk)) {
+    const chunk = await cutOut(session, run, from, new Set(ofChunk.map((each) => each.place)), place);
+    const lines = ofChunk.toSorted((a, b) => a.place - b.place).map(({ at }) => group[at] ?? group[0]);
+    await answer(session, place, run, chunk, lines);
+    for (const line of lines) told.add(line);
+  }
+  return told;
+}
+
+/** The file that tells what became of a chunk has its lines. */
+async function answer(
+  session: Session,
+  place: string,
+  run: number,
+  chunk: number,
+  lines: readonly ImportedLine[],
+): Promise<void> {
+  const answers = lines.map(({ outcome, promise, response }) => {
+    if (outcome === "rejected") return { outcome, response: response ?? "null" } as const;
+    return outcome === "accepted" && promise !== undefined
+      ? ({ outcome, promise } as const)
+      : ({ outcome: "settled", response } as const);
+  });
+  await storeAnswers(session, run, { chunk, answers, httpStatus: undefined, at: lines[0]?.at ?? "" }, "import", place);
+  await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
+}
+
+/** @param wanted the chunk's number, if it is free. @returns how many of the lines were not known. */
 async function enter(
   session: Session,
-  run: Run,
+  place: string,
+  { number: run, ...ofRun }: Run,
   lines: readonly ImportedLine[],
   wanted: number | undefined,
-): Promise<Counts> {
-  await refusePlanned(session, run, lines);
-  const known = await knownAmong(session, lines);
-  const rejected = lines.some(({ outcome }) => outcome === "rejected")
-    ? await rejectedOf(session, run.number)
-    : new Set();
-  const isKnown = (line: ImportedLine): boolean =>
-    line.outcome === "rejected" ? rejected.has(line.seq) : known.has(keyOf(line));
-  const fresh = lines.filter((line) => !isKnown(line));
-  const counts: Counts = { entered: fresh.length, known: lines.length - fresh.length };
-  if (fresh.length === 0) return counts;
-  const last = await first<{ last: number }>(
+): Promise<number> {
+  const sent = lines.filter(({ outcome }) => outcome !== "rejected");
+  const other = (await selectPending(session, sent)).find((each) => each.run !== run);
+  if (other !== undefined) throw plannedElsewhere(other.id, ofRun.environment);
+  const rows = await select<{ at: number }>(
     session,
-    sql`SELECT coalesce(max(chunk), 0) AS last FROM chunks WHERE run = ${run.number}`,
+    sql`SELECT wanted.at FROM ${identities(sent)} AS wanted CROSS JOIN actions WHERE ${IS_WANTED}`,
   );
-  const chunk = wanted ?? Number(last?.last) + 1;
-  const inputs = await inputsWith(session, run, fresh);
+  const known = new Set(rows.map(({ at }) => sent[at]));
+  const rejected = sent.length < lines.length ? await rejectedOf(session, run) : new Set();
+  const isKnown = (line: ImportedLine): boolean =>
+    line.outcome === "rejected" ? rejected.has(line.seq) : known.has(line);
+  const fresh = lines.filter((line) => !isKnown(line));
+  if (fresh.length === 0) return 0;
+  const last = await scalar<number>(session, sql`SELECT max(chunk) FROM chunks WHERE run = ${run}`);
+  const chunk = wanted ?? (last ?? 0) + 1;
+  const inputs = await inputsWith(session, run, ofRun.inputs, fresh);
   const origins = fresh.map((line): Origin => {
     const { subject, kind, mark, content, time, event, owner, seq } = line;
     const input = inputs.findIndex(({ name }) => name === line.source);
     return { input, line: line.line, row: 0, seq, subject, kind, mark, content, time, event, owner };
   });
-  const place = { run: run.number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "answered" } as const;
-  await insertChunk(session, place, { body: undefined, origins, rows: undefined });
-  await noteAnswers(session, run.number, chunk, fresh);
-  const rows = fresh.flatMap((line, at) => (line.outcome === "rejected" ? [] : [toRow(run.number, line, chunk, at)]));
+  const spot = { run, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "planned" } as const;
+  await insertChunk(session, spot, { body: undefined, origins, rows: undefined });
+  await answer(session, place, run, chunk, fresh);
+  const actions = fresh.flatMap((line, at) => (line.outcome === "rejected" ? [] : [toRow(run, line, chunk, at)]));
   // A file that tells of one action twice tells of it once.
-  await session.insert(ACTIONS, rows, "ON CONFLICT DO NOTHING");
+  await session.insert(ACTIONS, actions, "ON CONFLICT DO NOTHING");
   await insertSpellings(session, fresh);
-  return counts;
+  return fresh.length;
 }
 
-async function noteAnswers(
-  session: Session,
-  run: number,
-  chunk: number,
-  lines: readonly ImportedLine[],
-): Promise<void> {
-  const answers = lines.map((line) =>
-    line.outcome === "settled" || (line.outcome === "accepted" && line.promise === undefined)
-      ? { outcome: "settled" as const, ...(line.response !== undefined && { response: line.response }) }
-      : toAnswer(line),
+/** An action that another run is about to send, or may have sent, is not known to be accepted: it would be sent again. */
+const plannedElsewhere = (run: string, environment: string): Failure =>
+  new Failure(
+    "usage",
+    `Run ${run}, which is not finished, was planned without what the file tells, and has the same actions. Nothing more was imported.`,
+    {
+      hint: `Settle what is in doubt, then import again once it is closed: ${settleCommand(run, { named: ["--env", environment] }, "--abandon")}`,
+    },
   );
-  const count = (outcome: string): number => answers.filter((each) => each.outcome === outcome).length;
-  const { letters, promises, promises_json, responses } = toStored(answers);
-  await session.run(sql`INSERT INTO outcomes (run, chunk, letters, promises, promises_json, responses)
-    VALUES (${run}, ${chunk}, ${letters}, ${promises}, ${promises_json}, ${responses})`);
-  await session.run(sql`UPDATE chunks SET accepted = ${count("accepted")}, rejected = ${count("rejected")}, answered_at = ${lines[0]?.at},
-    is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
-}
 
 /** By their places in the input. */
 async function rejectedOf(session: Session, run: number): Promise<ReadonlySet<number>> {
   const seqs = new Set<number>();
   for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
-    const items = itemsOf(await readOrigins(session, run, chunk), await readOutcomes(session, run, chunk), "not sent");
-    for (const { outcome, origin } of items) if (outcome === "rejected") seqs.add(origin.seq);
+    const { origins, stored } = await readWhole(session, run, chunk);
+    for (const { outcome, origin } of itemsOf(origins, stored, "not sent"))
+      if (outcome === "rejected") seqs.add(origin.seq);
   }
   return seqs;
 }
 
-/** An action that another run is about to send, or may have sent, is not known to be accepted: it would be sent again. */
-async function refusePlanned(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<void> {
-  const other = await first<{ id: string }>(
-    session,
-    sql`SELECT runs.id FROM ${identities(lines)} AS wanted CROSS JOIN actions
-      JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk JOIN runs ON runs.number = actions.run
-      WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark
-        AND actions.run <> ${run.number} AND chunks.state IN ${raw(PENDING)} LIMIT 1`,
-  );
-  if (other === undefined) return;
-  const ofEnvironment = { named: ["--env", run.environment] };
-  throw new Failure(
-    "usage",
-    `Run ${other.id}, which is not finished, was planned without what the file tells, and has the same actions. Nothing more was imported.`,
-    {
-      hint: `Settle what is in doubt, then import again once it is closed: ${settleCommand(other.id, ofEnvironment, "--abandon")}`,
-    },
-  );
-}
-
-const keyOf = ({ subject, kind, mark }: Pick<ImportedLine, "subject" | "kind" | "mark">): string =>
-  JSON.stringify([subject, kind, mark]);
-
-async function knownAmong(session: Session, lines: readonly ImportedLine[]): Promise<ReadonlySet<string>> {
-  const wanted = identities(lines);
-  const rows = await session.all<Pick<ImportedLine, "subject" | "kind" | "mark">>(
-    sql`SELECT wanted.subject, wanted.kind, wanted.mark FROM ${wanted} AS wanted CROSS JOIN actions
-      WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.mark = wanted.mark`,
-  );
-  return new Set(rows.map(keyOf));
-}
-
-const identities = (lines: readonly ImportedLine[]) =>
-  rowsOf(
-    { subject: "text", kind: "text", mark: "text" },
-    lines.filter(({ outcome }) => outcome !== "rejected").map(({ subject, kind, mark }) => [subject, kind, mark]),
-  );
-
 /** The run's inputs, with those that these lines name. */
-async function inputsWith(session: Session, run: Run, lines: readonly ImportedLine[]): Promise<readonly RunInput[]> {
-  const names = new Set(run.inputs.map(({ name }) => name));
-  const more = [...new Set(lines.map(({ source }) => source))].filter((name) => !names.has(name));
-  if (more.length === 0) return run.inputs;
-  const inputs = [...run.inputs, ...more.map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }))];
-  const row = await first<{ facts: string }>(session, sql`SELECT facts FROM runs WHERE number = ${run.number}`);
-  const facts = { ...JSON.parse(row?.facts ?? "{}"), inputs };
-  await session.run(sql`UPDATE runs SET facts = ${JSON.stringify(facts)} WHERE number = ${run.number}`);
+async function inputsWith(
+  session: Session,
+  run: number,
+  known: readonly RunInput[],
+  lines: readonly ImportedLine[],
+): Promise<readonly RunInput[]> {
+  const names = new Set(lines.map(({ source }) => source));
+  for (const { name } of known) names.delete(name);
+  if (names.size === 0) return known;
+  const more = [...names].map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }));
+  const facts = await scalar<string>(session, sql`SELECT facts FROM runs WHERE number = ${run}`);
+  const inputs = [...known, ...more];
+  const text = JSON.stringify({ ...JSON.parse(facts ?? "{}"), inputs });
+  await session.run(sql`UPDATE runs SET facts = ${text} WHERE number = ${run}`);
   return inputs;
 }

@@ -1,14 +1,13 @@
 /**
  * Who sends what, where several machines share a ledger. A lane belongs to one worker at a time: to the one that claimed it last,
- * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (claims.ts).
+ * whose fence is the highest. Whatever its sender begins, it begins in a transaction that finds its fence still there (attempts.ts).
  */
 
+import { doubtVanished, mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
-import { mayBeSent } from "./claims.ts";
-import { type Database, first, type Session } from "./database.ts";
+import { type Database, first, type Reader, type Session, scalar, select } from "./database.ts";
 import type { Server } from "./postgres.ts";
-import { type Sql, sql, words } from "./sql.ts";
-import { doubtVanished } from "./steps.ts";
+import { insertInto, type Sql, sql, words } from "./sql.ts";
 import type { OpenLane, ServerFacts, Team, Worker, Workers } from "./workers.ts";
 
 /** How long a worker that has ended is remembered, and one is shown that ended without saying so. */
@@ -16,35 +15,27 @@ const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
 
 const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 
-async function readFacts(session: Session): Promise<ServerFacts> {
-  const facts = await first<{ version: string; tls: string | null; forgetful: string | null; standbys: string }>(
+async function readFacts(session: Reader): Promise<ServerFacts> {
+  const facts = await first<ServerFacts>(
     session,
     sql`SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') AS standbys,
       (SELECT CASE WHEN ssl THEN version END FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls,
       (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
         WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on') AS forgetful`,
   );
-  return {
-    version: facts?.version ?? "",
-    tls: facts?.tls ?? null,
-    forgetful: facts?.forgetful ?? "",
-    standbys: facts?.standbys ?? "",
-  };
+  return { version: "", standbys: "", ...facts, tls: facts?.tls ?? null, forgetful: facts?.forgetful ?? "" };
 }
 
-export function workersOf(database: Database, server: Server): Workers {
+export function workersOf(database: Database & Server): Workers {
   const { now } = database.dialect;
   return {
-    facts: () => database.read(readFacts),
+    facts: () => readFacts(database.plain),
     async enter({ host, pid, command, silentMs }) {
-      await server.endWhenSilent(silentMs);
+      await database.endWhenSilent(silentMs);
       return await database.write(async (session) => {
         await session.run(sql`DELETE FROM workers WHERE seen_ms < ${now} - ${REMEMBERED_MS}`);
-        const row = await first<{ worker: number }>(
-          session,
-          sql`INSERT INTO workers (host, pid, command, started_ms, seen_ms) VALUES (${host}, ${pid}, ${command}, ${now}, ${now}) RETURNING worker`,
-        );
-        return Number(row?.worker);
+        const entered = insertInto("workers", { host, pid, command, startedMs: now, seenMs: now });
+        return (await scalar<number>(session, sql`${entered} RETURNING worker`)) ?? 0;
       });
     },
     async seen(worker, left) {
@@ -52,19 +43,19 @@ export function workersOf(database: Database, server: Server): Workers {
       await database.write((session) =>
         session.run(sql`UPDATE workers SET seen_ms = ${now}${leaving} WHERE worker = ${worker}`),
       );
-      if (left === true) await server.endWhenSilent(0);
+      if (left === true) await database.endWhenSilent(0);
     },
     team: () => database.read((session) => readTeam(session, now)),
     openLanes: (run) => selectLanes(database.plain, now, sql`chunks.run = ${run}`),
     async claim({ run, lane, worker }, silentMs) {
       const name = lockOf(run, lane);
-      if (!(await server.tryFenced(name))) {
+      if (!(await database.tryFenced(name))) {
         // The lock is free once the server has ended the session; the next look finds it.
-        await server.endSilentHolder(name, silentMs);
+        await database.endSilentHolder(name, silentMs);
         return undefined;
       }
       const fence = await database.write(async (session) => {
-        const row = await first<{ fence: number }>(
+        const taken = await scalar<number>(
           session,
           sql`INSERT INTO lanes (run, lane, fence, worker, claimed_ms) VALUES (${run}, ${lane}, 1, ${worker}, ${now})
             ON CONFLICT (run, lane) DO UPDATE SET fence = lanes.fence + 1, worker = excluded.worker, claimed_ms = excluded.claimed_ms
@@ -72,18 +63,18 @@ export function workersOf(database: Database, server: Server): Workers {
         );
         await doubtVanished(session, database, run, new Date().toISOString(), sql` AND lane = ${lane}`);
         const sending = sql`SELECT 1 AS one FROM chunks WHERE run = ${run} AND lane = ${lane} AND state = 'sending'`;
-        return (await first(session, sending)) === undefined ? Number(row?.fence) : undefined;
+        return (await first(session, sending)) === undefined ? taken : undefined;
       });
       if (fence !== undefined) return { run, lane, worker, fence };
       // The request of the one before may still be on its way.
-      await server.unlock(name);
+      await database.unlock(name);
       return undefined;
     },
     async release({ run, lane, fence }) {
       await database.write((session) =>
         session.run(sql`UPDATE lanes SET worker = NULL WHERE run = ${run} AND lane = ${lane} AND fence = ${fence}`),
       );
-      await server.unlock(lockOf(run, lane));
+      await database.unlock(lockOf(run, lane));
     },
     maySend: async (run) => (await first(database.plain, mayBeSent(run))) !== undefined,
     async putOff(ms) {
@@ -91,41 +82,37 @@ export function workersOf(database: Database, server: Server): Workers {
         session.run(sql`UPDATE pace SET not_before_ms = greatest(not_before_ms, ${now} + ${Math.ceil(ms)})`),
       );
     },
-    woken: (waitMs, signal) => server.woken(waitMs, signal),
+    woken: (waitMs, signal) => database.woken(waitMs, signal),
   };
 }
 
 /** The longest first, so that no long one is left in the end. */
-async function selectLanes(
-  session: Pick<Session, "all">,
-  now: Sql,
-  where: Sql,
-): Promise<readonly (OpenLane & { run: string })[]> {
-  const rows = await session.all<OpenLane & { run: string; worker: number | null }>(
+const selectLanes = (session: Reader, now: Sql, where: Sql): Promise<readonly (OpenLane & { run: string })[]> =>
+  select(
+    session,
     sql`SELECT runs.id AS run, chunks.lane, min(stage) AS stage, sum(count) AS actions,
-        sum(CASE chunks.state WHEN 'sending' THEN count ELSE 0 END) AS "inFlight",
-        greatest(0, coalesce(max(limit_ms) - ${now}, 0)) AS "overInMs", max(lanes.worker) AS worker
+        sum(CASE chunks.state WHEN 'sending' THEN count ELSE 0 END) AS in_flight,
+        greatest(0, coalesce(max(limit_ms) - ${now}, 0)) AS over_in_ms, max(lanes.worker) AS worker
       FROM chunks JOIN runs ON runs.number = chunks.run
         LEFT JOIN lanes ON lanes.run = chunks.run AND lanes.lane = chunks.lane
         LEFT JOIN attempts ON attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND attempts.ended_at IS NULL AND chunks.state = 'sending'
       WHERE chunks.state IN ${words(OPEN_STATES)} AND ${where}
       GROUP BY runs.number, runs.id, chunks.lane ORDER BY runs.number, count(*) DESC, chunks.lane`,
   );
-  return rows.map((row) => ({ ...row, worker: row.worker ?? undefined }));
-}
 
 async function readTeam(session: Session, now: Sql): Promise<Team> {
-  const workers = await session.all<Worker>(
+  const workers = await select<Worker>(
+    session,
     sql`SELECT worker, host, pid, command, to_char(to_timestamp(started_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS since,
-        greatest(0, ${now} - seen_ms) AS "seenAgoMs"
+        greatest(0, ${now} - seen_ms) AS seen_ago_ms
       FROM workers WHERE left_ms IS NULL AND seen_ms > ${now} - ${SHOWN_MS} ORDER BY worker`,
   );
   const lanes = await selectLanes(session, now, sql`runs.state = 'open'`);
   const aMinuteAgo = new Date(Date.now() - 60_000).toISOString();
-  const row = await first<{ actions: number }>(
+  const lastMinute = await scalar<number>(
     session,
-    sql`SELECT coalesce(sum(count), 0) AS actions FROM chunks JOIN runs ON runs.number = chunks.run
+    sql`SELECT sum(count) FROM chunks JOIN runs ON runs.number = chunks.run
       WHERE (ended_at IS NULL OR ended_at > ${aMinuteAgo}) AND chunks.state = 'answered' AND answered_at > ${aMinuteAgo}`,
   );
-  return { workers, lanes, lastMinute: Number(row?.actions) };
+  return { workers, lanes, lastMinute: lastMinute ?? 0 };
 }

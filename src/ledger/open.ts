@@ -2,16 +2,15 @@
 
 import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
-import { actionMethods, countActions } from "./actions.ts";
-import { type Database, first, type Session } from "./database.ts";
+import { actionMethods } from "./actions.ts";
+import { type Database, first, type Reader, type Session, scalar } from "./database.ts";
 import { findMethods } from "./find.ts";
-import { guardMethods } from "./guard.ts";
 import { importMethods } from "./import.ts";
-import { invocationMethods } from "./invocations.ts";
 import type { Ledger } from "./ledger.ts";
-import { outputMethods } from "./outputs.ts";
+import { noteMethods } from "./notes.ts";
 import type { ServerOptions } from "./postgres-connection.ts";
 import { runMethods } from "./runs.ts";
+import { settleMethods } from "./settle.ts";
 import { sql } from "./sql.ts";
 import { openSqlite } from "./sqlite.ts";
 import { statusMethods } from "./statuses.ts";
@@ -42,12 +41,33 @@ export async function openLedger(options: OpenOptions): Promise<Ledger> {
 export const findLedger = (options: OpenOptions): Promise<Ledger | undefined> => open(options, true);
 
 async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise<Ledger | undefined> {
-  const opened = await openDatabase(place, isToRead);
+  const opened = place.kind === "sqlite" ? inFile(place.path, isToRead) : await onServer(place, isToRead);
   if (opened === undefined) return undefined;
   const { database, workers, wake } = opened;
   try {
-    const { bound, instance } = await bind(database, boundTo, isToRead);
-    return toLedger(database, { workers, wake, bound, instance });
+    const bound = await bind(database, boundTo, isToRead);
+    const { kind, place: shown } = database;
+    return {
+      ...{ kind, place: shown, workers, ...bound },
+      get exhausted() {
+        return database.exhausted;
+      },
+      lock: (named) => database.lock(named),
+      holder: (name) => database.holder(name),
+      ...runMethods(database, wake),
+      ...stepMethods(database),
+      ...settleMethods(database, wake),
+      ...actionMethods(database),
+      ...findMethods(database),
+      ...importMethods(database),
+      ...noteMethods(database),
+      ...statusMethods(database),
+      size: async () => {
+        const actions = await scalar<number>(database.plain, sql`SELECT count(*) FROM actions`);
+        return { bytes: await database.bytes(), actions: actions ?? 0 };
+      },
+      [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+    };
   } catch (cause) {
     await database[Symbol.asyncDispose]();
     throw cause;
@@ -57,58 +77,46 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
 interface Opened {
   readonly database: Database;
   readonly workers: Workers | undefined;
+  /** Wakes workers, after something that they may wait for; part of a transaction. */
   readonly wake: (session: Session) => Promise<void>;
 }
 
-async function openDatabase(place: LedgerPlace, isToRead: boolean): Promise<Opened | undefined> {
-  switch (place.kind) {
-    case "sqlite": {
-      const opened = openSqlite(place.path, isToRead);
-      return opened && { database: opened, workers: undefined, wake: async () => undefined };
-    }
-    case "postgres": {
-      // Only where it is wanted: the driver takes a tenth of a second to load.
-      const [{ openPostgres }, { workersOf }] = await Promise.all([import("./postgres.ts"), import("./lanes.ts")]);
-      const opened = await openPostgres(place, isToRead);
-      return (
-        opened && {
-          ...opened,
-          workers: workersOf(opened.database, opened.server),
-          wake: (session) => opened.server.notify(session),
-        }
-      );
-    }
-  }
+function inFile(path: string, isToRead: boolean): Opened | undefined {
+  const database = openSqlite(path, isToRead);
+  return database && { database, workers: undefined, wake: async () => undefined };
 }
 
-const META = sql`SELECT (SELECT value FROM meta WHERE name = 'bound_to') AS bound, (SELECT value FROM meta WHERE name = 'instance') AS instance`;
+async function onServer(options: ServerOptions, isToRead: boolean): Promise<Opened | undefined> {
+  // Only where it is wanted: the driver takes a tenth of a second to load.
+  const [{ openPostgres }, { workersOf }] = await Promise.all([import("./postgres.ts"), import("./lanes.ts")]);
+  const database = await openPostgres(options, isToRead);
+  const wake = async (session: Session): Promise<void> => await database?.notify(session);
+  return database && { database, workers: workersOf(database), wake };
+}
+
+const META = sql`SELECT (SELECT value FROM meta WHERE name = 'bound_to') AS bound_to, (SELECT value FROM meta WHERE name = 'instance') AS instance`;
+
+async function readMeta(reader: Reader): Promise<Pick<Ledger, "boundTo" | "instance">> {
+  const found = await first<{ boundTo?: string; instance?: string }>(reader, META);
+  return { boundTo: found?.boundTo, instance: found?.instance ?? "" };
+}
 
 /** What it belongs to. A new one belongs to who opens it to write. */
-async function bind(
-  database: Database,
-  boundTo: string | undefined,
-  isToRead: boolean,
-): Promise<{ readonly bound: string | undefined; readonly instance: string }> {
-  const read = (session: Session) => first<{ bound: string | null; instance: string | null }>(session, META);
-  let found = await database.read(read);
-  if (found?.bound == null && !isToRead && boundTo !== undefined)
+async function bind(database: Database, boundTo: string | undefined, isToRead: boolean) {
+  let found = await readMeta(database.plain);
+  if (found.boundTo === undefined && boundTo !== undefined && !isToRead)
     found = await database.write(async (session) => {
       await session.run(sql`INSERT INTO meta (name, value) VALUES ('bound_to', ${boundTo}), ('instance', ${randomUUID()}),
         ('created_at', ${new Date().toISOString()}) ON CONFLICT DO NOTHING`);
-      return await read(session);
+      return await readMeta(session);
     });
-  const bound = found?.bound ?? undefined;
-  if (bound !== undefined && boundTo !== undefined && bound !== boundTo) {
-    if (isToRead || (await database.read(hasRuns))) throw ofOtherService(database.place, bound, boundTo);
-    // As long as nothing was entered, a mistyped address binds nobody.
-    await database.write((session) => session.run(sql`UPDATE meta SET value = ${boundTo} WHERE name = 'bound_to'`));
-    return { bound: boundTo, instance: found?.instance ?? "" };
-  }
-  return { bound, instance: found?.instance ?? "" };
+  if (found.boundTo === undefined || boundTo === undefined || found.boundTo === boundTo) return found;
+  const hasRuns = (await first(database.plain, sql`SELECT 1 AS one FROM runs LIMIT 1`)) !== undefined;
+  if (isToRead || hasRuns) throw ofOtherService(database.place, found.boundTo, boundTo);
+  // As long as nothing was entered, a mistyped address binds nobody.
+  await database.write((session) => session.run(sql`UPDATE meta SET value = ${boundTo} WHERE name = 'bound_to'`));
+  return { ...found, boundTo };
 }
-
-const hasRuns = async (session: Session): Promise<boolean> =>
-  (await first(session, sql`SELECT 1 AS one FROM runs LIMIT 1`)) !== undefined;
 
 const ofOtherService = (place: string, bound: string, boundTo: string): Failure =>
   new Failure(
@@ -120,35 +128,3 @@ const ofOtherService = (place: string, bound: string, boundTo: string): Failure 
         : "What one service has accepted says nothing about another. If it is the same service under a new address, write its promises, with the old one: tickets results -o FILE\nThen move this ledger away and, with the new one, import them: tickets results --import FILE",
     },
   );
-
-interface About extends Omit<Opened, "database"> {
-  readonly bound: string | undefined;
-  readonly instance: string;
-}
-
-function toLedger(database: Database, { workers, wake, bound, instance }: About): Ledger {
-  const ids = new Map<number, string>();
-  return {
-    kind: database.kind,
-    place: database.place,
-    instance,
-    workers,
-    boundTo: bound,
-    get exhausted() {
-      return database.exhausted;
-    },
-    lock: (options) => database.lock(options),
-    holder: (name) => database.holder(name),
-    ...runMethods(database, wake),
-    ...stepMethods(database, wake),
-    ...actionMethods(database, ids),
-    ...findMethods(database, ids),
-    ...importMethods(database),
-    ...guardMethods(database),
-    ...outputMethods(database),
-    ...invocationMethods(database),
-    ...statusMethods(database),
-    size: async () => ({ bytes: await database.bytes(), actions: await database.read(countActions) }),
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-  };
-}

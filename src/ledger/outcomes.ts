@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { parseJson, stringifyJson } from "../actions/json.ts";
-import type { Answer, Item, Origin } from "./ledger.ts";
+import type { Item, Origin } from "./ledger.ts";
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -18,32 +18,29 @@ export const unpackJson = async (bytes: Uint8Array): Promise<unknown> => parseJs
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** A column each: what follows its like is packed well. */
+const NUMBERS = ["line", "row", "seq"] as const;
+const OTHERS = ["input", "subject", "kind", "mark", "content", "digest", "time", "event", "owner", "position"] as const;
+
+/** A column each: what follows its like is packed well. Of numbers that rise the differences repeat, and the numbers do not. */
 export async function packOrigins(origins: readonly Origin[]): Promise<Uint8Array> {
-  const column = <K extends keyof Origin>(name: K): readonly (Origin[K] | null)[] | null =>
-    origins.some((origin) => origin[name] !== undefined) ? origins.map((origin) => origin[name] ?? null) : null;
-  // Differences of numbers that rise repeat, and the numbers do not.
-  const steps = (name: "line" | "row" | "seq"): readonly number[] =>
-    origins.map((origin, at) => origin[name] - (origins[at - 1]?.[name] ?? 0));
-  const numbers = { line: steps("line"), row: steps("row"), seq: steps("seq") };
-  return await packJson({ ...Object.fromEntries(COLUMNS.map((name) => [name, column(name)])), ...numbers });
+  const numbers = NUMBERS.map((name) => [name, origins.map((of, at) => of[name] - (origins[at - 1]?.[name] ?? 0))]);
+  const others = OTHERS.map((name) => {
+    const isAnywhere = origins.some((origin) => origin[name] !== undefined);
+    return [name, isAnywhere ? origins.map((origin) => origin[name] ?? null) : null];
+  });
+  return await packJson(Object.fromEntries([...others, ...numbers]));
 }
 
-const COLUMNS = [
-  ...(["input", "subject", "kind", "mark", "content", "digest", "time", "event", "owner", "position"] as const),
-] satisfies readonly (keyof Origin)[];
-
 export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[]> {
-  // Only `packOrigins` writes it.
-  const table = (await unpackJson(bytes)) as Record<string, readonly unknown[] | null>;
+  const table = (await unpackJson(bytes)) as Record<string, readonly unknown[] | null>; // by packOrigins
   const sums = { line: 0, row: 0, seq: 0 };
   return (table.subject ?? []).map((_, at) => {
     const origin: Record<string, unknown> = {};
-    for (const name of COLUMNS) {
+    for (const name of OTHERS) {
       const value = table[name]?.[at];
       if (value != null) origin[name] = value;
     }
-    for (const name of ["line", "row", "seq"] as const) {
+    for (const name of NUMBERS) {
       sums[name] += Number(table[name]?.[at]);
       origin[name] = sums[name];
     }
@@ -53,28 +50,35 @@ export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[
 
 /** What is stored of a chunk's outcomes. See `tables` in schema.ts. */
 export interface StoredOutcomes {
-  readonly letters: string | null;
-  readonly promises: Uint8Array | null;
-  readonly promises_json: string | null;
-  readonly responses: string | null;
+  readonly letters: string | undefined;
+  readonly promises: Uint8Array | undefined;
+  readonly promisesJson: string | undefined;
+  readonly responses: string | undefined;
 }
 
 const LETTERS = { accepted: "a", rejected: "r", moved: "m", settled: "s", "in doubt": "d" } as const;
+type Decided = keyof typeof LETTERS;
+const OUTCOMES = new Map<string, Decided>(
+  Object.entries(LETTERS).map(([outcome, letter]) => [letter, outcome as Decided]), // its keys
+);
 
-export function toStored(
-  answers: readonly (Answer | { readonly outcome: "settled" | "in doubt" | "moved"; readonly response?: string })[],
-): StoredOutcomes {
-  const promises = answers.flatMap((answer) => (answer.outcome === "accepted" ? [answer.promise] : []));
-  const responses = answers.flatMap((answer, place) =>
-    "response" in answer && answer.response !== undefined ? [[place, answer.response] as const] : [],
-  );
-  const isWhole = promises.length === answers.length;
-  const bytes = toBytes(promises);
+interface Outcome {
+  readonly outcome: Decided;
+  /** Of one that was accepted. */
+  readonly promise?: string;
+  readonly response?: string | undefined;
+}
+
+export function toStored(outcomes: readonly Outcome[]): StoredOutcomes {
+  const promises = outcomes.flatMap(({ outcome, promise = "" }) => (outcome === "accepted" ? [promise] : []));
+  const responses = outcomes.flatMap(({ response }, place) => (response === undefined ? [] : [[place, response]]));
+  const bytes = promises.flatMap((promise) => uuidToBytes(promise) ?? []);
+  const areUuids = bytes.length === promises.length;
   return {
-    letters: isWhole ? null : answers.map(({ outcome }) => LETTERS[outcome]).join(""),
-    promises: bytes ?? null,
-    promises_json: bytes === undefined ? JSON.stringify(promises) : null,
-    responses: responses.length === 0 ? null : JSON.stringify(responses),
+    letters: promises.length === outcomes.length ? undefined : outcomes.map((of) => LETTERS[of.outcome]).join(""),
+    promises: areUuids ? Buffer.concat(bytes) : undefined,
+    promisesJson: areUuids ? undefined : JSON.stringify(promises),
+    responses: responses.length === 0 ? undefined : JSON.stringify(responses),
   };
 }
 
@@ -84,21 +88,18 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 export const uuidToBytes = (promise: string): Buffer | undefined =>
   UUID.test(promise) ? Buffer.from(promise.replaceAll("-", ""), "hex") : undefined;
 
-function toBytes(promises: readonly string[]): Uint8Array | undefined {
-  const all = promises.map(uuidToBytes);
-  const bytes = all.filter((each) => each !== undefined);
-  return bytes.length === all.length ? Buffer.concat(bytes) : undefined;
-}
-
-const uuid = (hex: string): string =>
-  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+const PARTS = /(.{8})(.{4})(.{4})(.{4})(.{12})/g;
 
 /** Of all promises, in the order of the actions that were accepted. */
-function promisesOf({ promises, promises_json: json }: StoredOutcomes): readonly string[] {
-  if (json !== null) return JSON.parse(json) as string[]; // by toStored
-  const hex = Buffer.from(promises ?? []).toString("hex");
-  return Array.from({ length: hex.length / 32 }, (_, at) => uuid(hex.slice(32 * at, 32 * at + 32)));
+function promisesOf({ promises = Buffer.of(), promisesJson }: StoredOutcomes): readonly string[] {
+  if (promisesJson !== undefined) return JSON.parse(promisesJson) as string[]; // by toStored
+  const hex = Buffer.from(promises).toString("hex");
+  return Array.from(hex.matchAll(PARTS), ([, ...parts]) => parts.join("-"));
 }
+
+/** What the service said, by the places of the actions. */
+export const responsesOf = (stored: StoredOutcomes | undefined): ReadonlyMap<number, string> =>
+  new Map(JSON.parse(stored?.responses ?? "[]")); // by toStored
 
 /** @param otherwise the outcome of all, where none are stored. */
 export function itemsOf(
@@ -107,22 +108,14 @@ export function itemsOf(
   otherwise: Item["outcome"],
 ): readonly Item[] {
   const promises = stored === undefined ? [] : promisesOf(stored);
-  const responses = new Map<number, string>(stored?.responses == null ? [] : JSON.parse(stored.responses));
+  const responses = responsesOf(stored);
   let next = 0;
   return origins.map((origin, place) => {
-    const outcome = stored === undefined ? otherwise : OUTCOMES[stored.letters?.[place] ?? "a"];
+    const outcome = stored === undefined ? otherwise : (OUTCOMES.get(stored.letters?.[place] ?? "a") ?? otherwise);
     const promise = outcome === "accepted" ? promises[next++] : undefined;
-    return { origin, place, outcome: outcome ?? otherwise, promise, response: responses.get(place) };
+    return { origin, place, outcome, promise, response: responses.get(place) };
   });
 }
-
-const OUTCOMES: Readonly<Record<string, Item["outcome"]>> = {
-  a: "accepted",
-  r: "rejected",
-  m: "moved",
-  s: "settled",
-  d: "in doubt",
-};
 
 const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,');
 const OPENING = new Set(Buffer.from("[{"));
@@ -150,9 +143,6 @@ export function elementsOf(body: Uint8Array): readonly Uint8Array[] {
   return elements;
 }
 
+/** Each byte stays as it is. */
 export const toBody = (elements: readonly Uint8Array[]): Uint8Array =>
-  Buffer.concat([
-    Buffer.from("["),
-    ...elements.flatMap((element, at) => (at === 0 ? [element] : [Buffer.from(","), element])),
-    Buffer.from("]"),
-  ]);
+  Buffer.from(`[${elements.map((element) => Buffer.from(element).toString("latin1")).join(",")}]`, "latin1");

@@ -61,10 +61,10 @@ const TYPES: Types = {
 export async function openPostgres(
   options: ServerOptions,
   isToRead: boolean,
-): Promise<{ readonly database: Database; readonly server: Server } | undefined> {
+): Promise<(Database & Server) | undefined> {
   const database = new Postgres(options, isToRead);
   try {
-    if (await database.prepare()) return { database, server: database };
+    if (await database.prepare()) return database;
     await database[Symbol.asyncDispose]();
     return undefined;
   } catch (cause) {

@@ -4,53 +4,42 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
 import { insertChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
-import { type Database, first, type Session } from "./database.ts";
-import { noteGuards } from "./guard.ts";
+import { type Database, type Session, scalar, select } from "./database.ts";
 import type { By, Ledger, NewRun, Run, RunCounts, RunFacts, RunFilter, RunState } from "./ledger.ts";
+import { noteGuards } from "./notes.ts";
 import { PENDING } from "./schema.ts";
-import { raw, rowsOf, type Sql, sql, words } from "./sql.ts";
+import { noteSettlement } from "./settle.ts";
+import { assigned, type Columns, every, insertInto, listOf, raw, type Sql, sql, words } from "./sql.ts";
 
-interface RunRow {
-  readonly number: number;
-  readonly id: string;
-  readonly kind: Run["kind"];
-  readonly state: RunState;
-  readonly created_at: string;
-  readonly ended_at: string | null;
-  readonly exit_code: number | null;
-  readonly output: string | null;
-  readonly paused: string | null;
-  readonly most_actions: number | null;
-  readonly sends: number;
-  readonly facts: string;
-}
+type RunRow = Omit<Run, keyof RunFacts | "paused"> &
+  Pick<Run, "createdAt" | "output"> & {
+    readonly id: string;
+    readonly facts: string;
+    readonly paused: string | undefined;
+  };
 
 export async function selectRuns(session: Session, rest: Sql): Promise<readonly Run[]> {
-  const rows = await session.all<RunRow>(
+  const rows = await select<RunRow>(
+    session,
     sql`SELECT number, id, kind, state, created_at, ended_at, exit_code, output, paused, most_actions, sends, facts FROM runs ${rest}`,
   );
-  return rows.map(({ id, created_at, ended_at, exit_code, output, paused, most_actions, facts, ...row }) => ({
+  return rows.map(({ id, facts, paused, ...row }) => ({
     ...(JSON.parse(facts) as Omit<RunFacts, "run" | "createdAt" | "output">), // by insertRun
     ...row,
     run: id,
-    createdAt: created_at,
-    endedAt: ended_at ?? undefined,
-    exitCode: exit_code ?? undefined,
-    output: output ?? undefined,
-    paused: paused === null ? undefined : (JSON.parse(paused) as By), // by noteStop
-    mostActions: most_actions ?? undefined,
-    sends: Number(row.sends),
+    paused: paused === undefined ? undefined : (JSON.parse(paused) as By), // by noteStop
   }));
 }
 
-/** Part of a transaction. One that is not sent from here has ended. @returns its number. */
-export async function insertRun(session: Session, run: NewRun, kind: Run["kind"]): Promise<number> {
+/** Part of a transaction. @param ended of one that is not sent from here. @returns its number. */
+export async function insertRun(session: Session, run: NewRun, kind: Run["kind"], ended?: string): Promise<number> {
   const { run: id, createdAt, output, guard, ...facts } = run;
-  const last = await first<{ last: number }>(session, sql`SELECT coalesce(max(number), 0) AS last FROM runs`);
-  const number = Number(last?.last) + 1;
-  const state: RunState = kind === "sent" ? "open" : "finished";
-  await session.run(sql`INSERT INTO runs (number, id, kind, state, created_at, output, facts)
-    VALUES (${number}, ${id}, ${kind}, ${state}, ${createdAt}, ${output}, ${JSON.stringify(facts)})`);
+  const last = await scalar<number>(session, sql`SELECT max(number) FROM runs`);
+  const number = (last ?? 0) + 1;
+  const state: RunState = ended === undefined ? "open" : "finished";
+  const end = ended === undefined ? {} : { endedAt: ended, exitCode: 0 };
+  const row = { number, id, kind, state, createdAt, output, facts: JSON.stringify(facts), ...end };
+  await session.run(insertInto("runs", row));
   if (guard !== undefined) await noteGuards(session, guard);
   return number;
 }
@@ -59,20 +48,15 @@ const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND stat
 const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(OPEN_STATES)})`;
 export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
 
-export type RunMethods = Pick<
-  Ledger,
-  "enterRun" | "adopt" | "run" | "runs" | "counts" | "noteSending" | "noteStop" | "endRun" | "settlements" | "prune"
->;
-
 /** @param wake workers, after something that they may wait for. */
-export function runMethods(database: Database, wake: (session: Session) => Promise<void>): RunMethods {
-  return {
+export const runMethods = (database: Database, wake: (session: Session) => Promise<void>) =>
+  ({
     async enterRun(run, chunks, actions) {
       const entered = await database.write(async (session) => {
         const number = await insertRun(session, run, "sent");
-        for await (const { chunk, lane, stage, body, origins, rows } of chunks) {
+        for await (const { chunk, lane, stage, ...content } of chunks) {
           const place = { run: number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
-          await insertChunk(session, place, { body, origins, rows });
+          await insertChunk(session, place, content);
         }
         for await (const some of actions) await insertActions(session, number, some);
         await wake(session);
@@ -83,8 +67,7 @@ export function runMethods(database: Database, wake: (session: Session) => Promi
     },
     adopt: (run, actions, by) =>
       database.write(async (session) => {
-        const number = await insertRun(session, run, "adopted");
-        await session.run(sql`UPDATE runs SET ended_at = ${by.at}, exit_code = 0 WHERE number = ${number}`);
+        const number = await insertRun(session, run, "adopted", by.at);
         await noteSettlement(session, number, undefined, "sent", by);
         for await (const some of actions) await adoptActions(session, number, some);
         return number;
@@ -95,18 +78,16 @@ export function runMethods(database: Database, wake: (session: Session) => Promi
     noteSending: (run) =>
       database.write(async (session) => {
         const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
-        return Number((await first<{ sends: number }>(session, noted))?.sends);
+        return (await scalar<number>(session, noted)) ?? 0;
       }),
-    async noteStop(run, { exitCode, paused }) {
-      await database.write(async (session) => {
-        await session.run(sql`UPDATE runs SET exit_code = ${exitCode} WHERE number = ${run}`);
+    noteStop: (run, { exitCode, paused }) =>
+      database.write(async (session) => {
+        const word: Columns = paused === undefined ? {} : { paused: paused === null ? null : JSON.stringify(paused) };
+        await session.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
         if (paused === undefined) return;
-        const text = paused === null ? null : JSON.stringify(paused);
-        await session.run(sql`UPDATE runs SET paused = ${text} WHERE number = ${run}`);
         if (paused !== null) await noteSettlement(session, run, undefined, "pause", paused);
         await wake(session);
-      });
-    },
+      }),
     async endRun(run, { exitCode, at }) {
       const ended = await database.write(async (session) => {
         const changes = await session.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
@@ -118,14 +99,6 @@ export function runMethods(database: Database, wake: (session: Session) => Promi
       crashPoint("ended");
       return ended;
     },
-    settlements: (run) =>
-      database.read(async (session) =>
-        (
-          await session.all<Awaited<ReturnType<Ledger["settlements"]>>[number]>(
-            sql`SELECT chunk, decision, who, at, reason FROM settlements WHERE run = ${run} ORDER BY id`,
-          )
-        ).map((row) => ({ ...row, chunk: row.chunk ?? undefined, reason: row.reason ?? undefined })),
-      ),
     async prune(before) {
       const pruned = await database.write(async (session) => {
         const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
@@ -135,38 +108,32 @@ export function runMethods(database: Database, wake: (session: Session) => Promi
       await database.giveBack();
       return pruned;
     },
-  };
-}
+  }) satisfies Partial<Ledger>;
 
 async function selectFiltered(session: Session, filter: RunFilter): Promise<readonly Run[]> {
   const { ids, states, chunks, unwritten, last } = filter;
-  const ofIds =
-    ids === undefined
-      ? sql``
-      : sql` AND id IN (SELECT id FROM ${rowsOf(
-          { id: "text" },
-          ids.map((id) => [id]),
-        )} AS wanted)`;
-  const ofStates = states === undefined ? sql`` : sql` AND state IN ${words(states)}`;
-  const having = (is: Sql): Sql => sql` AND number IN (SELECT run FROM chunks WHERE ${is})`;
-  const ofChunks = chunks === undefined ? sql`` : having(sql`state IN ${words(chunks)}`);
-  const ofUnwritten = unwritten === undefined ? sql`` : having(HAS_UNWRITTEN);
+  const having = (is: Sql): Sql => sql`number IN (SELECT run FROM chunks WHERE ${is})`;
+  const where = every(
+    ids && sql`id IN (SELECT id FROM ${listOf("id", "text", ids)} AS wanted)`,
+    states && sql`state IN ${words(states)}`,
+    chunks && having(sql`state IN ${words(chunks)}`),
+    unwritten && having(HAS_UNWRITTEN),
+  );
   const limit = last === undefined ? sql`` : sql` LIMIT ${last}`;
-  const where = sql`WHERE 1 = 1${ofIds}${ofStates}${ofChunks}${ofUnwritten} ORDER BY number DESC${limit}`;
-  return (await selectRuns(session, where)).toReversed();
+  return (await selectRuns(session, sql`WHERE ${where} ORDER BY number DESC${limit}`)).toReversed();
 }
 
 async function countRun(session: Session, run: number): Promise<RunCounts> {
-  const rows = await session.all<{ state: ChunkState; n: number; actions: number; accepted: number; rejected: number }>(
+  const rows = await select<{ state: ChunkState; n: number; actions: number; accepted: number; rejected: number }>(
+    session,
     sql`SELECT state, count(*) AS n, sum(count) AS actions, sum(accepted) AS accepted, sum(rejected) AS rejected
       FROM chunks WHERE run = ${run} AND state <> 'split' GROUP BY state`,
   );
   const by = (states: readonly ChunkState[], what: "n" | "actions" | "accepted" | "rejected"): number =>
-    rows.reduce((sum, row) => sum + (states.includes(row.state) ? Number(row[what]) : 0), 0);
+    rows.reduce((sum, row) => sum + (states.includes(row.state) ? row[what] : 0), 0);
   const all = rows.map(({ state }) => state);
-  const isAnswered = ["answered"] as const;
   // Of a chunk that was imported, a person may have settled a part.
-  const imported = by(isAnswered, "actions") - by(isAnswered, "accepted") - by(isAnswered, "rejected");
+  const imported = by(["answered"], "actions") - by(["answered"], "accepted") - by(["answered"], "rejected");
   return {
     accepted: by(all, "accepted"),
     rejected: by(all, "rejected"),
@@ -179,16 +146,4 @@ async function countRun(session: Session, run: number): Promise<RunCounts> {
     chunks: by(all, "n"),
     decidedChunks: by(DECIDED_STATES, "n"),
   };
-}
-
-/** Part of a transaction. */
-export async function noteSettlement(
-  session: Session,
-  run: number,
-  chunk: number | undefined,
-  decision: string,
-  { who, at, reason }: By,
-): Promise<void> {
-  await session.run(sql`INSERT INTO settlements (run, chunk, decision, who, at, reason)
-    VALUES (${run}, ${chunk}, ${decision}, ${who}, ${at}, ${reason})`);
 }

@@ -41,6 +41,38 @@ export const words = (list: readonly string[]): Sql => raw(`(${list.map((word) =
 
 export const rowsOf = (columns: Rows["columns"], rows: Rows["rows"]): Rows => ({ columns, rows });
 
+/** A table of one column. */
+export const listOf = (column: string, type: Column, values: readonly (string | number)[]): Rows =>
+  rowsOf(
+    { [column]: type },
+    values.map((value) => [value]),
+  );
+
+/** What a row gets, by the names of this program: `httpStatus` is the column `http_status`. */
+export type Columns = Readonly<Record<string, Value | Sql | undefined>>;
+
+const columnOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** `http_status = 200, detail = NULL` */
+export const assigned = (columns: Columns): Sql =>
+  joined(Object.entries(columns).map(([name, value]) => sql`${raw(columnOf(name))} = ${value}`));
+
+/** @param key where a row has it already, that one gets the other columns. */
+export function insertInto(table: string, columns: Columns, key: readonly string[] = []): Sql {
+  const names = Object.keys(columns).map(columnOf);
+  const others = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
+  const again = key.length === 0 ? "" : ` ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.join(", ")}`;
+  const into = raw(`INSERT INTO ${table} (${names.join(", ")})`);
+  return sql`${into} VALUES (${joined(Object.values(columns))})${raw(again)}`;
+}
+
+const joined = (parts: readonly (Value | Sql | undefined)[]): Sql =>
+  parts.reduce<Sql>((all, part, at) => (at === 0 ? sql`${part}` : sql`${all}, ${part}`), raw(""));
+
+/** All conditions that are given. */
+export const every = (...conditions: readonly (Sql | undefined)[]): Sql =>
+  conditions.reduce<Sql>((all, each) => (each === undefined ? all : sql`${all} AND ${each}`), raw("1 = 1"));
+
 const isPart = (value: unknown): value is Sql => typeof value === "object" && value !== null && "texts" in value;
 
 export const isRows = (value: Value | Rows): value is Rows =>

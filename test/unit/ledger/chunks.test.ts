@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { passes, readChunk } from "../../../src/ledger/chunk-life.ts";
+import { pass, readChunk } from "../../../src/ledger/chunk-life.ts";
 import {
   CHUNK_STATES,
   type ChunkEvent,
@@ -53,7 +53,7 @@ describe("a chunk's life", () => {
     for (const state of CHUNK_STATES) {
       const passed = await database.write(async (session) => {
         await session.run(sql`UPDATE chunks SET state = ${state} WHERE run = ${run}`);
-        return [await passes(session, run, 1, event), (await readChunk(session, run, 1)).state];
+        return [(await pass(session, run, 1, event)) !== undefined, (await readChunk(session, run, 1)).state];
       });
       const { from, to } = TRANSITIONS[event];
       expect(passed).toEqual(from.some((each) => each === state) ? [true, to] : [false, state]);

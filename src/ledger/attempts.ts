@@ -1,0 +1,170 @@
+/**
+ * The tries to send a chunk, each step as part of a transaction. Where workers send, a step counts only under the fence of the
+ * lane's latest claim, and a try that was given up decides nothing any more. Times of limits are the database's clock.
+ */
+
+import { EXIT_CODES } from "../failure.ts";
+import { mustPass, pass, readChunk, selectChunks } from "./chunk-life.ts";
+import { QUESTION_STATES } from "./chunks.ts";
+import { type Database, first, type Session, scalar, select } from "./database.ts";
+import type { Attempt, Chunk, Given, Intent, Stepped } from "./ledger.ts";
+import { assigned, type Sql, sql, words } from "./sql.ts";
+import type { Claim, Pace } from "./workers.ts";
+
+/** The chunk is about to be sent, unless something is in its way. */
+export async function beginAttempt(
+  session: Session,
+  database: Database,
+  run: number,
+  { chunk, at, claim: claimed }: Intent,
+): Promise<Pick<Stepped, "attempt" | "obstacle">> {
+  const obstacle = claimed && (await obstacleTo(session, database, claimed));
+  if (obstacle !== undefined) return { attempt: undefined, obstacle };
+  const anew = { httpStatus: undefined, detail: undefined };
+  if (claimed === undefined) await mustPass(session, run, chunk, "intend", anew);
+  // It may have been abandoned just now.
+  else if ((await pass(session, run, chunk, "intend", anew)) === undefined)
+    return { attempt: undefined, obstacle: "waits" };
+  const { worker, fence } = claimed?.claim ?? {};
+  const limit = claimed === undefined ? sql`NULL` : sql`${database.dialect.now} + ${claimed.limitMs}`;
+  const attempt = await scalar<number>(
+    session,
+    sql`INSERT INTO attempts (run, chunk, attempt, started_at, worker, fence, limit_ms)
+      SELECT ${run}, ${chunk}, coalesce(max(attempt), 0) + 1, ${at}, ${worker}, ${fence}, ${limit}
+      FROM attempts WHERE run = ${run} AND chunk = ${chunk} RETURNING attempt`,
+  );
+  return { attempt, obstacle: undefined };
+}
+
+/**
+ * Ends the attempt under way, or the one that a worker says.
+ *
+ * @returns false where somebody has given it up. Else nobody does before the transaction ends.
+ */
+export async function endAttempt(
+  session: Session,
+  run: number,
+  chunk: number,
+  { at, class: meant, httpStatus, detail, raw, claim: attempted }: Given,
+): Promise<boolean> {
+  const which =
+    attempted === undefined ? sql`` : sql` AND attempt = ${attempted.attempt} AND fence = ${attempted.claim.fence}`;
+  const end = assigned({ endedAt: at, class: meant, httpStatus, detail, answer: raw });
+  const ended = sql`UPDATE attempts SET ${end} WHERE run = ${run} AND chunk = ${chunk} AND ended_at IS NULL${which}`;
+  return (await session.run(ended)) === 1;
+}
+
+const VANISHED = "the process ended before the answer came";
+
+/** What nobody can be waiting for any more is in doubt. @param also which chunks. */
+export async function doubtVanished(
+  session: Session,
+  { dialect }: Database,
+  run: number,
+  at: string,
+  also: Sql = sql``,
+): Promise<readonly Chunk[]> {
+  const over = sql`run = ${run} AND state = 'sending'${also} AND NOT EXISTS (SELECT 1 FROM attempts
+    WHERE attempts.run = chunks.run AND attempts.chunk = chunks.chunk AND ended_at IS NULL AND limit_ms >= ${dialect.now})`;
+  const doubted: Chunk[] = [];
+  for (const { chunk } of await selectChunks(session, over)) {
+    // Its answer may be stored just now.
+    if (!(await endAttempt(session, run, chunk, { at, class: "in doubt", detail: VANISHED }))) continue;
+    await mustPass(session, run, chunk, "doubt", { detail: VANISHED });
+    doubted.push(await readChunk(session, run, chunk));
+  }
+  return doubted;
+}
+
+/**
+ * A run of which more may be sent. It waits whole for a person: one who has to decide about a chunk or look at rejections, or who
+ * paused it or is closing it. And it waits for the runs before it: what is planned behind them counts on that.
+ */
+export const mayBeSent = (
+  run: number,
+): Sql => sql`SELECT 1 FROM runs WHERE number = ${run} AND state = 'open' AND paused IS NULL
+  AND coalesce(exit_code, 0) <> ${EXIT_CODES.refused}
+  AND NOT EXISTS (SELECT 1 FROM runs AS earlier WHERE earlier.number < runs.number AND earlier.state = 'open')
+  AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.run = runs.number AND state IN ${words(QUESTION_STATES)})`;
+
+/** What is in the way of a request. While there is nothing, nobody else claims the lane before the transaction ends. */
+async function obstacleTo(
+  session: Session,
+  { dialect }: Database,
+  { claim: { run, lane, fence }, pace }: NonNullable<Intent["claim"]>,
+): Promise<Stepped["obstacle"]> {
+  const held = await first<{ may: number | boolean; rejected: number; ms: number }>(
+    session,
+    sql`SELECT EXISTS (${mayBeSent(run)}) AS may, (SELECT coalesce(sum(rejected), 0) FROM chunks WHERE run = ${run}) AS rejected,
+        (SELECT not_before_ms - ${dialect.now} FROM pace) AS ms
+      FROM lanes WHERE run = ${run} AND lane = ${lane} AND fence = ${fence} ${dialect.forUpdate}`,
+  );
+  if (held === undefined) return "taken";
+  if (!held.may) return "waits";
+  if (pace === undefined) return undefined;
+  if (held.rejected > pace.mostRejected) return { rejected: held.rejected };
+  const waitMs = await takeTurn(session, dialect.now, pace, held.ms);
+  return waitMs > 0 ? waitMs : undefined;
+}
+
+/** Actions a request holds at most (spec.md). */
+const MOST_ACTIONS = 5000;
+
+/**
+ * Milliseconds before which nobody sends; 0 where so many actions may leave now, which puts off the next by their share. What is
+ * put off for longer than anybody may ask comes of a clock that was set back, as when another server takes the place of the first.
+ */
+async function takeTurn(
+  session: Session,
+  now: Sql,
+  { actions, rate, longestMs }: Pace,
+  waitMs: number,
+): Promise<number> {
+  const mostMs = Math.ceil(Math.max(longestMs, rate === undefined ? 0 : (MOST_ACTIONS / rate) * 1000));
+  if (waitMs > mostMs) await session.run(sql`UPDATE pace SET not_before_ms = ${now} + ${mostMs}`);
+  if (waitMs > 0) return Math.min(waitMs, mostMs);
+  if (rate === undefined) return 0;
+  const share = Math.ceil((actions / rate) * 1000);
+  const taken = sql`UPDATE pace SET not_before_ms = ${now} + ${share} WHERE not_before_ms <= ${now}`;
+  // Another one may take its turn just now.
+  return (await session.run(taken)) === 1 ? 0 : 1;
+}
+
+/**
+ * Keeps an answer that came after its attempt had been given up: it decides nothing any more. Whoever decides about the chunk's
+ * actions is told of it. Those that are planned again, by somebody's word or in a database that came back without the attempt,
+ * are in doubt once more if the service may have them.
+ */
+export async function keepLate(
+  session: Session,
+  { dialect }: Database,
+  chunk: number,
+  { claim: { run, lane }, attempt }: { readonly claim: Claim; readonly attempt: number },
+  late: { readonly answer: Uint8Array | undefined; readonly said: string; readonly mayBeTaken: boolean },
+): Promise<void> {
+  if (late.answer !== undefined)
+    await session.run(sql`UPDATE attempts SET answer = ${late.answer}
+      WHERE run = ${run} AND chunk = ${chunk} AND attempt = ${attempt} AND answer IS NULL`);
+  // Whoever has claimed the lane since begins nothing of it until this is known.
+  await session.all(sql`SELECT 1 AS one FROM lanes WHERE run = ${run} AND lane = ${lane} ${dialect.forUpdate}`);
+  // The chunk may have become several.
+  const parts = await select<{ chunk: number; state: string; detail?: string }>(
+    session,
+    sql`SELECT chunk, state, detail FROM chunks WHERE run = ${run} AND (state = 'planned' OR state = 'in doubt')
+      AND (chunk = ${chunk} OR whole = (SELECT whole FROM chunks WHERE run = ${run} AND chunk = ${chunk})) ${dialect.forUpdate}`,
+  );
+  for (const { chunk: part, state, detail } of parts) {
+    const all = detail === undefined ? late.said : `${detail}; ${late.said}`;
+    if (state === "in doubt")
+      await session.run(sql`UPDATE chunks SET detail = ${all} WHERE run = ${run} AND chunk = ${part}`);
+    else if (late.mayBeTaken) await pass(session, run, part, "doubtLate", { detail: all });
+  }
+}
+
+export const selectAttempts = (session: Session, where: Sql): Promise<readonly Attempt[]> =>
+  select(
+    session,
+    sql`SELECT attempts.chunk, attempt, count, started_at, ended_at, class, attempts.http_status, attempts.detail, answer AS raw
+      FROM attempts JOIN chunks ON chunks.run = attempts.run AND chunks.chunk = attempts.chunk
+      WHERE ${where} ORDER BY started_at, attempts.chunk, attempt`,
+  );

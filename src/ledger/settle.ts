@@ -1,0 +1,117 @@
+/** What a person says of chunks in doubt, and of a whole run. */
+
+import { overwrites } from "../actions/marks.ts";
+import { forget, planAgain, storeSettled } from "./answers.ts";
+import { cut, cutOut, pass, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
+import { type Database, type Session, scalar, select } from "./database.ts";
+import type { By, Ledger, Origin, Settlement } from "./ledger.ts";
+import { insertInto, rowsOf, type Sql, sql, words } from "./sql.ts";
+
+/** @param wake workers, after something that they may wait for. */
+export const settleMethods = (database: Database, wake: (session: Session) => Promise<void>) =>
+  ({
+    settle: (run, chunk, decision, by, most) =>
+      database.write(async (session) => {
+        const { count, state } = await readChunk(session, run, chunk);
+        let [settled, rest]: [number, number | undefined] = [chunk, undefined];
+        if (most !== undefined && most < count) {
+          if ((await pass(session, run, chunk, "cut")) === undefined) return undefined;
+          const places = Array.from({ length: count }, (_, at) => at);
+          const parts = [places.slice(0, most), places.slice(most)];
+          [settled = chunk, rest] = await cut(session, run, chunk, parts, state, database.place);
+        }
+        if (!(await decide(session, run, settled, decision, by))) return undefined;
+        await noteSettlement(session, run, settled, decision, by);
+        const { origins } = await readWhole(session, run, settled);
+        const late = await closeLate(session, run, origins, database.place);
+        await wake(session);
+        return { settled, rest, late };
+      }),
+    abandon: (run, by) =>
+      database.write(async (session) => {
+        const closing = sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`;
+        if ((await session.run(closing)) === 1) await noteSettlement(session, run, undefined, "abandon", by);
+        const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`);
+        let flying = 0;
+        // What was planned may be on its way by now.
+        for (const { chunk, state } of left)
+          if (state === "sending" || !(await forget(session, run, chunk, "abandon"))) flying += 1;
+        await wake(session);
+        return flying;
+      }),
+    settlements: (run) => database.read((session) => selectSettlements(session, sql`run = ${run}`)),
+  }) satisfies Partial<Ledger>;
+
+async function decide(
+  session: Session,
+  run: number,
+  chunk: number,
+  decision: "sent" | "not-sent",
+  { at }: By,
+): Promise<boolean> {
+  if (decision === "sent") return await storeSettled(session, run, chunk, at);
+  const state = await scalar<string>(session, sql`SELECT state FROM runs WHERE number = ${run}`);
+  if (state === "open") return await planAgain(session, run, chunk);
+  // It is closed once more, until its rejects are written.
+  await session.run(sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'abandoned'`);
+  return await forget(session, run, chunk, "dropDoubt");
+}
+
+/** Part of a transaction. */
+export async function noteSettlement(
+  session: Session,
+  run: number,
+  chunk: number | undefined,
+  decision: Settlement["decision"],
+  { who, at, reason }: By,
+): Promise<void> {
+  await session.run(insertInto("settlements", { run, chunk, decision, who, at, reason }));
+}
+
+export const selectSettlements = (session: Session, where: Sql): Promise<readonly Settlement[]> =>
+  select(session, sql`SELECT chunk, decision, who, at, reason FROM settlements WHERE ${where} ORDER BY id`);
+
+interface Found {
+  readonly subject: string;
+  readonly kind: string;
+  readonly chunk: number;
+  readonly place: number;
+  readonly seq: number;
+  readonly state: ChunkState;
+}
+
+const WHY = "a later one of its ticket or event was accepted.";
+
+/**
+ * What the service does not have is not sent behind a later action of its kind and ticket that was accepted: it would undo that
+ * one. Closes what is planned of the run and stands before such; the others of a chunk stay planned, in one of their own.
+ *
+ * @param origins of what a person has just decided about. @returns how many actions are closed.
+ */
+async function closeLate(session: Session, run: number, origins: readonly Origin[], place: string): Promise<number> {
+  const keys = new Map(
+    origins.filter(({ kind }) => overwrites(kind)).map((origin) => [keyOf(origin), [origin.subject, origin.kind]]),
+  );
+  if (keys.size === 0) return 0;
+  const wanted = rowsOf({ subject: "text", kind: "text" }, [...keys.values()]);
+  const found = await select<Found>(
+    session,
+    sql`SELECT actions.subject, actions.kind, actions.chunk, actions.place, actions.position_seq AS seq, chunks.state
+      FROM ${wanted} AS wanted CROSS JOIN actions
+      JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
+      WHERE actions.subject = wanted.subject AND actions.kind = wanted.kind AND actions.run = ${run}`,
+  );
+  const newest = new Map<string, number>();
+  for (const each of found)
+    if (DECIDED_STATES.some((state) => state === each.state))
+      newest.set(keyOf(each), Math.max(each.seq, newest.get(keyOf(each)) ?? 0));
+  const late = found.filter((each) => each.state === "planned" && each.seq < (newest.get(keyOf(each)) ?? 0));
+  for (const [chunk, ofChunk] of Map.groupBy(late, (each) => each.chunk)) {
+    const closed = await cutOut(session, run, chunk, new Set(ofChunk.map((each) => each.place)), place);
+    await forget(session, run, closed, "abandon", WHY);
+  }
+  return late.length;
+}
+
+const keyOf = ({ subject, kind }: Pick<Found, "subject" | "kind">): string => `${kind} ${subject}`;
