@@ -3,7 +3,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { contentOf, markOf, ownerOf, subjectOf, timeOf } from "../src/actions/marks.ts";
+import { draftOf } from "../src/actions/draft.ts";
+import { identityOf } from "../src/actions/marks.ts";
 import type { ImportedLine, Ledger } from "../src/ledger/ledger.ts";
 import { openLedger } from "../src/ledger/open.ts";
 import { eventActions, type Span, saleAction } from "./generate.ts";
@@ -58,11 +59,9 @@ async function* linesOf(number: number, { seed, first, rows }: Span): AsyncGener
     const lines: ImportedLine[] = [];
     for (let n = start; n < Math.min(start + CHUNK, events.length + rows); n += 1) {
       const action = events[n] ?? saleAction(seed, first + n - events.length);
-      const content = contentOf(action);
+      const { subject, mark, content, time, owner, event } = identityOf(draftOf(action.action, action.data));
       lines.push({
-        ...{ subject: subjectOf(action), kind: action.action, mark: markOf(action, content), content },
-        ...{ time: timeOf(action), owner: ownerOf(action) },
-        event: action.action === "newEvent" ? undefined : action.data.eventId,
+        ...{ kind: action.action, subject, mark, content, time, owner, event },
         ...{ runId: runId(number), environment: "bench", chunk: 1 + start / CHUNK, seq: n + 1 },
         ...{ source: "sales.csv", line: n + 2, at, outcome: "accepted", response: undefined },
         promise: `${String(number).padStart(8, "0")}-0000-4000-8000-${String(n + 1).padStart(12, "0")}`,

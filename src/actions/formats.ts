@@ -261,10 +261,9 @@ function priceFault(value: string): Fault | undefined {
 
 function walletFault(value: string): Fault | undefined {
   const invalid = (message: string, hint: string): Fault => ({ rule: "wallet-invalid", message, hint });
-  if (EVM_ADDRESS.test(value)) {
-    if (hasRightChecksum(value)) return undefined;
+  if (isRightAddress(value)) return undefined;
+  if (EVM_ADDRESS.test(value))
     return invalid("has a wrong checksum (EIP-55), so one of its characters is wrong", COPY_AGAIN);
-  }
   if (/^0x/i.test(value))
     return invalid(`starts with ${value.slice(0, 2)} but is not 0x and 40 hexadecimal digits`, COPY_AGAIN);
   if (/^[0-9a-f]{40}$/i.test(value))
@@ -287,7 +286,9 @@ const LEAVE_OUT = "Leave it out when the address is not known.";
 /** What programs write where there is no value. */
 const NOTHING = /^(?:null|\(null\)|nil|none|undefined|nan|n\/a|\\n|false|0|-+|\[object Object\])$/i;
 
-function hasRightChecksum(address: string): boolean {
+/** Whether it is 0x and 40 digits, with a right checksum (EIP-55) where their cases differ. */
+export function isRightAddress(address: string): boolean {
+  if (!EVM_ADDRESS.test(address)) return false;
   const digits = address.slice(2);
   const lower = digits.toLowerCase();
   if (digits === lower || digits === digits.toUpperCase()) return true;

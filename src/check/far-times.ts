@@ -24,18 +24,17 @@ export function farTime(
   now: number,
   dated: (seconds: number | bigint) => string,
 ): Finding | undefined {
-  const ofField = about(field, String(time));
   if (field !== "orderTime") {
     if (time <= 0 || (time >= now - FARTHEST_EVENT && time <= now + FARTHEST_EVENT)) return undefined;
     const message = `${field} is ${dated(time)}, more than ten years from now.`;
-    return { rule: "event-time-far", ...ofField, message, hint: FAR_HINT };
+    return { rule: "event-time-far", ...about(field, String(time)), message, hint: FAR_HINT };
   }
   if (time >= EARLIEST_ORDER && time <= now + LATEST_ORDER_AHEAD) return undefined;
   const message =
     time < EARLIEST_ORDER
       ? `orderTime is ${dated(time)}, before there were such tickets.`
       : `orderTime is ${dated(time)}, more than two days ahead.`;
-  return { rule: "order-time-far", ...ofField, message, hint: FAR_HINT };
+  return { rule: "order-time-far", ...about(field, String(time)), message, hint: FAR_HINT };
 }
 
 const FAR_HINT = "Check that the right column is mapped, and that its day, month, year and zone are read as intended.";

@@ -1,6 +1,7 @@
 /** Prices with more decimals than their currency has, or with a point that may part thousands. */
 
 import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
+import { decimalsOf } from "../actions/marks.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { count } from "../actions/text.ts";
 
@@ -12,7 +13,7 @@ export interface Pricing {
 
 /** @returns what is wrong with the decimals of a price in its event's currency. */
 export function priceDecimals(price: string, { currency, digits }: Pricing): Omit<Finding, "rule"> | undefined {
-  const written = decimals(price);
+  const written = decimalsOf(price);
   if (areFewDecimals(written, digits)) return undefined;
   const has =
     digits !== undefined
@@ -35,13 +36,3 @@ export function areFewDecimals(written: number, digits: number | undefined): boo
 
 /** `1.250`: the point may be one between thousands. */
 const LIKE_THOUSANDS = /^[1-9]\d{0,2}\.\d{3}$/;
-
-/** Decimals that a price really uses: 12.50 has one. Three are three, whatever the last is: they may be a group of thousands. */
-export function decimals(price: string): number {
-  const point = price.indexOf(".");
-  if (point === -1) return 0;
-  if (price.length - point - 1 === 3) return 3;
-  let end = price.length;
-  while (price.charCodeAt(end - 1) === 0x30) end -= 1;
-  return end - point - 1;
-}

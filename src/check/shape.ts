@@ -2,6 +2,8 @@
 
 import * as z from "zod";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
+import { CONTROL, damageIn, textLooksDamaged, UNSEEN, wordWithLostLetter } from "../actions/damage.ts";
+import { type Draft, type FieldSet, itemOf, numberOf, setOf } from "../actions/draft.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { issuesOf, telling } from "../actions/formats.ts";
@@ -10,7 +12,6 @@ import { about, type Finding } from "../actions/problem.ts";
 import { recordOf } from "../actions/schemas.ts";
 import { cleanText, utcText } from "../actions/text.ts";
 import { NONE, validateItem } from "../actions/validate.ts";
-import { damageIn, wordWithLostLetter } from "./damage.ts";
 import { farTime } from "./far-times.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
@@ -30,6 +31,67 @@ export function checkAction(item: unknown, now?: number): readonly Finding[] {
   const likely = issues.map((issue) => (issue as z.core.$ZodIssueCustom).params as unknown as Finding); // by `telling`
   return [...wrong, ...inOrder(likely)];
 }
+
+/**
+ * The same of an action as it was read: what is ordinary and complete costs a few comparisons.
+ *
+ * @param now in Unix seconds.
+ */
+export function checkDraft(draft: Draft, now: number): readonly Finding[] {
+  const { action, given } = draft;
+  if (!draft.isOrdinary || !COMPLETE[action](given) || !areNear(draft, now)) return checkAction(itemOf(draft), now);
+  return (given & ORDER_TIME) === 0 ? TIMELESS[action] : NONE;
+}
+
+const ORDER_TIME = setOf(["orderTime"]);
+
+/** What an update is about; without anything else it changes nothing. */
+const REFERENCES: readonly FieldName[] = ["eventId", "ticketId", "nftId"];
+const isReference = (name: string): boolean => REFERENCES.some((reference) => reference === name);
+
+/** Whether an action is complete with the fields that are given, and an update changes something. */
+const COMPLETE = recordOf(ACTION_NAMES, (action) => {
+  const { required, exclusive, anyOf, updates } = actionSpec(action);
+  const [all, one, some] = [setOf(required), setOf(exclusive), setOf(anyOf)];
+  const changes = updates ? ~setOf(REFERENCES) : 0;
+  return (given: FieldSet): boolean => {
+    const chosen = given & one;
+    return (
+      (given & all) === all &&
+      (one === 0 || (chosen !== 0 && (chosen & (chosen - 1)) === 0)) &&
+      (some === 0 || (given & some) !== 0) &&
+      (changes === 0 || (given & changes) !== 0)
+    );
+  };
+});
+
+/** Of an action without orderTime, as whole exports may be. */
+const TIMELESS = recordOf(ACTION_NAMES, (action): readonly Finding[] => {
+  if (!actionSpec(action).optional.includes("orderTime")) return NONE;
+  return [
+    {
+      rule: "order-time-missing",
+      action,
+      field: "orderTime",
+      pointer: "/data",
+      message: `${action} has no orderTime, so the service takes the time of sending.`,
+      hint: "Map the column that holds the time, or leave it out if the export has none.",
+    },
+  ];
+});
+
+/** Whether nothing is wrong with the times of an ordinary draft. */
+function areNear({ text }: Draft, now: number): boolean {
+  for (const { field, number } of TIMES) {
+    const time = text[number];
+    if (time !== undefined && mistakesOfTime(field, Number(time), now) !== NONE) return false;
+  }
+  const [start = 0, end = 0] = [Number(text[START] ?? 0), Number(text[END] ?? 0)];
+  return end === 0 || start <= end;
+}
+
+const TIMES = (["orderTime", "startTime", "endTime"] as const).map((field) => ({ field, number: numberOf(field) }));
+const [START, END] = [numberOf("startTime"), numberOf("endTime")];
 
 const inOrder = (likely: readonly Finding[]): readonly Finding[] =>
   likely.toSorted((one, other) => placeOf(one) - placeOf(other));
@@ -99,24 +161,13 @@ function looksInto(action: ActionName): readonly FieldName[] {
   return [...fields].sort((one, other) => placeOfKind(fieldSpec(one)) - placeOfKind(fieldSpec(other)));
 }
 
-/** What an update is about; without anything else it changes nothing. */
-const REFERENCES: ReadonlySet<string> = new Set<FieldName>(["eventId", "ticketId", "nftId"]);
-
 /** Mistakes that no single field shows. */
 function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
-  const { optional, updates } = actionSpec(action);
+  const { updates } = actionSpec(action);
   const findings: Finding[] = [];
-  if (data.orderTime == null && optional.includes("orderTime"))
-    findings.push({
-      rule: "order-time-missing",
-      action,
-      field: "orderTime",
-      pointer: "/data",
-      message: `${action} has no orderTime, so the service takes the time of sending.`,
-      hint: "Map the column that holds the time, or leave it out if the export has none.",
-    });
+  if (data.orderTime == null) findings.push(...TIMELESS[action]);
   // Null, as what is left out, changes nothing.
-  if (updates && !Object.keys(data).some((name) => data[name] != null && !REFERENCES.has(name)))
+  if (updates && !Object.keys(data).some((name) => data[name] != null && !isReference(name)))
     findings.push({
       rule: "update-without-change",
       action,
@@ -150,8 +201,6 @@ function mistakesOfId(field: FieldName, value: string): readonly Finding[] {
 }
 
 const looksDamaged = (text: string): boolean => damageIn(text) !== undefined;
-/** Texts are words, in which a question mark between letters has no meaning; in an id it may have one. */
-const textLooksDamaged = (text: string): boolean => looksDamaged(text) || wordWithLostLetter(text) !== undefined;
 
 function damaged(field: FieldName, value: string): Finding {
   return {
@@ -179,12 +228,6 @@ function damageTold(value: string): string {
     ? "U+FFFD, which marks a lost character"
     : `${found}, as UTF-8 that was read in another encoding`;
 }
-
-/** Characters that steer a terminal or can't be seen. In an id none is allowed. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
-
-/** In words, line breaks and tabs have their use, and so have joiners and marks of direction. */
-const CONTROL = /(?![\t\n\r])[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
 const holdsControl = (text: string): boolean => CONTROL.test(text);
 

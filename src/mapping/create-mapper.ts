@@ -1,8 +1,8 @@
 /** Rows → actions: which mapping a file gets. */
 
 import type { ActionName } from "../actions/actions.ts";
+import { DEFAULT_CLEAR_WORD } from "../actions/coerce.ts";
 import type { NamedSource } from "../map/source.ts";
-import { DEFAULT_CLEAR_WORD } from "./coerce.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper } from "./mapper.ts";
 import { createNamedMapper, refuseRules } from "./named.ts";

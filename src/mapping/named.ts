@@ -11,6 +11,7 @@ import {
   actionSpec,
   isActionName,
 } from "../actions/actions.ts";
+import { type Coerce, coercerOf } from "../actions/coerce.ts";
 import { type FieldName, type FieldValue, relaxingRule } from "../actions/fields.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
@@ -19,7 +20,6 @@ import { Failure } from "../failure.ts";
 import { MappingError } from "../map/mapping-error.ts";
 import type { MappingRule } from "../map/rules.ts";
 import type { NamedSource } from "../map/source.ts";
-import { type Coerce, coercerOf } from "./coerce.ts";
 import {
   actionOfFileName,
   FILE_NAME_PATTERNS,

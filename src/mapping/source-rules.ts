@@ -1,6 +1,7 @@
 /** The rules of a source in the config, compiled once per header. */
 
 import { ACTION_NAMES, type ActionName, acceptedFields, registersEvent } from "../actions/actions.ts";
+import { coercerOf } from "../actions/coerce.ts";
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { faultOf } from "../actions/schemas.ts";
@@ -17,7 +18,6 @@ import type {
   ValueRule,
 } from "../map/source.ts";
 import { compileAttributes } from "./attributes.ts";
-import { coercerOf } from "./coerce.ts";
 import { fieldsOf, missingFields, publicName, quote } from "./columns.ts";
 import { compileEach, type Each, namesOfBoth } from "./each.ts";
 import { compileFillDown, type FillDown } from "./fill-down.ts";

@@ -2,7 +2,8 @@
 
 import { setImmediate } from "node:timers/promises";
 import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
-import { baseOf, formOf, markOf, ownerOf, subjectOf, textsOf, timeOf } from "../actions/marks.ts";
+import { draftOf } from "../actions/draft.ts";
+import { baseOf, formOf, identityOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import {
@@ -13,7 +14,6 @@ import {
   type RowKey,
   showRejects,
 } from "../actions/rejects-columns.ts";
-import { decimals } from "../check/price-decimals.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../map/file-finding.ts";
 import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
@@ -423,25 +423,22 @@ class Writer {
 
   action(at: At, action: Action, key: string | undefined, rowEvent: string | undefined): void {
     const { action: kind, data } = action;
-    const subject = subjectOf(action);
-    const { json, content } = textsOf(action);
-    const time = timeOf(action);
-    const event = actionSpec(kind).about === "event" ? undefined : (data.eventId ?? rowEvent);
-    const written = typeof data.price === "string" ? decimals(data.price) : null;
+    const identity = identityOf(draftOf(kind, data), key);
+    const { subject, time } = identity;
     this.#insert(
       at,
       kind,
       subject,
-      markOf(action, content, key),
-      content,
+      identity.mark,
+      identity.content,
       time,
-      event,
-      ownerOf(action),
-      written,
+      identity.event ?? (actionSpec(kind).about === "event" ? undefined : rowEvent),
+      identity.owner,
+      identity.decimals ?? null,
       "new",
       at.isLeft ? "left" : null,
     );
-    this.#body.run(this.#seq, json);
+    this.#body.run(this.#seq, identity.json);
     if (time !== undefined) this.#noteTime(kind, time);
     if (kind === "resoldTicket") this.#read.resoldBy.add(subject.charAt(0));
     const form = formOf(subject);

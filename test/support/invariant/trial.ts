@@ -3,8 +3,9 @@
 import { stringify } from "csv-stringify/sync";
 import fc, { type Arbitrary } from "fast-check";
 import type { Action } from "../../../src/actions/actions.ts";
+import { draftOf } from "../../../src/actions/draft.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { contentOf, markOf, subjectOf } from "../../../src/actions/marks.ts";
+import { identityOf } from "../../../src/actions/marks.ts";
 import { CRASH_POINTS, type CrashPoint } from "../../../src/disk/crash-points.ts";
 import type { FaultRule, FaultScript } from "../../../src/sandbox/faults.ts";
 import { historyArbitrary } from "../arbitraries.ts";
@@ -118,8 +119,8 @@ function withoutRepeats(actions: readonly Action[]): readonly Action[] {
   const seen = new Set<string>();
   return actions.filter((action) => {
     const isResale = action.action === "resoldTicket" && action.data.orderTime === undefined;
-    const mark = isResale ? "" : markOf(action, contentOf(action));
-    const identity = JSON.stringify([subjectOf(action), action.action, mark]);
+    const { subject, mark } = identityOf(draftOf(action.action, action.data));
+    const identity = JSON.stringify([subject, action.action, isResale ? "" : mark]);
     return !seen.has(identity) && seen.add(identity);
   });
 }

@@ -3,8 +3,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { Action } from "../../../src/actions/actions.ts";
+import { draftOf } from "../../../src/actions/draft.ts";
 import { parseJson } from "../../../src/actions/json.ts";
-import { contentOf, subjectOf } from "../../../src/actions/marks.ts";
+import { identityOf } from "../../../src/actions/marks.ts";
 import type { ProcessedAction } from "../../../src/sandbox/state.ts";
 import { type PromiseLine, readPromises, readTable } from "../tables.ts";
 import type { Rig } from "./rig.ts";
@@ -88,12 +89,14 @@ interface Row {
 }
 
 const rowOf = ({ action }: Placed, at: number): Row => {
-  const subject = subjectOf(action);
-  const event = subject.startsWith("e:") || action.data.eventId == null ? undefined : `e:${action.data.eventId}`;
-  return { at, text: textOf(action), subject, event };
+  const { subject, event } = identityOf(draftOf(action.action, action.data));
+  return { at, text: textOf(action), subject, event: event === undefined ? undefined : `e:${event}` };
 };
 
-const textOf = (action: Action): string => `${action.action} ${subjectOf(action)} ${contentOf(action)}`;
+function textOf({ action, data }: Action): string {
+  const { subject, content } = identityOf(draftOf(action, data));
+  return `${action} ${subject} ${content}`;
+}
 
 /** An action as the service processed it. */
 interface Sent {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { draftOf } from "../../../src/actions/draft.ts";
 import { baseOf, kindOfMark, markOf, resentMark, timesOf } from "../../../src/actions/marks.ts";
 import type { KnownAction, Position } from "../../../src/ledger/ledger.ts";
 import { type Item, judge, type Span, THIS_RUN, type Verdict } from "../../../src/plan/verdicts.ts";
@@ -101,7 +102,7 @@ function itemOf(given: Partial<Item>): Item {
 function markOfRow({ kind, content, time, key }: Row): string {
   const recipient = kind === "claimedTicket" && { userId: content };
   const data = { ticketId: "T", ...recipient, ...(time !== undefined && { orderTime: time }) };
-  return markOf({ action: kind, data }, content, key);
+  return markOf(draftOf(kind, data), content, key);
 }
 
 const contentOfRow = ({ content, time }: Row): string => `${content} ${time}`;
@@ -176,7 +177,7 @@ describe("what is missing in an input", () => {
 
 describe("numbers of marks", () => {
   it("tells a key that ends like a number from a resent one", () => {
-    const key = markOf({ action: "updateTicket", data: {} }, "", "A#2");
+    const key = markOf(draftOf("updateTicket", {}), "", "A#2");
     expect([key, baseOf(key), timesOf(key)]).toEqual(["k:A#2#1", "k:A#2", 1]);
     expect(resentMark("k:A", 2)).toBe("k:A#2");
     expect(resentMark(key, 2)).toBe("k:A#2#2");

@@ -1,7 +1,7 @@
 /** Characters that were lost, or misread in another encoding, before the text came here. */
 
 import { isUtf8 } from "node:buffer";
-import { WINDOWS_1252_HIGH } from "../actions/text.ts";
+import { WINDOWS_1252_HIGH } from "./text.ts";
 
 const BYTE_OF_HIGH: ReadonlyMap<string, number> = new Map(
   [...WINDOWS_1252_HIGH].map((character, at) => [character, 0x80 + at]),
@@ -45,6 +45,15 @@ export function wordWithLostLetter(text: string): string | undefined {
   if (!text.includes("?") || !LOST_LETTER.test(text)) return undefined;
   return text.split(AROUND_WORDS).find((word) => LOST_LETTER.test(word) && !ADDRESS.test(word));
 }
+
+/** Texts are words, in which a question mark between letters has no meaning; in an id it may have one. */
+export const textLooksDamaged = (text: string): boolean =>
+  damageIn(text) !== undefined || wordWithLostLetter(text) !== undefined;
+
+/** Characters that steer a terminal or can't be seen. In an id none is allowed. */
+export const UNSEEN: RegExp = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/** In words, line breaks and tabs have their use, and so have joiners and marks of direction. */
+export const CONTROL: RegExp = /(?![\t\n\r])[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
 /** Whether the text, as bytes of windows-1252, is valid UTF-8 beyond ASCII. That hardly happens by chance. */
 function isMisreadUtf8(text: string): boolean {

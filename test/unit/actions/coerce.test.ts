@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "../../../src/actions/actions.ts";
+import { coercerOf } from "../../../src/actions/coerce.ts";
 import { type FieldName, fieldSpec } from "../../../src/actions/fields.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
-import { coercerOf } from "../../../src/mapping/coerce.ts";
 
 function read(field: FieldName, text: string, action: ActionName = "soldTicket") {
   const findings: Finding[] = [];

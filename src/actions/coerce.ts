@@ -1,25 +1,67 @@
 /** The text of a cell → the value of a field, by the field's kind. What can't be read is a finding, never a guess. */
 
-import type { ActionName } from "../actions/actions.ts";
-import { actionSpec } from "../actions/actions.ts";
-import { isJsonObject, readDecimal, readDigits } from "../actions/exact-number.ts";
-import type { FieldKind, FieldName, FieldValue } from "../actions/fields.ts";
-import { fieldSpec } from "../actions/fields.ts";
-import { duplicateKey, parseJson } from "../actions/json.ts";
-import type { Finding } from "../actions/problem.ts";
-import type { ActionRule } from "../actions/rules.ts";
-import { BEFORE_1970, instantIn, readIso, SKIPPED_HOUR, type ToInstant } from "../actions/times.ts";
-import { zoneOf } from "../actions/zones.ts";
-import type { MappingRule } from "../map/rules.ts";
+import { type ActionName, acceptedFields, actionSpec } from "./actions.ts";
+import { type Draft, numberOf } from "./draft.ts";
+import { isJsonObject, readDecimal, readDigits } from "./exact-number.ts";
+import { type FieldKind, type FieldName, type FieldValue, fieldSpec } from "./fields.ts";
+import { duplicateKey, parseJson } from "./json.ts";
+import { holdsText, ordinaryText } from "./ordinary.ts";
+import type { Finding } from "./problem.ts";
+import type { ActionRule } from "./rules.ts";
+import { BEFORE_1970, instantIn, readIso, SKIPPED_HOUR, type ToInstant } from "./times.ts";
+import { zoneOf } from "./zones.ts";
 
 export const DEFAULT_CLEAR_WORD = "\\clear";
+
+/** Rules of texts that no value of JSON breaks. */
+type TextRule = "not-clearable" | "time-unreadable" | "time-without-zone" | "time-skipped";
+
+/** Reads a trimmed text that is not empty into the draft; what can't be read is a finding. */
+export type ReadField = (text: string, draft: Draft, findings: Finding[]) => void;
+
+/**
+ * How texts become a field of an action. What is ordinary costs a few tests of its characters; all else is read by its exact
+ * rules, and the draft is judged by them.
+ *
+ * @param settings `zone` is that of local times.
+ */
+export function compileField(
+  action: ActionName,
+  field: FieldName,
+  { clearWord, zone }: { readonly clearWord: string; readonly zone?: string | undefined },
+): ReadField {
+  const number = numberOf(field);
+  const isTaken = acceptedFields(action).includes(field); // else a rule was relaxed, and has a finding all the same
+  const { kind } = fieldSpec(field);
+  const toInstant = instantIn(zone === undefined ? undefined : zoneOf(zone));
+  const ordinary = kind === "u64" ? (text: string) => ordinaryTime(text, toInstant) : ordinaryText(field);
+  const exact = coercerOf(action, field, clearWord, zone);
+  const isText = holdsText(kind);
+  return (text, draft, findings) => {
+    const json = isTaken && text !== clearWord ? ordinary(text) : undefined;
+    if (json !== undefined) {
+      draft.put(number, json, isText ? text : json);
+      return;
+    }
+    const value = exact(text, findings);
+    if (value === undefined) return;
+    // A field that is cleared has its default.
+    if (isTaken && text === clearWord) draft.put(number, JSON.stringify(value), String(value));
+    else draft.putOdd(field, value);
+  };
+}
+
+function ordinaryTime(text: string, toInstant: ToInstant): string | undefined {
+  const time = readTime(text, toInstant);
+  return typeof time === "number" ? String(time) : undefined;
+}
 
 /** Reads a trimmed text that is not empty. Returns undefined after adding to `findings` why it can't. */
 export type Coerce = (text: string, findings: Finding[]) => FieldValue | undefined;
 
 /** Why a text can't be read; `what` is the end of a sentence that begins with the field. */
 interface Unreadable {
-  readonly rule: ActionRule | MappingRule;
+  readonly rule: ActionRule | TextRule;
   readonly what: string;
   readonly hint: string;
 }
@@ -47,7 +89,7 @@ function clear(action: ActionName, field: FieldName, text: string, findings: Fin
   const { updates, optional } = actionSpec(action);
   if (updates && optional.includes(field) && cleared !== undefined) return cleared;
   findings.push({
-    rule: "not-clearable" satisfies MappingRule,
+    rule: "not-clearable" satisfies TextRule,
     field,
     value: text,
     message: updates

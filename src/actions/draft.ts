@@ -1,0 +1,102 @@
+/** One action of a row while it is read: field by field, as the JSON that is sent. */
+
+import { ACTION_NAMES, type Action, type ActionData, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
+import { ExactNumber } from "./exact-number.ts";
+import { FIELD_NAMES, type FieldName } from "./fields.ts";
+import { parseJson, stringifyJson } from "./json.ts";
+import { ordinaryValue } from "./ordinary.ts";
+import { recordOf } from "./schemas.ts";
+
+const NUMBERS: ReadonlyMap<string, number> = new Map(FIELD_NAMES.map((name, number) => [name, number]));
+
+/** The place of a field in the table, by which drafts hold it. */
+export const numberOf = (field: FieldName): number => NUMBERS.get(field) ?? -1; // every field is in the table
+
+/** Fields as the bits of a number. */
+export type FieldSet = number;
+
+export const setOf = (fields: readonly FieldName[]): FieldSet =>
+  fields.reduce((set, field) => set | (1 << numberOf(field)), 0);
+
+/** The number of a field, or a key of the data that is no field's. */
+type Key = number | string;
+
+const nameOf = (key: Key): string => (typeof key === "number" ? String(FIELD_NAMES[key]) : key);
+
+export class Draft {
+  readonly action: ActionName;
+  /** What the data holds, in the order in which it came. */
+  readonly keys: Key[] = [];
+  /** By number of field: its value as a text, the digits of a number, attributes as JSON. Absent for null. */
+  readonly text: (string | undefined)[] = new Array(FIELD_NAMES.length);
+  /** The fields that are given and not null. */
+  given: FieldSet = 0;
+  /** Whether no rule and no likely mistake applies to any value so far. */
+  isOrdinary = true;
+  readonly #json: (string | undefined)[] = new Array(FIELD_NAMES.length);
+  /** Values that are not ordinary. They may be anything that JSON can say, and are written only when they are sent. */
+  #odd: Map<Key, unknown> | undefined;
+
+  constructor(action: ActionName) {
+    this.action = action;
+  }
+
+  /** Adds an ordinary value. */
+  put(number: number, json: string, text: string | undefined): void {
+    this.keys.push(number);
+    this.#json[number] = json;
+    if (text === undefined) return;
+    this.text[number] = text;
+    this.given |= 1 << number;
+  }
+
+  /** Adds any other value, which the exact rules will judge. */
+  putOdd(name: string, value: unknown): void {
+    const number = NUMBERS.get(name);
+    const key = number ?? name;
+    this.keys.push(key);
+    this.isOrdinary = false;
+    this.#odd ??= new Map();
+    this.#odd.set(key, value);
+    if (number === undefined || value == null) return;
+    this.given |= 1 << number;
+    if (typeof value !== "object" || value instanceof ExactNumber) this.text[number] = String(value);
+  }
+
+  /** The value as it is sent. */
+  json(key: Key): string {
+    const written = typeof key === "number" ? this.#json[key] : undefined;
+    return written ?? stringifyJson(this.#odd?.get(key));
+  }
+
+  value(key: Key): unknown {
+    return this.#odd?.has(key) === true ? this.#odd.get(key) : parseJson(this.json(key));
+  }
+}
+
+const READERS = FIELD_NAMES.map(ordinaryValue);
+const TAKEN = recordOf(ACTION_NAMES, (action) => setOf(acceptedFields(action)));
+
+/** The draft of an action whose data is typed already, as in an `{action, data}` row. */
+export function draftOf(action: ActionName, data: object): Draft {
+  const draft = new Draft(action);
+  const taken = TAKEN[action];
+  for (const [name, value] of Object.entries(data)) {
+    if (value === undefined) continue;
+    const number = NUMBERS.get(name) ?? -1;
+    const isTaken = number >= 0 && (taken & (1 << number)) !== 0;
+    if (isTaken && value === null && actionSpec(action).updates) draft.put(number, "null", undefined);
+    else {
+      const json = isTaken ? READERS[number]?.(value) : undefined;
+      if (json === undefined) draft.putOdd(name, value);
+      else draft.put(number, json, typeof value === "string" ? value : json);
+    }
+  }
+  return draft;
+}
+
+/** The action as an object, for the exact rules and for messages. */
+export function itemOf(draft: Draft): Action {
+  const data = Object.fromEntries(draft.keys.map((key) => [nameOf(key), draft.value(key)]));
+  return { action: draft.action, data: data as ActionData }; // or whatever else its data holds: it is judged by that
+}
