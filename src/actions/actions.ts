@@ -22,7 +22,7 @@ type MarkRule = "none" | "time" | "recipient" | "content";
  * - `invalidate-ticket`: nothing is expected after it.
  */
 type EventEffect = "register-event" | "change-event";
-export type TicketEffect =
+type TicketEffect =
   | "sell-ticket"
   | "change-ticket"
   | "resell-ticket"

@@ -4,18 +4,9 @@ import { randomUUID } from "node:crypto";
 import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
-import {
-  eventsOf,
-  perform,
-  RELAXABLE_RULES,
-  type RefusalCode,
-  type Register,
-  ticketOfNft,
-  WITHHELD,
-} from "./lifecycle.ts";
-import { openLook } from "./look.ts";
-import { openState, type ProcessedAction, type State } from "./state.ts";
-import { type EchoedIds, echoedIds, idIn, type PromiseStatus, statusOf, viewEvent, viewTicket } from "./view.ts";
+import { eventsOf, perform, RELAXABLE_RULES, type Refusal, type Register, WITHHELD } from "./lifecycle.ts";
+import { openState, type ProcessedAction } from "./state.ts";
+import { type EchoedIds, echoedIds, idIn, openView, type PromiseStatus } from "./view.ts";
 
 export interface EngineOptions {
   /** The SQLite file, made with its directory when missing; or `:memory:`. */
@@ -38,13 +29,7 @@ interface AcceptedItem extends EchoedIds {
 interface RefusedItem extends EchoedIds {
   readonly status: "error";
   readonly action?: string;
-  readonly error: {
-    readonly code: RefusalCode;
-    /** Id of the broken rule (docs/rules.md), when there is one. */
-    readonly rule?: string;
-    readonly field?: string;
-    readonly message: string;
-  };
+  readonly error: Refusal;
 }
 
 export type ResultItem = AcceptedItem | RefusedItem;
@@ -61,16 +46,6 @@ interface ProcessOptions {
   readonly withhold?: ReadonlySet<number>;
   /** Told of each accepted action whose event has a callbackUrl, after all of them are on disk. */
   readonly onCallback?: (callback: Callback) => void;
-}
-
-interface Counts {
-  readonly requests: number;
-  readonly events: number;
-  readonly tickets: number;
-  readonly accepted: number;
-  readonly refused: number;
-  /** Accepted and refused per action name as sent; what was no text counts under "". */
-  readonly byAction: Readonly<Record<string, { readonly accepted: number; readonly refused: number }>>;
 }
 
 export type Engine = ReturnType<typeof openEngine>;
@@ -92,29 +67,24 @@ export function openEngine(options: EngineOptions) {
   function processAll(items: readonly unknown[], withhold: ReadonlySet<number>, callbacks: Callback[]): ResultItem[] {
     const at = now();
     const request = state.countRequest();
-    const events = eventsOf(state);
-    const register: Register = { state, events, relaxed, unixTime: Math.floor(at / 1000) };
-    const results = items.map((item, place): ResultItem => {
+    const register: Register = { state, events: eventsOf(state), relaxed, unixTime: Math.floor(at / 1000) };
+    return items.map((item, place): ResultItem => {
       const { action, data } = partsOf(item);
       const ids = echoedIds(action, data);
-      const deed = withhold.has(place) ? WITHHELD : perform(register, item);
-      const known = { request, item: place, action, data: stringifyJson(data ?? null), ...recordedIds(data), at };
-      if ("code" in deed) {
-        state.record({ ...known, status: "error", code: deed.code, rule: deed.rule ?? null, actionPromise: null });
-        return { status: "error", ...(action !== null && { action }), ...ids, error: deed };
+      const done = withhold.has(place) ? WITHHELD : perform(register, item);
+      const line = { request, item: place, action, data: stringifyJson(data ?? null), ...recordedIds(data), at };
+      if ("code" in done) {
+        state.record({ ...line, status: "error", code: done.code, rule: done.rule ?? null, actionPromise: null });
+        return { status: "error", ...(action !== null && { action }), ...ids, error: done };
       }
-      const actionPromise = newPromise(at);
-      state.record({ ...known, status: "success", code: null, rule: null, actionPromise });
-      const { callbackUrl } = deed.event.fields;
-      const name = action ?? ""; // an accepted action has a name
-      if (typeof callbackUrl === "string") callbacks.push({ callbackUrl, actionPromise, action: name, ...ids });
-      return { status: "success", action: name, ...ids, actionPromise };
+      const accepted = { action: action ?? "", ...ids, actionPromise: newPromise(at) }; // an accepted action has a name
+      state.record({ ...line, status: "success", code: null, rule: null, actionPromise: accepted.actionPromise });
+      const { callbackUrl } = done.fields;
+      if (typeof callbackUrl === "string") callbacks.push({ callbackUrl, ...accepted });
+      return { status: "success", ...accepted };
     });
-    events.save();
-    return results;
   }
 
-  const view = { state, integratorName };
   return {
     /** Random, made with the state; a client's memory of this sandbox belongs to it. */
     instanceId: state.instanceId,
@@ -138,14 +108,7 @@ export function openEngine(options: EngineOptions) {
         page = state.actionsAfter(page.at(-1)?.seq ?? Number.MAX_SAFE_INTEGER, PAGE);
       }
     },
-    counts: () => toCounts(state.counts()),
-    event: (eventId: string) => viewEvent(state.event(eventId)),
-    ticket: (by: { readonly ticketId: string } | { readonly nftId: string }) =>
-      viewTicket(view, "ticketId" in by ? state.ticket(by.ticketId) : ticketOfNft(state, by.nftId)),
-    /** What the page shows; nothing of it is longer than a page. */
-    look: openLook(view, now),
-    /** What has become of an accepted action. It depends on the action's age unless it was set. */
-    status: (actionPromise: string) => statusOf(state, actionPromise, now()),
+    ...openView(state, integratorName, now),
     /** Rehearses a status; says whether the promise is known. */
     setStatus(actionPromise: string, status: PromiseStatus): boolean {
       const isKnown = state.actionOf(actionPromise) !== undefined;
@@ -186,17 +149,4 @@ function newPromise(at: number): string {
   const time = at.toString(16).padStart(12, "0");
   // Behind their version the two kinds are alike, and Node has the random digits of this one in stock.
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
-}
-
-function toCounts({ events, tickets, requests, actions }: ReturnType<State["counts"]>): Counts {
-  const byAction: Record<string, { accepted: number; refused: number }> = Object.create(null);
-  const total = { accepted: 0, refused: 0 };
-  for (const { action, status, count } of actions) {
-    const kind = status === "success" ? "accepted" : "refused";
-    const entry = byAction[action ?? ""] ?? { accepted: 0, refused: 0 };
-    byAction[action ?? ""] = entry;
-    entry[kind] += count;
-    total[kind] += count;
-  }
-  return { requests, events, tickets, ...total, byAction };
 }

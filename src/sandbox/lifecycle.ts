@@ -5,33 +5,32 @@
  */
 
 import { randomUUID } from "node:crypto";
-import {
-  type ActionData,
-  type ActionName,
-  type ActionSpec,
-  acceptedFields,
-  actionSpec,
-  type TicketEffect,
-} from "../actions/actions.ts";
-import { FIELD_NAMES, fieldSpec, isFieldName } from "../actions/fields.ts";
+import { type Action, type ActionData, acceptedFields, actionSpec, type Effect } from "../actions/actions.ts";
+import { fieldSpec, isFieldName } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../actions/rules.ts";
 import { validateItem } from "../actions/validate.ts";
 import type { EventRow, State, StoredFields, TicketRow } from "./state.ts";
 
 /** Why an item was refused. `invalid` is a broken field or resale rule; the others are about what is registered. */
-const FAILURE_CODES = [
-  "invalid",
-  "event_exists",
-  "event_not_found",
-  "ticket_exists",
-  "ticket_not_found",
-  "ticket_invalidated",
-  "ticket_checked_in",
-  "ticket_claimed",
-  "unknown",
-] as const;
-export type RefusalCode = (typeof FAILURE_CODES)[number];
+export type RefusalCode =
+  | "invalid"
+  | "event_exists"
+  | "event_not_found"
+  | "ticket_exists"
+  | "ticket_not_found"
+  | "ticket_invalidated"
+  | "ticket_checked_in"
+  | "ticket_claimed"
+  | "unknown";
+
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** Id of the broken rule (docs/rules.md), when there is one. */
+  readonly rule?: string;
+  readonly field?: string;
+  readonly message: string;
+}
 
 /** Rules without which an item can't be understood; no `accept` relaxes them. */
 const STRUCTURAL: ReadonlySet<string> = new Set<ActionRule>([
@@ -52,16 +51,7 @@ export const RELAXABLE_RULES: readonly string[] = [
   "after-final",
 ];
 
-export interface Refusal {
-  readonly code: RefusalCode;
-  readonly rule?: string;
-  readonly field?: string;
-  readonly message: string;
-}
-
-export const WITHHELD: Refusal = { code: "unknown", message: "The sandbox was told to refuse this item." };
-
-/** What an action reads and changes while a request is processed. */
+/** What the actions of one request read and change. */
 export interface Register {
   readonly state: State;
   readonly events: ReturnType<typeof eventsOf>;
@@ -69,247 +59,172 @@ export interface Register {
   readonly unixTime: number;
 }
 
-/** The event that an accepted action was about. */
-interface Done {
-  readonly event: EventRow;
-}
-
-export function perform(register: Register, item: unknown): Refusal | Done {
+/** Performs an action, or says why not. Gives the event that it was about. */
+export function perform(register: Register, item: unknown): Refusal | EventRow {
   for (const { rule, field, message } of validateItem(item)) {
     if (ACTION_RULES[rule].severity !== "error") continue;
     // Without an id, or with one that can't be kept as it was sent, nothing could be found again.
-    const isOfId = isId(field) && (rule === "field-null" || rule === "text-not-unicode");
+    const isOfId = IDS.has(field) && (rule === "field-null" || rule === "text-not-unicode");
     if (register.relaxed.has(rule) && !isOfId) continue;
     return { code: "invalid", rule, ...(field !== undefined && { field }), message };
   }
   // validateItem has found no structural fault, and those can't be relaxed.
-  const { action, data } = item as { readonly action: ActionName; readonly data: ActionData };
-  const { effect } = actionSpec(action);
-  switch (effect) {
-    case "register-event":
-      return registerEvent(register, data);
-    case "change-event":
-      return changeEvent(register, data);
-    case "sell-ticket":
-      return sellTicket(register, data);
-    default:
-      return changeTicket(register, { action, effect }, data);
-  }
+  const action = item as Action;
+  return EFFECTS[actionSpec(action.action).effect](register, action);
 }
 
-function registerEvent({ state, events }: Register, data: ActionData): Refusal | Done {
+const EFFECTS: Readonly<Record<Effect, (register: Register, action: Action) => Refusal | EventRow>> = {
+  "register-event": registerEvent,
+  "change-event": changeEvent,
+  "sell-ticket": sellTicket,
+  "change-ticket": changingTicket((ticket, data) => ({ ...ticket, fields: merged(ticket.fields, data, IN_COLUMNS) })),
+  "resell-ticket": changingTicket(resell),
+  "scan-ticket": changingTicket((ticket) => ({ ...ticket, scans: ticket.scans + 1 })),
+  "check-in-ticket": changingTicket((ticket) => ({ ...ticket, state: "checked-in" })),
+  "claim-ticket": changingTicket(claim, "after check-in too"),
+  "invalidate-ticket": changingTicket((ticket) => ({ ...ticket, state: "invalidated" })),
+};
+
+function registerEvent({ state, events }: Register, { data }: Action): Refusal | EventRow {
   const eventId = data.eventId ?? "";
-  if (events.find(eventId) !== undefined)
-    return {
-      code: "event_exists",
-      rule: "event-registered-twice",
-      field: "eventId",
-      message: "The event is registered already.",
-    };
-  const event = state.addEvent(eventId, merged({}, "event", data));
-  events.keep(event);
-  return { event };
+  if (events.find(eventId) !== undefined) return EVENT_EXISTS;
+  return events.keep(state.addEvent(eventId, merged({}, data)));
 }
 
-function changeEvent({ events }: Register, data: ActionData): Refusal | Done {
-  const known = events.find(data.eventId ?? "");
-  if (known === undefined) return EVENT_NOT_FOUND;
-  const event = { ...known, fields: merged(known.fields, "event", data) };
-  events.change(event);
-  return { event };
+function changeEvent({ state, events }: Register, { data }: Action): Refusal | EventRow {
+  const event = events.find(data.eventId ?? "");
+  if (event === undefined) return EVENT_NOT_FOUND;
+  const changed = { ...event, fields: merged(event.fields, data) };
+  state.saveEvent(changed);
+  return events.keep(changed);
 }
 
-function sellTicket({ state, events, unixTime }: Register, data: ActionData): Refusal | Done {
-  const known = events.find(data.eventId ?? "");
-  if (known === undefined) return EVENT_NOT_FOUND;
-  const event = { ...known, tickets: known.tickets + 1 };
-  const added = state.addTicket({
+function sellTicket({ state, events, unixTime }: Register, { data }: Action): Refusal | EventRow {
+  const event = events.find(data.eventId ?? "");
+  if (event === undefined) return EVENT_NOT_FOUND;
+  const added = state.addTicket(event, {
     ticketId: data.ticketId ?? "",
-    event: event.number,
-    token: event.tickets,
     holder: data.userId ?? null,
     wallet: data.to ?? newWallet(),
-    fields: { orderTime: unixTime, ...merged({}, "ticket", data) },
+    fields: { orderTime: unixTime, ...merged({}, data, IN_COLUMNS) },
   });
-  if (!added)
-    return {
-      code: "ticket_exists",
-      rule: "ticket-sold-twice",
-      field: "ticketId",
-      message: "The ticket is registered already.",
-    };
-  events.change(event);
-  return { event };
+  return added ? events.keep({ ...event, tickets: event.tickets + 1 }) : TICKET_EXISTS;
 }
 
+type Change = (ticket: TicketRow, data: ActionData, register: Register) => Refusal | TicketRow;
+
+/** An action on a ticket that is registered and whose life has not ended; check-in ends it for all but claims. */
+function changingTicket(change: Change, when?: "after check-in too") {
+  return (register: Register, { action, data }: Action): Refusal | EventRow => {
+    const { state, events, relaxed } = register;
+    const isByNft = data.ticketId == null;
+    const ticket = isByNft ? state.ticketOfNft(data.nftId ?? "") : state.ticket(data.ticketId);
+    const event = ticket && events.find(ticket.event);
+    if (ticket === undefined || event === undefined)
+      return { ...TICKET_NOT_FOUND, field: isByNft ? "nftId" : "ticketId" };
+    if (!relaxed.has("after-final")) {
+      if (ticket.state === "invalidated") return TICKET_INVALIDATED;
+      if (ticket.state === "checked-in" && when === undefined) return TICKET_CHECKED_IN;
+    }
+    const changed = change(ticket, data, register);
+    if ("code" in changed) return changed;
+    // Fields that the action's table does not have: a relaxed rule let them in.
+    const own: readonly string[] = acceptedFields(action);
+    const more: ActionData = Object.fromEntries(Object.entries(data).filter(([name]) => !own.includes(name)));
+    state.saveTicket({
+      ...changed,
+      fields: merged(changed.fields, more, IN_COLUMNS),
+      holder: more.userId ?? changed.holder,
+      wallet: more.to ?? changed.wallet,
+    });
+    return event;
+  };
+}
+
+function resell(ticket: TicketRow, data: ActionData, { relaxed, unixTime }: Register): Refusal | TicketRow {
+  if (data.userId === ticket.holder && !relaxed.has("resold-to-holder")) return RESOLD_TO_HOLDER;
+  const fields = { ...ticket.fields, orderTime: unixTime, ...merged({}, data, IN_COLUMNS) };
+  return { ...ticket, holder: data.userId ?? null, wallet: data.to ?? newWallet(), fields };
+}
+
+/** The holder stays: a resale is compared with the user of the last sale or resale. */
+function claim(ticket: TicketRow, data: ActionData): Refusal | TicketRow {
+  return ticket.claimed ? TICKET_CLAIMED : { ...ticket, claimed: true, wallet: data.to ?? newWallet() };
+}
+
+export const WITHHELD: Refusal = { code: "unknown", message: "The sandbox was told to refuse this item." };
+const EVENT_EXISTS: Refusal = {
+  code: "event_exists",
+  rule: "event-registered-twice",
+  field: "eventId",
+  message: "The event is registered already.",
+};
 const EVENT_NOT_FOUND: Refusal = {
   code: "event_not_found",
   rule: "event-not-registered",
   field: "eventId",
   message: "No event with this eventId is registered.",
 };
-
-type TicketChange = Exclude<TicketEffect, "sell-ticket">;
-
-function changeTicket(
-  register: Register,
-  { action, effect }: { readonly action: ActionName; readonly effect: TicketChange },
-  data: ActionData,
-): Refusal | Done {
-  const { change, afterCheckIn } = CHANGES[effect];
-  const { state, events, relaxed } = register;
-  const ticket = data.ticketId == null ? ticketOfNft(state, data.nftId ?? "") : state.ticket(data.ticketId);
-  const event = ticket && events.numbered(ticket.event);
-  if (ticket === undefined || event === undefined)
-    return {
-      code: "ticket_not_found",
-      field: data.ticketId == null ? "nftId" : "ticketId",
-      message: "No such ticket is registered.",
-    };
-  if (!relaxed.has("after-final")) {
-    if (ticket.state === "invalidated")
-      return { ...AFTER_FINAL, code: "ticket_invalidated", message: "The ticket was invalidated." };
-    if (ticket.state === "checked-in" && !afterCheckIn)
-      return { ...AFTER_FINAL, code: "ticket_checked_in", message: "The ticket was checked in." };
-  }
-  const changed: Refusal | TicketRow = change(register, ticket, data);
-  if ("code" in changed) return changed;
-  const more = letIn(action, data);
-  state.saveTicket({
-    ...changed,
-    fields: merged(changed.fields, "ticket", more),
-    ...(more.userId != null && { holder: more.userId }),
-    ...(more.to != null && { wallet: more.to }),
-  });
-  return { event };
-}
-
-const AFTER_FINAL = { rule: "after-final" } as const;
-
-interface Change {
-  /** Whether a ticket that was checked in may have it done. */
-  readonly afterCheckIn: boolean;
-  readonly change: (register: Register, ticket: TicketRow, data: ActionData) => Refusal | TicketRow;
-}
-
-/** What each effect makes of a live ticket. */
-const CHANGES: Readonly<Record<TicketChange, Change>> = {
-  "change-ticket": {
-    afterCheckIn: false,
-    change: (_register, ticket, data) => ({ ...ticket, fields: merged(ticket.fields, "ticket", data) }),
-  },
-  "resell-ticket": {
-    afterCheckIn: false,
-    change({ relaxed, unixTime }, ticket, data) {
-      if (data.userId === ticket.holder && !relaxed.has("resold-to-holder"))
-        return {
-          code: "invalid",
-          rule: "resold-to-holder",
-          field: "userId",
-          message: "userId is the user who holds the ticket already.",
-        };
-      const fields = { ...ticket.fields, orderTime: unixTime, ...merged({}, "ticket", data) };
-      return { ...ticket, holder: data.userId ?? null, wallet: data.to ?? newWallet(), fields };
-    },
-  },
-  "scan-ticket": { afterCheckIn: false, change: (_register, ticket) => ({ ...ticket, scans: ticket.scans + 1 }) },
-  "check-in-ticket": { afterCheckIn: false, change: (_register, ticket) => ({ ...ticket, state: "checked-in" }) },
-  "claim-ticket": {
-    afterCheckIn: true,
-    change(_register, ticket, data) {
-      if (ticket.claimed) return { code: "ticket_claimed", message: "The ticket was claimed already." };
-      // The holder stays: a resale is compared with the user of the last sale or resale.
-      return { ...ticket, claimed: true, wallet: data.to ?? newWallet() };
-    },
-  },
-  "invalidate-ticket": { afterCheckIn: false, change: (_register, ticket) => ({ ...ticket, state: "invalidated" }) },
+const TICKET_EXISTS: Refusal = {
+  code: "ticket_exists",
+  rule: "ticket-sold-twice",
+  field: "ticketId",
+  message: "The ticket is registered already.",
 };
+const TICKET_NOT_FOUND: Refusal = { code: "ticket_not_found", message: "No such ticket is registered." };
+const TICKET_INVALIDATED: Refusal = {
+  code: "ticket_invalidated",
+  rule: "after-final",
+  message: "The ticket was invalidated.",
+};
+const TICKET_CHECKED_IN: Refusal = {
+  code: "ticket_checked_in",
+  rule: "after-final",
+  message: "The ticket was checked in.",
+};
+const TICKET_CLAIMED: Refusal = { code: "ticket_claimed", message: "The ticket was claimed already." };
+const RESOLD_TO_HOLDER: Refusal = {
+  code: "invalid",
+  rule: "resold-to-holder",
+  field: "userId",
+  message: "userId is the user who holds the ticket already.",
+};
+
+/** Fields that say what an action is about; it doesn't change them. */
+export const IDS: ReadonlySet<string | undefined> = new Set(["eventId", "ticketId", "nftId"]);
+
+/** A ticket's holder and wallet stand beside its fields, since they change with what an action does. */
+const IN_COLUMNS: ReadonlySet<string> = new Set(["userId", "to"]);
 
 /**
  * The stored fields after an action: null and absent leave a field as it is, the table's default clears it, and so does
  * a blank text where the default is generated. What only a relaxed rule lets in is stored too, be it a field or not.
  */
-function merged(fields: StoredFields, about: ActionSpec["about"], data: ActionData): StoredFields {
-  let next: StoredFields = { ...fields };
+function merged(fields: StoredFields, data: ActionData, inColumns: ReadonlySet<string> = new Set()): StoredFields {
+  const next = new Map(Object.entries(fields));
   for (const [name, value] of Object.entries(data)) {
-    if (value == null || isId(name) || (about === "ticket" && HAS_COLUMN.has(name))) continue;
-    // A key called __proto__ is one like any other, which only a computed one is here.
-    if (isFieldName(name) && (value === "" || value === fieldSpec(name).default)) {
-      const { [name]: _, ...others } = next;
-      next = others;
-    } else
-      next = { ...next, [name]: name === "metadataAttributes" && typeof value === "string" ? parseJson(value) : value };
+    if (value == null || IDS.has(name) || inColumns.has(name)) continue;
+    if (isFieldName(name) && (value === "" || value === fieldSpec(name).default)) next.delete(name);
+    else next.set(name, name === "metadataAttributes" && typeof value === "string" ? parseJson(value) : value);
   }
-  return next;
+  return Object.fromEntries(next);
 }
 
-/** The fields of an action that its table does not have: a relaxed rule let them in. */
-function letIn(action: ActionName, data: ActionData): ActionData {
-  const own: readonly string[] = acceptedFields(action);
-  return Object.fromEntries(Object.entries(data).filter(([name]) => !own.includes(name)));
-}
-
-/** A ticket's holder and wallet, which change with what an action does. */
-const HAS_COLUMN: ReadonlySet<string> = new Set(["userId", "to"]);
-
-/** Fields kept as they were sent; ids name what an action is about. */
-export const STORED: ReadonlySet<string> = new Set<string>(
-  FIELD_NAMES.filter((name) => !isId(name) && !HAS_COLUMN.has(name)),
-);
-
-function isId(field: string | undefined): boolean {
-  return field === "eventId" || field === "ticketId" || field === "nftId";
-}
-
-/** The events a request touches, each read once and written once. */
+/** The events that a request is about, each read once. */
 export function eventsOf(state: State) {
-  const byId = new Map<string, EventRow | undefined>();
-  const idOf = new Map<number, string>();
-  const changed = new Set<string>();
+  const known = new Map<string | number, EventRow>();
   function keep(event: EventRow): EventRow {
-    byId.set(event.eventId, event);
-    idOf.set(event.number, event.eventId);
+    known.set(event.eventId, event).set(event.number, event);
     return event;
   }
   return {
     keep,
-    find(eventId: string): EventRow | undefined {
-      if (byId.has(eventId)) return byId.get(eventId);
-      const event = state.event(eventId);
-      if (event === undefined) byId.set(eventId, undefined);
-      else keep(event);
-      return event;
-    },
-    numbered(number: number): EventRow | undefined {
-      const eventId = idOf.get(number);
-      if (eventId !== undefined) return byId.get(eventId);
-      const event = state.eventNumbered(number);
+    /** By eventId, or by number. */
+    find(name: string | number): EventRow | undefined {
+      const event = known.get(name) ?? (typeof name === "string" ? state.event(name) : state.eventNumbered(name));
       return event && keep(event);
     },
-    change(event: EventRow): void {
-      keep(event);
-      changed.add(event.eventId);
-    },
-    save(): void {
-      for (const eventId of changed) {
-        const event = byId.get(eventId);
-        if (event !== undefined) state.saveEvent(event);
-      }
-    },
   };
-}
-
-const NFT_ID = /^SANDBOX-(\d{1,15})-(\d{1,15})$/;
-
-export function nftIdOf(ticket: TicketRow): string {
-  return `SANDBOX-${ticket.event}-${ticket.token}`;
-}
-
-export function ticketOfNft(state: State, nftId: string): TicketRow | undefined {
-  const [, event, token] = NFT_ID.exec(nftId) ?? [];
-  const ticket = event && token && state.ticketByToken(Number(event), Number(token));
-  // Leading zeros make another id.
-  return ticket && nftIdOf(ticket) === nftId ? ticket : undefined;
 }
 
 /** Made up: 20 bytes, of UUIDs, since asking the system for random bytes would take a quarter of the time of a request. */

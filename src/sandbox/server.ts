@@ -364,12 +364,12 @@ function look({ context: { engine }, response, last, query }: Visit): void {
   const [before, id] = [numberOf("before", Number.MAX_SAFE_INTEGER), query.get("id") ?? ""];
   const nftId = query.get("nftId");
   const looks: Readonly<Record<string, () => object | undefined>> = {
-    actions: () => engine.look.actions(before),
-    requests: () => engine.look.requests(before),
-    request: () => engine.look.request(numberOf("seq", 0), numberOf("from", 0)),
-    ticket: () => engine.look.ticket(nftId === null ? { ticketId: id } : { nftId }, before),
-    event: () => engine.look.event(id, before),
-    search: () => engine.look.search(id),
+    actions: () => engine.actions(before),
+    requests: () => engine.requests(before),
+    request: () => engine.request(numberOf("seq", 0), numberOf("from", 0)),
+    ticket: () => engine.ticketHistory(nftId === null ? { ticketId: id } : { nftId }, before),
+    event: () => engine.eventHistory(id, before),
+    search: () => engine.search(id),
   };
   sendFound(response, looks[last]?.());
 }
@@ -388,7 +388,7 @@ async function tellChanges({ context: { engine, callbacks, faults, signal }, res
   let told = "";
   while (!end.aborted) {
     const { instanceId, createdAt } = engine;
-    const now = { instanceId, createdAt, ...engine.look.totals(), callbacks: callbacks.counts() };
+    const now = { instanceId, createdAt, ...engine.counts(), callbacks: callbacks.counts() };
     const text = JSON.stringify({ ...now, faults: faults.script.rules.length, faultRequests: faults.requests });
     if (text !== told && !response.writableNeedDrain) {
       response.write(`data: ${text}\n\n`);

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { FieldName, MetadataAttribute } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
@@ -35,6 +35,13 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
+/** The histories on the page need these. The first one asked for makes them: a sandbox that nobody looks at need not pay for them. */
+const HISTORY_INDEXES = `
+  CREATE INDEX IF NOT EXISTS actions_of_ticket ON actions (ticket_id) WHERE ticket_id IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS actions_by_nft ON actions (nft_id) WHERE nft_id IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS actions_of_event ON actions (event_id) WHERE ticket_id IS NULL AND nft_id IS NULL;
+`;
+
 /** Field values as they were sent, without those that equal the field's default; other keys where a relaxed rule let them in. */
 export type StoredFields = { readonly [F in FieldName]?: unknown } & { readonly [key: string]: unknown };
 
@@ -46,15 +53,14 @@ export interface EventRow {
   readonly fields: StoredFields;
 }
 
-export type TicketState = "valid" | "checked-in" | "invalidated";
-
 export interface TicketRow {
   readonly number: number;
   readonly ticketId: string;
+  readonly nftId: string;
   /** The event's number. */
   readonly event: number;
   readonly token: number;
-  readonly state: TicketState;
+  readonly state: "valid" | "checked-in" | "invalidated";
   readonly claimed: boolean;
   readonly scans: number;
   /** The user of the last sale or resale; null when a relaxed rule let a sale without user through. */
@@ -86,74 +92,25 @@ export interface ProcessedAction {
   readonly at: number;
 }
 
+/** Rows as the statements below give them. */
+type EventColumns = Omit<EventRow, "fields"> & { readonly fields: string };
+type TicketColumns = Omit<TicketRow, "nftId" | "fields" | "claimed"> & {
+  readonly fields: string;
+  readonly claimed: number;
+};
+type Count = Pick<ProcessedAction, "action" | "status"> & { readonly count: number; readonly last: number };
+type Totals = Readonly<Record<"requests" | "events" | "tickets", number>>;
 /** What is read of a row, under the names that its object has. */
 const EVENT = "SELECT number, event_id AS eventId, tickets, fields FROM events";
 const TICKET =
   "SELECT number, ticket_id AS ticketId, event, token, state, claimed, scans, holder, wallet, fields FROM tickets";
 const ACTION = `SELECT seq, request, item, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId, data,
     status, code, rule, promise AS actionPromise, at FROM actions`;
+const NEWEST_BEFORE = "seq < ? ORDER BY seq DESC LIMIT ?";
 
-/**
- * What the histories on the page need. Made when the first of them is asked for, since a sandbox that nobody looks at should
- * not pay for it with each action.
- */
-const HISTORY_INDEXES = `
-  CREATE INDEX IF NOT EXISTS actions_of_ticket ON actions (ticket_id) WHERE ticket_id IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS actions_by_nft ON actions (nft_id) WHERE nft_id IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS actions_of_event ON actions (event_id) WHERE ticket_id IS NULL AND nft_id IS NULL;
-`;
-
+const NFT_ID = /^SANDBOX-(\d{1,15})-(\d{1,15})$/;
 /** Behind every text that begins with another. */
 const LAST_CHARACTER = "\u{10ffff}";
-
-/** Every statement, prepared once. */
-function prepareAll(database: DatabaseSync) {
-  const prepare = (text: string) => database.prepare(text);
-  return {
-    sandbox: prepare("SELECT instance_id AS instanceId, created_at AS createdAt, requests FROM sandbox"),
-    countRequest: prepare("UPDATE sandbox SET requests = requests + 1 RETURNING requests"),
-    eventById: prepare(`${EVENT} WHERE event_id = ?`),
-    eventByNumber: prepare(`${EVENT} WHERE number = ?`),
-    addEvent: prepare("INSERT INTO events (event_id, tickets, fields) VALUES (?, 0, ?)"),
-    setEvent: prepare("UPDATE events SET tickets = ?, fields = ? WHERE number = ?"),
-    ticketById: prepare(`${TICKET} WHERE ticket_id = ?`),
-    ticketByToken: prepare(`${TICKET} WHERE event = ? AND token = ?`),
-    addTicket: prepare(`
-    INSERT INTO tickets (ticket_id, event, token, state, claimed, scans, holder, wallet, fields)
-    VALUES (?, ?, ?, 'valid', 0, 0, ?, ?, ?) ON CONFLICT (ticket_id) DO NOTHING`),
-    setTicket: prepare(
-      "UPDATE tickets SET state = ?, claimed = ?, scans = ?, holder = ?, wallet = ?, fields = ? WHERE number = ?",
-    ),
-    addAction: prepare(`
-    INSERT INTO actions (request, item, action, event_id, ticket_id, nft_id, data, status, code, rule, promise, at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    actionsAfter: prepare(`${ACTION} WHERE seq > ? ORDER BY seq LIMIT ?`),
-    actionsBefore: prepare(`${ACTION} WHERE seq < ? ORDER BY seq DESC LIMIT ?`),
-    actionsAbout: prepare(`${ACTION} WHERE (ticket_id = ? OR nft_id = ?) AND seq < ? ORDER BY seq DESC LIMIT ?`),
-    actionsOfEvent: prepare(
-      `${ACTION} WHERE event_id = ? AND ticket_id IS NULL AND nft_id IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?`,
-    ),
-    countAfter: prepare(
-      "SELECT status, count(*) AS count, max(seq) AS last FROM actions WHERE seq > ? GROUP BY status",
-    ),
-    // Nothing is ever removed, so the last number is the count.
-    lastNumbers: prepare(`SELECT coalesce((SELECT max(number) FROM events), 0) AS events,
-      coalesce((SELECT max(number) FROM tickets), 0) AS tickets, requests FROM sandbox`),
-    ticketsLike: prepare(
-      "SELECT ticket_id AS id FROM tickets WHERE ticket_id >= ? AND ticket_id < ? ORDER BY 1 LIMIT ?",
-    ),
-    eventsLike: prepare("SELECT event_id AS id FROM events WHERE event_id >= ? AND event_id < ? ORDER BY 1 LIMIT ?"),
-    actionByPromise: prepare(`${ACTION} WHERE promise = ?`),
-    countActions: prepare("SELECT action, status, count(*) AS count FROM actions GROUP BY action, status"),
-    countRows: prepare(
-      "SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM tickets) AS tickets, requests FROM sandbox",
-    ),
-    statusOf: prepare("SELECT status FROM statuses WHERE promise = ?"),
-    setStatus: prepare("INSERT OR REPLACE INTO statuses (promise, status) VALUES (?, ?)"),
-    templateById: prepare("SELECT attributes FROM templates WHERE id = ?"),
-    setTemplate: prepare("INSERT OR REPLACE INTO templates (id, attributes) VALUES (?, ?)"),
-  };
-}
 
 export type State = ReturnType<typeof openState>;
 
@@ -165,142 +122,172 @@ export type State = ReturnType<typeof openState>;
  */
 export function openState(path: string, now: () => number) {
   const database = openDatabase(path, now);
-  const sql = prepareAll(database);
-
+  const sql = sqlOn(database);
   return {
-    // The casts below state the columns that this file's own tables and selects give.
-    ...(sql.sandbox.get() as unknown as { readonly instanceId: string; readonly createdAt: number }),
+    // Made with the state.
+    ...(sql.one("SELECT instance_id AS instanceId, created_at AS createdAt FROM sandbox") as {
+      readonly instanceId: string;
+      readonly createdAt: number;
+    }),
+    ...eventsIn(sql),
+    ...ticketsIn(sql),
+    ...recordIn(sql, () => database.exec(HISTORY_INDEXES)),
 
     /** Runs `work` in one transaction; what it throws undoes everything. */
-    transaction: <T>(work: () => T): T => inTransaction(database, work),
-
-    countRequest: () => (sql.countRequest.get() as unknown as { readonly requests: number }).requests,
-
-    event: (eventId: string) => toEvent(sql.eventById.get(eventId)),
-    eventNumbered: (number: number) => toEvent(sql.eventByNumber.get(number)),
-    addEvent(eventId: string, fields: StoredFields): EventRow {
-      const { lastInsertRowid } = sql.addEvent.run(eventId, stringifyJson(fields));
-      return { number: Number(lastInsertRowid), eventId, tickets: 0, fields };
+    transaction<T>(work: () => T): T {
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = work();
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
     },
-    saveEvent(event: EventRow): void {
-      sql.setEvent.run(event.tickets, stringifyJson(event.fields), event.number);
-    },
-
-    ticket: (ticketId: string) => toTicket(sql.ticketById.get(ticketId)),
-    ticketByToken: (event: number, token: number) => toTicket(sql.ticketByToken.get(event, token)),
-    /** Adds a ticket unless its ticketId is known; says whether it did. */
-    addTicket(ticket: Pick<TicketRow, "ticketId" | "event" | "token" | "holder" | "wallet" | "fields">): boolean {
-      const { ticketId, event, token, holder, wallet, fields } = ticket;
-      return Number(sql.addTicket.run(ticketId, event, token, holder, wallet, stringifyJson(fields)).changes) === 1;
-    },
-    saveTicket(ticket: TicketRow): void {
-      const { state, claimed, scans, holder, wallet, fields, number } = ticket;
-      sql.setTicket.run(state, Number(claimed), scans, holder, wallet, stringifyJson(fields), number);
-    },
-
-    record(action: Omit<ProcessedAction, "seq">): void {
-      const { request, item, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at } = action;
-      sql.addAction.run(
-        ...[request, item, action.action, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at],
-      );
-    },
-    actionsAfter: (seq: number, limit: number) =>
-      sql.actionsAfter.all(seq, limit) as unknown as readonly ProcessedAction[],
-    ...pagesOf(database, sql),
-    actionOf: (promise: string) => sql.actionByPromise.get(promise) as unknown as ProcessedAction | undefined,
-    counts: () => ({
-      ...(sql.countRows.get() as unknown as {
-        readonly events: number;
-        readonly tickets: number;
-        readonly requests: number;
-      }),
-      actions: sql.countActions.all() as unknown as readonly {
-        readonly action: string | null;
-        readonly status: ProcessedAction["status"];
-        readonly count: number;
-      }[],
-    }),
-
-    statusOf: (promise: string) =>
-      (sql.statusOf.get(promise) as unknown as { readonly status: string } | undefined)?.status,
-    setStatus(promise: string, status: string): void {
-      sql.setStatus.run(promise, status);
+    // Nothing is ever removed, so the last number is the count.
+    totals: () =>
+      sql.one(`SELECT requests, coalesce((SELECT max(number) FROM events), 0) AS events,
+        coalesce((SELECT max(number) FROM tickets), 0) AS tickets FROM sandbox`) as Totals,
+    /** Ids of a kind that begin with a text. */
+    idsFrom(kind: "event" | "ticket", start: string, limit: number): readonly string[] {
+      const text = `SELECT ${kind}_id AS id FROM ${kind}s WHERE ${kind}_id >= ? AND ${kind}_id < ? ORDER BY 1 LIMIT ?`;
+      return sql.all<{ readonly id: string }>(text, start, start + LAST_CHARACTER, limit).map(({ id }) => id);
     },
     template(id: string): readonly MetadataAttribute[] {
-      const row = sql.templateById.get(id.toLowerCase()) as unknown as { readonly attributes: string } | undefined;
+      const row = sql.one<{ readonly attributes: string }>(
+        "SELECT attributes FROM templates WHERE id = ?",
+        id.toLowerCase(),
+      );
       return row === undefined ? [] : (parseJson(row.attributes) as readonly MetadataAttribute[]); // as setTemplate wrote
     },
     setTemplate(id: string, attributes: readonly MetadataAttribute[]): void {
-      sql.setTemplate.run(id.toLowerCase(), stringifyJson(attributes));
+      const json = stringifyJson(attributes);
+      sql.run("INSERT OR REPLACE INTO templates (id, attributes) VALUES (?, ?)", id.toLowerCase(), json);
     },
-
     close(): void {
       if (database.isOpen) database.close();
     },
   };
 }
 
-/** What is read to be looked at, a page at a time. */
-function pagesOf(database: DatabaseSync, sql: ReturnType<typeof prepareAll>) {
+type Sql = ReturnType<typeof sqlOn>;
+
+/** Statements by their text, each prepared once. `Row` says which columns one gives. */
+function sqlOn(database: DatabaseSync) {
+  const statements = new Map<string, StatementSync>();
+  const statementOf = (text: string): StatementSync => {
+    const statement = statements.get(text) ?? database.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
   return {
-    /** The newest first, of those before `seq`. */
-    actionsBefore: (seq: number, limit: number) =>
-      sql.actionsBefore.all(seq, limit) as unknown as readonly ProcessedAction[],
-    /** Likewise, of one ticket, by whichever id they named it. */
-    actionsAbout(ticketId: string, nftId: string, seq: number, limit: number): readonly ProcessedAction[] {
-      database.exec(HISTORY_INDEXES);
-      return sql.actionsAbout.all(ticketId, nftId, seq, limit) as unknown as readonly ProcessedAction[];
-    },
-    /** Likewise, of an event and none of its tickets. */
-    actionsOfEvent(eventId: string, seq: number, limit: number): readonly ProcessedAction[] {
-      database.exec(HISTORY_INDEXES);
-      return sql.actionsOfEvent.all(eventId, seq, limit) as unknown as readonly ProcessedAction[];
-    },
-    /** How much was processed after `seq`, by status, and the last of it. */
-    countAfter: (seq: number) =>
-      sql.countAfter.all(seq) as unknown as readonly {
-        readonly status: ProcessedAction["status"];
-        readonly count: number;
-        readonly last: number;
-      }[],
-    /** The same counts as `counts`, without reading every row. */
-    totals: () =>
-      sql.lastNumbers.get() as unknown as {
-        readonly events: number;
-        readonly tickets: number;
-        readonly requests: number;
-      },
-    /** Ids that begin with a text. */
-    ticketsLike: (start: string, limit: number) =>
-      sql.ticketsLike.all(start, start + LAST_CHARACTER, limit).map(({ id }) => String(id)),
-    eventsLike: (start: string, limit: number) =>
-      sql.eventsLike.all(start, start + LAST_CHARACTER, limit).map(({ id }) => String(id)),
+    run: (text: string, ...values: SQLInputValue[]) => statementOf(text).run(...values),
+    one: <Row>(text: string, ...values: SQLInputValue[]) => statementOf(text).get(...values) as Row | undefined,
+    all: <Row>(text: string, ...values: SQLInputValue[]) =>
+      statementOf(text).all(...values) as unknown as readonly Row[],
   };
 }
 
-function inTransaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    const result = work();
-    database.exec("COMMIT");
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
+function eventsIn({ run, one }: Sql) {
+  return {
+    event: (eventId: string) => toEvent(one(`${EVENT} WHERE event_id = ?`, eventId)),
+    eventNumbered: (number: number) => toEvent(one(`${EVENT} WHERE number = ?`, number)),
+    addEvent(eventId: string, fields: StoredFields): EventRow {
+      const json = stringifyJson(fields);
+      const { lastInsertRowid } = run("INSERT INTO events (event_id, tickets, fields) VALUES (?, 0, ?)", eventId, json);
+      return { number: Number(lastInsertRowid), eventId, tickets: 0, fields };
+    },
+    saveEvent: ({ fields, number }: EventRow) =>
+      run("UPDATE events SET fields = ? WHERE number = ?", stringifyJson(fields), number),
+  };
 }
 
-function toEvent(row: object | undefined): EventRow | undefined {
-  if (row === undefined) return undefined;
-  const event = row as Omit<EventRow, "fields"> & { readonly fields: string }; // the columns of EVENT
-  return { ...event, fields: parseJson(event.fields) as StoredFields }; // as stringifyJson wrote it
+function ticketsIn({ run, one }: Sql) {
+  return {
+    ticket: (ticketId: string) => toTicket(one(`${TICKET} WHERE ticket_id = ?`, ticketId)),
+    ticketOfNft(nftId: string): TicketRow | undefined {
+      const [, event, token] = NFT_ID.exec(nftId) ?? [];
+      if (event === undefined || token === undefined) return undefined;
+      const ticket = toTicket(one(`${TICKET} WHERE event = ? AND token = ?`, Number(event), Number(token)));
+      // Leading zeros make another id.
+      return ticket?.nftId === nftId ? ticket : undefined;
+    },
+    /** Adds the event's next ticket and counts it, unless its ticketId is known; says whether it did. */
+    addTicket(event: EventRow, ticket: Pick<TicketRow, "ticketId" | "holder" | "wallet" | "fields">): boolean {
+      const { ticketId, holder, wallet, fields } = ticket;
+      const { changes } = run(
+        `INSERT INTO tickets (ticket_id, event, token, state, claimed, scans, holder, wallet, fields)
+          VALUES (?, ?, ?, 'valid', 0, 0, ?, ?, ?) ON CONFLICT (ticket_id) DO NOTHING`,
+        ...[ticketId, event.number, event.tickets + 1, holder, wallet, stringifyJson(fields)],
+      );
+      if (Number(changes) === 0) return false;
+      run("UPDATE events SET tickets = tickets + 1 WHERE number = ?", event.number);
+      return true;
+    },
+    saveTicket({ state, claimed, scans, holder, wallet, fields, number }: TicketRow): void {
+      run(
+        "UPDATE tickets SET state = ?, claimed = ?, scans = ?, holder = ?, wallet = ?, fields = ? WHERE number = ?",
+        ...[state, Number(claimed), scans, holder, wallet, stringifyJson(fields), number],
+      );
+    },
+  };
 }
 
-function toTicket(row: object | undefined): TicketRow | undefined {
-  if (row === undefined) return undefined;
-  const ticket = row as Omit<TicketRow, "fields" | "claimed"> & { readonly fields: string; readonly claimed: number }; // the columns of TICKET
-  return { ...ticket, claimed: ticket.claimed === 1, fields: parseJson(ticket.fields) as StoredFields }; // as stringifyJson wrote it
+function recordIn({ run, one, all }: Sql, makeIndexes: () => void) {
+  const actions = (text: string, ...values: SQLInputValue[]) => all<ProcessedAction>(`${ACTION} ${text}`, ...values);
+  return {
+    /** Counts a request; gives its number. */
+    countRequest: () => (one("UPDATE sandbox SET requests = requests + 1 RETURNING requests") as Totals).requests,
+    record(action: Omit<ProcessedAction, "seq">): void {
+      const { request, item, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at } = action;
+      run(
+        `INSERT INTO actions (request, item, action, event_id, ticket_id, nft_id, data, status, code, rule, promise, at)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...[request, item, action.action, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at],
+      );
+    },
+    actionOf: (promise: string) => actions("WHERE promise = ?", promise)[0],
+    actionsAfter: (seq: number, limit: number) => actions("WHERE seq > ? ORDER BY seq LIMIT ?", seq, limit),
+    // The newest first, from here on.
+    actionsBefore: (seq: number, limit: number) => actions(`WHERE ${NEWEST_BEFORE}`, seq, limit),
+    /** Those of a ticket, by whichever id they named it. */
+    actionsOfTicket({ ticketId, nftId }: TicketRow, before: number, limit: number): readonly ProcessedAction[] {
+      makeIndexes();
+      return actions(`WHERE (ticket_id = ? OR nft_id = ?) AND ${NEWEST_BEFORE}`, ticketId, nftId, before, limit);
+    },
+    /** Those of an event and none of its tickets. */
+    actionsOfEvent(eventId: string, before: number, limit: number): readonly ProcessedAction[] {
+      makeIndexes();
+      const ofEvent = "event_id = ? AND ticket_id IS NULL AND nft_id IS NULL";
+      return actions(`WHERE ${ofEvent} AND ${NEWEST_BEFORE}`, eventId, before, limit);
+    },
+    /** What was processed after a `seq`. */
+    countsAfter: (seq: number) =>
+      all<Count>(
+        "SELECT action, status, count(*) AS count, max(seq) AS last FROM actions WHERE seq > ? GROUP BY action, status",
+        seq,
+      ),
+
+    /** What was set, if anything. */
+    statusOf: (promise: string) =>
+      one<{ readonly status: string }>("SELECT status FROM statuses WHERE promise = ?", promise)?.status,
+    setStatus: (promise: string, status: string) =>
+      run("INSERT OR REPLACE INTO statuses (promise, status) VALUES (?, ?)", promise, status),
+  };
 }
+
+function toEvent(row: EventColumns | undefined): EventRow | undefined {
+  return row && { ...row, fields: fieldsIn(row.fields) };
+}
+
+function toTicket(row: TicketColumns | undefined): TicketRow | undefined {
+  if (row === undefined) return undefined;
+  const nftId = `SANDBOX-${row.event}-${row.token}`;
+  return { ...row, nftId, claimed: row.claimed === 1, fields: fieldsIn(row.fields) };
+}
+
+const fieldsIn = (json: string) => parseJson(json) as StoredFields; // as stringifyJson wrote them
 
 function openDatabase(path: string, now: () => number): DatabaseSync {
   const onDisk = path !== ":memory:";

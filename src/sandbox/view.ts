@@ -1,34 +1,18 @@
-/** What the service would show of an event, a ticket and a promise: defaults, generated texts, what goes on-chain. */
+/** What the sandbox shows of what it holds: events, tickets and promises as the service would, and its record a page at a time. */
 
 import { hash } from "node:crypto";
 import { type ActionData, type ActionName, acceptedFields, actionSpec, echoesEvent } from "../actions/actions.ts";
-import { FIELD_NAMES, FIELDS, type FieldName, fieldSpec, type MetadataAttribute } from "../actions/fields.ts";
+import {
+  FIELD_NAMES,
+  FIELDS,
+  type FieldName,
+  fieldSpec,
+  isFieldName,
+  type MetadataAttribute,
+} from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
-import { nftIdOf, STORED } from "./lifecycle.ts";
-import type { EventRow, ProcessedAction, State, StoredFields, TicketRow, TicketState } from "./state.ts";
-
-/** An event as the service would show it: every field that has a value or a default. */
-export interface EventView {
-  readonly eventId: string;
-  readonly number: number;
-  readonly tickets: number;
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** What is written to the blockchain. */
-  readonly onChain: Readonly<Record<string, unknown>>;
-}
-
-/** A ticket as the service would show it, with defaults, generated texts and its event's default image and media. */
-export interface TicketView {
-  readonly eventId: string;
-  readonly ticketId: string;
-  readonly nftId: string;
-  readonly state: TicketState;
-  readonly claimed: boolean;
-  readonly scans: number;
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** What is written to the blockchain; its ticketId is the SHA-256 hash. */
-  readonly onChain: Readonly<Record<string, unknown>>;
-}
+import { IDS } from "./lifecycle.ts";
+import type { EventRow, ProcessedAction, State, StoredFields, TicketRow } from "./state.ts";
 
 /** What the service says of a promise. */
 export const PROMISE_STATUSES = [
@@ -47,6 +31,12 @@ const PENDING_AFTER_MS = 1_000;
 /** From this age on, in milliseconds, a promise is `confirmed`. */
 const CONFIRMED_AFTER_MS = 5_000;
 
+/** How many actions, requests or ids are given at a time. */
+const PAGE = 50;
+/** So much of an action's data is shown. */
+const MOST_DATA_CHARACTERS = 20_000;
+const SUGGESTED = 8;
+
 /** The ids that a result echoes: those the action named its event and ticket by. */
 export interface EchoedIds {
   readonly eventId?: string;
@@ -54,66 +44,156 @@ export interface EchoedIds {
   readonly nftId?: string;
 }
 
-export interface ActionStatus extends EchoedIds {
-  readonly actionPromise: string;
-  readonly action: string;
-  readonly status: PromiseStatus;
+/** A ticket by either of its ids. */
+type TicketName = { readonly ticketId: string } | { readonly nftId: string };
+
+export function openView(state: State, integratorName: string, now: () => number) {
+  const find = (name: TicketName) => ("ticketId" in name ? state.ticket(name.ticketId) : state.ticketOfNft(name.nftId));
+
+  function statusOf(action: ProcessedAction, actionPromise: string): PromiseStatus {
+    return (state.statusOf(actionPromise) as PromiseStatus | undefined) ?? statusByAge(action, now()); // as setStatus wrote it
+  }
+
+  /** A line of the record as it is listed. */
+  function line(action: ProcessedAction) {
+    const { data: _, ...listed } = action;
+    const { actionPromise } = action;
+    return { ...listed, promiseStatus: actionPromise === null ? null : statusOf(action, actionPromise) };
+  }
+  /** The same with what was sent, cut where it is very long. */
+  const withData = (action: ProcessedAction) => ({
+    ...line(action),
+    data: action.data.slice(0, MOST_DATA_CHARACTERS),
+    isCut: action.data.length > MOST_DATA_CHARACTERS,
+  });
+
+  const event = (eventId: string) => shownEvent(state.event(eventId));
+  const ticket = (name: TicketName) => shownTicket(state, find(name), integratorName);
+
+  return {
+    event,
+    ticket,
+    /** What has become of an accepted action. It depends on the action's age unless it was set. */
+    status(actionPromise: string) {
+      const accepted = state.actionOf(actionPromise);
+      if (accepted === undefined) return undefined;
+      const action = accepted.action ?? "";
+      const ids = echoedIds(action, parseJson(accepted.data));
+      return { actionPromise, action, ...ids, status: statusOf(accepted, actionPromise) };
+    },
+    counts: countingIn(state),
+
+    // Page by page, the newest first; `before` is a line of the record.
+
+    actions(before: number) {
+      const actions = state.actionsBefore(before, PAGE + 1);
+      return { actions: actions.slice(0, PAGE).map(line), hasMore: actions.length > PAGE };
+    },
+    /** Requests of which something was processed, each with the line of its first item. */
+    requests(before: number) {
+      const requests: { request: number; seq: number; at: number; items: number; lastAction: string | null }[] = [];
+      for (let seq = before; ; ) {
+        // The lines of a request follow each other, so its last one tells where it begins.
+        const [last] = state.actionsBefore(seq, 1);
+        if (last === undefined || requests.length === PAGE) return { requests, hasMore: last !== undefined };
+        const { request, item, at, action } = last;
+        seq = last.seq - item;
+        requests.push({ request, seq, at, items: item + 1, lastAction: action });
+      }
+    },
+    /** Items of the request whose first line is `first`, in their order, from a place on. */
+    request(first: number, from: number) {
+      const [start] = state.actionsAfter(first - 1, 1);
+      if (start === undefined || start.item !== 0) return { items: [], hasMore: false };
+      const lines = state.actionsAfter(first + from - 1, PAGE + 1);
+      const items = lines.filter(({ request }) => request === start.request);
+      return { items: items.slice(0, PAGE).map(withData), hasMore: items.length > PAGE };
+    },
+    ticketHistory(name: TicketName, before: number) {
+      const known = find(name);
+      const view = ticket(name);
+      return known && view && { view, ...historyOf(state.actionsOfTicket(known, before, PAGE + 1)) };
+    },
+    eventHistory(eventId: string, before: number) {
+      const view = event(eventId);
+      return view && { view, ...historyOf(state.actionsOfEvent(eventId, before, PAGE + 1)) };
+    },
+    /** What an id is here, and what begins with it. */
+    search(id: string) {
+      const action = state.actionOf(id);
+      return {
+        ticketId: (state.ticket(id) ?? state.ticketOfNft(id))?.ticketId ?? null,
+        eventId: state.event(id)?.eventId ?? null,
+        promise: action === undefined ? null : withData(action),
+        tickets: state.idsFrom("ticket", id, SUGGESTED),
+        events: state.idsFrom("event", id, SUGGESTED),
+      };
+    },
+  };
+
+  function historyOf(actions: readonly ProcessedAction[]) {
+    return { actions: actions.slice(0, PAGE).map(withData), hasMore: actions.length > PAGE };
+  }
 }
 
-export function idIn(data: unknown, name: "eventId" | "ticketId" | "nftId"): string | undefined {
+interface Tally {
+  readonly accepted: number;
+  readonly refused: number;
+}
+const NO_TALLY: Tally = { accepted: 0, refused: 0 };
+
+/** What there is, and how the actions ended per name as sent; what was no text counts under "". */
+function countingIn(state: State) {
+  const byAction = new Map<string, Tally>();
+  /** The last line of the record that is counted: only what comes after it is read again. */
+  let counted = 0;
+  return () => {
+    for (const { action, status, count, last } of state.countsAfter(counted)) {
+      const kind = status === "success" ? "accepted" : "refused";
+      const tally = byAction.get(action ?? "") ?? NO_TALLY;
+      byAction.set(action ?? "", { ...tally, [kind]: tally[kind] + count });
+      counted = Math.max(counted, last);
+    }
+    const sum = (kind: keyof Tally) => [...byAction.values()].reduce((total, tally) => total + tally[kind], 0);
+    const [accepted, refused] = [sum("accepted"), sum("refused")];
+    return { ...state.totals(), accepted, refused, byAction: Object.fromEntries(byAction) };
+  };
+}
+
+export function idIn(data: unknown, name: keyof EchoedIds): string | undefined {
   if (typeof data !== "object" || data === null || !Object.hasOwn(data, name)) return undefined;
   const id = (data as Record<string, unknown>)[name]; // an object, as checked above
   return typeof id === "string" ? id : undefined;
 }
 
 export function echoedIds(action: string | null, data: unknown): EchoedIds {
-  const names = ["eventId", "ticketId", "nftId"] as const;
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const id = idIn(data, name);
-      return id === undefined || (name === "eventId" && action !== null && !echoesEvent(action)) ? [] : [[name, id]];
-    }),
-  );
-}
-
-/** The named fields, with defaults, and whatever else was stored. */
-function withDefaults(names: readonly FieldName[], fields: StoredFields): Record<string, unknown> {
-  const known = names.map((name) => [name, fields[name] ?? fieldSpec(name).default] as const);
-  const others = Object.entries(fields).filter(([name]) => !names.some((each) => each === name));
-  return Object.fromEntries([...known, ...others].filter(([, value]) => value !== undefined));
-}
-
-function onChain(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const written: Record<string, unknown> = {};
-  for (const name of FIELD_NAMES) {
-    const value = fields[name];
-    if (value === undefined || FIELDS[name].onChain === false) continue;
-    written[name] = FIELDS[name].onChain === "as SHA-256 hash" ? hash("sha256", String(value), "hex") : value;
-  }
-  return written;
+  const eventId = action === null || echoesEvent(action) ? idIn(data, "eventId") : undefined;
+  const [ticketId, nftId] = [idIn(data, "ticketId"), idIn(data, "nftId")];
+  return {
+    ...(eventId !== undefined && { eventId }),
+    ...(ticketId !== undefined && { ticketId }),
+    ...(nftId !== undefined && { nftId }),
+  };
 }
 
 const EVENT_FIELDS: readonly FieldName[] = [...acceptedFields("newEvent"), "metadataTemplateId"];
 const TICKET_FIELDS: readonly FieldName[] = [...acceptedFields("soldTicket"), "metadataTemplateId"];
 
-export function viewEvent(event: EventRow | undefined): EventView | undefined {
+/** An event as the service would show it. */
+function shownEvent(event: EventRow | undefined) {
   if (event === undefined) return undefined;
-  const { eventId, number, tickets } = event;
-  const fields = withDefaults(EVENT_FIELDS, { ...event.fields, eventId });
-  return { eventId, number, tickets, fields, onChain: onChain(fields) };
+  const { number, eventId, tickets } = event;
+  return { eventId, number, tickets, ...shown(EVENT_FIELDS, { ...event.fields, eventId }) };
 }
 
-export function viewTicket(
-  { state, integratorName }: { readonly state: State; readonly integratorName: string },
-  ticket: TicketRow | undefined,
-): TicketView | undefined {
+/** A ticket as the service would show it, with generated texts and its event's default image and media. */
+function shownTicket(state: State, ticket: TicketRow | undefined, integratorName: string) {
   const event = ticket && state.eventNumbered(ticket.event);
   if (ticket === undefined || event === undefined) return undefined;
+  const { ticketId, nftId, token, state: life, claimed, scans, holder, wallet, fields: own } = ticket;
   const { eventId } = event;
-  const { ticketId, state: life, claimed, scans, holder, wallet, token } = ticket;
-  const own = ticket.fields;
-  const about = withDefaults(EVENT_FIELDS, event.fields);
-  const fields = withDefaults(TICKET_FIELDS, {
+  const about = shown(EVENT_FIELDS, event.fields).fields;
+  const fields = {
     ...own,
     eventId,
     ticketId,
@@ -124,8 +204,26 @@ export function viewTicket(
     name: own.name ?? generatedName(String(about.eventName), token),
     description: own.description ?? generatedDescription(token, about, integratorName),
     ...attributesOf(state, event, own),
-  });
-  return { eventId, ticketId, nftId: nftIdOf(ticket), state: life, claimed, scans, fields, onChain: onChain(fields) };
+  };
+  return { eventId, ticketId, nftId, state: life, claimed, scans, ...shown(TICKET_FIELDS, fields) };
+}
+
+/** The named fields with their defaults, whatever else was stored, and what of it is written to the blockchain. */
+function shown(names: readonly FieldName[], stored: StoredFields) {
+  const all = new Set<string>([...names, ...Object.keys(stored)]);
+  const values = [...all].map((name) => [
+    name,
+    stored[name] ?? (isFieldName(name) ? fieldSpec(name).default : undefined),
+  ]);
+  const fields: Readonly<Record<string, unknown>> = Object.fromEntries(
+    values.filter(([, value]) => value !== undefined),
+  );
+  const written = FIELD_NAMES.filter((name) => fields[name] !== undefined && FIELDS[name].onChain !== false);
+  const isHashed = (name: FieldName): boolean => FIELDS[name].onChain === "as SHA-256 hash";
+  const onChain = Object.fromEntries(
+    written.map((name) => [name, isHashed(name) ? hash("sha256", String(fields[name]), "hex") : fields[name]]),
+  );
+  return { fields, onChain };
 }
 
 /** `{eventname}-{tokenid}`; an event name that would make it too long is cut. */
@@ -158,23 +256,11 @@ function attributesOf(state: State, event: EventRow, own: StoredFields): { metad
   return attributes.length === 0 ? {} : { metadataAttributes: attributes };
 }
 
-export function statusOf(state: State, actionPromise: string, now: number): ActionStatus | undefined {
-  const action = state.actionOf(actionPromise);
-  if (action === undefined) return undefined;
-  const name = action.action ?? "";
-  return {
-    actionPromise,
-    action: name,
-    ...echoedIds(name, parseJson(action.data)),
-    status: (state.statusOf(actionPromise) as PromiseStatus | undefined) ?? statusByAge(action, now), // as setStatus wrote it
-  };
-}
-
 function statusByAge({ action, data, at }: ProcessedAction, now: number): PromiseStatus {
   // An accepted action is one of the table, with data that is an object.
   const { updates } = actionSpec(action as ActionName);
   const sent = Object.entries(parseJson(data) as ActionData).filter(([, value]) => value != null);
-  const broadcast = sent.some(([name]) => STORED.has(name) && FIELDS[name as FieldName].onChain !== false); // a member of STORED
+  const broadcast = sent.some(([name]) => isFieldName(name) && !IDS.has(name) && FIELDS[name].onChain !== false);
   if (updates && !broadcast) return "no_broadcast_required";
   if (now - at < PENDING_AFTER_MS) return "waiting_broadcast";
   return now - at < CONFIRMED_AFTER_MS ? "pending" : "confirmed";
