@@ -5,7 +5,7 @@ import { detectDelimiter } from "./delimiter.ts";
 import { keysOfCells, keysOfJson } from "./first-keys.ts";
 import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
 import { JsonArrayParser } from "./json-array.ts";
-import { ndjsonParser } from "./ndjson.ts";
+import { NdjsonParser } from "./ndjson.ts";
 import type { RowParser } from "./row-parser.ts";
 
 export interface FormatSpec {
@@ -43,7 +43,7 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
   },
   ndjson: {
     extensions: ["ndjson", "jsonl"],
-    parser: ndjsonParser,
+    parser: () => new NdjsonParser(),
     isOfLines: true,
     firstCharacter: "{",
     firstKeys: keysOfJson,

@@ -6,216 +6,133 @@ import { EMPTY, MAX_ROW_BYTES, malformed, type RowParser, rawText, rowTooLong } 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
 const LF = 10;
-
-type Phase =
-  | "start"
-  | "not-array"
-  | "first-item"
-  | "item"
-  | "in-container"
-  | "in-string"
-  | "in-scalar"
-  | "after-item"
-  | "done"
-  | "fault";
-
-/** Phases in which bytes are kept until something ends. */
-const OPEN_PHASES: ReadonlySet<Phase> = new Set(["not-array", "in-container", "in-string", "in-scalar", "fault"]);
 
 /**
  * Reads a JSON array item by item in flat memory. Only the items' borders are found here, each item is then parsed by
  * itself. After the first fault nothing is read: a missing quote turns everything behind it inside out.
  */
 export class JsonArrayParser implements RowParser {
-  #phase: Phase = "start";
-  /** The beginning of an item, of a document that is not an array, or of a faulty line, until it ends. */
+  #expects: "array" | "first item" | "item" | "comma" | "nothing" = "array";
+  /** What begins something whose end is still to come. */
   #carry: Buffer = EMPTY;
-  /** Where that begins in the bytes in hand. */
-  #start = 0;
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
-  lineEnds = 0;
-  #itemLine = 1;
+  /** Line ends before that. */
+  #lineEnds = 0;
   #items = 0;
   stopped = false;
-  #fault = { line: 1, message: "", hint: "" };
+
+  get lineEnds(): number {
+    return this.#lineEnds + lineEndsIn(this.#carry);
+  }
 
   take(block: Buffer): Row[] {
-    const rows: Row[] = [];
-    if (this.stopped || block.length === 0) return rows;
-    const bytes = this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]);
-    this.#start = 0;
-    for (let at = this.#carry.length; at < bytes.length; at += 1) {
-      at = this.#takeAt(at, bytes, rows);
-      if (this.stopped) return rows;
-    }
-    this.#carry = OPEN_PHASES.has(this.#phase) ? Buffer.from(bytes.subarray(this.#start)) : EMPTY;
-    if (this.#carry.length <= MAX_ROW_BYTES) return rows;
-    if (this.#phase === "not-array") return this.#stop(rows, notArray(this.#carry, this.#itemLine));
-    const row = this.#phase === "fault" ? this.#faultRow(this.#carry) : rowTooLong(this.#itemLine, this.#carry, false);
-    return this.#stop(rows, row);
+    return this.#read(this.#carry.length === 0 ? block : Buffer.concat([this.#carry, block]), false);
   }
 
   end(): Row[] {
-    if (this.stopped || this.#phase === "start" || this.#phase === "done") return [];
-    if (this.#phase === "not-array") return this.#stop([], notArray(this.#carry, this.#itemLine));
-    if (this.#phase === "fault") return this.#stop([], this.#faultRow(this.#carry));
-    if (this.#phase === "in-scalar") {
-      const rows: Row[] = [];
-      this.#endItem(rows, this.#carry);
-      if (this.stopped) return rows;
-      return this.#stop(rows, this.#endsEarly(this.lineEnds + 1));
+    return this.#read(this.#carry, true);
+  }
+
+  #read(bytes: Buffer, isEnd: boolean): Row[] {
+    const rows: Row[] = [];
+    let at = 0;
+    while (!this.stopped) {
+      at = this.#behindBlanks(bytes, at);
+      const isOver = at === bytes.length;
+      if (isOver && isEnd && this.#expects !== "array" && this.#expects !== "nothing") rows.push(this.#endsEarly());
+      const next = isOver ? undefined : this.#step(bytes, at, isEnd, rows);
+      if (next === undefined) break;
+      at = next;
     }
-    if (this.#phase === "in-container" || this.#phase === "in-string") {
-      const { message } = invalidJson(this.#carry.toString(), this.#itemLine);
-      return this.#stop(
-        [],
-        malformed(this.#itemLine, rawText(this.#carry), false, {
-          rule: "json-invalid",
-          message: `The file ends inside item ${this.#items + 1}. ${message}`,
-          hint: "The file may have been cut off: write or copy it again.",
-        }),
-      );
-    }
-    return this.#stop([], this.#endsEarly(this.lineEnds + 1));
-  }
-
-  /** Takes the byte at a place, or all to the end of a container; returns the place of the last that was taken. */
-  #takeAt(at: number, bytes: Buffer, rows: Row[]): number {
-    if (this.#phase === "in-container") {
-      const end = this.#containerEnd(bytes, at);
-      if (end < bytes.length) this.#endItem(rows, bytes.subarray(this.#start, end + 1));
-      return end;
-    }
-    const byte = bytes[at] ?? 0;
-    if (byte === LF) this.lineEnds += 1;
-    switch (this.#phase) {
-      case "in-string":
-        if (this.#escaped) this.#escaped = false;
-        else if (byte === BACKSLASH) this.#escaped = true;
-        else if (byte === QUOTE) this.#endItem(rows, bytes.subarray(this.#start, at + 1));
-        return at;
-      case "in-scalar":
-        if (!isWhite(byte) && byte !== COMMA && byte !== 0x5d) return at;
-        if (byte === LF) this.lineEnds -= 1;
-        this.#endItem(rows, bytes.subarray(this.#start, at));
-        return at - 1; // this byte again, after the item
-      case "fault":
-        if (byte === LF) this.#stop(rows, this.#faultRow(bytes.subarray(this.#start, at)));
-        return at;
-      case "not-array":
-        return at;
-      default:
-        if (!isWhite(byte)) this.#takeBetween(byte, at);
-        return at;
-    }
-  }
-
-  /** What stands before, between and behind the items. */
-  #takeBetween(byte: number, at: number): void {
-    switch (this.#phase) {
-      case "start":
-        this.#begin(byte === 0x5b ? "first-item" : "not-array", at);
-        break;
-      case "after-item":
-        if (byte === COMMA) this.#phase = "item";
-        else if (byte === 0x5d) this.#phase = "done";
-        else this.#beginFault(at, `A comma or ] is missing after item ${this.#items}.`, "Add it there.");
-        break;
-      case "done":
-        this.#beginFault(
-          at,
-          "There is more after the ] that ends the array.",
-          "A .json file is one array; for one object per line use .ndjson.",
-        );
-        break;
-      default:
-        if (byte === 0x5d && this.#phase === "first-item") this.#phase = "done";
-        else if (byte === 0x5d || byte === COMMA) {
-          const message =
-            this.#items === 0
-              ? "There is a comma before the first item."
-              : `There is no item after the comma that follows item ${this.#items}.`;
-          this.#beginFault(at, message, "Remove the comma.");
-        } else this.#beginItem(byte, at);
-    }
-  }
-
-  #begin(phase: Phase, at: number): void {
-    this.#phase = phase;
-    this.#start = at;
-    this.#itemLine = this.lineEnds + 1;
-  }
-
-  #beginItem(byte: number, at: number): void {
-    const isContainer = byte === 0x7b || byte === 0x5b;
-    this.#begin(isContainer ? "in-container" : byte === QUOTE ? "in-string" : "in-scalar", at);
-    this.#depth = isContainer ? 1 : 0;
-    this.#inString = false;
-    this.#escaped = false;
-  }
-
-  #endItem(rows: Row[], item: Buffer): void {
-    this.#items += 1;
-    this.#phase = "after-item";
-    const row =
-      item.length > MAX_ROW_BYTES
-        ? rowTooLong(this.#itemLine, item, false)
-        : toObjectRow(item.toString(), this.#itemLine, {
-            bordersKnown: false,
-            told: "Nothing after this item was read.",
-          });
-    rows.push(row);
-    this.stopped = row.kind === "malformed" && !row.bordersKnown;
-  }
-
-  /** From here to the line's end is what the report shows of the fault. */
-  #beginFault(at: number, message: string, hint: string): void {
-    this.#phase = "fault";
-    this.#start = at;
-    this.#fault = { line: this.lineEnds + 1, message, hint };
-  }
-
-  #faultRow(bytes: Buffer): Row {
-    const { line, ...fault } = this.#fault;
-    const message = `${fault.message} Nothing after it was read.`;
-    return malformed(line, rawText(bytes), false, { rule: "json-invalid", ...fault, message });
-  }
-
-  #stop(rows: Row[], row: Row): Row[] {
-    this.stopped = true;
-    this.#carry = EMPTY;
-    rows.push(row);
+    for (const row of rows) if (row.kind === "malformed" && !row.bordersKnown) this.stopped = true;
+    this.#carry = this.stopped ? EMPTY : Buffer.from(bytes.subarray(at));
     return rows;
   }
 
-  /** Index of the byte that ends the container, or the length of `bytes`. Nearly all bytes of a file pass here. */
-  #containerEnd(bytes: Buffer, from: number): number {
-    let level = this.#depth;
-    let quoted = this.#inString;
-    let at = this.#escaped ? from + 1 : from;
-    for (; at < bytes.length; at += 1) {
-      const byte = bytes[at] ?? 0;
-      if (quoted) {
-        if (byte === BACKSLASH) at += 1;
-        else if (byte === QUOTE) quoted = false;
-      } else if (byte === QUOTE) quoted = true;
-      else if (byte === 0x7b || byte === 0x5b) level += 1;
-      else if (byte === 0x7d || byte === 0x5d) {
-        level -= 1;
-        if (level === 0) break;
-      } else if (byte === LF) this.lineEnds += 1;
-    }
-    this.#escaped = at > bytes.length;
-    this.#depth = level;
-    this.#inString = quoted;
-    return Math.min(at, bytes.length);
+  #behindBlanks(bytes: Buffer, from: number): number {
+    let at = from;
+    for (; isWhite(bytes[at]); at += 1) if (bytes[at] === LF) this.#lineEnds += 1;
+    return at;
   }
 
-  #endsEarly(line: number): Row {
-    return malformed(line, "", false, {
+  /** Takes what begins at a place; gives the place behind it, or undefined where nothing more can be taken. */
+  #step(bytes: Buffer, at: number, isEnd: boolean, rows: Row[]): number | undefined {
+    const byte = bytes[at];
+    const isWaiting = !isEnd && bytes.length - at <= MAX_ROW_BYTES;
+    const fault = (message: string, hint: string): undefined => {
+      const end = bytes.indexOf(LF, at);
+      if (end === -1 && isWaiting) return;
+      rows.push(this.#fault(bytes.subarray(at, end === -1 ? bytes.length : end), message, hint));
+    };
+    switch (this.#expects) {
+      case "array":
+        if (byte !== OPEN_LIST) {
+          if (!isWaiting) rows.push(notArray(bytes.subarray(at), this.#lineEnds + 1));
+          return undefined;
+        }
+        this.#expects = "first item";
+        return at + 1;
+      case "comma":
+        if (byte !== COMMA && byte !== CLOSE_LIST)
+          return fault(`A comma or ] is missing after item ${this.#items}.`, "Add it there.");
+        this.#expects = byte === COMMA ? "item" : "nothing";
+        return at + 1;
+      case "nothing":
+        return fault(
+          "There is more after the ] that ends the array.",
+          "A .json file is one array; for one object per line use .ndjson.",
+        );
+      case "first item":
+        if (byte === CLOSE_LIST) {
+          this.#expects = "nothing";
+          return at + 1;
+        }
+        if (byte === COMMA) return fault("There is a comma before the first item.", "Remove the comma.");
+        return this.#item(bytes, at, isEnd, rows);
+      case "item":
+        if (byte === CLOSE_LIST || byte === COMMA)
+          return fault(`There is no item after the comma that follows item ${this.#items}.`, "Remove the comma.");
+        return this.#item(bytes, at, isEnd, rows);
+    }
+  }
+
+  #item(bytes: Buffer, at: number, isEnd: boolean, rows: Row[]): number | undefined {
+    const line = this.#lineEnds + 1;
+    const end = endOfItem(bytes, at, isEnd);
+    const item = bytes.subarray(at, end);
+    if (item.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, item, false));
+    else if (end !== undefined)
+      rows.push(toObjectRow(item, line, { bordersKnown: false, told: "Nothing after this item was read." }));
+    else if (isEnd) rows.push(this.#cutOff(item, line));
+    const row = rows.at(-1);
+    if (end === undefined || (row?.kind === "malformed" && !row.bordersKnown)) return undefined;
+    this.#items += 1;
+    this.#lineEnds += lineEndsIn(item);
+    this.#expects = "comma";
+    return end;
+  }
+
+  #cutOff(item: Buffer, line: number): Row {
+    return malformed(line, rawText(item), false, {
+      rule: "json-invalid",
+      message: `The file ends inside item ${this.#items + 1}. ${invalidJson(item.toString(), line).message}`,
+      hint: "The file may have been cut off: write or copy it again.",
+    });
+  }
+
+  /** From a fault to the line's end is what the report shows of it. */
+  #fault(bytes: Buffer, message: string, hint: string): Row {
+    return malformed(this.#lineEnds + 1, rawText(bytes), false, {
+      rule: "json-invalid",
+      message: `${message} Nothing after it was read.`,
+      hint,
+    });
+  }
+
+  #endsEarly(): Row {
+    return malformed(this.#lineEnds + 1, "", false, {
       rule: "json-invalid",
       message: `The file ends after item ${this.#items} without the ] that ends the array.`,
       hint: "The file may have been cut off: write or copy it again.",
@@ -223,7 +140,45 @@ export class JsonArrayParser implements RowParser {
   }
 }
 
-const isWhite = (byte: number): boolean => byte === 0x20 || byte === LF || byte === 13 || byte === 9;
+const isWhite = (byte: number | undefined): boolean => byte === 0x20 || byte === LF || byte === 13 || byte === 9;
+
+/** Where the item at a place ends; undefined when that is still to come. */
+function endOfItem(bytes: Buffer, from: number, isEnd: boolean): number | undefined {
+  const first = bytes[from];
+  if (first === QUOTE) {
+    const end = endOfString(bytes, from);
+    return end > bytes.length ? undefined : end;
+  }
+  if (first !== 0x7b && first !== OPEN_LIST) {
+    for (let at = from; at < bytes.length; at += 1)
+      if (isWhite(bytes[at]) || bytes[at] === COMMA || bytes[at] === CLOSE_LIST) return at;
+    return isEnd ? bytes.length : undefined;
+  }
+  let depth = 0;
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(bytes, at) - 1;
+    else if (byte === 0x7b || byte === OPEN_LIST) depth += 1;
+    else if (byte === 0x7d || byte === CLOSE_LIST) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return undefined;
+}
+
+/** Behind the quote that ends the string which begins at a place; beyond the bytes where it does not. */
+function endOfString(bytes: Buffer, from: number): number {
+  let at = from + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+function lineEndsIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
+  return count;
+}
 
 /** The row for a document that is not an array. */
 function notArray(head: Buffer, line: number): Row {

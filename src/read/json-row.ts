@@ -1,3 +1,5 @@
+/** JSON texts as rows. */
+
 import { isJsonObject } from "../actions/exact-number.ts";
 import { duplicateKey, parseJson } from "../actions/json.ts";
 import type { Finding } from "../actions/problem.ts";
@@ -19,8 +21,10 @@ export interface JsonRowOptions {
 }
 
 /** The row that a JSON text is: a line of NDJSON or an item of an array. */
-export function toObjectRow(text: string, line: number, options: JsonRowOptions): Row {
-  if (nestsDeeply(text)) {
+export function toObjectRow(bytes: Buffer, line: number, options: JsonRowOptions): Row {
+  const seen = look(bytes);
+  const text = bytes.toString(seen.isAscii ? "latin1" : "utf8");
+  if (seen.nesting > MAX_NESTING) {
     return malformed(line, rawJson(text), true, {
       rule: "json-invalid",
       message: `The JSON nests deeper than ${MAX_NESTING} levels.`,
@@ -29,7 +33,7 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
   }
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = seen.hasLongNumber ? parseJson(text) : JSON.parse(text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     return malformed(line, rawJson(text), options.bordersKnown, invalidJson(text, line, options));
@@ -42,7 +46,9 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
       hint: 'Write {"action": ..., "data": {...}}, or an object of columns and values.',
     });
   }
-  const duplicate = duplicateKey(text, value);
+  // Of a key that stands twice, one is lost. A key with an escape needs a closer look.
+  const mayRepeat = seen.hasEscapedKey || keysIn(value) !== seen.keys;
+  const duplicate = mayRepeat ? duplicateKey(text, value) : undefined;
   if (duplicate !== undefined) {
     return malformed(line, rawJson(text), true, {
       rule: "json-duplicate-key",
@@ -52,6 +58,65 @@ export function toObjectRow(text: string, line: number, options: JsonRowOptions)
     });
   }
   return { kind: "object", line, value, text };
+}
+
+const [QUOTE, COLON, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
+  ...[0x22, 0x3a, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d],
+] as const;
+/** Digits and point of a number that `JSON.parse` may round. */
+const LONG_NUMBER = 16;
+
+/** What one look at all bytes of a JSON text shows. Each byte of a JSON file passes here. */
+function look(bytes: Buffer) {
+  let keys = 0;
+  let depth = 0;
+  let nesting = 0;
+  let digits = 0;
+  let all = 0;
+  let hasLongNumber = false;
+  let hasEscapedKey = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) {
+      let isEscaped = false;
+      for (at += 1; at < bytes.length; at += 1) {
+        const inside = bytes[at] ?? 0;
+        if (inside === QUOTE) break;
+        all |= inside;
+        if (inside !== BACKSLASH) continue;
+        isEscaped = true;
+        at += 1;
+      }
+      if (isEscaped && colonFollows(bytes, at)) hasEscapedKey = true;
+      digits = 0;
+    } else if ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e) {
+      digits += 1;
+      if (digits === LONG_NUMBER) hasLongNumber = true;
+    } else {
+      if (digits > 0 && (byte | 0x20) === 0x65) hasLongNumber = true;
+      digits = 0;
+      all |= byte;
+      if (byte === COLON) keys += 1;
+      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+        depth += 1;
+        if (depth > nesting) nesting = depth;
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1;
+    }
+  }
+  return { keys, nesting, hasLongNumber, hasEscapedKey, isAscii: all < 0x80 };
+}
+
+function colonFollows(bytes: Buffer, quote: number): boolean {
+  let at = quote + 1;
+  while ((bytes[at] ?? COLON) <= 0x20) at += 1;
+  return bytes[at] === COLON;
+}
+
+/** The keys of an object and of all in it. */
+function keysIn(value: object): number {
+  let keys = Array.isArray(value) ? 0 : Object.keys(value).length;
+  for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) keys += keysIn(inner);
+  return keys;
 }
 
 /** A first character that nobody sees, or that looks like a blank; without those that are blanks to JSON. */
@@ -79,24 +144,6 @@ export function invalidJson(
     message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.${told === undefined ? "" : ` ${told}`}`,
     hint,
   };
-}
-
-function nestsDeeply(text: string): boolean {
-  if (text.length < 2 * MAX_NESTING) return false;
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === 0x5c) at += 1;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) {
-      depth += 1;
-      if (depth > MAX_NESTING) return true;
-    } else if (code === 0x7d || code === 0x5d) depth -= 1;
-  }
-  return false;
 }
 
 function kindOf(value: unknown): string {

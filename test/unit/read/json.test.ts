@@ -4,7 +4,7 @@ import { stringifyJson } from "../../../src/actions/json.ts";
 import { JsonArrayParser } from "../../../src/read/json-array.ts";
 import { findJsonFault } from "../../../src/read/json-fault.ts";
 import { invalidJson } from "../../../src/read/json-row.ts";
-import { ndjsonParser } from "../../../src/read/ndjson.ts";
+import { NdjsonParser } from "../../../src/read/ndjson.ts";
 import { MAX_RAW_BYTES, MAX_ROW_BYTES, type RowParser } from "../../../src/read/row-parser.ts";
 import { brief, feed, messageOf } from "./feed.ts";
 
@@ -33,19 +33,19 @@ describe("NDJSON", () => {
     ["nesting without end", `{"a":${"[".repeat(5000)}${"]".repeat(5000)}}\n{"a":1}`, ["1 ! json-invalid", '2 {"a":1}']],
     ["brackets in strings do not nest", `{"a":"${"[".repeat(5000)}"}`, [`1 {"a":"${"[".repeat(5000)}"}`]],
   ])("%s", (_name, text, expected) => {
-    expect(read(ndjsonParser, text).map(brief)).toEqual(expected);
+    expect(read(() => new NdjsonParser(), text).map(brief)).toEqual(expected);
   });
 
   test("integers are exact and prototype keys ordinary", () => {
-    const [row] = read(ndjsonParser, '{"n":18446744073709551615,"__proto__":{"x":1},"constructor":2}');
+    const [row] = read(() => new NdjsonParser(), '{"n":18446744073709551615,"__proto__":{"x":1},"constructor":2}');
     expect(row?.kind === "object" && row.value.n).toBe(18446744073709551615n);
     expect(row?.kind === "object" && Object.keys(row.value)).toEqual(["n", "__proto__", "constructor"]);
     expect(row?.kind === "object" && Object.getPrototypeOf(row.value)).toBe(Object.prototype);
   });
 
   test("a document that is no NDJSON is recognised by its first line", () => {
-    expect(hintsOf(read(ndjsonParser, '[\n{"a":1}\n]'))[0]).toContain("--input-format json");
-    expect(hintsOf(read(ndjsonParser, '{\n"a":1\n}'))[0]).toContain("--input-format json");
+    expect(hintsOf(read(() => new NdjsonParser(), '[\n{"a":1}\n]'))[0]).toContain("--input-format json");
+    expect(hintsOf(read(() => new NdjsonParser(), '{\n"a":1\n}'))[0]).toContain("--input-format json");
   });
 
   test.each([Number.POSITIVE_INFINITY, 300_000, 65_536])(
@@ -53,7 +53,7 @@ describe("NDJSON", () => {
     (size) => {
       const long = `{"a":"${"x".repeat(MAX_ROW_BYTES)}"}`;
       for (const end of ["\n", ""]) {
-        const rows = feed(ndjsonParser(), `{"a":1}\n${long}\n{"a":2}\n${long}${end}`, size);
+        const rows = feed(new NdjsonParser(), `{"a":1}\n${long}\n{"a":2}\n${long}${end}`, size);
         expect(rows.map(brief)).toEqual(['1 {"a":1}', "2 ! row-too-long", '3 {"a":2}', "4 ! row-too-long"]);
         for (const row of rows)
           expect(row.kind === "malformed" ? row.text.length : 0).toBeLessThanOrEqual(MAX_RAW_BYTES);
@@ -153,7 +153,7 @@ test("random objects come back from NDJSON and from an array, in any blocks", ()
       fc.constantFrom("", " ", "\n"),
       (objects, size, space) => {
         const texts = objects.map((object) => stringifyJson(object));
-        const lines = feed(ndjsonParser(), texts.join("\n"), size);
+        const lines = feed(new NdjsonParser(), texts.join("\n"), size);
         const items = feed(new JsonArrayParser(), `[${texts.join(`${space},${space}`)}${space}]`, size);
         for (const rows of [lines, items]) {
           expect(
