@@ -1,349 +1,322 @@
-/** The cases: what is run against what. Each gives every round's figures; the goals are judged elsewhere. */
+/** What is run against what, and how much of it is allowed. */
 
-import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterPlan } from "./after-plan.ts";
 import {
-  type AllFigures,
-  addTo,
   type Bench,
   type Contender,
-  curlChunks,
+  countOf,
+  curl,
+  dataOf,
   type Figures,
-  inNewFolder,
-  ledgerPath,
-  missingPrograms,
-  naiveNode,
-  naivePython,
-  race,
-  runOne,
+  flagsOf,
+  naive,
+  type Part,
+  salesOf,
   script,
-  sending,
+  seasonFile,
+  streamed,
   tool,
-} from "./bench.ts";
-import { actionCount, chunkCount, chunkFiles, eventsCsv, type Span, salesCsv, salesNdjson } from "./generate.ts";
-import { fillLedger, nightsOf, removeLedger } from "./ledger.ts";
-import { measure } from "./measure.ts";
-import { measureOrder } from "./order.ts";
-import { declaredConfig, declaredCsv } from "./plans.ts";
-import { nightlyPostgres, workers } from "./shared.ts";
-
-export interface CaseOutcome {
-  readonly contenders: AllFigures;
-  /** Figures that are no time, processor or memory of a contender, by name. */
-  readonly figures?: Readonly<Record<string, number>>;
-  readonly notes: readonly string[];
-}
+} from "./contest.ts";
+import { EVENT_COUNT, KIND_NAMES, KINDS, type KindName } from "./kinds.ts";
+import { type Measured, measure } from "./measure.ts";
 
 export interface Case {
   readonly title: string;
-  readonly what: string;
-  /** Rows of the full size, which the goals are about. */
+  /** What a whole `npm run bench` takes of it, within a quarter of an hour. */
+  readonly rounds: number;
   readonly rows: number;
-  /** How often it is run; undefined: as often as asked for. */
-  readonly rounds?: number;
-  readonly run: (bench: Bench, rows: number) => Promise<CaseOutcome>;
+  /** Only run where its name is given: it takes long. */
+  readonly isLarge?: true;
+  readonly contenders: (bench: Bench, rows: number) => readonly Contender[];
+  readonly goals: readonly Goal[];
+}
+
+export interface Goal {
+  readonly what: string;
+  readonly most: number;
+  readonly unit?: "ms" | "µs" | "MiB";
+  readonly value: (figures: Figures, rows: number) => number;
 }
 
 const MILLION = 1_000_000;
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low = Number.NaN, high = low] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return (low + high) / 2;
+};
+
+/** The median of what a contender took, of the rounds in which that is known; not a number where it is not. */
+export const middle = (figures: Figures, name: string, what: keyof Measured = "seconds"): number =>
+  median((figures[name] ?? []).map((measured) => measured[what]).filter(Number.isFinite));
+
+/** How much one takes of what another does. */
+const over =
+  (one: string, other: string, what?: keyof Measured) =>
+  (figures: Figures): number =>
+    middle(figures, one, what) / middle(figures, other, what);
+
+const worst =
+  (kinds: readonly KindName[], value: (kind: KindName) => Goal["value"]): Goal["value"] =>
+  (figures, rows) =>
+    Math.max(...kinds.map((kind) => value(kind)(figures, rows)));
+
+const isTable = (kind: KindName): boolean => KINDS[kind].file.endsWith(".csv");
+const TABLES = KIND_NAMES.filter((kind) => isTable(kind) && kind !== "shop");
+const LINES = KIND_NAMES.filter((kind) => !isTable(kind));
+
+export const readOf = (kind: KindName): string => `${kind}, only read`;
+export const oddOf = (kind: KindName, odd: Part["odd"] | "plain"): string => `${kind}, ${odd}`;
+
+const toPlan = (bench: Bench, part: Part): Contender => ({
+  name: part.kind,
+  command: (work) =>
+    tool(bench, work, ["plan", dataOf(bench, part), "-o", "actions.ndjson", "-q", ...flagsOf(bench, part)]),
+});
+
+/** All but sending, with the invalid rows left out. */
+const toJudge = (bench: Bench, part: Part): Contender => ({
+  name: oddOf(part.kind, part.odd ?? "plain"),
+  command: (work) => {
+    const flags = ["--dry-run", "--max-invalid", "2%", ...flagsOf(bench, part)];
+    return { ...streamed(bench, work, [dataOf(bench, part)], flags), endsWith: [part.odd === "invalid" ? 4 : 0] };
+  },
+});
+
+const toRead = (bench: Bench, part: Part): Contender => ({
+  name: readOf(part.kind),
+  command: (work) => script(work, "read.mjs", [dataOf(bench, part), part.kind === "shop" ? ";" : ","]),
+});
+
+const againstReader = (kind: KindName) => over(kind, readOf(kind));
+const against = (odd: "unusual" | "invalid") => (kind: KindName) => over(oddOf(kind, odd), oddOf(kind, "plain"));
+
+function dearest(figures: Figures): number {
+  const cpu = KIND_NAMES.map((kind) => middle(figures, kind, "cpuSeconds"));
+  return Math.max(...cpu) / Math.min(...cpu);
+}
+
+interface Streaming extends Partial<Contender> {
+  readonly files?: readonly string[];
+  readonly flags?: readonly string[];
+}
+
+const toStream = (bench: Bench, rows: number, { files, flags, ...more }: Streaming = {}): Contender => ({
+  name: "tickets",
+  actions: countOf(rows),
+  command: (work) => streamed(bench, work, files ?? salesOf(bench, { rows }), flags),
+  ...more,
+});
+
 const LATENCY_MS = 200;
-const LANES = [1, 4, 16] as const;
+const lanesName = (lanes: number, what = "many events"): string => `${lanes} lane${lanes === 1 ? "" : "s"}, ${what}`;
 
-export const lanesName = (lanes: (typeof LANES)[number]): string => `tickets, ${lanes} lane${lanes === 1 ? "" : "s"}`;
+const inLanes = (bench: Bench, rows: number, lanes: number, more: Streaming = {}): Contender =>
+  toStream(bench, rows, {
+    name: lanesName(lanes),
+    latencyMs: LATENCY_MS,
+    flags: ["--lanes", String(lanes)],
+    ...more,
+  });
 
-const spanOf = ({ seed }: Bench, rows: number): Span => ({ seed, first: 0, rows });
+const asked = (bench: Bench, flag: "--version" | "--help"): Contender => ({
+  name: flag,
+  command: (work) => tool(bench, work, [flag]),
+});
+
+/** In milliseconds. */
+const above =
+  (one: string, other: string) =>
+  (figures: Figures): number =>
+    (middle(figures, one) - middle(figures, other)) * 1000;
+
+const STOPPED_AT = 150;
+
+/** A run of 200 chunks is stopped at the 150th. */
+function resumed(bench: Bench, rows: number): Contender {
+  const flags = ["--chunk-size", String(Math.min(5000, Math.ceil(rows / 200)))];
+  return {
+    name: "resume",
+    prepare: (work) =>
+      measure(
+        { ...streamed(bench, work, salesOf(bench, { rows }), flags), endsWith: [143] },
+        { moment: bench.service.be({ tellAt: STOPPED_AT }), signal: "SIGTERM" },
+      ),
+    command: (work) => tool(bench, work, ["resume", "--env", "bench", "-q"]),
+    untilFirstRequest: true,
+  };
+}
+
+/** All but entering, and all with it; the service stands at the first request. */
+function entered(bench: Bench, rows: number, more: Streaming & { readonly behind: string }): readonly Contender[] {
+  const { behind, ...others } = more;
+  const { actions: _, ...streaming } = toStream(bench, rows, others);
+  const dry = toStream(bench, rows, { ...others, flags: ["--dry-run"], actions: 0 });
+  return [
+    { ...dry, name: `dry run, ${behind}` },
+    { ...streaming, name: `to the first request, ${behind}`, untilFirstRequest: true },
+  ];
+}
+
+/** In microseconds an action. */
+const entering =
+  (behind: string): Goal["value"] =>
+  (figures, rows) =>
+    ((middle(figures, `to the first request, ${behind}`, "cpuSeconds") -
+      middle(figures, `dry run, ${behind}`, "cpuSeconds")) /
+      countOf(rows)) *
+    MILLION;
+
+const tenthOf = (rows: number): number => Math.floor(rows / 10);
+
+/** An export of a tenth of what is known, of which one row of 100 is new. */
+const exported = (bench: Bench, known: number, name: string, place?: string): Contender => ({
+  name,
+  ...(place !== undefined && { place }),
+  command: (work) => {
+    const files = salesOf(bench, { rows: tenthOf(known), first: Math.floor(known * 0.901) });
+    return tool(bench, work, ["plan", ...files, "--env", "bench", "-o", "export.ndjson", "-q"]);
+  },
+});
 
 export const CASES = {
+  plan: {
+    title: "Plan",
+    rounds: 3,
+    rows: MILLION / 2,
+    contenders: (bench, rows) =>
+      KIND_NAMES.flatMap((kind) => [toPlan(bench, { kind, rows }), toRead(bench, { kind, rows })]),
+    goals: [
+      { what: "the slowest table against csv-parse", most: 0.7, value: worst(TABLES, againstReader) },
+      { what: "the shop against csv-parse", most: 0.8, value: againstReader("shop") },
+      { what: "the slower NDJSON against JSON.parse", most: 3, value: worst(LINES, againstReader) },
+      { what: "CPU, the dearest kind against the cheapest", most: 2.5, value: dearest },
+    ],
+  },
+  odd: {
+    title: "Plan of odd rows",
+    rounds: 3,
+    rows: MILLION / 5,
+    contenders: (bench, rows) =>
+      KIND_NAMES.flatMap((kind) =>
+        [undefined, "unusual" as const, "invalid" as const].map((odd) =>
+          toJudge(bench, { kind, rows, ...(odd !== undefined && { odd }) }),
+        ),
+      ),
+    goals: [
+      { what: "5 % unusual against none, the dearest kind", most: 1.15, value: worst(KIND_NAMES, against("unusual")) },
+      { what: "1 % invalid against none, the dearest kind", most: 1.3, value: worst(KIND_NAMES, against("invalid")) },
+    ],
+  },
   send: {
     title: "Sending, no latency",
-    what: "A million rows, checked whole, sent and their promises kept.",
+    rounds: 2,
     rows: MILLION,
-    async run(bench, rows) {
-      const span = spanOf(bench, rows);
-      const sales = salesCsv(bench.folder, span);
-      const contenders = await race(bench, [
-        sending(bench, "tickets", span, sales, {}),
-        naiveNode(bench, span, sales),
-        ...naivePython(bench, span, sales),
-        ...curlChunks(bench, span, chunkFiles(bench.folder, span)),
-      ]);
-      return { contenders, notes: missingPrograms(bench) };
-    },
+    contenders: (bench, rows) => [
+      toStream(bench, rows),
+      naive(bench, rows, "Node"),
+      naive(bench, rows, "Python"),
+      curl(bench, rows),
+    ],
+    goals: [
+      { what: "against naive Node", most: 0.55, value: over("tickets", "naive Node") },
+      { what: "against naive Python", most: 0.6, value: over("tickets", "naive Python") },
+      { what: "against curl", most: 4, value: over("tickets", "curl") },
+      { what: "peak memory", most: 300, unit: "MiB", value: (figures) => middle(figures, "tickets", "peakMib") },
+    ],
   },
-  plan: {
-    title: "Planning",
-    what: "The plan of a million rows to a file, against csv-parse reading the same file into objects and doing nothing with them.",
-    rows: MILLION,
-    run: (bench, rows) => planning(bench, salesCsv(bench.folder, spanOf(bench, rows))),
-  },
-  declared: {
-    title: "Planning a declared source",
-    what: "A shop's own export, without quotes: templates, a zone, decimal commas, a table of values, attributes, two conditions; against csv-parse.",
-    rows: MILLION,
-    run: (bench, rows) =>
-      planning(bench, declaredCsv(bench.folder, spanOf(bench, rows)), {
-        flags: ["--config", declaredConfig(bench.folder)],
-        delimiter: ";",
-      }),
-  },
-  json: {
-    title: "Planning NDJSON",
-    what: "The plan of the rows as flat JSON lines, against JSON.parse of every line.",
-    rows: MILLION,
-    async run(bench, rows) {
-      const sales = salesNdjson(bench.folder, spanOf(bench, rows));
-      const contenders = await race(bench, [
-        { name: "tickets plan", command: (work) => tool(bench, work, ["plan", sales, "-o", "actions.ndjson", "-q"]) },
-        { name: "JSON.parse", command: (work) => ({ ...script("parse.mjs", [sales]), cwd: work }) },
-      ]);
-      return { contenders, notes: [] };
-    },
-  },
-  validate: {
-    title: "Validating",
-    what: "Only the checks, of CSV and of the same rows as NDJSON.",
-    rows: MILLION,
-    async run(bench, rows) {
-      const span = spanOf(bench, rows);
-      const events = eventsCsv(bench.folder);
-      const validating = (name: string, path: string): Contender => ({
-        name,
-        command: (work) => tool(bench, work, ["validate", events, path, "-q"]),
-      });
-      const contenders = await race(bench, [
-        validating("CSV", salesCsv(bench.folder, span)),
-        validating("NDJSON", salesNdjson(bench.folder, span)),
-      ]);
-      return { contenders, notes: [] };
-    },
-  },
-  ndjson: {
-    title: "Sending NDJSON, no latency",
-    what: "The rows of the first case as flat JSON lines, sent.",
-    rows: MILLION,
-    async run(bench, rows) {
-      const span = spanOf(bench, rows);
-      const contenders = await race(bench, [
-        sending(bench, "tickets", span, salesNdjson(bench.folder, span), {}),
-        ...curlChunks(bench, span, chunkFiles(bench.folder, span)),
-      ]);
-      return { contenders, notes: missingPrograms(bench) };
-    },
-  },
-  latency: {
+  lanes: {
     title: "Sending, 200 ms a chunk",
-    what: "A million rows to a service that takes 200 ms for each request, with one lane, 4 and 16, against curl with one connection.",
-    rows: MILLION,
-    async run(bench, rows) {
-      const span = spanOf(bench, rows);
-      const sales = salesCsv(bench.folder, span);
-      const contenders = await race(bench, [
-        ...LANES.map((lanes) =>
-          sending(bench, lanesName(lanes), span, sales, {
-            latencyMs: LATENCY_MS,
-            flags: ["--lanes", String(lanes)],
-          }),
-        ),
-        ...curlChunks(bench, span, chunkFiles(bench.folder, span), LATENCY_MS),
-      ]);
-      return { contenders, notes: missingPrograms(bench) };
-    },
-  },
-  after: {
-    title: "Once the plan is made",
-    what: "A million rows sent without latency: the processor time from the first request to the last answer, of the thread that sends and of all threads, as the system counts it.",
-    rows: MILLION,
-    async run(bench, rows) {
-      return { ...(await afterPlan(bench, spanOf(bench, rows))), notes: [] };
-    },
-  },
-  memory: {
-    title: "Memory of ten times the rows",
-    what: "Ten million rows sent, and a tenth of them; once, since only the peak of memory is asked for.",
-    rows: 10 * MILLION,
     rounds: 1,
-    async run(bench, rows) {
-      const sizes = [Math.round(rows / 10), rows] as const;
-      const contenders = await race(
-        bench,
-        sizes.map((size) => {
-          const span = spanOf(bench, size);
-          return sending(bench, `${size.toLocaleString("en")} rows`, span, salesCsv(bench.folder, span), {});
-        }),
-        1,
-      );
-      return { contenders, notes: [] };
-    },
-  },
-  nightly: {
-    title: "Every night the full export",
-    what: "An export of a million rows of which 10,000 are new, streamed with a million tickets in the ledger, and with ten million, against planning the same file with an empty one. Each round is another night: its new rows are in the ledger afterwards.",
-    rows: 10 * MILLION,
-    run: nightly,
+    rows: MILLION,
+    contenders: (bench, rows) => [
+      curl(bench, rows, LATENCY_MS),
+      ...[1, 4, 16].map((lanes) => inLanes(bench, rows, lanes)),
+      inLanes(bench, rows, 16, { name: lanesName(16, "one event"), files: salesOf(bench, { rows, events: 1 }) }),
+      inLanes(bench, rows, 16, {
+        name: lanesName(16, "events updated among sales"),
+        files: [seasonFile(bench, rows)],
+        actions: countOf(rows) + 2 * EVENT_COUNT,
+      }),
+    ],
+    goals: [
+      { what: "one lane against curl", most: 1.15, value: over(lanesName(1), "curl") },
+      { what: "4 lanes against curl in one", most: 0.36, value: over(lanesName(4), "curl") },
+      { what: "16 lanes against curl in one", most: 0.16, value: over(lanesName(16), "curl") },
+      {
+        what: "16 lanes and one event against curl in one",
+        most: 0.18,
+        value: over(lanesName(16, "one event"), "curl"),
+      },
+    ],
   },
   startup: {
     title: "Start-up",
-    what: "Eight starts a round.",
+    rounds: 20,
     rows: 0,
-    async run(bench) {
-      const empty = join(bench.folder, "empty.mjs");
-      writeFileSync(empty, "");
-      const starts: readonly Contender[] = [
-        { name: "empty script", command: (work) => ({ program: process.execPath, args: [empty], cwd: work }) },
-        { name: "--version", command: (work) => tool(bench, work, ["--version"]) },
-        { name: "--help", command: (work) => tool(bench, work, ["--help"]) },
-      ];
-      await race(bench, starts, 1); // compiles, which is kept
-      return { contenders: await race(bench, starts, bench.rounds * 8), notes: [] };
-    },
+    contenders: (bench) => [
+      { name: "empty script", command: (work) => script(work, "empty.mjs", []) },
+      asked(bench, "--version"),
+      asked(bench, "--help"),
+    ],
+    goals: [
+      { what: "the version above an empty script", most: 15, unit: "ms", value: above("--version", "empty script") },
+    ],
   },
   resume: {
     title: "Resuming",
-    what: "A run of 200 chunks stopped at the 150th: from the start of resume to its first request at the service, beside the whole of a start that only prints the version.",
+    rounds: 2,
     rows: MILLION,
-    run: resume,
+    contenders: (bench, rows) => [asked(bench, "--version"), resumed(bench, rows)],
+    goals: [{ what: "first request above start-up", most: 300, unit: "ms", value: above("resume", "--version") }],
   },
-  workers: {
-    title: "Workers, 200 ms a chunk",
-    what: "A million rows of one run in 64 lanes, published into PostgreSQL, sent to a service that takes 200 ms for each request by 1, 2, 4 and 8 workers, each with one lane at a time.",
-    rows: MILLION,
-    run: workers,
-  },
-  "nightly-postgres": {
-    title: "A night with the ledger in PostgreSQL",
-    what: "A full export of a million rows, 10,000 of them new, with ten million tickets in the ledger: in PostgreSQL on the same machine, and the same in a file.",
-    rows: 10 * MILLION,
-    run: nightlyPostgres,
-  },
-  order: {
-    title: "Order by time",
-    what: "Three million shuffled actions planned as read and in the order of their times; the difference is what ordering costs.",
-    rows: 3 * MILLION,
+  nights: {
+    title: "Second night",
     rounds: 1,
-    async run(bench, rows) {
-      const { contenders, wrong } = await measureOrder(bench, rows);
-      return { contenders, figures: { "actions before one of an earlier time": wrong }, notes: [] };
-    },
+    rows: MILLION,
+    contenders: (bench, rows) => [
+      toStream(bench, rows, { name: "first night", place: "nights" }),
+      toStream(bench, rows, { name: "second night", place: "nights", actions: 0 }),
+    ],
+    goals: [],
+  },
+  entering: {
+    title: "Entering",
+    rounds: 3,
+    rows: MILLION,
+    contenders: (bench, rows) => entered(bench, rows, { behind: "none known" }),
+    goals: [{ what: "CPU an action, empty ledger", most: 3, unit: "µs", value: entering("none known") }],
+  },
+  large: {
+    title: "Ten times the rows",
+    rounds: 1,
+    rows: 10 * MILLION,
+    isLarge: true,
+    contenders: (bench, rows) => [
+      toStream(bench, tenthOf(rows), { name: "a tenth sent" }),
+      toStream(bench, rows, { name: "all sent", place: "large" }),
+      exported(bench, rows, "export, none known"),
+      exported(bench, rows, "export, all known", "large"),
+      ...entered(bench, tenthOf(rows), {
+        behind: "all known",
+        place: "large",
+        files: salesOf(bench, { rows: tenthOf(rows), first: 2 * rows }),
+      }),
+    ],
+    goals: [
+      { what: "peak memory against a tenth of them", most: 1.1, value: over("all sent", "a tenth sent", "peakMib") },
+      {
+        what: "plan of an export, all known against none",
+        most: 2.5,
+        value: over("export, all known", "export, none known"),
+      },
+      {
+        what: "CPU of entering an action behind them",
+        most: 5,
+        unit: "µs",
+        value: (figures, rows) => entering("all known")(figures, tenthOf(rows)),
+      },
+    ],
   },
 } as const satisfies Record<string, Case>;
 
 export type CaseName = keyof typeof CASES;
-
-/** The plan of a table to a file, against csv-parse reading it. */
-async function planning(
-  bench: Bench,
-  table: string,
-  { flags = [], delimiter = "," }: { readonly flags?: readonly string[]; readonly delimiter?: string } = {},
-): Promise<CaseOutcome> {
-  const contenders = await race(bench, [
-    {
-      name: "tickets plan",
-      command: (work) => tool(bench, work, ["plan", table, "-o", "actions.ndjson", "-q", ...flags]),
-    },
-    { name: "csv-parse, objects", command: (work) => ({ ...script("read.mjs", [table, delimiter]), cwd: work }) },
-  ]);
-  return { contenders, notes: [] };
-}
-
-/** Ledgers of a million and of all tickets, each with nights of its own. */
-async function nightly(bench: Bench, rows: number): Promise<CaseOutcome> {
-  const contenders: Record<string, Figures> = {};
-  for (const known of [Math.round(rows / 10), rows]) {
-    const state = join(bench.folder, `ledger-${bench.seed}-${known}`);
-    await fillLedger(ledgerPath(state), { seed: bench.seed, first: 0, rows: known }, bench.service.baseUrl);
-    const fresh = Math.ceil(rows / 1000);
-    try {
-      for (let round = 1; round <= bench.rounds; round += 1)
-        await night(bench, { state, known, fresh, round }, contenders);
-    } catch (error) {
-      removeLedger(ledgerPath(state)); // it may hold half a night
-      throw error;
-    }
-  }
-  return { contenders, notes: [] };
-}
-
-interface Night {
-  readonly state: string;
-  /** Tickets in the ledger before the first night. */
-  readonly known: number;
-  /** New tickets a night; an export has a hundred times as many. */
-  readonly fresh: number;
-  readonly round: number;
-}
-
-export const nightName = (known: number): string => `stream, ${known.toLocaleString("en")} known`;
-
-async function night(
-  bench: Bench,
-  { state, known, fresh, round }: Night,
-  contenders: Record<string, Figures>,
-): Promise<void> {
-  const end = known + ((await nightsOf(ledgerPath(state))) + 1) * fresh;
-  const span: Span = { seed: bench.seed, first: end - fresh * 100, rows: fresh * 100 };
-  const sales = salesCsv(bench.folder, span);
-  const events = eventsCsv(bench.folder);
-  const planning = (name: string, folder?: string): Contender => ({
-    name,
-    command: (work) =>
-      tool(bench, work, ["plan", events, sales, "-e", "bench", "-o", "actions.ndjson", "-q"], {
-        ...(folder !== undefined && { state: folder }),
-      }),
-  });
-  const streaming: Contender = {
-    name: nightName(known),
-    service: {},
-    actions: fresh,
-    command: (work) => tool(bench, work, ["stream", events, sales, "-e", "bench", "-q"], { state }),
-  };
-  try {
-    for (const contender of [
-      planning("plan, empty ledger"),
-      planning(`plan, ${known.toLocaleString("en")} known`, state),
-      streaming,
-    ])
-      addTo(contenders, contender.name, await runOne(bench, contender, round));
-  } finally {
-    rmSync(sales);
-  }
-}
-
-async function resume(bench: Bench, rows: number): Promise<CaseOutcome> {
-  const span = spanOf(bench, rows);
-  const sales = salesCsv(bench.folder, span);
-  const events = eventsCsv(bench.folder);
-  // Fewer rows make smaller chunks rather than fewer of them.
-  const chunkSize = rows >= MILLION ? 5000 : Math.ceil(actionCount(rows) / 200);
-  const stopAt = Math.floor((rows >= MILLION ? chunkCount(rows) : 200) * 0.75);
-  const contenders: Record<string, Figures> = {};
-  for (let round = 1; round <= bench.rounds; round += 1) {
-    await inNewFolder(bench, async (work) => {
-      await bench.service.be({ holdAt: stopAt });
-      const held = bench.service.held();
-      await measure({
-        ...tool(bench, work, ["stream", events, sales, "-e", "bench", "-q", "--chunk-size", String(chunkSize)]),
-        endsWith: [143],
-        onSpawn: async (child) => {
-          await held;
-          child.kill("SIGTERM");
-          bench.service.goOn();
-        },
-      });
-      addTo(contenders, "--version", await measure(tool(bench, work, ["--version"])));
-      await bench.service.be({});
-      const first = bench.service.firstRequest();
-      let seconds = Number.NaN;
-      const { cpuSeconds, peakMib } = await measure({
-        ...tool(bench, work, ["resume", "-e", "bench", "-q"]),
-        endsWith: ["SIGKILL"],
-        onSpawn: async (child, spawnedAt) => {
-          seconds = ((await first) - spawnedAt) / 1000;
-          child.kill("SIGKILL");
-        },
-      });
-      addTo(contenders, "resume, first request", { seconds, cpuSeconds, peakMib });
-      console.error(`  round ${round}  resume, first request: ${seconds.toFixed(3)} s`);
-    });
-  }
-  return { contenders, notes: [] };
-}

@@ -8,80 +8,86 @@ export interface Command {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly stdin?: string;
-  /** Exit codes, or the signal, that count as done. */
+  /** Exit codes, or the signal, that count as done; 0 alone unless given. */
   readonly endsWith?: readonly (number | NodeJS.Signals)[];
-  readonly onSpawn?: (child: ChildProcess, spawnedAt: number) => void;
 }
 
 export interface Measured {
   readonly seconds: number;
-  /** User and system; undefined where there is no /proc to read it from, as the next. */
-  readonly cpuSeconds: number | undefined;
-  readonly peakMib: number | undefined;
+  /** User and system. Not a number where there is no /proc to read it from, as the next. */
+  readonly cpuSeconds: number;
+  readonly peakMib: number;
 }
 
-/** How often the process is looked at. Its peak is kept by the system, so only what it grows in its last moments is missed. */
+/** How often the process is looked at. The system keeps its peak, so only what it grows in its last moments is missed. */
 const LOOK_MS = 20;
 const TICKS_PER_SECOND = 100;
+const UNKNOWN = { cpuSeconds: Number.NaN, peakMib: Number.NaN };
 
-export async function measure(command: Command): Promise<Measured> {
+/** Where a measurement ends before the process does. */
+export interface Until {
+  /** In milliseconds since 1970. */
+  readonly moment: Promise<number>;
+  /** Sent to the process then. */
+  readonly signal: "SIGKILL" | "SIGTERM";
+}
+
+export async function measure(command: Command, until?: Until): Promise<Measured> {
   const from = performance.now();
   const child = spawn(command.program, command.args, {
     cwd: command.cwd,
     env: { PATH: process.env.PATH, ...command.env },
-    stdio: [command.stdin === undefined ? "ignore" : "pipe", "ignore", "pipe"],
+    stdio: ["ignore", "ignore", "pipe"],
   });
-  command.onSpawn?.(child, performance.timeOrigin + from);
-  child.stdin?.on("error", () => undefined); // it need not read to the end
-  child.stdin?.end(command.stdin);
+  let used = UNKNOWN;
+  let to = 0;
+  const lookAgain = (): void => {
+    used = look(child) ?? used;
+  };
+  const looking = setInterval(lookAgain, LOOK_MS);
+  const stop = (): boolean => child.kill("SIGKILL");
+  process.once("exit", stop);
+  child.on("exit", () => {
+    to ||= performance.now();
+  });
+  until?.moment.then((at) => {
+    to = at - performance.timeOrigin;
+    lookAgain();
+    child.kill(until.signal);
+  });
+  try {
+    await ended(child, command);
+  } finally {
+    clearInterval(looking);
+    process.off("exit", stop);
+  }
+  return { seconds: (to - from) / 1000, ...used };
+}
+
+async function ended(child: ChildProcess, { program, args, endsWith = [0] }: Command): Promise<void> {
   let told = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     told = (told + text).slice(-4000);
   });
-  let used: ReturnType<typeof look>;
-  const looking = setInterval(() => {
-    used = look(child.pid) ?? used;
-  }, LOOK_MS);
-  let to = 0;
-  const { promise: closed, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.on("error", reject);
-  child.on("exit", () => {
-    to = performance.now();
-  });
   child.on("close", () => resolve());
-  try {
-    await closed;
-  } finally {
-    clearInterval(looking);
-  }
+  await promise;
   const end = child.exitCode ?? child.signalCode;
-  if (end === null || !(command.endsWith ?? [0]).includes(end))
-    throw new Error(`${command.program} ${command.args.join(" ")} ended with ${end}\n${told}`);
-  return { seconds: (to - from) / 1000, cpuSeconds: used?.cpuSeconds, peakMib: used?.peakMib };
+  if (end === null || !endsWith.includes(end))
+    throw new Error(`${program} ${args.join(" ")} ended with ${end}\n${told}`);
 }
 
-function look(pid: number | undefined): { readonly cpuSeconds: number; readonly peakMib: number } | undefined {
+/** Undefined once it has ended. */
+function look({ pid }: ChildProcess): Omit<Measured, "seconds"> | undefined {
   try {
-    const cpuSeconds = cpuSecondsOf(pid);
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name, in parentheses, may hold blanks; utime and stime are the 12th and 13th behind it.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const peakKib = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
-    if (Number.isNaN(peakKib)) return undefined; // it has ended, and waits to be noticed
-    return { cpuSeconds, peakMib: peakKib / 1024 };
+    if (Number.isNaN(peakKib)) return undefined;
+    return { cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND, peakMib: peakKib / 1024 };
   } catch {
     return undefined;
   }
 }
-
-/** User and system, of all its threads. */
-export function cpuSecondsOf(pid: number | undefined): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name, in parentheses, may hold blanks; utime and stime are the 12th and 13th behind it.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
-
-export const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low = Number.NaN, high = low] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
-  return (low + high) / 2;
-};

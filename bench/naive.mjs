@@ -13,6 +13,11 @@ const [baseUrl, output, events, sales] = process.argv.slice(2);
 
 const url = z.url({ protocol: /^https?$/ }).max(255);
 const id = z.string().min(1).max(255);
+const trait = z.strictObject({
+  trait_type: z.string(),
+  value: z.union([z.string(), z.number()]),
+  display_type: z.string().optional(),
+});
 const newEvent = z.strictObject({ eventId: id, eventName: z.string().max(255), currency: z.string().length(3) });
 const soldTicket = z.strictObject({
   eventId: id,
@@ -26,7 +31,7 @@ const soldTicket = z.strictObject({
     .string()
     .regex(/^0x[0-9a-fA-F]{40}$/)
     .optional(),
-  metadataAttributes: z.array(z.strictObject({ trait_type: z.string(), value: z.string() })).optional(),
+  metadataAttributes: z.array(trait).optional(),
 });
 
 const eventOf = (row) => ({ action: "newEvent", data: newEvent.parse(row) });

@@ -1,12 +1,14 @@
-// csv-parse reading a file into objects, and nothing else: `node read.mjs <file> [delimiter]`.
+// Reads a file into objects, and nothing else: `node read.mjs <file> [delimiter]`. Tables by csv-parse, JSON lines by JSON.parse.
 
 import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
 import { parse } from "csv-parse";
 
-let rows = 0;
-for await (const row of createReadStream(process.argv[2]).pipe(
-  parse({ columns: true, bom: true, delimiter: process.argv[3] ?? "," }),
-)) {
-  if (row.ticketId !== "") rows += 1;
-}
-process.stderr.write(`${rows}\n`);
+const [path, delimiter = ","] = process.argv.slice(2);
+const file = createReadStream(path);
+
+let fields = 0;
+if (path.endsWith(".ndjson"))
+  for await (const line of createInterface({ input: file })) fields += Object.keys(JSON.parse(line)).length;
+else for await (const row of file.pipe(parse({ columns: true, bom: true, delimiter }))) fields += row === null ? 0 : 1;
+process.stderr.write(`${fields}\n`);

@@ -1,94 +1,78 @@
 /** `npm run bench`: see README.md beside this file. */
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, release, tmpdir, totalmem, type } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import checkout from "../package.json" with { type: "json" };
-import { ask, type Bench, startService } from "./bench.ts";
 import { CASES, type Case, type CaseName } from "./cases.ts";
-import { type CaseResult, caseText, FULL_ROUNDS, isFull, keepResult } from "./results.ts";
-
-const NAMES = Object.keys(CASES) as CaseName[];
+import { race } from "./contest.ts";
+import { figuresTable, goalsTable, keep, type Result } from "./page.ts";
+import { startService } from "./service.ts";
 
 const { values } = parseArgs({
   options: {
-    cases: { type: "string", default: NAMES.join(",") },
+    only: { type: "string" },
     rows: { type: "string" },
-    rounds: { type: "string", default: String(FULL_ROUNDS) },
+    rounds: { type: "string" },
+    quick: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
-    folder: { type: "string", default: join(tmpdir(), "tickets-bench") },
     out: { type: "string" },
-    clean: { type: "boolean", default: false },
   },
 });
 
-function wholeNumber(flag: string, text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${flag} takes a whole number above zero, not ${text}`);
+const QUICK = { rows: 20_000, rounds: 1 } as const;
+
+const isCaseName = (name: string): name is CaseName => Object.hasOwn(CASES, name);
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`${text} is not a whole number above zero`);
   return Number(text);
 }
 
-/** The version that a program says first, or undefined when it is not there. */
-function versionOf(program: string): string | undefined {
-  const { status, stdout } = spawnSync(program, ["--version"], { encoding: "utf8" });
-  return status === 0 ? /\d+(\.\d+)+/.exec(stdout)?.[0] : undefined;
-}
+/** The version that a program says first. */
+const versionOf = (program: string): string =>
+  /\d+(\.\d+)+/.exec(spawnSync(program, ["--version"], { encoding: "utf8" }).stdout ?? "")?.[0] ?? "missing";
 
-function isCaseName(name: string): name is CaseName {
-  return Object.hasOwn(CASES, name);
-}
-
-async function main(): Promise<void> {
-  const folder = resolve(values.folder);
-  if (values.clean) {
-    rmSync(folder, { recursive: true, force: true });
-    return;
-  }
-  const names = values.cases.split(",");
-  const unknown = names.filter((name) => !isCaseName(name));
-  if (unknown.length > 0) throw new Error(`no case ${unknown.join(", ")}; there are ${NAMES.join(", ")}`);
-  const rounds = wholeNumber("rounds", values.rounds);
-  const rows = values.rows === undefined ? undefined : wholeNumber("rows", values.rows);
-  mkdirSync(join(folder, "home"), { recursive: true, mode: 0o700 });
-
-  const python = versionOf("python3");
-  const curl = versionOf("curl");
-  const commit = spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).stdout?.trim();
+function surroundings(): string {
+  const { dependencies } = checkout;
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`;
-  const { dependencies: pinned } = checkout;
-  const versions = `Node ${process.versions.node}, csv-parse ${pinned["csv-parse"]}, undici ${pinned.undici}, curl ${curl ?? "missing"}, Python ${python ?? "missing"}`;
-  console.error(`${machine}\n${versions}`);
-  if (ask(["--version"]) === undefined) throw new Error("the built bin does not start; npm run build");
-
-  await using service = await startService();
-  const bench: Bench = {
-    folder,
-    seed: wholeNumber("seed", values.seed),
-    rounds,
-    service,
-    python,
-    curl,
-  };
-  for (const name of names.filter(isCaseName)) {
-    const { title, rows: full, rounds: fixed, run }: Case = CASES[name];
-    console.error(`${name}: ${title}`);
-    const size = full === 0 ? 0 : (rows ?? full);
-    const result: CaseResult = {
-      ...(await run(bench, size)),
-      at: new Date().toISOString(),
-      commit: commit || "unknown",
-      machine,
-      versions,
-      rows: size,
-      rounds: fixed ?? rounds,
-    };
-    console.log(`${caseText(name, result)}\n`);
-    // A quick look must not stand among the results that the goals are judged by.
-    const place = values.out ?? (isFull(name, result) ? fileURLToPath(new URL(".", import.meta.url)) : folder);
-    keepResult(place, name, result);
-  }
+  const programs = `Node ${process.versions.node}, csv-parse ${dependencies["csv-parse"]}, undici ${dependencies.undici}, curl ${versionOf("curl")}, Python ${versionOf("python3")}`;
+  return `${machine}; ${programs}`;
 }
 
-await main();
+function chosen(): readonly CaseName[] {
+  const names = Object.keys(CASES).filter(isCaseName);
+  if (values.only === undefined) return names.filter((name) => !("isLarge" in CASES[name]));
+  return values.only.split(",").map((name) => {
+    if (!isCaseName(name)) throw new Error(`no case ${name}; there are ${names.join(", ")}`);
+    return name;
+  });
+}
+
+/** Figures of another size than a case's own are only shown, unless a folder is named. */
+const isWhole = !values.quick && values.rows === undefined && values.rounds === undefined;
+const out = values.out ?? (isWhole ? fileURLToPath(new URL(".", import.meta.url)) : undefined);
+
+const folder = mkdtempSync(join(tmpdir(), "tickets-bench-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+
+await using service = await startService();
+const bench = { folder, service, seed: wholeNumber(values.seed) };
+const quick: Partial<typeof QUICK> = values.quick ? QUICK : {};
+const commit = spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).stdout?.trim() || "unknown";
+const on = surroundings();
+for (const name of chosen()) {
+  const one: Case = CASES[name];
+  const rows = values.rows === undefined ? (quick.rows ?? one.rows) : wholeNumber(values.rows);
+  const rounds = values.rounds === undefined ? (quick.rounds ?? one.rounds) : wholeNumber(values.rounds);
+  console.error(`${name}: ${one.title}; ${rows.toLocaleString("en")} rows, ${rounds} rounds`);
+  const figures = await race(bench, one.contenders(bench, rows), rounds);
+  const result: Result = { at: new Date().toISOString(), commit, on, rows, rounds, figures };
+  console.log([figuresTable(figures), goalsTable({ [name]: result }), ""].join("\n\n"));
+  if (out !== undefined) keep(out, name, result);
+}
+console.error(`All took ${Math.round(process.uptime())} s.`);
