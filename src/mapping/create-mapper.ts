@@ -1,10 +1,12 @@
 /** Rows → actions: which mapping a file gets. */
 
-import type { ActionName } from "../actions/actions.ts";
+import type { Action, ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "../actions/coerce.ts";
+import { draftOf, itemOf } from "../actions/draft.ts";
+import type { Mapper } from "../map/mapper.ts";
 import type { NamedSource } from "../map/source.ts";
 import type { LookupTable } from "./lookup.ts";
-import type { Mapper } from "./mapper.ts";
+import type { Mapper as ActionMapper } from "./mapper.ts";
 import { createNamedMapper, refuseRules } from "./named.ts";
 import { createObjectMapper } from "./objects.ts";
 import { SourceMapper } from "./source-mapper.ts";
@@ -32,12 +34,30 @@ export interface MapperOptions {
  * `MappingError` when the source's rules can't be carried out with its columns.
  */
 export function createMapper(options: MapperOptions): Mapper {
-  const mapper = mapperOf(options);
+  const mapper = drafting(mapperOf(options));
   // A request body has no rows that sum up others.
   return options.isPayload === true ? mapper : withTotals(mapper);
 }
 
-function mapperOf({ fileName, header, source, action, ...options }: MapperOptions): Mapper {
+function drafting(mapper: ActionMapper): Mapper {
+  const drafts = (actions: readonly Action[]) => actions.map(({ action, data }) => draftOf(action, data));
+  return {
+    get understanding() {
+      return mapper.understanding;
+    },
+    map(row) {
+      const mapped = mapper.map(row);
+      if (mapped.kind === "invalid") return { ...mapped, attempted: drafts(mapped.attempted) };
+      if (mapped.kind === "skipped") return mapped;
+      const { actions, ...others } = mapped;
+      return { ...others, drafts: drafts(actions) };
+    },
+    retract: (given) => mapper.retract?.(given.map(itemOf)),
+    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
+  };
+}
+
+function mapperOf({ fileName, header, source, action, ...options }: MapperOptions): ActionMapper {
   const clearWord = source?.config.clear ?? DEFAULT_CLEAR_WORD;
   const { relaxedRules = new Set<string>(), lookups = new Map<string, LookupTable>() } = options;
   const ofFile = { fileName, clearWord, relaxedRules };

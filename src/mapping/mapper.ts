@@ -1,25 +1,10 @@
-/** What a mapping makes of a file: of each row, and of all rows together. */
+/** The same as `src/map/mapper.ts` with actions as objects, whose drafts are made at the end. */
 
-import type { Action, ActionName } from "../actions/actions.ts";
+import type { Action } from "../actions/actions.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { FileFinding } from "../map/file-finding.ts";
+import type { Understanding } from "../map/mapper.ts";
 import type { Row } from "../read/row.ts";
-
-/** How a file was understood, for its first line of output. */
-export interface Understanding {
-  /** `by file name`, `--action`, `by column action`, `source orders`, `{action, data} items`. */
-  readonly how: string;
-  /** The one action of all rows, where there is one. */
-  readonly action?: ActionName;
-  /** Number of columns; 0 for JSON rows, whose keys may differ from row to row. */
-  readonly columns: number;
-  readonly used: readonly string[];
-  readonly unused: readonly string[];
-  /** Fields that will be public on the blockchain, such as `price` and `ticketId (hashed)`. */
-  readonly publicFields: readonly string[];
-  /** What a user should know before trusting the reading, each a sentence without a full stop. */
-  readonly notes: readonly string[];
-}
 
 /** Notes about a mapped row, whether or not all of it could be read. */
 interface Noted {

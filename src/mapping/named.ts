@@ -17,6 +17,7 @@ import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import { Failure } from "../failure.ts";
+import type { Understanding } from "../map/mapper.ts";
 import { MappingError } from "../map/mapping-error.ts";
 import type { MappingRule } from "../map/rules.ts";
 import type { NamedSource } from "../map/source.ts";
@@ -30,7 +31,7 @@ import {
   quote,
   readColumns,
 } from "./columns.ts";
-import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import type { Mapped, Mapper } from "./mapper.ts";
 import { unguard } from "./names.ts";
 
 /** What holds for all rows of a file. */

@@ -9,11 +9,12 @@ import type { Finding } from "../actions/problem.ts";
 import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import { validateItem } from "../actions/validate.ts";
 import { LooseNumber, withLooseNumbers } from "../map/exact-numbers.ts";
+import type { Understanding } from "../map/mapper.ts";
 import type { MappingRule } from "../map/rules.ts";
 import type { Row } from "../read/row.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, quote, readColumns } from "./columns.ts";
 import { looseNumber } from "./id-cells.ts";
-import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import type { Mapped, Mapper } from "./mapper.ts";
 import {
   actionOfRow,
   type CompiledColumns,

@@ -6,6 +6,7 @@ import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } 
 import { showRejects } from "../actions/rejects-columns.ts";
 import { faultOf } from "../actions/schemas.ts";
 import type { FileFinding } from "../map/file-finding.ts";
+import type { Understanding } from "../map/mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "../map/mapping-error.ts";
 import type { MappingRule } from "../map/rules.ts";
 import type {
@@ -23,7 +24,6 @@ import { compileEach, type Each, namesOfBoth } from "./each.ts";
 import { compileFillDown, type FillDown } from "./fill-down.ts";
 import { watchIdCells } from "./id-cells.ts";
 import { compileLookup, fitsNothing, type LookupTable, type LookupTally } from "./lookup.ts";
-import type { Understanding } from "./mapper.ts";
 import {
   type Columns,
   columnsOf,

@@ -1,12 +1,14 @@
 /** A line of totals below the rows of an export: it looks like a ticket, and its amount is the sum of all. */
 
-import type { Action } from "../actions/actions.ts";
+import { type Draft, numberOf } from "../actions/draft.ts";
 import { quoted } from "../actions/text.ts";
 import type { FileFinding } from "../map/file-finding.ts";
+import type { Mapped, Mapper } from "../map/mapper.ts";
 import type { MappingRule } from "../map/rules.ts";
 import { isTotalsWord } from "../map/totals-words.ts";
 import type { Row } from "../read/row.ts";
-import type { Mapped, Mapper } from "./mapper.ts";
+
+const [TICKET_ID, PRICE] = [numberOf("ticketId"), numberOf("price")];
 
 /** From this many amounts on, a sum is no coincidence. */
 const SURELY = 10;
@@ -27,23 +29,23 @@ export function withTotals(mapper: Mapper): Mapper {
         if (mapped.reason !== "empty row") sum.add(lastOf(row, []));
         return mapped;
       }
-      const actions = mapped.kind === "actions" ? mapped.actions : mapped.attempted;
-      sum.add(lastOf(row, mapped.kind === "actions" ? actions : []));
-      const word = row.kind === "malformed" ? shortTotals(row.cells) : (mapped.totals ?? totalsWord(row, actions));
+      const drafts = mapped.kind === "actions" ? mapped.drafts : mapped.attempted;
+      sum.add(lastOf(row, mapped.kind === "actions" ? drafts : []));
+      const word = row.kind === "malformed" ? shortTotals(row.cells) : (mapped.totals ?? totalsWord(row, drafts));
       if (word === undefined) return mapped;
-      if (mapped.kind === "actions") mapper.retract?.(actions);
-      return totalsRow(word, mapped, actions);
+      if (mapped.kind === "actions") mapper.retract?.(drafts);
+      return totalsRow(word, mapped, drafts);
     },
-    retract: (actions) => mapper.retract?.(actions),
+    retract: (drafts) => mapper.retract?.(drafts),
     findingsOfFile: () => [...(mapper.findingsOfFile?.() ?? []), ...lastIsSum(sum)],
   };
 }
 
 /** The word by which the row calls itself a sum: as the id of its ticket, or first in a row that is mostly empty. */
-function totalsWord(row: Row, actions: readonly Action[]): string | undefined {
-  for (const { data } of actions) {
-    const { ticketId } = data;
-    if (typeof ticketId === "string" && isTotalsWord(ticketId)) return ticketId;
+function totalsWord(row: Row, drafts: readonly Draft[]): string | undefined {
+  for (const { text } of drafts) {
+    const ticketId = text[TICKET_ID];
+    if (ticketId !== undefined && isTotalsWord(ticketId)) return ticketId;
   }
   if (row.kind !== "cells") return undefined;
   const first = row.cells.find(isFilled) ?? "";
@@ -59,7 +61,7 @@ function shortTotals(cells: readonly string[] = []): string | undefined {
 
 const isFilled = (cell: string): boolean => cell.charCodeAt(0) > 32 || cell.trim() !== "";
 
-function totalsRow(word: string, mapped: Mapped, attempted: readonly Action[]): Mapped {
+function totalsRow(word: string, mapped: Mapped, attempted: readonly Draft[]): Mapped {
   const finding = {
     rule: "totals-line" satisfies MappingRule,
     value: word,
@@ -74,12 +76,12 @@ function totalsRow(word: string, mapped: Mapped, attempted: readonly Action[]): 
 const AMOUNT = /^\d{1,11}(?:\.\d{1,4})?$/;
 const isAmount = (text: string): boolean => AMOUNT.test(text);
 
-function lastOf(row: Row, actions: readonly Action[]): LastRow {
+function lastOf(row: Row, drafts: readonly Draft[]): LastRow {
   let amount = 0;
   let price = "";
-  for (const { data } of actions) {
-    const text = typeof data.price === "string" ? data.price : "";
-    if (!isAmount(text)) continue;
+  for (const draft of drafts) {
+    const text = draft.text[PRICE];
+    if (text === undefined || !isAmount(text)) continue;
     amount += Math.round(Number(text) * 10_000);
     price = text;
   }

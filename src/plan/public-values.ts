@@ -1,14 +1,18 @@
 /** What of a file becomes public, by example: a column that holds names is seen before it is written to a blockchain. */
 
-import type { Action } from "../actions/actions.ts";
-import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName } from "../actions/fields.ts";
+import { type Draft, numberOf } from "../actions/draft.ts";
+import { FIELD_NAMES, type FieldName, fieldSpec } from "../actions/fields.ts";
+import { parseJson } from "../actions/json.ts";
 
 /** Fields of free text that become public. */
-const PUBLIC_TEXTS: readonly FieldName[] = FIELD_NAMES.filter((name) => {
+const PUBLIC_TEXTS = FIELD_NAMES.filter((name) => {
   const { kind, onChain } = fieldSpec(name);
   return kind === "text" && onChain !== false;
-});
+}).map((name) => ({ name, number: numberOf(name) }));
+const ATTRIBUTES = numberOf("metadataAttributes");
 const MOST_TRAITS = 8;
+/** The name of a trait in JSON without blanks between its parts. */
+const TRAIT = /"trait_type":"((?:[^"\\]|\\.)*)"/g;
 
 /** Looks at the rows of one file until each kind of value was seen. */
 export class PublicValues {
@@ -19,20 +23,24 @@ export class PublicValues {
   /** The first value of each trait. */
   readonly traits = new Map<string, string>();
 
-  see(actions: readonly Action[], isItem: boolean): void {
-    for (const { data } of actions) {
-      for (const name of PUBLIC_TEXTS) {
-        const value = data[name];
-        if (typeof value === "string" && value.trim() !== "" && !this.texts.has(name)) this.texts.set(name, value);
+  see(drafts: readonly Draft[], isItem: boolean): void {
+    for (const draft of drafts) {
+      for (const { name, number } of PUBLIC_TEXTS) {
+        const text = draft.text[number];
+        if (text !== undefined && !this.texts.has(name) && text.trim() !== "") this.texts.set(name, text);
       }
-      if (this.traits.size < MOST_TRAITS) this.#seeTraits(data.metadataAttributes);
+      if (this.traits.size < MOST_TRAITS && draft.keys.includes(ATTRIBUTES)) this.#seeTraits(draft.json(ATTRIBUTES));
       if (!isItem) continue;
-      for (const name of Object.keys(data))
-        if (isFieldName(name) && fieldSpec(name).onChain !== false) this.fields.add(name);
+      for (const key of draft.keys) {
+        const name = typeof key === "number" ? FIELD_NAMES[key] : undefined;
+        if (name !== undefined && fieldSpec(name).onChain !== false) this.fields.add(name);
+      }
     }
   }
 
-  #seeTraits(attributes: unknown): void {
+  #seeTraits(json: string): void {
+    const isNew = [...json.matchAll(TRAIT)].some(([, trait = ""]) => !this.traits.has(trait));
+    const attributes: unknown = isNew ? parseJson(json) : undefined;
     if (!Array.isArray(attributes)) return;
     for (const attribute of attributes) {
       const { trait_type: trait, value } = Object(attribute);

@@ -1,10 +1,10 @@
 /** What is wrong with a row by itself. */
 
-import type { Action } from "../actions/actions.ts";
+import type { Draft } from "../actions/draft.ts";
 import { isFieldName } from "../actions/fields.ts";
 import type { Finding } from "../actions/problem.ts";
-import { checkAction } from "../check/shape.ts";
-import type { Mapped } from "../mapping/mapper.ts";
+import { checkDraft } from "../check/shape.ts";
+import type { Mapped } from "../map/mapper.ts";
 
 /** @param now in Unix seconds. */
 export function findingsOfMapped(mapped: Exclude<Mapped, { kind: "skipped" }>, now: number): readonly Finding[] {
@@ -13,9 +13,10 @@ export function findingsOfMapped(mapped: Exclude<Mapped, { kind: "skipped" }>, n
     const further = mapped.isGuess === true ? [] : furtherFindings(mapped.findings, mapped.attempted, now);
     return [...mapped.findings, ...likely, ...further];
   }
-  const { actions } = mapped;
-  const found =
-    actions.length === 1 ? checkAction(actions[0], now) : actions.flatMap((action) => checkAction(action, now));
+  const [only, ...others] = mapped.drafts;
+  if (only === undefined) return likely;
+  const first = checkDraft(only, now);
+  const found = others.length === 0 ? first : [first, ...others.map((draft) => checkDraft(draft, now))].flat();
   return likely.length === 0 ? found : [...likely, ...found];
 }
 
@@ -29,12 +30,12 @@ const FOLLOWS: ReadonlySet<string> = new Set([
 ]);
 
 /** What is wrong with the fields that could be read, so that all problems of a row are told at once. */
-function furtherFindings(findings: readonly Finding[], attempted: readonly Action[], now: number): readonly Finding[] {
+function furtherFindings(findings: readonly Finding[], attempted: readonly Draft[], now: number): readonly Finding[] {
   const told = new Set(findings.map(({ field }) => field));
   // Findings of a declared source name columns, so which field each left empty is not known.
   const ofColumns = findings.some(({ field }) => field === undefined || !isFieldName(field));
   return attempted
-    .flatMap((action) => checkAction(action, now))
+    .flatMap((draft) => checkDraft(draft, now))
     .filter(
       ({ field, rule }) =>
         (field === undefined || !told.has(field)) &&

@@ -1,9 +1,9 @@
 /** One loop: read → map → check → identify → store. A row by itself; what depends on other rows comes after (judge.ts). */
 
 import { setImmediate } from "node:timers/promises";
-import { ACTION_NAMES, type Action, type ActionName, actionSpec } from "../actions/actions.ts";
-import { draftOf } from "../actions/draft.ts";
-import { baseOf, formOf, identityOf } from "../actions/marks.ts";
+import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
+import { itemOf } from "../actions/draft.ts";
+import { baseOf, formOf, type Identity, identityOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import {
@@ -16,8 +16,8 @@ import {
 } from "../actions/rejects-columns.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../map/file-finding.ts";
+import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
 import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
-import type { Mapped, Mapper, Understanding } from "../mapping/mapper.ts";
 import { findingsOfContent } from "../read/content.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
@@ -238,9 +238,9 @@ class Rows {
     const isBad = hides || row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(findings);
     if (row.kind === "malformed" && !row.bordersKnown) this.read.isUnfit = true;
     if (mapped.kind === "actions") {
-      if (isBad) mapper.retract?.(mapped.actions);
+      if (isBad) mapper.retract?.(mapped.drafts);
       else if (mapped.eventOnly !== undefined) count(this.read.eventOnlyReasons, mapped.eventOnly);
-      of.values.see(mapped.actions, row.kind === "object");
+      of.values.see(mapped.drafts, row.kind === "object");
     }
     const own = ownOf(of, row);
     const isLeft = own?.isUnclear === true && own.digest === of.digester(row);
@@ -281,16 +281,15 @@ class Rows {
         if (findings.length > 0) this.#report(of, looked, findings);
         of.given += 1;
         this.#writer.row(at, row.line, text, null, null, digest);
-        for (const [nth, action] of mapped.actions.entries())
-          this.#writer.action(at, action, mapped.keys?.[nth], mapped.eventId);
+        for (const [nth, draft] of mapped.drafts.entries())
+          this.#writer.action(at, draft.action, identityOf(draft, mapped.keys?.[nth]), mapped.eventId);
         continue;
       }
       this.read.invalid += 1;
       this.#reportBad(of, looked, findings);
       this.#writer.row(at, row.line, text, "invalid", reasonOf(findings, this.#options.severityOf), digest);
-      const attempted =
-        mapped?.kind === "actions" ? mapped.actions : mapped?.kind === "invalid" ? mapped.attempted : [];
-      for (const action of attempted) this.#writer.bad(at, action);
+      const attempted = mapped?.kind === "actions" ? mapped.drafts : mapped?.kind === "invalid" ? mapped.attempted : [];
+      for (const draft of attempted) this.#writer.bad(at, itemOf(draft));
     }
   }
 
@@ -421,9 +420,7 @@ class Writer {
     this.#row.run(at.row, at.input, line, text, state, reason, digest ?? null, at.position?.run ?? null, seq);
   }
 
-  action(at: At, action: Action, key: string | undefined, rowEvent: string | undefined): void {
-    const { action: kind, data } = action;
-    const identity = identityOf(draftOf(kind, data), key);
+  action(at: At, kind: ActionName, identity: Identity, rowEvent: string | undefined): void {
     const { subject, time } = identity;
     this.#insert(
       at,
@@ -453,11 +450,8 @@ class Writer {
   }
 
   /** What a bad row would have given, as far as that can be read: others wait for it. */
-  bad(at: At, attempted: unknown): void {
-    const { action, data } = Object(attempted) as { action?: unknown; data?: unknown };
-    const kind = ACTION_NAMES.find((name) => name === action);
-    const { eventId, ticketId, nftId, orderTime } = Object(data) as Record<string, unknown>;
-    if (kind === undefined) return;
+  bad(at: At, { action: kind, data }: Action): void {
+    const { eventId, ticketId, nftId, orderTime } = data;
     const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
     const event = typeof eventId === "string" ? eventId : undefined;
     const isOfEvent = actionSpec(kind).about === "event";

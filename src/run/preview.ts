@@ -1,11 +1,12 @@
 /** The first rows of an input beside the actions they give, and counts over all rows. */
 
 import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
+import { itemOf } from "../actions/draft.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
+import type { Mapped } from "../map/mapper.ts";
 import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
-import type { Mapped } from "../mapping/mapper.ts";
 import { leafAt } from "../mapping/names.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Row } from "../read/row.ts";
@@ -102,13 +103,13 @@ export function createPreview(rowsPerFile: number): Preview {
       }
       state.seen += 1;
       if (state.seen <= rowsPerFile) rows.push({ file, row, mapped });
-      const actions = mapped.kind === "actions" ? mapped.actions : [];
+      const drafts = mapped.kind === "actions" ? mapped.drafts : [];
       if (mapped.kind === "actions") {
         const event = mapped.eventId ?? "";
         const key = events.has(event) || events.size < MOST_KEPT ? event : OTHERS;
-        events.set(key, (events.get(key) ?? 0) + actions.length);
+        events.set(key, (events.get(key) ?? 0) + drafts.length);
       }
-      const own = mapped.kind === "invalid" ? ["(invalid)"] : actions.map(({ action }) => action).filter(state.isOfRow);
+      const own = mapped.kind === "invalid" ? ["(invalid)"] : drafts.map(({ action }) => action).filter(state.isOfRow);
       for (const { column, counts } of state.values) {
         const value = column.read(row);
         if (value === undefined) continue;
@@ -156,7 +157,7 @@ function previewRow(
     source,
     line: row.line,
     cells: cellsOf(row, header, new Set(mapper.understanding.used)),
-    actions: mapped.kind === "actions" ? mapped.actions : [],
+    actions: mapped.kind === "actions" ? mapped.drafts.map(itemOf) : [],
     ...(mapped.kind === "skipped" && { skipped: mapped.reason }),
     problems: problemsAt(problems, source, row.line),
   };

@@ -3,7 +3,7 @@
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
-import type { Understanding } from "../mapping/mapper.ts";
+import type { Understanding } from "../map/mapper.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";

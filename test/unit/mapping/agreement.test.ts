@@ -10,7 +10,6 @@ import type { Action } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
 import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import type { ActionRule } from "../../../src/actions/rules.ts";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import { openInput } from "../../../src/read/input.ts";
 import type { InputFormat } from "../../../src/read/input-file.ts";
 import { openEngine } from "../../../src/sandbox/engine.ts";
@@ -18,6 +17,7 @@ import { startSandbox } from "../../../src/sandbox/server.ts";
 import { actionArbitrary, historyArbitrary, type Mutant, mutate, mutatedRules } from "../../support/arbitraries.ts";
 import { send } from "../../support/requests.ts";
 import { validateFiles } from "../../support/validating.ts";
+import { createMapper } from "./shown.ts";
 
 let folder: string;
 

@@ -1,10 +1,10 @@
 /** A template must not hide what would be told of its cell, were it the whole id. */
 
 import { describe, expect, test } from "vitest";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { cellsRow, json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
+import type { Mapped } from "./shown.ts";
+import { createMapper } from "./shown.ts";
 
 const sold = (fields: string) => `actions:
   - soldTicket: {fields: {eventId: e, price: "1", userId: u, ${fields}}}`;

@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { MappingError } from "../../../src/map/mapping-error.ts";
 import type { SourceConfig } from "../../../src/map/source.ts";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import { sourceOf } from "./samples.ts";
+import { createMapper } from "./shown.ts";
 
 const HEADER = ["ID", "Status", "Company", "Company", "Total", "n"];
 

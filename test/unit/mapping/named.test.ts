@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { createMapper, type MapperOptions } from "../../../src/mapping/create-mapper.ts";
+import type { MapperOptions } from "../../../src/mapping/create-mapper.ts";
 import { cells } from "./rows.ts";
+import { createMapper } from "./shown.ts";
 
 const SALES = ["eventId", "ticketId", "userId", "price", "orderTime"];
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { Mapper } from "../../../src/mapping/mapper.ts";
 import { json } from "./rows.ts";
+import type { Mapper } from "./shown.ts";
+import { createMapper } from "./shown.ts";
 
 const mapperOf = (fileName: string): Mapper => createMapper({ fileName });
 

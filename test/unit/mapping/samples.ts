@@ -5,9 +5,10 @@ import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import type { SourceConfig } from "../../../src/map/source.ts";
 import { sourceSchema } from "../../../src/map/source.ts";
-import { createMapper, type MapperOptions } from "../../../src/mapping/create-mapper.ts";
-import type { Mapped } from "../../../src/mapping/mapper.ts";
+import type { MapperOptions } from "../../../src/mapping/create-mapper.ts";
 import { cellsRow } from "./rows.ts";
+import type { Mapped } from "./shown.ts";
+import { createMapper } from "./shown.ts";
 
 /** The sources of a config's text, read and checked as the program does. */
 function sourcesOf(text: string): Record<string, SourceConfig> {

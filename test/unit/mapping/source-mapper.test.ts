@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { cellsRow, json } from "./rows.ts";
 import { actionsOf, mapText, sourceOf, tableOf } from "./samples.ts";
+import type { Mapped } from "./shown.ts";
+import { createMapper } from "./shown.ts";
 
 const SCAN = "actions:\n  - scannedTicket:\n      fields: ";
 

@@ -2,9 +2,9 @@
 
 import { expect, test } from "vitest";
 import type { FileFinding } from "../../../src/map/file-finding.ts";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
+import { createMapper } from "./shown.ts";
 
 const YAML = `fields: {eventId: "{Event}", ticketId: "{ID}"}
 actions:

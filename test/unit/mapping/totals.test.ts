@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import type { FileFinding } from "../../../src/map/file-finding.ts";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { Mapped } from "../../../src/mapping/mapper.ts";
 import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
+import type { Mapped } from "./shown.ts";
+import { createMapper } from "./shown.ts";
 
 const SOLD = `actions:
   - soldTicket:

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import type { FileFinding } from "../../../src/map/file-finding.ts";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
 import { cellsRow, json } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
+import { createMapper } from "./shown.ts";
 
 /** What is said of a whole file. */
 function saidOf(yaml: string, csv: string): readonly FileFinding[] {

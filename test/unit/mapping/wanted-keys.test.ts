@@ -1,10 +1,10 @@
 /** Keys of JSON rows like the columns of a table: one that no row has is a mistake, one that a row lacks is empty. */
 
 import { describe, expect, test } from "vitest";
-import { createMapper } from "../../../src/mapping/create-mapper.ts";
-import type { Mapper } from "../../../src/mapping/mapper.ts";
 import { json } from "./rows.ts";
 import { sourceOf } from "./samples.ts";
+import type { Mapper } from "./shown.ts";
+import { createMapper } from "./shown.ts";
 
 const mapperOf = (yaml: string): Mapper =>
   createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } });

@@ -1,0 +1,36 @@
+/** Mappers whose drafts are shown as the actions that they are. */
+
+import type { Action } from "../../../src/actions/actions.ts";
+import { draftOf, itemOf } from "../../../src/actions/draft.ts";
+import type { Mapped as Drafted } from "../../../src/map/mapper.ts";
+import { createMapper as createDrafting, type MapperOptions } from "../../../src/mapping/create-mapper.ts";
+import type { Row } from "../../../src/read/row.ts";
+
+type Given = Extract<Drafted, { kind: "actions" }>;
+type Invalid = Extract<Drafted, { kind: "invalid" }>;
+
+export type Mapped =
+  | Extract<Drafted, { kind: "skipped" }>
+  | (Omit<Given, "drafts"> & { readonly actions: readonly Action[] })
+  | (Omit<Invalid, "attempted"> & { readonly attempted: readonly Action[] });
+
+export type Mapper = ReturnType<typeof createMapper>;
+
+export function createMapper(options: MapperOptions) {
+  const mapper = createDrafting(options);
+  return {
+    get understanding() {
+      return mapper.understanding;
+    },
+    map: (row: Row): Mapped => shown(mapper.map(row)),
+    retract: (actions: readonly Action[]) => mapper.retract?.(actions.map(({ action, data }) => draftOf(action, data))),
+    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
+  };
+}
+
+function shown(mapped: Drafted): Mapped {
+  if (mapped.kind === "skipped") return mapped;
+  if (mapped.kind === "invalid") return { ...mapped, attempted: mapped.attempted.map(itemOf) };
+  const { drafts, ...others } = mapped;
+  return { ...others, actions: drafts.map(itemOf) };
+}
