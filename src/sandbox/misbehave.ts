@@ -1,19 +1,24 @@
-/** Answers that go wrong on purpose, byte by byte where it must be. */
+/** The faults: what each takes from a script, and what it makes of the answer, byte by byte where it must be. */
 
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { stringifyJson } from "../actions/json.ts";
+import { z } from "zod";
+import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { Engine, ResultItem } from "./engine.ts";
-import { denialBy, type Fault, httpDate, type LateFault, type Processed, selectItems, tamper } from "./faults.ts";
-import { STATUS_CODES } from "./http.ts";
+import { drainedOrGone, STATUS_CODES, sendJson, sendText } from "./http.ts";
+import { PROMISE_STATUSES } from "./view.ts";
 
-/** A request whose body is in, and what can be done with it. */
+/** A request that a fault strikes, and what can be done with it. */
 export interface Exchange {
+  readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** None before the body is read. */
   readonly items: readonly unknown[];
   readonly process: (items: readonly unknown[], withhold?: ReadonlySet<number>) => readonly ResultItem[];
+  /** Numbers from 0 to below 1, the same ones for the same seed, request and rule. */
   readonly random: () => number;
   readonly setStatus: Engine["setStatus"];
   /** A promise that was given before this request. */
@@ -21,125 +26,348 @@ export interface Exchange {
   readonly signal: AbortSignal;
 }
 
+type Answer = void | Promise<void>;
+
+/** A fault by the shape of its parameters and by what it does, which ends when all is written or the client is gone. */
+const kind = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  answer: (fault: z.output<z.ZodObject<Shape>>, exchange: Exchange) => Answer,
+) => ({ shape, answer });
+
+const count = z.int().nonnegative();
+const milliseconds = count.max(3_600_000);
+const anything = z.unknown().optional();
+const whichItems = z.union([
+  z.array(count),
+  z.strictObject({ every: z.int().positive() }),
+  z.strictObject({ count: z.int().positive() }),
+  z.strictObject({ probability: z.number().min(0).max(1) }),
+]);
+type WhichItems = z.infer<typeof whichItems>;
+/** The items that a fault touches: by 0-based place, every n-th, some at random, or a share of them at random. */
+const items = whichItems.optional();
+/** How many items are processed before the fault, the first N of them for a number. */
+const processed = z.union([z.literal("none"), z.literal("all"), count]).optional();
+const dateForm = z.enum(["imf", "rfc850", "asctime"]);
+
+/**
+ * A byte order mark; trailers behind chunks; HTTP/1.0; a length that is too short or too long; a second answer at once,
+ * which may be a 429; or one that is late.
+ */
+const FRAMINGS = [
+  "bom",
+  "trailers",
+  "http-1.0",
+  "length-short",
+  "length-long",
+  "twice",
+  "then-429",
+  "late-429",
+  "late-twice",
+] as const;
+
+export const KINDS = {
+  /** Adds to whatever else happens to the request, so it has no answer of its own. */
+  latency: kind({ ms: z.union([milliseconds, z.tuple([milliseconds, milliseconds])]) }, () => undefined),
+
+  // ---- no answer, or another one ----
+
+  status: kind(
+    {
+      status: z.int().min(200).max(599),
+      processed,
+      body: anything,
+      headers: z.record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[ -~]*$/)).optional(),
+      /** In seconds, or as a date so many seconds ahead. */
+      retryAfter: z.union([count, z.strictObject({ inSeconds: z.int(), form: dateForm.optional() })]).optional(),
+      /** Shifts the answer's Date, and a Retry-After date with it. */
+      clockSkewSeconds: z.int().optional(),
+    },
+    (fault, exchange) => {
+      const { response } = exchange;
+      const { status, retryAfter, headers = {}, clockSkewSeconds: skew = 0 } = fault;
+      const isGood = status < 300;
+      const data = processSome(exchange, fault.processed ?? (isGood ? "all" : "none"));
+      const now = Date.now() + skew * 1000;
+      if (skew !== 0) response.setHeader("Date", httpDate(new Date(now)));
+      if (typeof retryAfter === "number") response.setHeader("Retry-After", retryAfter);
+      else if (retryAfter !== undefined)
+        response.setHeader("Retry-After", httpDate(new Date(now + retryAfter.inSeconds * 1000), retryAfter.form));
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      const ordinary = isGood ? { status: "success", data } : { message: MESSAGES[status] ?? `Status ${status}` };
+      if (typeof fault.body !== "string") return sendJson(response, status, fault.body ?? ordinary);
+      if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "text/plain; charset=utf-8");
+      sendText(response, status, fault.body);
+    },
+  ),
+  redirect: kind(
+    {
+      status: z.literal([301, 302, 303, 307, 308]).optional(),
+      location: z
+        .string()
+        .regex(/^[!-~]+$/)
+        .optional(),
+      processed,
+    },
+    ({ status = 307, location = "/elsewhere/stream", ...fault }, exchange) => {
+      processSome(exchange, fault.processed ?? "none");
+      exchange.response.setHeader("Location", location);
+      sendJson(exchange.response, status, { message: "Moved" });
+    },
+  ),
+  drop: kind(
+    { when: z.enum(["at-headers", "before", "after"]), processed, reset: z.boolean().optional() },
+    (fault, exchange) => {
+      processSome(exchange, fault.processed ?? (fault.when === "after" ? "all" : "none"));
+      const { socket } = exchange.request;
+      if (fault.reset) socket.resetAndDestroy();
+      else socket.destroy();
+    },
+  ),
+  hang: kind({ processed }, async (fault, exchange) => {
+    processSome(exchange, fault.processed ?? "none");
+    const { response, signal } = exchange;
+    await once(response, "close", { signal }).catch(() => undefined);
+  }),
+  cut: kind(
+    {
+      share: z.number().min(0).max(0.999).optional(),
+      framing: z.enum(["length", "chunked", "clean"]).optional(),
+    },
+    ({ share = 0.5, framing = "length" }, exchange) => {
+      const { response } = exchange;
+      const bytes = Buffer.from(ordinary(exchange));
+      const part = bytes.subarray(0, Math.floor(bytes.length * share));
+      response.setHeader("Content-Type", "application/json");
+      if (framing === "clean") return void response.end(part);
+      if (framing === "length") response.setHeader("Content-Length", bytes.length);
+      response.flushHeaders();
+      response.write(part, () => response.socket?.destroy());
+    },
+  ),
+
+  // ---- other items ----
+
+  count: kind({ by: z.int().refine((by) => by !== 0, "is 0, which changes nothing") }, ({ by }, exchange) => {
+    const results = exchange.process(exchange.items);
+    const more = Array.from({ length: by }, () => results.at(-1) ?? {});
+    sendItems(exchange, by < 0 ? results.slice(0, by) : [...results, ...more]);
+  }),
+  shuffle: kind({}, (_fault, exchange) => {
+    const results = exchange.process(exchange.items);
+    const [first, ...others] = shuffled(results, exchange.random);
+    // Something stands elsewhere afterwards, where that can be.
+    const isMixed = first !== results[0] || others.some((item, at) => item !== results[at + 1]);
+    sendItems(exchange, first === undefined ? [] : isMixed ? [first, ...others] : [...others, first]);
+  }),
+  /** They are not processed; `body` is what stands in their place. */
+  "failure-items": kind({ items, body: anything }, (fault, exchange) => {
+    const withheld = placesOf(fault.items, exchange);
+    const results = exchange.process(exchange.items, withheld);
+    const failure = "body" in fault ? fault.body : { status: "error" };
+    sendItems(
+      exchange,
+      results.map((item, at) => (withheld.has(at) ? failure : item)),
+    );
+  }),
+  /** They are processed, and `body` stands in their place. */
+  "replaced-items": kind({ items, body: z.unknown() }, (fault, exchange) =>
+    sendChanged(exchange, fault.items, () => fault.body),
+  ),
+  contradiction: kind({ items, status: anything }, (fault, exchange) => {
+    const status = "status" in fault ? fault.status : "error";
+    sendChanged(exchange, fault.items, (item) => ({ ...item, status }));
+  }),
+  /** `success` as ever, and `with` beside it, which denies it. */
+  denial: kind(
+    { where: z.enum(["top", "item"]).optional(), items, with: z.record(z.string(), z.unknown()).optional() },
+    (fault, exchange) => {
+      const denial = fault.with ?? { error: { message: "Not processed" } };
+      if (fault.where === "top") sendItems(exchange, exchange.process(exchange.items), denial);
+      else sendChanged(exchange, fault.items, (item) => ({ ...item, ...denial }));
+    },
+  ),
+  /** A text may be repeated to so many characters. */
+  "promise-value": kind(
+    { items, value: z.unknown(), length: z.int().positive().max(32_000_000).optional() },
+    ({ items, value, length }, exchange) => {
+      const actionPromise = typeof value === "string" && length !== undefined ? "".padEnd(length, value) : value;
+      sendChanged(exchange, items, (item) => ({ ...item, actionPromise }));
+    },
+  ),
+  /** The ordinary answer; what is said of these promises from then on, whatever their age. */
+  "promise-status": kind({ items, status: z.enum(PROMISE_STATUSES).optional() }, (fault, exchange) =>
+    sendChanged(exchange, fault.items, (item) => {
+      if (item.status === "success") exchange.setStatus(item.actionPromise, fault.status ?? "error");
+      return item;
+    }),
+  ),
+  "missing-promise": kind({ items, empty: z.boolean().optional() }, (fault, exchange) =>
+    sendChanged(exchange, fault.items, (item) => {
+      const { actionPromise: _, ...bare } = { actionPromise: "", ...item };
+      return fault.empty ? { ...item, actionPromise: "" } : bare;
+    }),
+  ),
+  "duplicate-promise": kind({ items, of: z.enum(["neighbour", "earlier-request"]).optional() }, (fault, exchange) => {
+    const earlier = exchange.earlierPromise();
+    sendChanged(exchange, fault.items, (item, at, results) => {
+      const neighbour = results[at === 0 ? 1 : at - 1];
+      const others = neighbour?.status === "success" ? neighbour.actionPromise : undefined;
+      const actionPromise = fault.of === "earlier-request" ? earlier : others;
+      return actionPromise === undefined ? item : { ...item, actionPromise };
+    });
+  }),
+  "echo-mismatch": kind({ items, field: z.enum(["action", "id"]).optional(), value: anything }, (fault, exchange) =>
+    sendChanged(exchange, fault.items, (item) => {
+      const name =
+        fault.field === "action" ? "action" : (["ticketId", "nftId", "eventId"] as const).find((id) => id in item);
+      if (name === undefined) return item;
+      const other = name === "action" && item.action !== "newEvent" ? "newEvent" : `${item[name]}-other`;
+      return { ...item, [name]: fault.value === undefined ? other : fault.value };
+    }),
+  ),
+
+  // ---- the ordinary items in another answer ----
+
+  "extra-keys": kind({}, (_fault, exchange) => {
+    const data = exchange.process(exchange.items);
+    const more = { requestId: "4711", details: { queued: true } };
+    sendItems(
+      exchange,
+      data.map((item) => ({ ...item, ...more })),
+      { requestId: "4711", version: 2 },
+    );
+  }),
+  /** `status` once more, before the one that counts for most readers: the last one. */
+  "duplicate-key": kind({ where: z.enum(["top", "item"]).optional() }, ({ where }, exchange) => {
+    const start = where === "top" ? '{"' : '[{"';
+    sendText(exchange.response, 200, ordinary(exchange).replace(start, `${start}status":"error","`));
+  }),
+  /** The answer's own status; without `status` it has none. */
+  "answer-status": kind({ status: anything }, (fault, exchange) => {
+    const data = exchange.process(exchange.items);
+    sendJson(exchange.response, 200, "status" in fault ? { status: fault.status, data } : { data });
+  }),
+  /** 1xx before the ordinary answer. */
+  interim: kind({ statuses: z.array(z.int().min(100).max(199)).optional() }, ({ statuses = [100] }, exchange) => {
+    for (const status of statuses) {
+      const header = status === 103 ? "Link: </style.css>; rel=preload; as=style\r\n" : "";
+      exchange.request.socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Interim"}\r\n${header}\r\n`);
+    }
+    sendText(exchange.response, 200, ordinary(exchange));
+  }),
+  /** `announce` is what the Content-Encoding says. */
+  encoding: kind(
+    {
+      encoding: z.enum(["identity", "gzip", "deflate", "br", "zstd"]).optional(),
+      announce: z
+        .string()
+        .regex(/^[\w, -]*$/)
+        .optional(),
+    },
+    ({ encoding = "gzip", announce = encoding }, exchange) => {
+      const bytes = ENCODERS[encoding](Buffer.from(ordinary(exchange)));
+      const { response } = exchange;
+      if (announce !== "") response.setHeader("Content-Encoding", announce);
+      response.setHeader("Content-Type", "application/json");
+      response.setHeader("Content-Length", bytes.length);
+      response.end(bytes);
+    },
+  ),
+  /** Other bytes on the bare connection, since Node's own responses are always in order. */
+  framing: kind({ as: z.enum(FRAMINGS) }, ({ as }, exchange) => sendFramed(as, exchange)),
+  /**
+   * Another status before the body is read; the connection stays. A 2xx has `items` bare failure items, which only a guess can
+   * give. What comes of the body then may be processed all the same.
+   */
+  "early-answer": kind(
+    {
+      status: z.int().min(200).max(599).optional(),
+      items: z.int().nonnegative().max(5000).optional(),
+      processed: z.enum(["none", "all"]).optional(),
+    },
+    async ({ status = 403, items = 1, processed = "none" }, { request, response, process }) => {
+      const isGood = status < 300;
+      const data = Array.from({ length: items }, () => ({ status: "error" }));
+      const message = STATUS_CODES[status] ?? `Status ${status}`;
+      response.shouldKeepAlive = true; // or Node would close on the rest
+      const coming = processed === "all" ? buffer(request) : undefined;
+      sendJson(response, status, isGood ? { status: "success", data } : { message });
+      try {
+        const late = coming && parseJson((await coming).toString());
+        if (Array.isArray(late)) process(late);
+      } catch {
+        // It never came whole: nothing is processed.
+      }
+    },
+  ),
+  /** A body that does not end before the client goes, or `mebibytes` are written. */
+  endless: kind(
+    { mebibytes: z.int().positive().max(65_536).optional() },
+    async ({ mebibytes = 1024 }, { response, process, items }) => {
+      process(items);
+      response.writeHead(200, { "Content-Type": "application/json" });
+      response.write('{"status":"success","data":[');
+      const blanks = Buffer.alloc(MEBIBYTE, " ");
+      for (let written = 0; written < mebibytes && !response.destroyed; written += 1)
+        if (!response.write(blanks)) await drainedOrGone(response);
+      if (!response.destroyed) response.end("]}");
+    },
+  ),
+  drip: kind(
+    { bytes: z.int().positive().optional(), everyMs: milliseconds.optional() },
+    async ({ bytes = 1, everyMs = 1000 }, exchange) => {
+      const { response } = exchange;
+      const body = Buffer.from(ordinary(exchange));
+      response.writeHead(200, { "Content-Type": "application/json", "Content-Length": body.length });
+      const gone = new AbortController();
+      response.once("close", () => gone.abort());
+      const signal = AbortSignal.any([exchange.signal, gone.signal]);
+      for (let at = 0; at < body.length && !signal.aborted; at += bytes) {
+        response.write(body.subarray(at, at + bytes));
+        await delay(everyMs, undefined, { signal }).catch(() => undefined);
+      }
+      response.end();
+    },
+  ),
+  /** 413 before the body is read; then the connection is closed on whatever the client is still writing. */
+  "too-large": kind({}, (_fault, { request, response }) => {
+    response.setHeader("Connection", "close");
+    response.on("finish", () => request.socket.destroy());
+    sendJson(response, 413, { message: "Request Too Long" });
+  }),
+  "not-json": kind(
+    { body: z.string().optional() },
+    ({ body = "<html><body>It works!</body></html>" }, { response, process, items }) => {
+      process(items);
+      response.setHeader("Content-Type", "text/html");
+      sendText(response, 200, body);
+    },
+  ),
+  /** The ordinary answer; then the kept-alive connection is closed, announced or not. */
+  close: kind(
+    { announce: z.boolean().optional(), afterMs: milliseconds.optional() },
+    async ({ announce, afterMs }, exchange) => {
+      const { request, response, signal } = exchange;
+      if (announce) response.setHeader("Connection", "close");
+      const sent = once(response, "finish");
+      sendText(response, 200, ordinary(exchange));
+      await sent;
+      if (afterMs !== undefined) await delay(afterMs, undefined, { signal });
+      request.socket.end();
+    },
+  ),
+};
+
 const MEBIBYTE = 1024 * 1024;
 
-/** Answers as the fault says. Resolves when all has been written, or the client is gone. */
-export async function answerBadly(fault: LateFault, exchange: Exchange): Promise<void> {
-  const { response, items, process, random, signal } = exchange;
-  const whole = (): string => stringifyJson({ status: "success", data: process(items) });
-  switch (fault.fault) {
-    case "status":
-      return answerStatus(fault, exchange);
-    case "redirect":
-      processSome(exchange, fault.processed ?? "none");
-      response.setHeader("Location", fault.location ?? "/elsewhere/stream");
-      return sendJson(response, fault.status ?? 307, { message: "Moved" });
-    case "drop":
-      processSome(exchange, fault.processed ?? (fault.when === "after" ? "all" : "none"));
-      if (fault.reset) response.socket?.resetAndDestroy();
-      else response.socket?.destroy();
-      return;
-    case "hang":
-      processSome(exchange, fault.processed ?? "none");
-      // Until the client or the sandbox ends.
-      await once(response, "close", { signal }).catch(() => undefined);
-      return;
-    case "cut":
-      return cut(response, whole(), fault.share ?? 0.5, fault.framing ?? "length");
-    case "failure-items": {
-      const withhold = selectItems(fault.items, items.length, random);
-      const results = process(items, withhold);
-      return sendJson(response, 200, {
-        status: "success",
-        data: tamper({ ...fault, items: [...withhold] }, results, random),
-      });
-    }
-    case "count":
-    case "shuffle":
-    case "replaced-items":
-    case "contradiction":
-    case "denial":
-    case "promise-value":
-    case "missing-promise":
-    case "duplicate-promise":
-    case "echo-mismatch":
-    case "extra-keys": {
-      const earlier = exchange.earlierPromise();
-      const data = tamper(fault, process(items), random, earlier);
-      return sendJson(response, 200, { status: "success", data, ...besideItems(fault) });
-    }
-    case "duplicate-key":
-      return send(response, 200, withKeyTwice(whole(), fault.where ?? "item"));
-    case "promise-status": {
-      const data = process(items);
-      for (const at of selectItems(fault.items, data.length, random)) {
-        const item = data[at];
-        if (item?.status === "success") exchange.setStatus(item.actionPromise, fault.status ?? "error");
-      }
-      return sendJson(response, 200, { status: "success", data });
-    }
-    case "answer-status": {
-      const data = process(items);
-      return sendJson(response, 200, "status" in fault ? { status: fault.status, data } : { data });
-    }
-    case "interim":
-      return sayInterim(response, fault.statuses ?? [100], whole());
-    case "encoding":
-      return sendEncoded(response, whole(), fault.encoding ?? "gzip", fault.announce);
-    case "framing":
-      return sendFramed(response, whole(), fault.as, signal);
-    case "endless":
-      process(items);
-      return flood(response, fault.mebibytes ?? 1024);
-    case "drip":
-      return drip(response, Buffer.from(whole()), fault.bytes ?? 1, fault.everyMs ?? 1000, signal);
-    case "not-json":
-      process(items);
-      response.writeHead(200, { "Content-Type": "text/html" });
-      response.end(fault.body ?? "<html><body>It works!</body></html>");
-      return;
-    case "close": {
-      const { socket } = response;
-      if (fault.announce) response.setHeader("Connection", "close");
-      const sent = once(response, "finish");
-      send(response, 200, whole());
-      await sent;
-      if (fault.afterMs !== undefined) await delay(fault.afterMs, undefined, { signal });
-      socket?.end();
-      return;
-    }
-  }
-}
-
-/** What the answer as a whole says beyond the specification. */
-function besideItems(fault: Fault): Readonly<Record<string, unknown>> {
-  if (fault.fault === "extra-keys") return { requestId: "4711", version: 2 };
-  return fault.fault === "denial" && fault.where === "top" ? denialBy(fault) : {};
-}
-
-function processSome({ items, process }: Exchange, processed: Processed): readonly ResultItem[] {
-  const count = processed === "all" ? items.length : processed === "none" ? 0 : processed;
-  return count === 0 ? [] : process(items.slice(0, count));
-}
-
-function answerStatus(fault: Extract<Fault, { fault: "status" }>, exchange: Exchange): void {
-  const { response } = exchange;
-  const { status, retryAfter, headers = {}, clockSkewSeconds } = fault;
-  const good = status < 300;
-  const data = processSome(exchange, fault.processed ?? (good ? "all" : "none"));
-  const now = Date.now() + (clockSkewSeconds ?? 0) * 1000;
-  if (clockSkewSeconds !== undefined) response.setHeader("Date", httpDate(new Date(now)));
-  if (typeof retryAfter === "number") response.setHeader("Retry-After", retryAfter);
-  else if (retryAfter !== undefined)
-    response.setHeader("Retry-After", httpDate(new Date(now + retryAfter.inSeconds * 1000), retryAfter.form));
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  const ordinary = good ? { status: "success", data } : { message: MESSAGES[status] ?? `Status ${status}` };
-  if (typeof fault.body === "string") {
-    if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "text/plain; charset=utf-8");
-    response.writeHead(status);
-    response.end(fault.body);
-  } else sendJson(response, status, fault.body ?? ordinary);
-}
+const ENCODERS = {
+  identity: (bytes: Buffer) => bytes,
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+} as const;
 
 /** What gateways commonly say. */
 const MESSAGES: Readonly<Record<number, string>> = {
@@ -155,59 +383,72 @@ const MESSAGES: Readonly<Record<number, string>> = {
   504: "Endpoint request timed out",
 };
 
-/** `status` once more, before the one that counts for most readers: the last one. */
-function withKeyTwice(json: string, where: "top" | "item"): string {
-  return where === "top" ? json.replace("{", '{"status":"error",') : json.replace('[{"', '[{"status":"error","');
+/** Processes all items; gives the ordinary answer. */
+const ordinary = ({ items, process }: Exchange): string => stringifyJson({ status: "success", data: process(items) });
+
+function processSome({ items, process }: Exchange, processed: "none" | "all" | number): readonly ResultItem[] {
+  const some = items.slice(0, processed === "all" ? items.length : processed === "none" ? 0 : processed);
+  return some.length === 0 ? [] : process(some);
 }
 
-/** Informational responses, 103 among them, and then the answer. */
-function sayInterim(response: ServerResponse, statuses: readonly number[], body: string): void {
-  for (const status of statuses) {
-    const header = status === 103 ? "Link: </style.css>; rel=preload; as=style\r\n" : "";
-    response.socket?.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Interim"}\r\n${header}\r\n`);
-  }
-  send(response, 200, body);
+/** @param beside what the answer as a whole says beyond the specification. */
+function sendItems({ response }: Exchange, data: readonly unknown[], beside: object = {}): void {
+  sendJson(response, 200, { status: "success", data, ...beside });
 }
 
-const ENCODERS = {
-  identity: (bytes: Buffer) => bytes,
-  gzip: gzipSync,
-  deflate: deflateSync,
-  br: brotliCompressSync,
-  zstd: zstdCompressSync,
-} as const;
-
-function sendEncoded(
-  response: ServerResponse,
-  body: string,
-  encoding: keyof typeof ENCODERS,
-  announce: string = encoding,
+/** Processes all items and sends something else for those that the fault touches. */
+function sendChanged(
+  exchange: Exchange,
+  which: WhichItems | undefined,
+  change: (item: ResultItem, at: number, results: readonly ResultItem[]) => unknown,
 ): void {
-  const bytes = ENCODERS[encoding](Buffer.from(body));
-  if (announce !== "") response.setHeader("Content-Encoding", announce);
-  response.setHeader("Content-Type", "application/json");
-  response.setHeader("Content-Length", bytes.length);
-  response.end(bytes);
+  const results = exchange.process(exchange.items);
+  const touched = placesOf(which, exchange);
+  sendItems(
+    exchange,
+    results.map((item, at) => (touched.has(at) ? change(item, at, results) : item)),
+  );
+}
+
+/** The 0-based places that are meant; one at random where nothing says so. */
+function placesOf(which: WhichItems = { count: 1 }, { items, random }: Exchange): ReadonlySet<number> {
+  const places = Array.from(items.keys());
+  if (Array.isArray(which)) return new Set(which.filter((place) => place < places.length));
+  if ("count" in which) return new Set(shuffled(places, random).slice(0, which.count));
+  return new Set(
+    places.filter((place) => ("every" in which ? (place + 1) % which.every === 0 : random() < which.probability)),
+  );
+}
+
+function shuffled<T>(values: readonly T[], random: () => number): readonly T[] {
+  return values
+    .map((value) => ({ value, by: random() }))
+    .sort((a, b) => a.by - b.by)
+    .map(({ value }) => value);
+}
+
+/** The three date forms of HTTP, all of which a receiver must understand. */
+export function httpDate(at: Date, form: z.infer<typeof dateForm> = "imf"): string {
+  const imf = at.toUTCString();
+  const [, day = "", month = "", year = "", time = ""] = imf.split(" ");
+  if (form === "imf") return imf;
+  const weekday = at.toLocaleDateString("en-US", { weekday: "long", timeZone: "UTC" });
+  if (form === "rfc850") return `${weekday}, ${day}-${month}-${year.slice(-2)} ${time} GMT`;
+  return `${weekday.slice(0, 3)} ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
 }
 
 const TOO_MANY = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
 /** Time enough for the next request to be on its way. */
 const LATE_MS = 20;
 
-/** Writes the answer on the bare connection, since Node's own responses are always in order. */
-async function sendFramed(
-  response: ServerResponse,
-  body: string,
-  as: Extract<Fault, { fault: "framing" }>["as"],
-  signal: AbortSignal,
-): Promise<void> {
-  const { socket } = response;
-  if (socket === null) return;
-  const head = (more: string, version = "1.1"): string =>
-    `HTTP/${version} 200 OK\r\nContent-Type: application/json\r\n${more}\r\n`;
-  const whole = (text: string, length = Buffer.byteLength(text)): string =>
-    `${head(`Content-Length: ${length}\r\n`)}${text}`;
-  const length = Buffer.byteLength(body);
+const head = (more: string, version = "1.1"): string =>
+  `HTTP/${version} 200 OK\r\nContent-Type: application/json\r\n${more}\r\n`;
+const whole = (text: string, lengthOff = 0): string =>
+  `${head(`Content-Length: ${Buffer.byteLength(text) + lengthOff}\r\n`)}${text}`;
+
+async function sendFramed(as: (typeof FRAMINGS)[number], exchange: Exchange): Promise<void> {
+  const { socket } = exchange.request;
+  const body = ordinary(exchange);
   switch (as) {
     case "bom":
       return void socket.end(whole(`\ufeff${body}`));
@@ -216,94 +457,23 @@ async function sendFramed(
       const chunks = [body.slice(0, half), body.slice(half)]
         .map((part) => `${Buffer.byteLength(part).toString(16)};note=1\r\n${part}\r\n`)
         .join("");
-      return void socket.end(
-        `${head("Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n")}${chunks}0\r\nX-Sum: 4711\r\n\r\n`,
-      );
+      const start = head("Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n");
+      return void socket.end(`${start}${chunks}0\r\nX-Sum: 4711\r\n\r\n`);
     }
     case "http-1.0":
       return void socket.end(`${head("", "1.0")}${body}`);
     case "length-short":
-      return void socket.end(whole(body, length - 5));
+      return void socket.end(whole(body, -5));
     case "length-long":
-      return void socket.end(whole(body, length + 5));
+      return void socket.end(whole(body, +5));
     case "twice":
       return void socket.write(whole(body) + whole(body));
     case "then-429":
-      return void socket.write(`${whole(body)}${TOO_MANY}`);
+      return void socket.write(whole(body) + TOO_MANY);
     case "late-429":
     case "late-twice":
       socket.write(whole(body));
-      await delay(LATE_MS, undefined, { signal });
+      await delay(LATE_MS, undefined, { signal: exchange.signal });
       if (!socket.destroyed) socket.write(as === "late-429" ? TOO_MANY : whole(body));
   }
-}
-
-function cut(response: ServerResponse, body: string, share: number, framing: "length" | "chunked" | "clean"): void {
-  const bytes = Buffer.from(body);
-  const part = bytes.subarray(0, Math.floor(bytes.length * share));
-  response.setHeader("Content-Type", "application/json");
-  if (framing === "clean") {
-    response.end(part);
-    return;
-  }
-  if (framing === "length") response.setHeader("Content-Length", bytes.length);
-  response.flushHeaders();
-  response.write(part, () => response.socket?.destroy());
-}
-
-async function flood(response: ServerResponse, mebibytes: number): Promise<void> {
-  response.writeHead(200, { "Content-Type": "application/json" });
-  response.write('{"status":"success","data":[');
-  const blanks = Buffer.alloc(MEBIBYTE, " ");
-  for (let written = 0; written < mebibytes && !response.destroyed; written += 1)
-    if (!response.write(blanks)) await drainedOrGone(response);
-  if (!response.destroyed) response.end("]}");
-}
-
-async function drip(
-  response: ServerResponse,
-  body: Buffer,
-  bytes: number,
-  everyMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  response.writeHead(200, { "Content-Type": "application/json", "Content-Length": body.length });
-  const end = AbortSignal.any([signal, closing(response)]);
-  try {
-    for (let at = 0; at < body.length; at += bytes) {
-      response.write(body.subarray(at, at + bytes));
-      await delay(everyMs, undefined, { signal: end });
-    }
-    response.end();
-  } catch (error) {
-    if (!end.aborted) throw error;
-  }
-}
-
-function closing(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  response.once("close", () => controller.abort());
-  return controller.signal;
-}
-
-export function drainedOrGone(response: ServerResponse): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const end = (): void => {
-    response.off("drain", end).off("close", end);
-    resolve();
-  };
-  response.once("drain", end).once("close", end);
-  return promise;
-}
-
-export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  send(response, status, stringifyJson(body));
-}
-
-function send(response: ServerResponse, status: number, json: string): void {
-  const bytes = Buffer.from(json);
-  response.statusCode = status;
-  if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
-  response.setHeader("Content-Length", bytes.length);
-  response.end(bytes);
 }

@@ -4,7 +4,6 @@ import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { buffer } from "node:stream/consumers";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import type { MetadataAttribute } from "../actions/fields.ts";
@@ -12,9 +11,8 @@ import { duplicateKey, parseJson } from "../actions/json.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { type CallbackCounts, type Callbacks, isLoopbackHost, startCallbacks } from "./callbacks.ts";
 import { type Engine, openEngine } from "./engine.ts";
-import { type Fault, type FaultScript, type Faults, openFaults, parseFaultScript } from "./faults.ts";
-import { createServer, STATUS_CODES } from "./http.ts";
-import { answerBadly, drainedOrGone, sendJson } from "./misbehave.ts";
+import { type FaultScript, type Faults, misbehave, openFaults, parseFaultScript } from "./faults.ts";
+import { createServer, drainedOrGone, sendJson } from "./http.ts";
 import { isPageFile, sendPageFile } from "./page.ts";
 import { PROMISE_STATUSES } from "./view.ts";
 
@@ -249,13 +247,16 @@ function decodedOr(step: string): string {
 async function stream({ context, request, response }: Visit): Promise<void> {
   const { engine, faults, callbacks, signal } = context;
   const number = faults.countRequest();
-  const early = faults.chooseEarly({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
-  if (early !== undefined) {
-    if (early.fault === "too-large") return closeOn(request, response);
-    if (early.fault === "early-answer") return answerEarly(context, request, response, early);
-    request.socket.destroy();
-    return;
-  }
+  const process = (items: readonly unknown[], withhold?: ReadonlySet<number>) =>
+    engine.process(items, { onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
+  const earlierPromise = (): string | undefined => {
+    for (const { actionPromise } of engine.processed()) if (actionPromise !== null) return actionPromise;
+    return undefined;
+  };
+  const exchange = { request, response, items: [], process, earlierPromise, setStatus: engine.setStatus, signal };
+  const early = faults.choose({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
+  if (early.fault) return misbehave(early.fault.rule, { ...exchange, random: early.fault.random });
+
   const body = await readJson(context, request, response);
   if (body === undefined) return;
   const { value: items, bytes } = body;
@@ -265,52 +266,11 @@ async function stream({ context, request, response }: Visit): Promise<void> {
       message: `At most ${MAX_ACTIONS} actions per request are accepted; this one has ${items.length}. None was processed.`,
     });
 
-  const { latencyMs, fault, random } = faults.choose({ request: number, bytes, items });
+  const { latencyMs, fault } = faults.choose({ request: number, bytes, items });
   if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
   await context.turn();
-  const process = (some: readonly unknown[], withhold?: ReadonlySet<number>) =>
-    engine.process(some, { onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
-  if (fault !== undefined) {
-    const earlierPromise = (): string | undefined => {
-      for (const { actionPromise } of engine.processed()) if (actionPromise !== null) return actionPromise;
-      return undefined;
-    };
-    return answerBadly(fault, {
-      ...{ response, items, process, random, earlierPromise, signal },
-      setStatus: engine.setStatus,
-    });
-  }
+  if (fault) return misbehave(fault.rule, { ...exchange, items, random: fault.random });
   sendJson(response, 200, { status: "success", data: process(items) });
-}
-
-/** An answer before the body is read, which may be processed when it is there: if it ever is. */
-async function answerEarly(
-  { engine, callbacks }: Context,
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status = 403, items = 1, processed = "none" }: Extract<Fault, { fault: "early-answer" }>,
-): Promise<void> {
-  const isGood = status < 300;
-  const body = isGood
-    ? { status: "success", data: Array.from({ length: items }, () => ({ status: "error" })) }
-    : { message: STATUS_CODES[status] ?? `Status ${status}` };
-  response.shouldKeepAlive = true; // or Node would close on the rest
-  if (processed === "none") return sendJson(response, status, body);
-  const coming = buffer(request);
-  sendJson(response, status, body);
-  try {
-    const late = parseJson((await coming).toString());
-    if (Array.isArray(late)) engine.process(late, { onCallback: callbacks.enqueue });
-  } catch {
-    // It never came whole: nothing is processed.
-  }
-}
-
-/** 413 before the body is read, then the end of the connection, whatever the client is still writing. */
-function closeOn(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader("Connection", "close");
-  response.on("finish", () => request.socket.destroy());
-  sendJson(response, 413, { message: "Request Too Long" });
 }
 
 function showStatus({ context, response, last }: Visit): void {
@@ -389,7 +349,8 @@ async function tellChanges({ context: { engine, callbacks, faults, signal }, res
   while (!end.aborted) {
     const { instanceId, createdAt } = engine;
     const now = { instanceId, createdAt, ...engine.counts(), callbacks: callbacks.counts() };
-    const text = JSON.stringify({ ...now, faults: faults.script.rules.length, faultRequests: faults.requests });
+    const { script, requests } = faults.current();
+    const text = JSON.stringify({ ...now, faults: script.rules.length, faultRequests: requests });
     if (text !== told && !response.writableNeedDrain) {
       response.write(`data: ${text}\n\n`);
       told = text;
@@ -400,7 +361,7 @@ async function tellChanges({ context: { engine, callbacks, faults, signal }, res
 }
 
 function showFaults({ context: { faults }, response }: Visit): void {
-  sendJson(response, 200, { requests: faults.requests, script: faults.script });
+  sendJson(response, 200, faults.current());
 }
 
 async function setFaults(visit: Visit): Promise<void> {

@@ -50,6 +50,58 @@ function rawAnswer(sandbox: Sandbox, length: number, body: string): Promise<stri
 
 const processed = (sandbox: Sandbox): number => Array.from(sandbox.engine.processed()).length;
 
+describe("the answer's items", () => {
+  const [E, ...sales] = ITEMS.map(({ action, data: { eventId, ...data } }) => {
+    const { ticketId } = data as { readonly ticketId?: string };
+    return { status: "success", action, eventId, ...(ticketId && { ticketId }), actionPromise: expect.any(String) };
+  });
+  const fine = [E, ...sales] as readonly Record<string, unknown>[];
+  const places = (at: readonly number[], other: object | null) =>
+    fine.map((item, n) => (at.includes(n) ? other : item));
+
+  /** The items of an answer, and how many have been processed. */
+  async function itemsBy(rule: object) {
+    const sandbox = await startWith(rule);
+    const { data } = JSON.parse((await stream(sandbox)).text);
+    return { data: data as { actionPromise?: string }[], accepted: sandbox.engine.counts().accepted };
+  }
+
+  test.each<[object, readonly unknown[], number?]>([
+    [{ fault: "count", by: -2 }, fine.slice(0, 2)],
+    [{ fault: "count", by: 1 }, [...fine, fine[3]]],
+    [{ fault: "failure-items", items: [3, 9] }, places([3], { status: "error" }), 3],
+    [{ fault: "failure-items", items: { every: 2 }, body: null }, places([1, 3], null), 2],
+    [{ fault: "replaced-items", items: { probability: 1 }, body: 7 }, [7, 7, 7, 7]],
+    [{ fault: "contradiction", items: [2] }, places([2], { ...fine[2], status: "error" })],
+    [{ fault: "denial", items: [0], with: { success: false } }, places([0], { ...E, success: false })],
+    [{ fault: "denial", where: "top" }, fine],
+    [{ fault: "promise-value", items: [0], value: "ab", length: 5 }, places([0], { ...E, actionPromise: "ababa" })],
+    [{ fault: "missing-promise", items: [2], empty: true }, places([2], { ...fine[2], actionPromise: "" })],
+    [{ fault: "echo-mismatch", items: [3] }, places([3], { ...fine[3], ticketId: "T3-other" })],
+    [{ fault: "echo-mismatch", items: [3], field: "action" }, places([3], { ...fine[3], action: "newEvent" })],
+    [{ fault: "extra-keys" }, fine.map((item) => ({ ...item, requestId: "4711", details: { queued: true } }))],
+  ])("by %j", async (rule, expected, accepted = ITEMS.length) => {
+    expect(await itemsBy(rule)).toEqual({ data: expected, accepted });
+  });
+
+  test("lose a promise, or have their neighbour's", async () => {
+    const { data: lost } = await itemsBy({ fault: "missing-promise", items: [2] });
+    expect(lost.map((item) => "actionPromise" in item)).toEqual([true, true, false, true]);
+    const { data: doubled } = await itemsBy({ fault: "duplicate-promise", items: [0, 3] });
+    expect(doubled[0]?.actionPromise).toBe(doubled[1]?.actionPromise);
+    expect(doubled[3]?.actionPromise).toBe(doubled[2]?.actionPromise);
+  });
+
+  test("are touched one at random, or as many as are asked for, and shuffled into another order", async () => {
+    const touched = async (rule: object) => (await itemsBy({ fault: "replaced-items", body: 7, ...rule })).data;
+    expect((await touched({})).filter((item) => (item as unknown) === 7)).toHaveLength(1);
+    expect((await touched({ items: { count: 3 } })).filter((item) => (item as unknown) === 7)).toHaveLength(3);
+    const { data } = await itemsBy({ fault: "shuffle" });
+    expect(data).not.toEqual(fine);
+    expect(data).toEqual(expect.arrayContaining([...fine]));
+  });
+});
+
 describe("a status", () => {
   test("has whatever body and headers it is given", async () => {
     const sandbox = await startWith(

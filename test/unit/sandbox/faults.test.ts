@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseFaultText } from "../../../src/sandbox/fault-text.ts";
-import { FAULTS, httpDate, openFaults, parseFaultScript, selectItems, tamper } from "../../../src/sandbox/faults.ts";
+import { FAULTS, openFaults, parseFaultScript } from "../../../src/sandbox/faults.ts";
+import { httpDate } from "../../../src/sandbox/misbehave.ts";
 
 const script = (rules: readonly object[], seed?: number) => parseFaultScript({ rules, ...(seed && { seed }) }, "test");
 
@@ -61,83 +63,22 @@ test("latency adds up with whatever else strikes first", () => {
   const { latencyMs, fault } = faults.choose({ request: 1, bytes: 1, items: [] });
   expect(latencyMs).toBeGreaterThanOrEqual(15);
   expect(latencyMs).toBeLessThanOrEqual(25);
-  expect(fault).toMatchObject({ fault: "status", status: 503 });
+  expect(fault?.rule).toMatchObject({ fault: "status", status: 503 });
 });
 
 test("what strikes before the body is chosen apart from what strikes after it", () => {
   const faults = openFaults(script([{ fault: "shuffle" }, { fault: "too-large", on: { bytesOver: 10 } }]));
-  expect(faults.chooseEarly({ request: 1, bytes: 11 })).toMatchObject({ fault: "too-large" });
-  expect(faults.chooseEarly({ request: 1, bytes: 10 })).toBeUndefined();
-  expect(faults.choose({ request: 1, bytes: 10, items: [] }).fault).toMatchObject({ fault: "shuffle" });
+  expect(faults.choose({ request: 1, bytes: 11 }).fault?.rule).toMatchObject({ fault: "too-large" });
+  expect(faults.choose({ request: 1, bytes: 10 }).fault).toBeUndefined();
+  expect(faults.choose({ request: 1, bytes: 10, items: [] }).fault?.rule).toMatchObject({ fault: "shuffle" });
 });
 
 test("setting a script starts its counts anew", () => {
   const faults = openFaults(script([{ fault: "shuffle", on: { request: 1 }, times: 1 }]));
   const strikes = () => faults.choose({ request: faults.countRequest(), bytes: 1, items: [] }).fault !== undefined;
   expect([strikes(), strikes()]).toEqual([true, false]);
-  faults.set(faults.script);
+  faults.set(faults.current().script);
   expect([strikes(), strikes()]).toEqual([true, false]);
-});
-
-describe("tampering", () => {
-  const items = Array.from({ length: 6 }, (_, at) => ({
-    status: "success",
-    action: "scannedTicket",
-    ticketId: `T${at}`,
-    actionPromise: `p${at}`,
-  }));
-  const half = () => 0.5;
-  const tampered = (rule: object) => {
-    const faults = openFaults(script([rule]));
-    const { fault, random } = faults.choose({ request: 1, bytes: 1, items });
-    if (fault === undefined) throw new Error("no fault");
-    return tamper(fault, items, random);
-  };
-
-  test.each([
-    [{ fault: "count", by: -2 }, items.slice(0, 4)],
-    [{ fault: "count", by: 1 }, [...items, items[5]]],
-    [{ fault: "failure-items", items: [1] }, items.with(1, { status: "error" } as never)],
-    [{ fault: "failure-items", items: [0], body: null }, items.with(0, null as never)],
-    [
-      { fault: "failure-items", items: [0], body: { status: "no", why: 7 } },
-      items.with(0, { status: "no", why: 7 } as never),
-    ],
-  ])("%j", (rule, expected) => {
-    expect(tampered(rule)).toEqual(expected);
-  });
-
-  test("shuffles the same items into another order", () => {
-    const mixed = tampered({ fault: "shuffle" });
-    expect(mixed).not.toEqual(items);
-    expect(new Set(mixed)).toEqual(new Set(items));
-    expect(tampered({ fault: "shuffle" })).toEqual(mixed);
-    expect(tamper({ fault: "shuffle" }, items.slice(0, 2), half)).toEqual([items[1], items[0]]);
-  });
-
-  test("takes, empties, doubles and changes what items say", () => {
-    expect(tampered({ fault: "missing-promise", items: [2] })[2]).not.toHaveProperty("actionPromise");
-    expect(tampered({ fault: "missing-promise", items: [2], empty: true })[2]).toHaveProperty("actionPromise", "");
-    expect(tampered({ fault: "duplicate-promise", items: [3] })[3]).toHaveProperty("actionPromise", "p2");
-    expect(tampered({ fault: "duplicate-promise", items: [0] })[0]).toHaveProperty("actionPromise", "p1");
-    expect(tampered({ fault: "echo-mismatch", items: [4] })[4]).toHaveProperty("ticketId", "T4-other");
-    expect(tampered({ fault: "echo-mismatch", items: [4], field: "action" })[4]).toHaveProperty("action", "newEvent");
-    expect(tampered({ fault: "denial", items: [1], with: { success: false } })[1]).toEqual({
-      ...items[1],
-      success: false,
-    });
-    expect(tampered({ fault: "denial", where: "top" })).toEqual(items);
-    expect(tampered({ fault: "extra-keys" })[0]).toMatchObject({ ...items[0], requestId: "4711" });
-  });
-
-  test("selects items by place, share and number", () => {
-    expect([...selectItems([0, 5, 9], 6, half)]).toEqual([0, 5]);
-    expect([...selectItems({ every: 2 }, 6, half)]).toEqual([1, 3, 5]);
-    expect(selectItems({ count: 3 }, 6, half).size).toBe(3);
-    expect(selectItems({ probability: 0.6 }, 6, half).size).toBe(6);
-    expect(selectItems(undefined, 6, half).size).toBe(1);
-    expect(selectItems(undefined, 0, half).size).toBe(0);
-  });
 });
 
 describe("a fault script", () => {
@@ -185,4 +126,43 @@ test("dates are written in the three forms of HTTP", () => {
   expect(httpDate(at)).toBe("Sun, 06 Nov 1994 08:49:37 GMT");
   expect(httpDate(at, "rfc850")).toBe("Sunday, 06-Nov-94 08:49:37 GMT");
   expect(httpDate(at, "asctime")).toBe("Sun Nov  6 08:49:37 1994");
+});
+
+const FOLDER = new URL("../../../fixtures/faults/", import.meta.url);
+const readScript = (name: string) => parseFaultText(readFileSync(new URL(name, FOLDER), "utf8"), name);
+
+/** What strikes the first `count` requests, by fault or status. */
+function struckBy(name: string, count: number, items: readonly unknown[]): readonly (string | number | undefined)[] {
+  const faults = openFaults(readScript(name));
+  return Array.from({ length: count }, () => {
+    const request = faults.countRequest();
+    const { fault, latencyMs } = faults.choose({ request, bytes: 1000, items });
+    const rule = fault?.rule;
+    return latencyMs > 0 ? "latency" : rule?.fault === "status" ? rule.status : rule?.fault;
+  });
+}
+
+describe("the fault scripts of the rehearsals", () => {
+  test("are those that docs/rehearsal.md starts the sandbox with", () => {
+    const document = readFileSync(new URL("../../../docs/rehearsal.md", import.meta.url), "utf8");
+    const named = new Set([...document.matchAll(/--faults \S*fixtures\/faults\/(\S+\.yaml)/g)].map(([, name]) => name));
+    expect([...named].sort()).toEqual(readdirSync(FOLDER).sort());
+  });
+
+  test.each(readdirSync(FOLDER))("%s can be read", (name) => {
+    expect(readScript(name).rules.length).toBeGreaterThan(0);
+  });
+
+  const [some, many] = [Array(2000).fill({}), Array(2001).fill({})];
+  const sale = { action: "soldTicket", data: { ticketId: "PDLLYA-2" } };
+  test.each([
+    ["lost-answer.yaml", some, [undefined, undefined, "drop", undefined, "drop", undefined]],
+    ["gateway.yaml", some, [undefined, 429, undefined, 503, undefined, 503, 429, undefined, "latency", undefined]],
+    ["too-large.yaml", some, [undefined, undefined]],
+    ["too-large.yaml", many, [413, 413]],
+    ["too-large.yaml", [sale], ["failure-items", undefined]],
+    ["too-large.yaml", [...many, sale], [413, 413]],
+  ])("%s strikes as the document tells: %#", (name, items, expected) => {
+    expect(struckBy(name, expected.length, items)).toEqual(expected);
+  });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { httpDate } from "../../../src/sandbox/faults.ts";
+import { httpDate } from "../../../src/sandbox/misbehave.ts";
 import { backoffMs, MAX_RETRY_AFTER_MS, retryAfterMs, waitBefore } from "../../../src/send/retry.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 3, 0, 0);
