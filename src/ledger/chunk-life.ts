@@ -22,7 +22,7 @@ import {
 import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
 
 /** A row of the table; `first` orders the parts of one whole. */
-interface ChunkRow extends Chunk {
+export interface ChunkRow extends Chunk {
   readonly first: number;
 }
 

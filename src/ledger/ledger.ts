@@ -236,10 +236,10 @@ export interface Intent {
   readonly claim?: { readonly claim: Claim; readonly limitMs: number; readonly pace?: Pace } | undefined;
 }
 
-interface Step {
+type Step = {
   readonly answered?: Answered | undefined;
   readonly intent?: Intent | undefined;
-}
+};
 
 export interface Stepped {
   /** Number of the attempt that may leave now, from 1; undefined where none was asked for, or something is in its way. */
@@ -404,12 +404,12 @@ export interface Invocation {
   readonly version: string;
 }
 
-interface InvocationFilter {
+type InvocationFilter = {
   readonly commands?: readonly string[];
   readonly run?: string;
   readonly succeeded?: boolean;
   readonly last?: number;
-}
+};
 
 /** A promise and what the service last said of it. */
 export interface PromiseStatus {

@@ -136,10 +136,10 @@ export function openView(state: State, integratorName: string, now: () => number
   }
 }
 
-interface Tally {
+type Tally = {
   readonly accepted: number;
   readonly refused: number;
-}
+};
 const NO_TALLY: Tally = { accepted: 0, refused: 0 };
 
 /** What there is, and how the actions ended per name as sent; what was no text counts under "". */
