@@ -19,6 +19,9 @@ export interface Checked extends Item {
   readonly place: number;
 }
 
+/** What is looked at of the only action of a ticket. */
+type Lone = Pick<Checked, "kind" | "event" | "decimals" | "place" | "row">;
+
 export interface AcrossOptions {
   readonly events: Events;
   /** Nothing is registered but what the ledger knows. */
@@ -103,6 +106,22 @@ export class Across {
       message: `This newEvent comes after an updateEvent of ${quoted(id)}, which was accepted before this input.`,
       hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
     }));
+  }
+
+  /** Whether nothing would be said, or noted, of a lone new action of a ticket that nobody knows. */
+  isPlain({ kind, event, decimals, place, row }: Lone): boolean {
+    const { complete, events } = this.#options;
+    const { effect } = actionSpec(kind);
+    if (effect !== "sell-ticket") return !complete && effect !== "resell-ticket";
+    const found = event === undefined ? undefined : events.find(event);
+    if (found !== undefined && !isOpen(found, place) && !this.#isToldBefore(found, row)) return false;
+    return decimals === undefined || areFewDecimals(decimals, currencyAt(found, place).digits);
+  }
+
+  /** It is not known, and an action before this one has told so. */
+  #isToldBefore({ told, registered, bad, pending }: EventState, row: number): boolean {
+    const isNowhere = registered === undefined && bad === undefined && pending === undefined;
+    return isNowhere && !this.#options.complete && told !== undefined && told.row <= row;
   }
 
   /** Checks what is new of one ticket, in order. */
@@ -238,11 +257,10 @@ export class Across {
   /** Whether the event lets the action through; else it is held, or an error says why not. */
   #needEvent(event: EventState, item: Checked): boolean {
     const { complete } = this.#options;
-    if (event.isKnown) return true;
+    if (isOpen(event, item.place)) return true;
     const { registered, bad } = event;
     if (bad !== undefined && (registered === undefined || bad.place < registered.place))
       return hold(item, "bad", bad.row);
-    if (registered !== undefined && registered.place < item.place) return true;
     if (event.pending !== undefined) return hold(item, "pending", event.pending);
     const because = (says: string, hint: string) => () => ({
       ...about("eventId", event.id),
@@ -288,6 +306,12 @@ export class Across {
     item.verdict = "bad";
     this.#isBad = true;
   }
+}
+
+/** Whether an event is registered for what stands at a place. */
+function isOpen({ isKnown, registered, bad }: EventState, place: number): boolean {
+  if (isKnown || registered === undefined) return isKnown;
+  return registered.place < place && (bad === undefined || registered.place < bad.place);
 }
 
 function stateAfter(effect: Effect): "checked-in" | "invalidated" | undefined {

@@ -12,27 +12,19 @@ export interface ChunkLimits {
   readonly bytes: number;
 }
 
-const WHOLE = `SELECT action.seq, action.row, action.input, line, text, digest, lane, stage, place, kind, subject, mark, content, time,
-  event, owner, action.run, action.at, json`;
+const WHOLE = `SELECT action.seq, lane, stage, json, action.row, text, action.input, line, place, kind, subject, mark, content, digest, time,
+  event, owner, action.run, action.at`;
 const AS_READ = `${WHOLE} FROM action JOIN body ON body.seq = action.seq JOIN row ON row.row = action.row
   WHERE verdict = 'new' ORDER BY action.seq`;
 /** Sorted without what is long. */
 const SORTED = `${WHOLE} FROM sorted CROSS JOIN action ON action.seq = sorted.seq CROSS JOIN body ON body.seq = action.seq
   CROSS JOIN row ON row.row = action.row ORDER BY sorted.number`;
 type Stored = readonly [
-  ...[seq: number, row: number, input: number, line: number, text: string, digest: string | null],
-  ...[lane: number, stage: number, place: number, kind: ActionName, subject: string, mark: string, content: string],
-  ...[
-    time: number | null,
-    event: string | null,
-    owner: string | null,
-    run: number | null,
-    at: number | null,
-    json: string,
-  ],
+  ...[seq: number, lane: number, stage: number, json: string, row: number, text: string],
+  ...[input: number, line: number, place: number, kind: ActionName, subject: string, mark: string, content: string],
+  ...[digest: string | null, time: number | null, event: string | null, owner: string | null],
+  ...[run: number | null, at: number | null],
 ];
-
-const ENTERED = `UPDATE action SET chunk = ?, spot = each.key FROM json_each(?) AS each WHERE action.seq = each.value`;
 
 /**
  * All chunks, in the order in which they are sent: by stage and lane, then as the plan has them.
@@ -46,6 +38,7 @@ export async function* cutChunks(
   limits: ChunkLimits,
   idOf: (run: number) => string,
 ): AsyncGenerator<NewChunk> {
+  store.run("DELETE FROM spot");
   if (!isAsRead) {
     store.run("DROP TABLE IF EXISTS sorted");
     store.run("CREATE TABLE sorted (number INTEGER PRIMARY KEY, seq INTEGER NOT NULL)");
@@ -53,22 +46,48 @@ export async function* cutChunks(
   }
   let open: OpenChunk | undefined;
   let count = 0;
-  for (const batch of store.tuples<Stored>(isAsRead ? AS_READ : SORTED)) {
-    for (const stored of batch) {
-      const bytes = Buffer.byteLength(stored[18]) + 1;
-      if (open !== undefined && !open.takes(stored, bytes, limits)) {
+  for (const batch of store.tuples<Stored>(isAsRead ? AS_READ : SORTED))
+    for (const [seq, lane, stage, json, row, text, ...origin] of batch) {
+      const bytes = Buffer.byteLength(json) + 1;
+      if (open?.takes(lane, stage, bytes, limits) === false) {
         yield open.end(store);
         open = undefined;
       }
       if (open === undefined) {
         count += 1;
-        open = new OpenChunk(count, stored[6], stored[7], idOf);
+        open = new OpenChunk(count, lane, stage);
       }
-      open.add(stored, bytes);
+      open.add(seq, json, bytes, originOf(origin, open.placeOf(row, text), idOf));
     }
-  }
   if (open !== undefined) yield open.end(store);
 }
+
+/** @param row its index in the chunk. */
+function originOf(
+  [input, line, seq, kind, subject, mark, content, digest, time, event, owner, run, at]: OriginColumns,
+  row: number,
+  idOf: (run: number) => string,
+): Origin {
+  return {
+    input,
+    line,
+    row,
+    seq,
+    kind,
+    subject,
+    mark,
+    content,
+    digest: digest ?? undefined,
+    time: time ?? undefined,
+    event: event ?? undefined,
+    owner: owner ?? undefined,
+    position: run === null || at === null ? undefined : { run: idOf(run), seq: at },
+  };
+}
+
+type OriginColumns = Stored extends readonly [unknown, unknown, unknown, unknown, unknown, unknown, ...infer Rest]
+  ? Rest
+  : never;
 
 class OpenChunk {
   readonly #head: { readonly chunk: number; readonly lane: number; readonly stage: number };
@@ -76,80 +95,45 @@ class OpenChunk {
   readonly #json: string[] = [];
   readonly #origins: Origin[] = [];
   readonly #rows: string[] = [];
-  readonly #idOf: (run: number) => string;
   #row: number | undefined;
   /** The brackets; each action has a comma. */
   #bytes = 1;
 
-  constructor(chunk: number, lane: number, stage: number, idOf: (run: number) => string) {
+  constructor(chunk: number, lane: number, stage: number) {
     this.#head = { chunk, lane, stage };
-    this.#idOf = idOf;
   }
 
-  takes(stored: Stored, bytes: number, limits: ChunkLimits): boolean {
-    const { lane, stage } = this.#head;
-    return (
-      stored[6] === lane &&
-      stored[7] === stage &&
-      this.#json.length < limits.size &&
-      this.#bytes + bytes <= limits.bytes
-    );
+  takes(lane: number, stage: number, bytes: number, limits: ChunkLimits): boolean {
+    const isSame = lane === this.#head.lane && stage === this.#head.stage;
+    return isSame && this.#json.length < limits.size && this.#bytes + bytes <= limits.bytes;
   }
 
-  add(stored: Stored, bytes: number): void {
-    const [
-      seq,
-      row,
-      input,
-      line,
-      text,
-      digest,
-      ,
-      ,
-      place,
-      kind,
-      subject,
-      mark,
-      content,
-      time,
-      event,
-      owner,
-      run,
-      at,
-      json,
-    ] = stored;
+  /** Index of a row in the chunk: several actions may come from one. */
+  placeOf(row: number, text: string): number {
+    if (row !== this.#row) this.#rows.push(text);
+    this.#row = row;
+    return this.#rows.length - 1;
+  }
+
+  add(seq: number, json: string, bytes: number, origin: Origin): void {
     this.#bytes += bytes;
     this.#seqs.push(seq);
     this.#json.push(json);
-    if (row !== this.#row) this.#rows.push(text);
-    this.#row = row;
-    this.#origins.push({
-      input,
-      line,
-      row: this.#rows.length - 1,
-      seq: place,
-      kind,
-      subject,
-      mark,
-      content,
-      digest: digest ?? undefined,
-      time: time ?? undefined,
-      event: event ?? undefined,
-      owner: owner ?? undefined,
-      position: run === null || at === null ? undefined : { run: this.#idOf(run), seq: at },
-    });
+    this.#origins.push(origin);
   }
 
-  /** The whole chunk; its actions know their place in it from now on. */
+  /** The whole chunk; the plan knows from now on where its actions are. */
   end(store: Store): NewChunk {
-    store.run(ENTERED, this.#head.chunk, JSON.stringify(this.#seqs));
+    const spots = "INSERT INTO spot SELECT value, ?, key FROM json_each(?)";
+    store.run(spots, this.#head.chunk, JSON.stringify(this.#seqs));
     const body = Buffer.from(`[${this.#json.join(",")}]`);
     return { ...this.#head, body, origins: this.#origins, rows: this.#rows };
   }
 }
 
-const BY_KEY = `SELECT kind, subject, mark, content, time, event, owner, place, coalesce(chunk, 0), coalesce(spot, 0)
-  FROM action WHERE verdict = 'new' ORDER BY subject, kind, mark`;
+/** By the index that the judging made: only what one subject has is sorted. */
+const BY_KEY = `SELECT kind, subject, mark, content, time, event, owner, action.place, coalesce(chunk, 0), coalesce(spot.place, 0)
+  FROM action INDEXED BY by_subject LEFT JOIN spot ON spot.seq = action.seq WHERE verdict = 'new' ORDER BY subject, kind, mark`;
 type Keyed = readonly [
   ...[kind: ActionName, subject: string, mark: string, content: string, time: number | null],
   ...[event: string | null, owner: string | null, seq: number, chunk: number, place: number],

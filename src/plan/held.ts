@@ -2,7 +2,7 @@
 
 import type { Severity, SourceLine } from "../actions/problem.ts";
 import { dependsOnBad } from "./across.ts";
-import type { Judged } from "./judge.ts";
+import type { Findings } from "./findings.ts";
 import type { Store } from "./store.ts";
 
 /** A row that others wait for. */
@@ -46,14 +46,13 @@ FROM wave JOIN action b ON b.seq = wave.seq JOIN action a ON a.event = substr(b.
 WHERE b.kind = 'newEvent' AND a.verdict = 'new' AND a.kind = 'soldTicket' AND NOT (e.state ->> 'isKnown')
 ORDER BY 1`;
 
-interface HeldOptions extends Pick<Judged, "report"> {
-  readonly lineOf: (row: number) => SourceLine;
+interface HeldOptions {
+  readonly findings: Findings;
   readonly severityOf: (rule: string) => Severity;
 }
 
 /** @returns the rows and actions that wait. */
 export function spreadHeld(store: Store, options: HeldOptions): Held {
-  store.run("CREATE INDEX by_subject ON action (subject, place)");
   store.run("CREATE INDEX by_row ON action (row)");
   store.run("CREATE INDEX by_event ON action (event) WHERE event IS NOT NULL");
   store.run("CREATE TABLE wave (seq INTEGER PRIMARY KEY)");
@@ -71,20 +70,20 @@ export function spreadHeld(store: Store, options: HeldOptions): Held {
   }
   const rows = store.run(`UPDATE row SET state = 'held'
     WHERE state IS NULL AND row IN (SELECT row FROM action WHERE verdict = 'held')`);
-  const held: Held = { heldFor: causesOf(store, options.lineOf), heldBy: runsOf(store), rows };
+  const held: Held = { heldFor: causesOf(store, options.findings.lineOf), heldBy: runsOf(store), rows };
   tell(store, options);
   return held;
 }
 
 /** One problem a row that waits for a bad one. */
-function tell(store: Store, { lineOf, report, severityOf }: HeldOptions): void {
+function tell(store: Store, { findings, severityOf }: HeldOptions): void {
   if (severityOf("depends-on-invalid") === "off") return;
   type Found = { row: number; input: number; subject: string; cause: number; place: number };
   const sql = `SELECT row, input, subject, CAST(cause AS INTEGER) AS cause, min(place) AS place FROM action
     WHERE verdict = 'held' AND why = 'bad' GROUP BY row ORDER BY row`;
   for (const batch of store.batches<Found>(sql))
-    for (const { place, subject, cause, ...of } of batch)
-      report(of, dependsOnBad(subject, lineOf(cause)), "error", place);
+    for (const { subject, cause, ...of } of batch)
+      findings.tell(of, dependsOnBad(subject, findings.lineOf(cause)), "error");
 }
 
 /** As many causes, and rows of a cause, are told by their place. */

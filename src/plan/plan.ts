@@ -19,7 +19,8 @@ import { type JudgeOptions, judgeActions, type Recognised } from "./judge.ts";
 import { spreadOverLanes } from "./lanes.ts";
 import { orderByPosition, orderByTime } from "./order.ts";
 import { reportFindings, wholeFile } from "./problems.ts";
-import { type ReadInput, type Reading, type RowsOptions, type RowsRead, type RunNames, readRows } from "./rows.ts";
+import { type Reading, type RowsOptions, readRows } from "./rows.ts";
+import type { ReadInput, RowsRead, RunNames } from "./rows-read.ts";
 import { lineIn, Store } from "./store.ts";
 import type { Verdict } from "./verdicts.ts";
 
@@ -239,10 +240,7 @@ async function planIn(store: Store, options: PlanOptions): Promise<Plan> {
   const hasEnvironment = environment !== undefined;
   const judged = await judgeActions(store, read, { ...options, ledger, severityOf, shows, complete, hasEnvironment });
   const isStrange = sources.isStrange(read, judged.recognised);
-  const lineOf = lineIn(store, read.inputs);
-  const held = judged.isAnyHeld
-    ? spreadHeld(store, { lineOf, severityOf, report: (...told) => judged.report(...told) })
-    : NOTHING_HELD;
+  const held = judged.isAnyHeld ? spreadHeld(store, { severityOf, findings: judged.findings }) : NOTHING_HELD;
   const lanes = spreadOverLanes(store, judged.events, options.lanes, signal);
   const isUnfit = isStrange || read.isUnfit;
   const isRefused = isUnfit || read.invalid > allowedRows(options.maxInvalid, read.read);

@@ -1,19 +1,10 @@
 /** One loop: read → map → check → identify → store. A row by itself; what depends on other rows comes after (judge.ts). */
 
 import { setImmediate } from "node:timers/promises";
-import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
-import { baseOf, formOf, type Identity, identityOf } from "../actions/marks.ts";
-import { withoutNul } from "../actions/nul.ts";
+import { identityOf } from "../actions/marks.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
-import {
-  NO_RUN,
-  parseRowKey,
-  REASON_COLUMN,
-  ROW_COLUMN,
-  type RowKey,
-  showRejects,
-} from "../actions/rejects-columns.ts";
+import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey, showRejects } from "../actions/rejects-columns.ts";
 import type { Ledger, Position } from "../ledger/ledger.ts";
 import type { FileFinding } from "../map/file-finding.ts";
 import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
@@ -27,8 +18,9 @@ import { ContentsSeen, tooLong } from "./files.ts";
 import { type Problems, reasonOf, reportFindings, wholeFile } from "./problems.ts";
 import { PublicValues } from "./public-values.ts";
 import { findingsOfMapped } from "./row-findings.ts";
+import { type ReadInput, RowsRead } from "./rows-read.ts";
 import type { Store } from "./store.ts";
-import type { Span } from "./verdicts.ts";
+import { type At, Writer } from "./writer.ts";
 
 /** How the rows of a file are read. */
 export interface Reading {
@@ -61,73 +53,6 @@ export interface RowsOptions {
   /** `bytes` of all files, as they are stored. */
   readonly onRows: (rows: number, bytes: number) => void;
   readonly signal: AbortSignal;
-}
-
-/** An input as it was read. */
-export interface ReadInput {
-  readonly name: string;
-  readonly path: string;
-  /** How its rows are written; `cells` for tables. */
-  readonly format: "cells" | "ndjson" | "json";
-  readonly compression: InputFile["compression"];
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly rows: number;
-  readonly encoding: string;
-  readonly delimiter: string | undefined;
-  readonly headerLine: number | undefined;
-  readonly header: readonly string[] | undefined;
-  readonly readAs: string;
-  readonly isSource: boolean;
-}
-
-/** What the rows came to. */
-export class RowsRead {
-  readonly inputs: ReadInput[] = [];
-  read = 0;
-  skipped = 0;
-  invalid = 0;
-  readonly skipReasons = new Map<string, number>();
-  /** Rows that give their event and nothing else, by the reason for the latter. */
-  readonly eventOnlyReasons = new Map<string, number>();
-  readonly spans = new Map<ActionName, Span>();
-  /** By which ids tickets are resold. */
-  readonly resoldBy = new Set<string>();
-  /** Some subject differs from its normal form. */
-  hasOdd = false;
-  /** Some rows are from rejects: these say where they were first read. */
-  hasPositions = false;
-  /** The runs that positions name. */
-  readonly runs = new RunNames();
-  /** Rows behind the limit were left out. */
-  isCut = false;
-  /** What is said of a file as a whole is an error, or part of one can't be read as rows: no allowance helps. */
-  isUnfit = false;
-}
-
-/** The ids of runs by their numbers. */
-export class RunNames {
-  readonly #ids = new Map<number, string>([[0, NO_RUN]]);
-  readonly #numbers = new Map<string, number>([[NO_RUN, 0]]);
-  #unknown = 0;
-
-  note(number: number, id: string): void {
-    this.#ids.set(number, id);
-    this.#numbers.set(id, number);
-  }
-
-  idOf(number: number): string {
-    return this.#ids.get(number) ?? NO_RUN;
-  }
-
-  numberOf(id: string): number | undefined {
-    return this.#numbers.get(id);
-  }
-
-  get nextUnknown(): number {
-    this.#unknown -= 1;
-    return this.#unknown;
-  }
 }
 
 /** Reads, maps and checks every row of every file, and stores what they give. */
@@ -269,25 +194,26 @@ class Rows {
     for (const looked of rows) {
       const { row, mapped, digest, findings, isBad } = looked;
       const position = looked.own && (await this.#positionOf(looked.own));
-      const at = { row: looked.number, input: of.number, position, isLeft: looked.isLeft };
+      const at: At = { row: looked.number, input: of.number, position, isLeft: looked.isLeft };
       const text = keptText(row);
       const accepted = isBad && digest !== undefined ? corrected.get(digest) : undefined;
       if (accepted !== undefined) {
-        this.#writer.row(at, row.line, text, "corrected", null, digest);
+        this.#writer.row(at, row.line, text, { state: "corrected", digest });
         for (const action of accepted) this.#writer.corrected(at, action);
         continue;
       }
       if (!isBad && mapped?.kind === "actions") {
         if (findings.length > 0) this.#report(of, looked, findings);
         of.given += 1;
-        this.#writer.row(at, row.line, text, null, null, digest);
+        this.#writer.row(at, row.line, text, { digest });
         for (const [nth, draft] of mapped.drafts.entries())
           this.#writer.action(at, draft.action, identityOf(draft, mapped.keys?.[nth]), mapped.eventId);
         continue;
       }
       this.read.invalid += 1;
       this.#reportBad(of, looked, findings);
-      this.#writer.row(at, row.line, text, "invalid", reasonOf(findings, this.#options.severityOf), digest);
+      const reason = reasonOf(findings, this.#options.severityOf);
+      this.#writer.row(at, row.line, text, { state: "invalid", reason, digest });
       const attempted = mapped?.kind === "actions" ? mapped.drafts : mapped?.kind === "invalid" ? mapped.attempted : [];
       for (const draft of attempted) this.#writer.bad(at, itemOf(draft));
     }
@@ -368,166 +294,4 @@ function inputOf({ file, input, reading, rows }: Open): ReadInput {
     readAs,
     isSource,
   };
-}
-
-/** Where an action comes from. */
-interface At {
-  readonly row: number;
-  readonly input: number;
-  readonly position: Position | undefined;
-  readonly isLeft: boolean;
-}
-
-/** Where the config lets a wrong type pass, it may be anything. */
-const textOrNull = (value: unknown): string | null => (value == null ? null : withoutNul(String(value)));
-
-/** Puts rows and actions into the plan's file. */
-class Writer {
-  readonly #read: RowsRead;
-  readonly #isByTime: boolean;
-  readonly #row: ReturnType<Store["prepare"]>;
-  readonly #action: ReturnType<Store["prepare"]>;
-  readonly #body: ReturnType<Store["prepare"]>;
-  readonly #odd: ReturnType<Store["prepare"]>;
-  readonly #store: Store;
-  /** The last time that the input gave. */
-  #clock = 0;
-  #seq = 0;
-
-  constructor(store: Store, read: RowsRead, isByTime: boolean) {
-    this.#store = store;
-    this.#read = read;
-    this.#isByTime = isByTime;
-    this.#row = store.prepare("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    this.#action = store.prepare(
-      `INSERT INTO action (seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, clock, run, at,
-      verdict, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#body = store.prepare("INSERT INTO body VALUES (?, ?)");
-    this.#odd = store.prepare("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)");
-  }
-
-  row(
-    at: At,
-    line: number,
-    text: string,
-    state: string | null,
-    reason: string | null,
-    digest: string | undefined,
-  ): void {
-    // A row that can't be read has no time: sorted by that, it may have stood before all.
-    const seq = at.position?.seq ?? (this.#isByTime ? 0 : this.#seq + 1);
-    this.#row.run(at.row, at.input, line, text, state, reason, digest ?? null, at.position?.run ?? null, seq);
-  }
-
-  action(at: At, kind: ActionName, identity: Identity, rowEvent: string | undefined): void {
-    const { subject, time } = identity;
-    this.#insert(
-      at,
-      kind,
-      subject,
-      identity.mark,
-      identity.content,
-      time,
-      identity.event ?? (actionSpec(kind).about === "event" ? undefined : rowEvent),
-      identity.owner,
-      identity.decimals ?? null,
-      "new",
-      at.isLeft ? "left" : null,
-    );
-    this.#body.run(this.#seq, identity.json);
-    if (time !== undefined) this.#noteTime(kind, time);
-    if (kind === "resoldTicket") this.#read.resoldBy.add(subject.charAt(0));
-    const form = formOf(subject);
-    if (form === subject) return;
-    this.#read.hasOdd = true;
-    this.#odd.run(form, subject, at.row);
-  }
-
-  /** What the corrected version of a bad row was accepted as. */
-  corrected(at: At, { kind, subject, mark }: { kind: ActionName; subject: string; mark: string }): void {
-    this.#insert(at, kind, subject, baseOf(mark), null, undefined, undefined, undefined, null, "sent", "corrected");
-  }
-
-  /** What a bad row would have given, as far as that can be read: others wait for it. */
-  bad(at: At, { action: kind, data }: Action): void {
-    const { eventId, ticketId, nftId, orderTime } = data;
-    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
-    const event = typeof eventId === "string" ? eventId : undefined;
-    const isOfEvent = actionSpec(kind).about === "event";
-    const subjects = isOfEvent
-      ? [event === undefined ? undefined : `e:${event}`]
-      : [
-          typeof ticketId === "string" ? `t:${ticketId}` : undefined,
-          typeof nftId === "string" ? `n:${nftId}` : undefined,
-        ];
-    for (const subject of subjects)
-      if (subject !== undefined)
-        this.#insert(
-          at,
-          kind,
-          withoutNul(subject),
-          null,
-          null,
-          time,
-          isOfEvent ? undefined : event,
-          undefined,
-          null,
-          "bad",
-          null,
-        );
-  }
-
-  #insert(
-    { row, input, position }: At,
-    kind: ActionName,
-    subject: string,
-    mark: string | null,
-    content: string | null,
-    time: number | undefined,
-    event: string | null | undefined,
-    owner: string | undefined,
-    written: number | null,
-    verdict: string,
-    why: string | null,
-  ): void {
-    this.#seq += 1;
-    let clock: number | null = null;
-    if (this.#isByTime) {
-      if (time !== undefined) this.#clock = time;
-      clock = this.#clock;
-    }
-    this.#action.run(
-      ...[
-        this.#seq,
-        row,
-        input,
-        kind,
-        subject,
-        mark,
-        content,
-        time ?? null,
-        textOrNull(event),
-        textOrNull(owner),
-        written,
-        this.#seq,
-      ],
-      ...[clock, position?.run ?? null, position?.seq ?? null, verdict, why],
-    );
-  }
-
-  #noteTime(kind: ActionName, time: number): void {
-    const span = this.#read.spans.get(kind);
-    if (span === undefined) this.#read.spans.set(kind, { first: time, last: time });
-    else if (time < span.first || time > span.last)
-      this.#read.spans.set(kind, { first: Math.min(span.first, time), last: Math.max(span.last, time) });
-  }
-
-  /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */
-  numberedDigest(digest: string): string {
-    if (digest.includes("#")) return digest;
-    const sql = "INSERT INTO bad VALUES (?, 1) ON CONFLICT (digest) DO UPDATE SET times = times + 1 RETURNING times";
-    const { times = 1 } = this.#store.get<{ times: number }>(sql, digest) ?? {};
-    return times === 1 ? digest : `${digest}#${times}`;
-  }
 }

@@ -1,0 +1,126 @@
+/** Puts rows and actions into the plan's file as they are read. */
+
+import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
+import { baseOf, formOf, type Identity } from "../actions/marks.ts";
+import { withoutNul } from "../actions/nul.ts";
+import type { Corrected, Position } from "../ledger/ledger.ts";
+import type { RowsRead } from "./rows-read.ts";
+import type { Store } from "./store.ts";
+
+/** The row that something comes from. */
+export interface At {
+  readonly row: number;
+  readonly input: number;
+  /** Where it was first read, of a row from rejects. */
+  readonly position: Position | undefined;
+  /** It was unclear when it was put into its rejects, and stands there as it was. */
+  readonly isLeft: boolean;
+}
+
+/** What is known of a row beside its text. */
+interface OfRow {
+  readonly state?: "corrected" | "invalid";
+  readonly reason?: string;
+  readonly digest: string | undefined;
+}
+
+/** What is known of an action. Of a bad row it has no mark: nobody knows which action it is. */
+type Known = Partial<Identity> & Pick<Identity, "subject">;
+
+export class Writer {
+  readonly #store: Store;
+  readonly #read: RowsRead;
+  readonly #isByTime: boolean;
+  readonly #row: ReturnType<Store["prepare"]>;
+  readonly #action: ReturnType<Store["prepare"]>;
+  readonly #body: ReturnType<Store["prepare"]>;
+  /** The last time that the input gave. */
+  #clock = 0;
+  #seq = 0;
+
+  constructor(store: Store, read: RowsRead, isByTime: boolean) {
+    this.#store = store;
+    this.#read = read;
+    this.#isByTime = isByTime;
+    // Each value that is bound takes time: what is the same in almost all rows is left to defaults.
+    this.#row = store.prepare("INSERT INTO row (row, input, line, text) VALUES (?, ?, ?, ?)");
+    this.#action = store.prepare(
+      `INSERT INTO action (seq, row, input, kind, subject, mark, content, time, event, owner, decimals, clock, place)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?1)`,
+    );
+    this.#body = store.prepare("INSERT INTO body VALUES (?, ?)");
+  }
+
+  row({ row, input, position }: At, line: number, text: string, { state, reason, digest }: OfRow): void {
+    this.#row.run(row, input, line, text);
+    if (state === undefined && digest === undefined && position === undefined) return;
+    // A row that can't be read has no time: sorted by that, it may have stood before all.
+    const at = position?.seq ?? (this.#isByTime ? 0 : this.#seq + 1);
+    const sql = "UPDATE row SET state = ?, reason = ?, digest = ?, run = ?, at = ? WHERE row = ?";
+    this.#store.run(sql, state ?? null, reason ?? null, digest ?? null, position?.run ?? null, at, row);
+  }
+
+  action(at: At, kind: ActionName, identity: Identity, rowEvent: string | undefined): void {
+    const { subject, time, json } = identity;
+    this.#insert(at, kind, identity, actionSpec(kind).about === "event" ? undefined : (identity.event ?? rowEvent));
+    if (at.position !== undefined || at.isLeft) this.#mark(at, "new", at.isLeft ? "left" : null);
+    this.#body.run(this.#seq, json);
+    if (time !== undefined) this.#noteTime(kind, time);
+    if (kind === "resoldTicket") this.#read.resoldBy.add(subject.charAt(0));
+    const form = formOf(subject);
+    if (form === subject) return;
+    this.#read.hasOdd = true;
+    this.#store.run("INSERT OR IGNORE INTO odd VALUES (?, ?, ?)", form, subject, at.row);
+  }
+
+  /** What the corrected version of a bad row was accepted as. */
+  corrected(at: At, { kind, subject, mark }: Corrected): void {
+    this.#insert(at, kind, { subject, mark: baseOf(mark) }, undefined);
+    this.#mark(at, "sent", "corrected");
+  }
+
+  /** What a bad row would have given, as far as that can be read: others wait for it. */
+  bad(at: At, { action: kind, data: { eventId, ticketId, nftId, orderTime } }: Action): void {
+    const time = Number.isSafeInteger(orderTime) ? Number(orderTime) : undefined;
+    const isOfEvent = actionSpec(kind).about === "event";
+    const event = isOfEvent || typeof eventId !== "string" ? undefined : eventId;
+    for (const [letter, id] of isOfEvent ? [["e", eventId]] : [["t", ticketId] as const, ["n", nftId] as const]) {
+      if (typeof id !== "string") continue;
+      this.#insert(at, kind, { subject: withoutNul(`${letter}:${id}`), time }, event);
+      this.#mark(at, "bad", null);
+    }
+  }
+
+  #insert({ row, input }: At, kind: ActionName, known: Known, event: string | undefined): void {
+    const { subject, mark, content, time, owner, decimals } = known;
+    this.#seq += 1;
+    if (time !== undefined) this.#clock = time;
+    this.#action.run(
+      ...([this.#seq, row, input, kind, subject, mark ?? null, content ?? null, time ?? null] as const),
+      ...([textOf(event), textOf(owner), decimals ?? null, this.#isByTime ? this.#clock : null] as const),
+    );
+  }
+
+  /** Says of the last one that its row is bad, or from rejects. */
+  #mark({ position }: At, verdict: string, why: string | null): void {
+    const sql = "UPDATE action SET isSpecial = 1, verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
+    this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, this.#seq);
+  }
+
+  #noteTime(kind: ActionName, time: number): void {
+    const span = this.#read.spans.get(kind);
+    if (span === undefined) this.#read.spans.set(kind, { first: time, last: time });
+    else if (time < span.first || time > span.last)
+      this.#read.spans.set(kind, { first: Math.min(span.first, time), last: Math.max(span.last, time) });
+  }
+
+  /** Of bad rows that are equal each has its number, so that a row more of the same content is another one. */
+  numberedDigest(digest: string): string {
+    if (digest.includes("#")) return digest;
+    const sql = "INSERT INTO bad VALUES (?, 1) ON CONFLICT (digest) DO UPDATE SET times = times + 1 RETURNING times";
+    const { times = 1 } = this.#store.get<{ times: number }>(sql, digest) ?? {};
+    return times === 1 ? digest : `${digest}#${times}`;
+  }
+}
+
+const textOf = (text: string | undefined): string | null => (text === undefined ? null : withoutNul(text));
