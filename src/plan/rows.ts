@@ -114,6 +114,8 @@ class Rows {
     const values = new PublicValues();
     const digester = createRowDigester(header, reading.readAs);
     const own = header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
+    const { wanted } = reading.mapper;
+    input.wanted = own === -1 ? wanted : wanted?.with(own, true);
     const of: Open = { number, file, input, reading, digester, values, own, rows: 0, given: 0 };
     try {
       await this.#addRows(of);

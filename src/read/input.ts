@@ -90,6 +90,11 @@ export class Input implements AsyncDisposable {
     return this.#csv?.delimiter;
   }
 
+  /** Which columns become cells from now on; all where it is undefined. */
+  set wanted(columns: readonly boolean[] | undefined) {
+    if (this.#csv !== undefined) this.#csv.wanted = columns;
+  }
+
   /** Canonical name of the encoding it is read in. */
   get encoding(): string {
     return this.#text.encoding;

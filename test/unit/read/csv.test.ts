@@ -141,6 +141,15 @@ describe("what a malformed row says", () => {
   });
 });
 
+test("only the columns that are wanted become cells; the row keeps all", () => {
+  const parser = new CsvParser();
+  parser.wanted = [true, false, true];
+  const [row, blank] = parser.take(Buffer.from('a,b,c\n 1 ,"x ""y""",é \n,,\n'));
+  expect(row).toMatchObject({ cells: ["1", "", "é"], text: ' 1 ,"x ""y""",é ', isBlank: false });
+  expect(row?.kind === "cells" && row.whole()).toEqual([" 1 ", 'x "y"', "é "]);
+  expect(blank).toMatchObject({ isBlank: true });
+});
+
 test("a delimiter can be declared", () => {
   expect(read("a,b;c\n1,2;3\n", { delimiter: ";" }).rows.map(brief)).toEqual(["2 1,2|3"]);
   expect(read("sep=,\na;b\n1;2\n", { delimiter: ";" }).rows.map(brief)).toEqual(["3 1|2"]);
