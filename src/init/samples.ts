@@ -13,7 +13,7 @@ import { openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { Row } from "../read/row.ts";
-import { watchUtf8 } from "../read/utf8-watch.ts";
+import { Utf8Watch } from "../read/utf8-watch.ts";
 import type { Sample } from "./sample.ts";
 
 /** Enough to see every status; all of them are kept in memory. */
@@ -62,14 +62,14 @@ export async function samplesOf(names: readonly string[], options: SamplingOptio
 async function encodingOf(file: InputFile, { encoding, signal, onUtf8 }: SamplingOptions): Promise<string | undefined> {
   if (encoding === undefined || !(await canBeReadTwice(file))) return encoding;
   await using source = await openBytes(file, { signal });
-  const watch = watchUtf8();
+  const watch = new Utf8Watch(() => 0);
   for await (const block of source.blocks()) {
-    watch.take(block, () => 0);
-    if (!watch.seen.isValid) return encoding;
+    watch.take(block);
+    if (!watch.isValid) return encoding;
   }
   watch.end();
-  if (!watch.seen.isValid) return encoding;
-  if (watch.seen.characters > 0) onUtf8(file, encoding);
+  if (!watch.isValid) return encoding;
+  if (watch.characters > 0) onUtf8(file, encoding);
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { Failure } from "../failure.ts";
 import type { FileFinding } from "../map/file-finding.ts";
 import type { Input } from "../read/input.ts";
-import { shownName } from "../read/names.ts";
+import { shownName } from "../read/input-file.ts";
 
 export const tooLong = (items: number): FileFinding => ({
   rule: "payload-too-long",

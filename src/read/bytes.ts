@@ -5,7 +5,7 @@ import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { type Clock, refuseEarlyEnd, refuseUnfinished, SYSTEM_CLOCK, watchEnd } from "./finished.ts";
 import type { Compression, InputFile } from "./input-file.ts";
-import { shownName } from "./names.ts";
+import { shownName } from "./input-file.ts";
 import { type OpenedFile, openFile, openStream } from "./open-file.ts";
 import { unzstd } from "./zstd.ts";
 

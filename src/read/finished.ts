@@ -2,7 +2,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import { Failure } from "../failure.ts";
-import { shownName } from "./names.ts";
+import { shownName } from "./input-file.ts";
 
 /** What a file looks like from outside. When any of it changes, somebody is writing. */
 export interface Mark {

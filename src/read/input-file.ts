@@ -1,5 +1,7 @@
 /** The files that a command reads, and the forms that they may have. */
 
+import { cleanText } from "../actions/text.ts";
+
 export const INPUT_FORMATS = ["csv", "tsv", "ndjson", "json"] as const;
 export type InputFormat = (typeof INPUT_FORMATS)[number];
 export type Compression = "none" | "gz" | "zst";
@@ -16,4 +18,9 @@ export interface InputFile {
   readonly fromGlob: boolean;
   /** Its first line shows columns of rejects: it is a rejects file, whatever it is called. */
   readonly isRejects?: boolean;
+}
+
+/** A file's name as messages show it. */
+export function shownName(file: { readonly name: string }): string {
+  return file.name === "-" ? "Standard input" : cleanText(file.name, 300);
 }

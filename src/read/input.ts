@@ -1,15 +1,16 @@
+/** An opened input: what is known of it from its first bytes, and its rows. */
+
 import { setImmediate } from "node:timers/promises";
+import { REJECTS_COLUMNS } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
-import type { CsvOptions, CsvParser } from "./csv.ts";
-import { resolveEncoding } from "./encoding.ts";
-import { FORMATS, formatOf, isTable } from "./formats.ts";
-import type { InputFile, InputFormat } from "./input-file.ts";
-import { InputText } from "./input-text.ts";
-import { shownName } from "./names.ts";
+import { type CsvOptions, CsvParser } from "./csv.ts";
+import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
+import { FORMATS, formatOf } from "./formats.ts";
+import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import type { Row } from "./row.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
-import type { AsUtf8 } from "./utf8-watch.ts";
+import { Utf8Watch } from "./utf8-watch.ts";
 
 const ROWS_PER_BATCH = 1000;
 
@@ -24,56 +25,68 @@ export async function openInput(file: InputFile, options: OpenInputOptions = {})
   const wanted = options.encoding === undefined ? "utf-8" : resolveEncoding(options.encoding);
   const source = await openBytes(file, options);
   try {
-    return await Input.open(file, source, wanted, options);
+    const stored = source.blocks();
+    const first = await stored.next();
+    const head = first.done === true ? EMPTY : first.value;
+    refuseBinary(file, head);
+    const input = new Input(file, source, head, stored, wanted, options);
+    await input.readHeader();
+    return input;
   } catch (error) {
     await source[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-/** An opened input: what is known of it from its first bytes, and its rows. */
 export class Input implements AsyncDisposable {
   readonly file: InputFile;
-  readonly format: InputFormat;
+  /** Canonical name of the encoding it is read in. */
+  readonly encoding: string;
   /** There is nothing in it, or nothing but blanks. */
   isEmpty = false;
   /** The last line, where it lacks its line end; known when the batches have ended. */
   unendedLine: number | undefined;
+  /** What its bytes so far would be as UTF-8, where they are read in another encoding. */
+  readonly asUtf8: Utf8Watch | undefined;
   readonly #source: ByteSource;
-  readonly #text: InputText;
   readonly #options: OpenInputOptions;
-  readonly #csv: CsvParser | undefined;
-  readonly #parser: RowParser;
+  /** The text in UTF-8. */
+  readonly #blocks: AsyncGenerator<Buffer, void>;
+  #format: InputFormat | undefined;
+  #parser: RowParser | CsvParser | undefined;
+  #lastByte: number | undefined;
   /** Rows that were read and not given yet. */
   #rows: Row[] = [];
   #hasEnded = false;
   #sha256: string | undefined;
 
-  private constructor(
+  /** @param wanted what it is read in unless its beginning says better. */
+  constructor(
     file: InputFile,
     source: ByteSource,
-    text: InputText,
-    format: InputFormat,
+    head: Buffer,
+    rest: AsyncGenerator<Buffer, void>,
+    wanted: string,
     options: OpenInputOptions,
   ) {
     this.file = file;
-    this.format = format;
     this.#source = source;
-    this.#text = text;
     this.#options = options;
-    const parser = FORMATS[format].parser(options.csv ?? {});
-    this.#csv = isTable(parser) ? parser : undefined;
-    this.#parser = parser;
-    text.parser = parser;
+    const isRejects = showsRejects(head);
+    // An editor may have saved rejects without their byte order mark.
+    this.encoding = bomEncoding(head) ?? (isRejects ? "utf-8" : wanted);
+    const lineEnds = (): number => this.#parser?.lineEnds ?? 0;
+    if (this.encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => lineEnds() + 1);
+    const { encoding } = this;
+    this.#blocks = toUtf8(watched(head, rest, this.asUtf8), { encoding, name: shownName(file), lineEnds, isRejects });
   }
 
-  static async open(file: InputFile, source: ByteSource, wanted: string, options: OpenInputOptions): Promise<Input> {
-    const text = await InputText.open(file, source, wanted);
-    const beginning = await text.next();
-    const format = file.format === "detect" ? formatOf(beginning ?? EMPTY) : file.format;
-    const input = new Input(file, source, text, format, options);
-    await input.#readHeader(beginning);
-    return input;
+  get format(): InputFormat {
+    return this.#format ?? "csv";
+  }
+
+  get #csv(): CsvParser | undefined {
+    return this.#parser instanceof CsvParser ? this.#parser : undefined;
   }
 
   /** CSV and TSV: the cells of the header as written; undefined when there is none, as in an empty file. */
@@ -95,21 +108,6 @@ export class Input implements AsyncDisposable {
     if (this.#csv !== undefined) this.#csv.wanted = columns;
   }
 
-  /** Canonical name of the encoding it is read in. */
-  get encoding(): string {
-    return this.#text.encoding;
-  }
-
-  /** It begins with a byte order mark, which wins over any encoding that is declared. */
-  get hasBom(): boolean {
-    return this.#text.hasBom;
-  }
-
-  /** What its bytes so far would be as UTF-8, where they are read in another encoding. */
-  get asUtf8(): AsUtf8 | undefined {
-    return this.#text.asUtf8;
-  }
-
   /** Size of the input as stored (compressed, if it is). Final when the batches have ended. */
   get bytesRead(): number {
     return this.#source.bytesRead;
@@ -127,29 +125,38 @@ export class Input implements AsyncDisposable {
     return this.#source.contentSha256;
   }
 
-  /** Reads until the header is known, from the first block on. */
-  async #readHeader(beginning: Buffer | undefined): Promise<void> {
+  /** Reads until the header is known. Called once, before the batches. */
+  async readHeader(): Promise<void> {
+    let head = await this.#next();
+    this.#format = this.file.format === "detect" ? formatOf(head ?? EMPTY) : this.file.format;
+    this.#parser = FORMATS[this.#format].parser(this.#options.csv ?? {});
     // Blanks beyond the first block are read as any text.
-    const isBlank = beginning === undefined || beginning.every((byte) => byte <= 0x20);
-    const after = isBlank && beginning !== undefined ? await this.#text.next() : undefined;
-    this.isEmpty = isBlank && after === undefined;
+    if (head?.every((byte) => byte <= 0x20) === true) {
+      const after = await this.#next();
+      head = after && Buffer.concat([head, after]);
+    }
+    this.isEmpty = head === undefined;
     this.#hasEnded = this.isEmpty;
-    if (beginning !== undefined && !this.isEmpty) this.#rows = this.#parser.take(beginning);
-    if (after !== undefined) this.#rows.push(...this.#parser.take(after));
-    while (this.#csv !== undefined && this.#csv.header === undefined && !this.#csv.stopped && !this.#hasEnded)
-      await this.#advance();
-    if (this.#hasEnded && !this.isEmpty) this.#rows = this.#parser.end();
-    const headerLine = this.#options.csv?.headerLine;
-    if (this.#csv !== undefined && this.#csv.header === undefined && headerLine !== undefined && this.#csv.lineEnds > 0)
+    if (head !== undefined) this.#rows = this.#parser.take(head);
+    const csv = this.#csv;
+    while (csv !== undefined && csv.header === undefined && !csv.stopped && !this.#hasEnded) await this.#advance();
+    const { headerLine } = this.#options.csv ?? {};
+    if (csv !== undefined && csv.header === undefined && headerLine !== undefined && csv.lineEnds > 0)
       throw new Failure("usage", `${shownName(this.file)} has no header in line ${headerLine}: it ends before that.`, {
         hint: "Is csv.header of its source the right line?",
       });
   }
 
+  async #next(): Promise<Buffer | undefined> {
+    const { value: block } = await this.#blocks.next();
+    if (block !== undefined && block.length > 0) this.#lastByte = block.at(-1);
+    return block ?? undefined;
+  }
+
   async #advance(): Promise<void> {
-    const block = await this.#text.next();
+    const block = await this.#next();
     this.#hasEnded = block === undefined;
-    this.#rows = block === undefined ? [] : this.#parser.take(block);
+    this.#rows = (block === undefined ? this.#parser?.end() : this.#parser?.take(block)) ?? [];
   }
 
   /**
@@ -164,27 +171,74 @@ export class Input implements AsyncDisposable {
         await setImmediate();
         this.#options.signal?.throwIfAborted();
       }
-      if (this.#hasEnded || this.#parser.stopped) break;
+      if (this.#hasEnded || this.#parser?.stopped === true) break;
       await this.#advance();
-      if (this.#hasEnded) this.#rows = this.#parser.end();
     }
+    const isUnended = this.#lastByte !== undefined && !LINE_ENDS.includes(this.#lastByte);
     // A JSON array ends with its bracket and needs no line end.
-    if (this.#hasEnded && !this.#parser.stopped && FORMATS[this.format].isOfLines && this.#text.isUnended) {
+    if (this.#hasEnded && this.#parser?.stopped === false && FORMATS[this.format].isOfLines && isUnended) {
       await this.#source.believeEnd();
-      this.unendedLine = this.#text.lineEnds + 1;
+      this.unendedLine = this.#parser.lineEnds + 1;
     }
     await this.drain();
   }
 
   /** Reads to the end, for size and SHA-256 only. */
   async drain(): Promise<void> {
-    await this.#text.close();
+    await this.#blocks.return();
     await this.#source.drain();
     this.#sha256 = this.#source.sha256;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#text.close();
+    await this.#blocks.return();
     await this.#source[Symbol.asyncDispose]();
   }
+}
+
+const LINE_ENDS: readonly number[] = [10, 13];
+
+async function* watched(
+  head: Buffer,
+  rest: AsyncGenerator<Buffer, void>,
+  watch: Utf8Watch | undefined,
+): AsyncGenerator<Buffer, void> {
+  watch?.take(head);
+  yield head;
+  for await (const block of rest) {
+    watch?.take(block);
+    yield block;
+  }
+  watch?.end();
+}
+
+const OWN_COLUMN = new RegExp(`(?:^|["\\s,;|])(?:${REJECTS_COLUMNS.join("|")})(?:["\\s,;|]|$)`);
+
+/** Whether the first line is that of rejects: they are UTF-8, whatever a source or a flag says of what they come from. */
+function showsRejects(head: Buffer): boolean {
+  const end = head.findIndex((byte) => LINE_ENDS.includes(byte));
+  return OWN_COLUMN.test(head.toString("latin1", 0, end === -1 ? head.length : end));
+}
+
+const CSV_UTF8 = 'Save it as "CSV UTF-8".';
+const EXPORT = "Export the data as CSV.";
+/** What files begin with that are no text. */
+const BINARY_KINDS: readonly (readonly [magic: string, is: string, hint: string])[] = [
+  [
+    "PK\x03\x04",
+    "an Excel workbook or another zip archive",
+    'Save the workbook as "CSV UTF-8", or unpack the archive.',
+  ],
+  ["\xd0\xcf\x11\xe0", "an old Excel workbook", CSV_UTF8],
+  ["\x1f\x8b", "gzip-compressed", "End its name in .gz, or unpack it first (gunzip -c)."],
+  ["\x28\xb5\x2f\xfd", "Zstandard-compressed", "End its name in .zst, or unpack it first (zstd -dc)."],
+  ["%PDF-", "a PDF document", EXPORT],
+  ["SQLite format 3", "an SQLite database", EXPORT],
+  ["PAR1", "a Parquet file", "Export the data as CSV or NDJSON."],
+];
+
+function refuseBinary(file: InputFile, head: Buffer): void {
+  for (const [magic, is, hint] of BINARY_KINDS)
+    if (head.toString("latin1", 0, magic.length) === magic)
+      throw new Failure("usage", `${shownName(file)} is ${is}, not text.`, { hint });
 }

@@ -8,9 +8,8 @@ import { errorCode, Failure } from "../failure.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { bomEncoding } from "./encoding.ts";
 import { FORMATS } from "./formats.ts";
-import { INPUT_FORMATS, type InputFile, type InputFormat } from "./input-file.ts";
+import { INPUT_FORMATS, type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import { findMatches } from "./matches.ts";
-import { shownName } from "./names.ts";
 import { keepRejectsApart, refuseRejects } from "./rejects.ts";
 
 export interface ResolveOptions {

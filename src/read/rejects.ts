@@ -1,7 +1,7 @@
 /** What a rejects file may be read beside: other rejects files, and nothing else. */
 
 import { Failure } from "../failure.ts";
-import { shownName } from "./names.ts";
+import { shownName } from "./input-file.ts";
 
 type Named = { readonly name: string };
 

@@ -3,69 +3,59 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { completeLength } from "./encoding.ts";
 
-/** What a text would be as UTF-8. */
-export interface AsUtf8 {
-  /** All bytes so far are valid UTF-8 text. */
-  readonly isValid: boolean;
-  /** Characters beyond ASCII, up to `MOST_COUNTED`. */
-  readonly characters: number;
-  /** The first word with such a character. */
-  readonly first: { readonly line: number; readonly word: Buffer } | undefined;
-}
-
-export type Utf8Watch = ReturnType<typeof watchUtf8>;
-
 const MOST_COUNTED = 100;
 const LONGEST_WORD = 40;
 const LF = 10;
 
 /** Looks at the bytes as they are stored, up to the first one that is not UTF-8. */
-export function watchUtf8() {
-  let isValid = true;
-  let characters = 0;
-  let first: AsUtf8["first"];
+export class Utf8Watch {
+  /** All bytes so far are valid UTF-8 text. */
+  isValid = true;
+  /** Characters beyond ASCII, up to `MOST_COUNTED`. */
+  characters = 0;
+  /** The first word with such a character. */
+  first: { readonly line: number; readonly word: Buffer } | undefined;
+  readonly #line: () => number;
   /** The beginning of a character, whose end is in the next block. */
-  let rest: Buffer = Buffer.alloc(0);
-  return {
-    get seen(): AsUtf8 {
-      return { isValid, characters, first };
-    },
-    /** @param line asked for once: the line in which the block begins. */
-    take(block: Buffer, line: () => number): void {
-      if (!isValid) return;
-      if (rest.length === 0 && isAscii(block)) {
-        isValid = !block.includes(0);
-        return;
-      }
-      const bytes = rest.length === 0 ? block : Buffer.concat([rest, block]);
-      const complete = bytes.subarray(0, completeLength(bytes));
-      isValid = isUtf8(complete) && !complete.includes(0);
-      rest = Buffer.from(bytes.subarray(complete.length));
-      if (!isValid) return;
-      if (first === undefined) first = firstWord(complete, line);
-      for (const byte of complete) {
-        if (characters >= MOST_COUNTED) break;
-        if (byte >= 0xc0) characters += 1;
-      }
-    },
-    /** The text has ended. */
-    end(): void {
-      if (rest.length > 0) isValid = false;
-    },
-  };
-}
+  #rest: Buffer = Buffer.alloc(0);
 
-function firstWord(bytes: Buffer, line: () => number): AsUtf8["first"] {
-  const at = bytes.findIndex((byte) => byte >= 0x80);
-  if (at === -1) return undefined;
-  const before = bytes.subarray(Math.max(0, at - LONGEST_WORD), at);
-  const from = at - before.length + before.findLastIndex(isBetweenWords) + 1;
-  const after = bytes.subarray(at, at + LONGEST_WORD);
-  const length = after.findIndex(isBetweenWords);
-  const end = at + (length === -1 ? completeLength(after) : length);
-  let lineEnds = 0;
-  for (const byte of bytes.subarray(0, at)) if (byte === LF) lineEnds += 1;
-  return { line: line() + lineEnds, word: Buffer.from(bytes.subarray(from, end)) };
+  /** @param line asked for once: the line in which the block begins that is looked at. */
+  constructor(line: () => number) {
+    this.#line = line;
+  }
+
+  take(block: Buffer): void {
+    if (!this.isValid) return;
+    if (this.#rest.length === 0 && isAscii(block)) {
+      this.isValid = !block.includes(0);
+      return;
+    }
+    const bytes = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
+    const complete = bytes.subarray(0, completeLength(bytes));
+    this.isValid = isUtf8(complete) && !complete.includes(0);
+    this.#rest = Buffer.from(bytes.subarray(complete.length));
+    if (!this.isValid) return;
+    this.first ??= this.#firstWord(complete);
+    for (let at = 0; this.characters < MOST_COUNTED && at < complete.length; at += 1)
+      if ((complete[at] ?? 0) >= 0xc0) this.characters += 1;
+  }
+
+  /** The text has ended. */
+  end(): void {
+    if (this.#rest.length > 0) this.isValid = false;
+  }
+
+  #firstWord(bytes: Buffer): Utf8Watch["first"] {
+    const at = bytes.findIndex((byte) => byte >= 0x80);
+    if (at === -1) return undefined;
+    const before = bytes.subarray(Math.max(0, at - LONGEST_WORD), at);
+    const from = at - before.length + before.findLastIndex(isBetweenWords) + 1;
+    const after = bytes.subarray(at, at + LONGEST_WORD);
+    const length = after.findIndex(isBetweenWords);
+    const end = at + (length === -1 ? completeLength(after) : length);
+    const lineEnds = bytes.subarray(0, at).filter((byte) => byte === LF).length;
+    return { line: this.#line() + lineEnds, word: Buffer.from(bytes.subarray(from, end)) };
+  }
 }
 
 /** Blanks, delimiters and quotes. */
