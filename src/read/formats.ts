@@ -1,8 +1,8 @@
 /** The formats of inputs, one entry each: what its files are called, and who reads it. */
 
+import { REJECTS_COLUMNS } from "../actions/rejects-columns.ts";
 import { type CsvOptions, CsvParser } from "./csv.ts";
 import { detectDelimiter } from "./delimiter.ts";
-import { keysOfCells, keysOfJson } from "./first-keys.ts";
 import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
 import { JsonArrayParser } from "./json-array.ts";
 import { NdjsonParser } from "./ndjson.ts";
@@ -15,18 +15,14 @@ export interface FormatSpec {
   /** Rows end with lines, so that its last line needs a line end. */
   readonly isOfLines: boolean;
   /** What standard input of this format begins with; undefined where it may begin with anything. */
-  readonly firstCharacter: string | undefined;
+  readonly firstCharacter?: string;
   /** The keys that its first line shows, by which promises and rejects are known. */
   readonly firstKeys: (line: string) => readonly string[];
   /** How one says that it has no rows, in a sentence; undefined where an empty file says so. */
-  readonly whenEmpty: string | undefined;
+  readonly whenEmpty?: string;
 }
 
-const TABLE = {
-  isOfLines: true,
-  firstCharacter: undefined,
-  whenEmpty: "A table without rows has its header.",
-} as const satisfies Partial<FormatSpec>;
+const TABLE = { isOfLines: true, whenEmpty: "A table without rows has its header." };
 
 export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
   csv: {
@@ -47,7 +43,6 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
     isOfLines: true,
     firstCharacter: "{",
     firstKeys: keysOfJson,
-    whenEmpty: undefined,
   },
   json: {
     extensions: ["json"],
@@ -65,5 +60,15 @@ export function formatOf(beginning: Buffer): InputFormat {
   return INPUT_FORMATS.find((format) => FORMATS[format].firstCharacter?.charCodeAt(0) === first) ?? "csv";
 }
 
-/** Whether its rows are cells under a header. */
-export const isTable = (parser: RowParser | CsvParser): parser is CsvParser => "header" in parser;
+const keysOfCells = (line: string, delimiter: string): readonly string[] =>
+  line.split(delimiter).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
+
+/** In a line that is not a whole object, such as a cut one, only keys of rejects are found. */
+function keysOfJson(line: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));
+    return typeof value === "object" && value !== null ? Object.keys(value) : [];
+  } catch {
+    return REJECTS_COLUMNS.filter((key) => new RegExp(`"${key}"\\s*:`).test(line));
+  }
+}
