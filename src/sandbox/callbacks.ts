@@ -23,12 +23,6 @@ export interface CallbackCounts {
 
 export type Callbacks = ReturnType<typeof startCallbacks>;
 
-/** What waits for one callbackUrl. */
-interface Address {
-  readonly waiting: Callback[];
-  working: number;
-}
-
 /**
  * Starts delivering, each address at its own pace: a dead or slow one delays no other. After disposal nothing more is sent,
  * and what was waiting is dropped.
@@ -37,58 +31,65 @@ interface Address {
  */
 export function startCallbacks(firstWaitMs = FIRST_WAIT_MS) {
   const end = new AbortController();
-  const addresses = new Map<string, Address>();
-  const working = new Set<Promise<void>>();
-  const posts = createGate(AT_ONCE_IN_ALL);
-  let idle = Promise.withResolvers<void>();
-  idle.resolve();
+  const { signal } = end;
+  const addresses = new Map<string, { readonly pass: Gate; open: number }>();
+  const open = new Set<Promise<void>>();
+  const posts = openGate(AT_ONCE_IN_ALL);
   const counts = { delivered: 0, failed: 0, dropped: 0 };
 
-  async function work(url: string, address: Address): Promise<void> {
-    for (let next = address.waiting.shift(); next !== undefined; next = address.waiting.shift()) {
-      const delivered = await deliver(next, firstWaitMs, posts, end.signal);
-      counts[delivered ? "delivered" : "failed"] += 1;
+  async function deliver({ callbackUrl, ...ids }: Callback): Promise<keyof CallbackCounts> {
+    if (signal.aborted) return "dropped";
+    const body = JSON.stringify(ids);
+    for (let tried = 0; tried < TRIES && !signal.aborted; tried += 1) {
+      try {
+        if (tried > 0) await delay(firstWaitMs * 2 ** (tried - 1), undefined, { signal });
+        if ((await posts(() => post(callbackUrl, body, signal))) === 200) return "delivered";
+      } catch {
+        // Not reachable, or ended by disposal.
+      }
     }
-    address.working -= 1;
-    if (address.working === 0) addresses.delete(url);
+    return "failed";
   }
 
   return {
     /** Takes a callback to deliver later; never waits. */
     enqueue(callback: Callback): void {
       const { callbackUrl } = callback;
-      const address = addresses.get(callbackUrl) ?? { waiting: [], working: 0 };
-      if (end.signal.aborted || !isLoopbackUrl(callbackUrl) || address.waiting.length >= MAX_WAITING) {
+      const address = addresses.get(callbackUrl) ?? { pass: openGate(AT_ONCE), open: 0 };
+      if (signal.aborted || !isLoopbackUrl(callbackUrl) || address.open >= AT_ONCE + MAX_WAITING) {
         counts.dropped += 1;
         return;
       }
       addresses.set(callbackUrl, address);
-      address.waiting.push(callback);
-      if (address.working >= AT_ONCE) return;
-      address.working += 1;
-      if (working.size === 0) idle = Promise.withResolvers<void>();
-      // Started apart from the request that caused it.
-      const worker = Promise.resolve()
-        .then(() => work(callbackUrl, address))
-        .finally(() => {
-          working.delete(worker);
-          if (working.size === 0) idle.resolve();
+      address.open += 1;
+      const delivery = address
+        .pass(() => deliver(callback))
+        .then((outcome) => {
+          counts[outcome] += 1;
+          address.open -= 1;
+          if (address.open === 0) addresses.delete(callbackUrl);
+          open.delete(delivery);
         });
-      working.add(worker);
+      open.add(delivery);
     },
     counts: (): CallbackCounts => ({ ...counts }),
-    /** Resolves when nothing is waiting or on its way. */
-    idle: () => idle.promise,
+    idle,
     async [Symbol.asyncDispose]() {
       end.abort();
-      for (const { waiting } of addresses.values()) counts.dropped += waiting.splice(0).length;
-      await Promise.allSettled(working);
+      await idle();
     },
   };
+
+  /** Resolves when nothing is waiting or on its way. */
+  async function idle(): Promise<void> {
+    for (const delivery of open) await delivery;
+  }
 }
 
+type Gate = ReturnType<typeof openGate>;
+
 /** Lets at most `atOnce` through at a time, in the order in which they came. */
-function createGate(atOnce: number) {
+function openGate(atOnce: number) {
   let free = atOnce;
   const queue: (() => void)[] = [];
   return async <T>(pass: () => Promise<T>): Promise<T> => {
@@ -102,26 +103,6 @@ function createGate(atOnce: number) {
       else next();
     }
   };
-}
-
-async function deliver(
-  callback: Callback,
-  firstWaitMs: number,
-  posts: ReturnType<typeof createGate>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { callbackUrl, ...ids } = callback;
-  const body = JSON.stringify(ids);
-  for (let tried = 0; tried < TRIES; tried += 1) {
-    try {
-      if (tried > 0) await delay(firstWaitMs * 2 ** (tried - 1), undefined, { signal });
-      if ((await posts(() => post(callbackUrl, body, signal))) === 200) return true;
-    } catch {
-      // Not reachable, or ended by disposal; the loop's condition and `signal` decide what follows.
-    }
-    if (signal.aborted) return false;
-  }
-  return false;
 }
 
 /** Posts once; gives the status. Redirects are not followed, so nothing leaves the machine by one. */
@@ -145,10 +126,9 @@ function post(url: string, body: string, signal: AbortSignal): Promise<number | 
   return promise;
 }
 
-/** True for an http(s) URL whose host is this machine by its very spelling. */
 function isLoopbackUrl(url: string): boolean {
-  const parsed = URL.parse(url);
-  return parsed !== null && /^https?:$/.test(parsed.protocol) && isLoopbackHost(parsed.hostname);
+  const { protocol = "", hostname = "" } = URL.parse(url) ?? {};
+  return /^https?:$/.test(protocol) && isLoopbackHost(hostname);
 }
 
 /** True for `localhost`, `127.x.y.z` and `[::1]`, as a URL spells them. */

@@ -1,10 +1,10 @@
 /**
  * Node's HTTP, asked for by name: an import of it makes Node load all that it exports, `fetch` and its WebSocket too, which takes
- * longer than everything else that a small run against the sandbox does. And how the sandbox writes answers with it.
+ * longer than everything else that a small run against the sandbox does. And how the sandbox reads bodies and writes answers with it.
  */
 
-import type { ServerResponse } from "node:http";
-import { stringifyJson } from "../actions/json.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { duplicateKey, parseJson, stringifyJson } from "../actions/json.ts";
 
 const http = process.getBuiltinModule("node:http");
 
@@ -32,4 +32,48 @@ export function drainedOrGone(response: ServerResponse): Promise<void> {
   };
   response.once("drain", end).once("close", end);
   return promise;
+}
+
+/** A request that is answered with why not, thrown where that is found. */
+export class Refused extends Error {
+  readonly status: number;
+  /** Said beside the message. */
+  readonly more: object;
+  constructor(status: number, message: string, more: object = {}) {
+    super(message);
+    this.status = status;
+    this.more = more;
+  }
+}
+
+export const notFound = () => new Refused(404, "Not Found");
+
+/**
+ * The request's body as JSON, its integers exact, and its length.
+ *
+ * @throws Refused for one that is too long, of another type or no JSON.
+ */
+export async function readJson(request: IncomingMessage, maxBytes: number) {
+  if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? ""))
+    throw new Refused(415, "The Content-Type is not application/json.");
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Read to its end even when it is too long, so that the client gets the answer; the fault `too-large` is less kind.
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes <= maxBytes) chunks.push(chunk);
+  }
+  if (bytes > maxBytes) throw new Refused(413, "Request Too Long");
+  let text: string;
+  let value: unknown;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+    value = parseJson(text);
+  } catch {
+    throw new Refused(400, "The body is not JSON in UTF-8.");
+  }
+  const pointer = duplicateKey(text, value);
+  if (pointer !== undefined)
+    throw new Refused(400, `The key ${pointer} stands twice in its object.`, { rule: "json-duplicate-key", pointer });
+  return { value, bytes };
 }

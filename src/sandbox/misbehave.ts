@@ -20,9 +20,7 @@ export interface Exchange {
   readonly process: (items: readonly unknown[], withhold?: ReadonlySet<number>) => readonly ResultItem[];
   /** Numbers from 0 to below 1, the same ones for the same seed, request and rule. */
   readonly random: () => number;
-  readonly setStatus: Engine["setStatus"];
-  /** A promise that was given before this request. */
-  readonly earlierPromise: () => string | undefined;
+  readonly engine: Engine;
   readonly signal: AbortSignal;
 }
 
@@ -198,7 +196,7 @@ export const KINDS = {
   /** The ordinary answer; what is said of these promises from then on, whatever their age. */
   "promise-status": kind({ items, status: z.enum(PROMISE_STATUSES).optional() }, (fault, exchange) =>
     sendChanged(exchange, fault.items, (item) => {
-      if (item.status === "success") exchange.setStatus(item.actionPromise, fault.status ?? "error");
+      if (item.status === "success") exchange.engine.setStatus(item.actionPromise, fault.status ?? "error");
       return item;
     }),
   ),
@@ -209,7 +207,7 @@ export const KINDS = {
     }),
   ),
   "duplicate-promise": kind({ items, of: z.enum(["neighbour", "earlier-request"]).optional() }, (fault, exchange) => {
-    const earlier = exchange.earlierPromise();
+    const earlier = firstPromise(exchange);
     sendChanged(exchange, fault.items, (item, at, results) => {
       const neighbour = results[at === 0 ? 1 : at - 1];
       const others = neighbour?.status === "success" ? neighbour.actionPromise : undefined;
@@ -408,6 +406,11 @@ function sendChanged(
     exchange,
     results.map((item, at) => (touched.has(at) ? change(item, at, results) : item)),
   );
+}
+
+function firstPromise({ engine }: Exchange): string | undefined {
+  for (const { actionPromise } of engine.processed()) if (actionPromise !== null) return actionPromise;
+  return undefined;
 }
 
 /** The 0-based places that are meant; one at random where nothing says so. */

@@ -1,24 +1,20 @@
-/** The sandbox over HTTP: `POST /stream` as specified, the state to look at, and faults on demand. Loopback only. */
+/** The sandbox over HTTP: `POST /stream` as specified, on the loopback address, to those who have its key. */
 
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
-import { z } from "zod";
-import type { MetadataAttribute } from "../actions/fields.ts";
-import { duplicateKey, parseJson } from "../actions/json.ts";
+import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { type CallbackCounts, type Callbacks, isLoopbackHost, startCallbacks } from "./callbacks.ts";
+import { type CallbackCounts, isLoopbackHost, startCallbacks } from "./callbacks.ts";
+import { CONTROL, type Methods, type Service, sendFound, type Visit } from "./control.ts";
 import { type Engine, openEngine } from "./engine.ts";
-import { type FaultScript, type Faults, misbehave, openFaults, parseFaultScript } from "./faults.ts";
-import { createServer, drainedOrGone, sendJson } from "./http.ts";
+import { type FaultScript, misbehave, openFaults } from "./faults.ts";
+import { createServer, notFound, Refused, readJson, sendJson } from "./http.ts";
 import { isPageFile, sendPageFile } from "./page.ts";
-import { PROMISE_STATUSES } from "./view.ts";
 
 const HOST = "127.0.0.1";
-/** "at most 5000 actions per request" (specification, Limits). */
-const MAX_ACTIONS = 5000;
 /** What a common gateway takes. */
 const MAX_BODY_BYTES = 10_000_000;
 const KEEP_ALIVE_MS = 5_000;
@@ -64,7 +60,7 @@ export interface Sandbox extends AsyncDisposable {
  * @throws Failure `usage` when the port is taken or none.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { apiKey = randomBytes(24).toString("base64url"), port = 0, maxBodyBytes = MAX_BODY_BYTES, signal } = options;
+  const { apiKey = newSecret(), port = 0, maxBodyBytes = MAX_BODY_BYTES, signal } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Failure("usage", `${port} is not a port.`, { hint: "Ports are 0 to 65535; 0 takes any free one." });
   const ownEngine = "path" in options.engine ? openEngine(options.engine) : undefined;
@@ -72,14 +68,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const faults = openFaults(options.faults);
   const callbacks = startCallbacks(options.callbackWaitMs);
   const end = new AbortController();
-  const pageToken = randomBytes(24).toString("base64url");
-  const context: Context = {
-    ...{ engine, faults, callbacks, maxBodyBytes, signal: end.signal, turn: openTurns() },
-    ...{ keyDigest: digest(apiKey), pageDigest: digest(pageToken) },
-  };
+  const pageToken = newSecret();
+  const service: Service = { engine, faults, callbacks, maxBodyBytes, signal: end.signal };
+  const answer = answering(service, { key: digest(apiKey), page: digest(pageToken) });
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requireHostHeader: true }, (request, response) => {
-    handle(context, request, response).catch((error: unknown) => {
+    answer(request, response).catch((error: unknown) => {
+      if (error instanceof Refused) return sendJson(response, error.status, { message: error.message, ...error.more });
       if (end.signal.aborted || request.socket.destroyed) return;
       options.onError?.(error);
       if (response.headersSent) response.destroy();
@@ -107,17 +102,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     await dispose();
     throw error;
   }
+  const bound = (server.address() as AddressInfo).port; // it listens on TCP
+  const url = `http://${HOST}:${bound}`;
   signal?.addEventListener("abort", dispose);
   if (signal?.aborted) await dispose();
-  // The bound address of a TCP server that listens, or has listened, is an object.
-  const bound = (server.address() as AddressInfo | null)?.port ?? port;
   return {
-    url: `http://${HOST}:${bound}`,
-    pageUrl: `http://${HOST}:${bound}/#${pageToken}`,
-    port: bound,
-    apiKey,
-    instanceId: engine.instanceId,
-    engine,
+    ...{ url, pageUrl: `${url}/#${pageToken}`, port: bound, apiKey, instanceId: engine.instanceId, engine },
     setFaults: faults.set,
     callbacks: callbacks.counts,
     callbacksDone: callbacks.idle,
@@ -137,104 +127,58 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
   }
 }
 
-interface Context {
-  readonly engine: Engine;
-  readonly faults: Faults;
-  readonly callbacks: Callbacks;
-  readonly keyDigest: Buffer;
-  readonly pageDigest: Buffer;
-  readonly maxBodyBytes: number;
-  readonly signal: AbortSignal;
-  /** Waits until a request may be processed, which takes the thread for as long as it lasts. */
-  readonly turn: () => Promise<void>;
+// ---- who may ask, and what ----
+
+/** Digests of what opens the sandbox; the page's token opens what is below `/control/`. */
+interface Locks {
+  readonly key: Buffer;
+  readonly page: Buffer;
 }
 
-/** First come, first served, one in each turn of the event loop: what the page asks for is answered between two of them. */
-function openTurns(): () => Promise<void> {
-  let last = Promise.resolve();
-  return () => {
-    last = last.then(() => setImmediate());
-    return last;
+function answering(service: Service, locks: Locks) {
+  const routes: Readonly<Record<string, Methods>> = {
+    "/stream": { POST: streaming() },
+    "/actions/*": { GET: ({ service: { engine }, response, last }) => sendFound(response, engine.status(last)) },
+    ...CONTROL,
+  };
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    refuseOtherSites(request);
+    const { pathname, searchParams: query } = new URL(request.url ?? "/", `http://${HOST}`);
+    const method = request.method ?? "";
+    if (method === "GET" && isPageFile(pathname)) return sendPageFile(pathname, response);
+    const methods = routes[pathname] ?? routes[pathname.replace(/[^/]+$/, "*")];
+    if (methods === undefined) throw notFound();
+    const isPage = pathname.startsWith("/control/") && holds(locks.page, request.headers["x-page-token"]);
+    if (!isPage && !holds(locks.key, request.headers["x-api-key"])) throw new Refused(403, "Forbidden");
+    const route = methods[method];
+    if (route === undefined) {
+      response.setHeader("Allow", Object.keys(methods).join(", "));
+      throw new Refused(405, "Method Not Allowed");
+    }
+    await route({ service, request, response, last: decoded(pathname.slice(pathname.lastIndexOf("/") + 1)), query });
   };
 }
 
-async function handle(context: Context, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // A page of another site must not reach the sandbox through its visitor's browser, by whatever name.
-  const host = request.headers.host ?? "";
-  if (!isOwnHost(host)) return sendJson(response, 421, { message: "The sandbox answers to loopback names only." });
-  if (comesFromElsewhere(request, host))
-    return sendJson(response, 403, { message: "The sandbox answers no other site." });
-
-  const { pathname, searchParams } = new URL(request.url ?? "/", `http://${HOST}`);
-  if (request.method === "GET" && isPageFile(pathname)) return sendPageFile(pathname, response);
-  const route = routeOf(pathname);
-  if (route === undefined) return sendJson(response, 404, { message: "Not Found" });
-  const isPage = pathname.startsWith("/control/") && holds(context.pageDigest, request.headers["x-page-token"]);
-  if (!isPage && !holds(context.keyDigest, request.headers["x-api-key"]))
-    return sendJson(response, 403, { message: "Forbidden" });
-  const answer = route[request.method ?? ""];
-  if (answer === undefined) {
-    response.setHeader("Allow", Object.keys(route).join(", "));
-    return sendJson(response, 405, { message: "Method Not Allowed" });
-  }
-  const last = decodedOr(pathname.slice(pathname.lastIndexOf("/") + 1));
-  return answer({ context, request, response, last, query: searchParams });
-}
-
-interface Visit {
-  readonly context: Context;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** Last step of the path. */
-  readonly last: string;
-  readonly query: URLSearchParams;
-}
-
-type Methods = { readonly [method: string]: (visit: Visit) => void | Promise<void> };
-
-const ROUTES: readonly (readonly [RegExp, Methods])[] = [
-  [/^\/stream$/, { POST: stream }],
-  [/^\/actions\/[^/]+$/, { GET: showStatus }],
-  [/^\/control\/faults$/, { GET: showFaults, PUT: setFaults, DELETE: clearFaults }],
-  [/^\/control\/processed$/, { GET: dumpProcessed }],
-  [/^\/control\/state$/, { GET: showState }],
-  [/^\/control\/(actions|requests|request|ticket|event|search)$/, { GET: look }],
-  [/^\/control\/changes$/, { GET: tellChanges }],
-  [/^\/control\/status$/, { PUT: setStatus }],
-  [/^\/control\/templates\/[^/]+$/, { PUT: setTemplate }],
-];
-
-function routeOf(pathname: string): Methods | undefined {
-  return ROUTES.find(([path]) => path.test(pathname))?.[1];
-}
-
-function isOwnHost(host: string): boolean {
-  const parsed = URL.parse(`http://${host}`);
-  return parsed !== null && isLoopbackHost(parsed.hostname);
-}
-
-function comesFromElsewhere({ headers, method }: IncomingMessage, host: string): boolean {
-  if (headers.origin !== undefined) return headers.origin !== `http://${host}`;
-  const site = headers["sec-fetch-site"];
+/** A page of another site must not reach the sandbox through its visitor's browser, by whatever name. */
+function refuseOtherSites({ headers, method }: IncomingMessage): void {
+  const { host = "", origin, "sec-fetch-site": site = "none", "sec-fetch-mode": mode } = headers;
+  const isOwnHost = isLoopbackHost(URL.parse(`http://${host}`)?.hostname ?? "");
+  if (!isOwnHost) throw new Refused(421, "The sandbox answers to loopback names only.");
   // A link to the page from elsewhere is harmless; nothing else is reached by one.
-  return (
-    site !== undefined &&
-    site !== "same-origin" &&
-    site !== "none" &&
-    !(method === "GET" && headers["sec-fetch-mode"] === "navigate")
-  );
+  const isOwn = site === "same-origin" || site === "none" || (method === "GET" && mode === "navigate");
+  if (origin === undefined ? !isOwn : origin !== `http://${host}`)
+    throw new Refused(403, "The sandbox answers no other site.");
 }
+
+const newSecret = (): string => randomBytes(24).toString("base64url");
+const digest = (text: string): Buffer => hash("sha256", text, "buffer");
 
 /** Compares digests, so that neither the time nor the length says anything of the secret. */
 function holds(secret: Buffer, given: string | readonly string[] | undefined): boolean {
   return typeof given === "string" && timingSafeEqual(digest(given), secret);
 }
 
-function digest(text: string): Buffer {
-  return hash("sha256", text, "buffer");
-}
-
-function decodedOr(step: string): string {
+function decoded(step: string): string {
   try {
     return decodeURIComponent(step);
   } catch {
@@ -244,206 +188,33 @@ function decodedOr(step: string): string {
 
 // ---- the service ----
 
-async function stream({ context, request, response }: Visit): Promise<void> {
-  const { engine, faults, callbacks, signal } = context;
-  const number = faults.countRequest();
-  const process = (items: readonly unknown[], withhold?: ReadonlySet<number>) =>
-    engine.process(items, { onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
-  const earlierPromise = (): string | undefined => {
-    for (const { actionPromise } of engine.processed()) if (actionPromise !== null) return actionPromise;
-    return undefined;
+/** First come, first served, one in each turn of the event loop: what the page asks for is answered between two of them. */
+function streaming() {
+  let turn = Promise.resolve();
+  return async ({ service, request, response }: Visit): Promise<void> => {
+    const { engine, faults, callbacks, maxBodyBytes, signal } = service;
+    const number = faults.countRequest();
+    const process = (items: readonly unknown[], withhold?: ReadonlySet<number>) =>
+      engine.process(items, { onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
+    const exchange = { request, response, items: [], process, engine, signal };
+
+    const early = faults.choose({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
+    if (early.fault) return misbehave(early.fault.rule, { ...exchange, random: early.fault.random });
+
+    const { value: items, bytes } = await readJson(request, maxBodyBytes);
+    if (!Array.isArray(items)) throw new Refused(400, "The body is not a JSON array of actions.");
+    if (items.length > MAX_ACTIONS_PER_REQUEST)
+      throw new Refused(
+        400,
+        `At most ${MAX_ACTIONS_PER_REQUEST} actions per request are accepted; this one has ${items.length}. None was processed.`,
+      );
+
+    const { latencyMs, fault } = faults.choose({ request: number, bytes, items });
+    if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
+    // Processing takes the thread for as long as it lasts.
+    turn = turn.then(() => setImmediate());
+    await turn;
+    if (fault) return misbehave(fault.rule, { ...exchange, items, random: fault.random });
+    sendJson(response, 200, { status: "success", data: process(items) });
   };
-  const exchange = { request, response, items: [], process, earlierPromise, setStatus: engine.setStatus, signal };
-  const early = faults.choose({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
-  if (early.fault) return misbehave(early.fault.rule, { ...exchange, random: early.fault.random });
-
-  const body = await readJson(context, request, response);
-  if (body === undefined) return;
-  const { value: items, bytes } = body;
-  if (!Array.isArray(items)) return sendJson(response, 400, { message: "The body is not a JSON array of actions." });
-  if (items.length > MAX_ACTIONS)
-    return sendJson(response, 400, {
-      message: `At most ${MAX_ACTIONS} actions per request are accepted; this one has ${items.length}. None was processed.`,
-    });
-
-  const { latencyMs, fault } = faults.choose({ request: number, bytes, items });
-  if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
-  await context.turn();
-  if (fault) return misbehave(fault.rule, { ...exchange, items, random: fault.random });
-  sendJson(response, 200, { status: "success", data: process(items) });
-}
-
-function showStatus({ context, response, last }: Visit): void {
-  sendFound(response, context.engine.status(last));
-}
-
-/** The request's body as JSON, its integers exact; undefined when the request has been answered with what is wrong. */
-async function readJson(
-  { maxBodyBytes }: Context,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<{ readonly value: unknown; readonly bytes: number } | undefined> {
-  const refuse = (status: number, message: string, more: object = {}): undefined => {
-    sendJson(response, status, { message, ...more });
-  };
-  if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? ""))
-    return refuse(415, "The Content-Type is not application/json.");
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += chunk.length;
-    if (bytes <= maxBodyBytes) chunks.push(chunk);
-  }
-  // Read to its end all the same, so that the client gets the answer; the fault `too-large` is less kind.
-  if (bytes > maxBodyBytes) return refuse(413, "Request Too Long");
-  let text: string;
-  let value: unknown;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
-    value = parseJson(text);
-  } catch {
-    return refuse(400, "The body is not JSON in UTF-8.");
-  }
-  const duplicate = duplicateKey(text, value);
-  if (duplicate !== undefined)
-    return refuse(400, `The key ${duplicate} stands twice in its object.`, {
-      rule: "json-duplicate-key",
-      pointer: duplicate,
-    });
-  return { value, bytes };
-}
-
-// ---- to look at and to rehearse with ----
-
-/** What the page asks for, a page at a time: `before` and `from` say where it begins. */
-function look({ context: { engine }, response, last, query }: Visit): void {
-  const numberOf = (name: string, otherwise: number): number => {
-    const given = query.get(name);
-    return given === null || !/^\d{1,15}$/.test(given) ? otherwise : Number(given);
-  };
-  const [before, id] = [numberOf("before", Number.MAX_SAFE_INTEGER), query.get("id") ?? ""];
-  const nftId = query.get("nftId");
-  const looks: Readonly<Record<string, () => object | undefined>> = {
-    actions: () => engine.actions(before),
-    requests: () => engine.requests(before),
-    request: () => engine.request(numberOf("seq", 0), numberOf("from", 0)),
-    ticket: () => engine.ticketHistory(nftId === null ? { ticketId: id } : { nftId }, before),
-    event: () => engine.eventHistory(id, before),
-    search: () => engine.search(id),
-  };
-  sendFound(response, looks[last]?.());
-}
-
-const LOOKED_EVERY_MS = 500;
-
-/**
- * Server-sent events: the totals, now and whenever they have changed, whoever changed them. It looks twice a second, as long as
- * someone listens.
- */
-async function tellChanges({ context: { engine, callbacks, faults, signal }, response }: Visit): Promise<void> {
-  response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
-  const gone = new AbortController();
-  response.on("close", () => gone.abort());
-  const end = AbortSignal.any([signal, gone.signal]);
-  let told = "";
-  while (!end.aborted) {
-    const { instanceId, createdAt } = engine;
-    const now = { instanceId, createdAt, ...engine.counts(), callbacks: callbacks.counts() };
-    const { script, requests } = faults.current();
-    const text = JSON.stringify({ ...now, faults: script.rules.length, faultRequests: requests });
-    if (text !== told && !response.writableNeedDrain) {
-      response.write(`data: ${text}\n\n`);
-      told = text;
-    }
-    await delay(LOOKED_EVERY_MS, undefined, { signal: end }).catch(() => undefined);
-  }
-  response.end();
-}
-
-function showFaults({ context: { faults }, response }: Visit): void {
-  sendJson(response, 200, faults.current());
-}
-
-async function setFaults(visit: Visit): Promise<void> {
-  const { context, request, response } = visit;
-  const body = await readJson(context, request, response);
-  if (body === undefined) return;
-  try {
-    context.faults.set(parseFaultScript(body.value, "sent"));
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    return sendJson(response, 400, { message: error.message });
-  }
-  showFaults(visit);
-}
-
-function clearFaults(visit: Visit): void {
-  visit.context.faults.set({ rules: [] });
-  showFaults(visit);
-}
-
-/** The whole record as NDJSON, or what follows `?after=SEQ`. */
-async function dumpProcessed({ context, response, query }: Visit): Promise<void> {
-  const after = Number(query.get("after") ?? 0);
-  if (!Number.isSafeInteger(after)) return sendJson(response, 400, { message: "after is not a whole number." });
-  response.writeHead(200, { "Content-Type": "application/x-ndjson" });
-  let lines: string[] = [];
-  for (const action of context.engine.processed({ after })) {
-    lines.push(JSON.stringify(action));
-    if (lines.length < 1000) continue;
-    if (!response.write(`${lines.join("\n")}\n`)) await drainedOrGone(response);
-    lines = [];
-    if (response.destroyed) return;
-  }
-  response.end(lines.length === 0 ? undefined : `${lines.join("\n")}\n`);
-}
-
-/** One event (`?eventId=`) or ticket (`?ticketId=`, `?nftId=`), or the counts. */
-function showState({ context: { engine, callbacks }, response, query }: Visit): void {
-  const [eventId, ticketId, nftId] = ["eventId", "ticketId", "nftId"].map((name) => query.get(name));
-  if (ticketId != null) sendFound(response, engine.ticket({ ticketId }));
-  else if (nftId != null) sendFound(response, engine.ticket({ nftId }));
-  else if (eventId != null) sendFound(response, engine.event(eventId));
-  else {
-    const { instanceId, createdAt } = engine;
-    sendJson(response, 200, { instanceId, createdAt, ...engine.counts(), callbacks: callbacks.counts() });
-  }
-}
-
-function sendFound(response: ServerResponse, found: object | undefined): void {
-  sendJson(response, found === undefined ? 404 : 200, found ?? { message: "Not Found" });
-}
-
-const statusSchema = z.strictObject({ actionPromise: z.string(), status: z.enum(PROMISE_STATUSES) });
-
-async function setStatus({ context, request, response }: Visit): Promise<void> {
-  const body = await readJson(context, request, response);
-  if (body === undefined) return;
-  const wanted = statusSchema.safeParse(body.value);
-  if (!wanted.success)
-    return sendJson(response, 400, {
-      message: `Send actionPromise, and status: one of ${PROMISE_STATUSES.join(", ")}.`,
-    });
-  const { actionPromise, status } = wanted.data;
-  if (!context.engine.setStatus(actionPromise, status)) return sendJson(response, 404, { message: "Not Found" });
-  sendJson(response, 200, wanted.data);
-}
-
-const attributesSchema = z.array(
-  z.strictObject({
-    trait_type: z.string(),
-    value: z.union([z.string(), z.number(), z.bigint(), z.boolean()]),
-    display_type: z.string().exactOptional(),
-  }),
-);
-
-async function setTemplate({ context, request, response, last }: Visit): Promise<void> {
-  const body = await readJson(context, request, response);
-  if (body === undefined) return;
-  const attributes = attributesSchema.safeParse(body.value);
-  if (!z.guid().safeParse(last).success || !attributes.success)
-    return sendJson(response, 400, { message: "Send a list of {trait_type, value, display_type?} to a UUID." });
-  const list: readonly MetadataAttribute[] = attributes.data;
-  context.engine.setTemplate(last, list);
-  sendJson(response, 200, list);
 }
