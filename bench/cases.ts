@@ -16,7 +16,7 @@ import {
   streamed,
   tool,
 } from "./contest.ts";
-import { EVENT_COUNT, KIND_NAMES, KINDS, type KindName } from "./kinds.ts";
+import { EVENTS, KIND_NAMES, KINDS, type KindName } from "./kinds.ts";
 import { type Measured, measure } from "./measure.ts";
 
 export interface Case {
@@ -235,7 +235,7 @@ export const CASES = {
       inLanes(bench, rows, 16, {
         name: lanesName(16, "events updated among sales"),
         files: [seasonFile(bench, rows)],
-        actions: countOf(rows) + 2 * EVENT_COUNT,
+        actions: countOf(rows) + 2 * EVENTS,
       }),
     ],
     goals: [

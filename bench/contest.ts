@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { actionsOf, EVENT_COUNT, eventLines, KINDS, linesOf, type Sample, seasonOf } from "./kinds.ts";
+import { actionsOf, EVENTS, eventLines, KINDS, linesOf, type Sample, seasonOf } from "./kinds.ts";
 import { type Command, type Measured, measure } from "./measure.ts";
 import type { Service } from "./service.ts";
 
@@ -145,7 +145,7 @@ export const salesOf = (bench: Bench, part: Omit<Part, "kind">): readonly string
   dataOf(bench, { kind: "metadata", ...part }),
 ];
 
-export const countOf = (rows: number): number => EVENT_COUNT + rows;
+export const countOf = (rows: number): number => EVENTS + rows;
 
 /** An afternoon's script. */
 export const naive = (bench: Bench, rows: number, language: "Node" | "Python"): Contender => ({

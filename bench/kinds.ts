@@ -29,7 +29,8 @@ interface Luck {
   readonly event: number;
 }
 
-const EVENTS = 200;
+/** As many as a season of a house has. */
+export const EVENTS = 200;
 /** In Unix seconds. The last order of the largest case is past as well. */
 const FIRST_ORDER = 1_730_000_000;
 
@@ -303,24 +304,24 @@ const newEvent = (event: number): Row => ({
   currency: event % 5 === 0 ? "CHF" : "EUR",
 });
 
-export const EVENT_COUNT = EVENTS;
-
 export function* eventLines(): Generator<string> {
   yield `${Object.keys(newEvent(0)).join(",")}\n`;
   for (let event = 0; event < EVENTS; event += 1) yield csvLine(newEvent(event), ",");
 }
 
+type Season = Pick<Sample, "seed" | "rows">;
+
 /** What the service is sent of the events and the sales with metadata, an action at a time. */
-export function* actionsOf({ seed, rows, events = EVENTS }: Omit<Sample, "kind" | "odd">): Generator<Row> {
+export function* actionsOf({ seed, rows }: Season): Generator<Row> {
   for (let event = 0; event < EVENTS; event += 1) yield { action: "newEvent", data: newEvent(event) };
-  for (let n = 0; n < rows; n += 1) yield { action: "soldTicket", data: saleData(luckOf(seed, n, events)) };
+  for (let n = 0; n < rows; n += 1) yield { action: "soldTicket", data: saleData(luckOf(seed, n, EVENTS)) };
 }
 
 /** The same, with changes of the events among their sales: each event is updated twice, while others go on. */
-export function* seasonOf(sample: Omit<Sample, "kind" | "odd">): Generator<Row> {
-  const every = Math.ceil(sample.rows / (2 * EVENTS));
+export function* seasonOf(season: Season): Generator<Row> {
+  const every = Math.ceil(season.rows / (2 * EVENTS));
   let n = -EVENTS;
-  for (const action of actionsOf(sample)) {
+  for (const action of actionsOf(season)) {
     yield action;
     n += 1;
     if (n > 0 && n % every === 0) {
