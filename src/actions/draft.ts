@@ -80,19 +80,27 @@ const TAKEN = recordOf(ACTION_NAMES, (action) => setOf(acceptedFields(action)));
 /** The draft of an action whose data is typed already, as in an `{action, data}` row. */
 export function draftOf(action: ActionName, data: object): Draft {
   const draft = new Draft(action);
-  const taken = TAKEN[action];
-  for (const [name, value] of Object.entries(data)) {
-    if (value === undefined) continue;
-    const number = NUMBERS.get(name) ?? -1;
-    const isTaken = number >= 0 && (taken & (1 << number)) !== 0;
-    if (isTaken && value === null && actionSpec(action).updates) draft.put(number, "null", undefined);
-    else {
-      const json = isTaken ? READERS[number]?.(value) : undefined;
-      if (json === undefined) draft.putOdd(name, value);
-      else draft.put(number, json, typeof value === "string" ? value : json);
-    }
+  for (const name of Object.keys(data)) {
+    const value: unknown = Reflect.get(data, name);
+    if (value !== undefined) putValue(draft, name, value);
   }
   return draft;
+}
+
+/** Adds a value that is typed already. */
+export function putValue(draft: Draft, name: string, value: unknown): void {
+  const number = NUMBERS.get(name);
+  if (number === undefined || (TAKEN[draft.action] & (1 << number)) === 0) {
+    draft.putOdd(name, value);
+    return;
+  }
+  if (value === null && actionSpec(draft.action).updates) {
+    draft.put(number, "null", undefined);
+    return;
+  }
+  const json = READERS[number]?.(value);
+  if (json === undefined) draft.putOdd(name, value);
+  else draft.put(number, json, typeof value === "string" ? value : json);
 }
 
 /** The action as an object, for the exact rules and for messages. */

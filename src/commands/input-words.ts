@@ -2,7 +2,7 @@
 
 import { isFieldName } from "../actions/fields.ts";
 import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
-import { publicName } from "../mapping/columns.ts";
+import { publicName } from "../map/columns.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import { INPUT_RULES } from "../read/rules.ts";
 import type { CheckedInput } from "../run/checked-input.ts";

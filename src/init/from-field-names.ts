@@ -3,7 +3,7 @@
 import { ACTION_NAMES, ACTIONS, type ActionName, actionsThat, isActionName } from "../actions/actions.ts";
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import { actionOfFileName, FILE_NAME_PATTERNS, fieldsOf, missingFields, readColumns } from "../mapping/columns.ts";
+import { actionOfFileName, FILE_NAME_PATTERNS, fieldsOf, missingFields, readColumns } from "../map/columns.ts";
 import { actionItem, entryOffered, invalidationItems } from "./action-items.ts";
 import { type AmountEvidence, amountsOf, isQuantity } from "./amount-evidence.ts";
 import { amountLines, areRivals, choiceLines } from "./amount-rules.ts";

@@ -1,7 +1,7 @@
 /** Which action the rows of an unknown layout most likely are. */
 
 import type { ActionName } from "../actions/actions.ts";
-import { actionOfFileName } from "../mapping/columns.ts";
+import { actionOfFileName } from "../map/columns.ts";
 import { actionInFileName, mayTellSale, tellsLog, tellsSale, timeKindOf } from "./header-words.ts";
 import type { Evidence } from "./sample.ts";
 import { isTime } from "./time-evidence.ts";

@@ -1,4 +1,8 @@
+import type { FieldName } from "../actions/fields.ts";
+import type { Finding } from "../actions/problem.ts";
+import { cleanText } from "../actions/text.ts";
 import type { Row } from "../read/row.ts";
+import type { MappingRule } from "./rules.ts";
 
 /**
  * A number in JSON that `String` might not give back as it was written, such as `12.50`, `1e3` and `-0`. The character before
@@ -40,7 +44,35 @@ const asWritten: Reviver = (_key, value, context) => (typeof value === "number" 
 
 const PLAIN = /^-?[1-9]\d*$|^0$/;
 
+/** Whether programs write the number in several ways. */
+export const isLoose = (written: string): boolean => !PLAIN.test(written);
+
 const asLoose: Reviver = (_key, value, context) => {
   if (typeof value !== "number" || context?.source === undefined) return value;
-  return PLAIN.test(context.source) ? context.source : new LooseNumber(context.source);
+  return isLoose(context.source) ? new LooseNumber(context.source) : context.source;
 };
+
+const NUMBER_VALUE = /\s*:\s*(-?[\d.eE+-]+)/y;
+
+/** The number of a key of the row, as it is written. @param key which needs no escapes in JSON. */
+export function writtenNumber(row: ObjectRow, key: string): string {
+  const quoted = `"${key}"`;
+  const at = row.text.indexOf(quoted);
+  // Whatever else is written so may be the key of an object in the row.
+  const isOnly = at !== -1 && row.text.indexOf(quoted, at + 1) === -1;
+  NUMBER_VALUE.lastIndex = at + quoted.length;
+  const written = isOnly ? NUMBER_VALUE.exec(row.text)?.[1] : undefined;
+  return written ?? String(withExactNumbers(row)[key]);
+}
+
+/** @param column which stands for the id, or for a part of it. */
+export function looseNumber(field: FieldName, value: string, column: string): Finding {
+  const what = column === field ? `${field} is` : `${cleanText(column, 60)} gives ${field}`;
+  return {
+    rule: "id-number-spelling" satisfies MappingRule,
+    field,
+    value,
+    message: `${what} a number that another export may write otherwise, and so as another id.`,
+    hint: "Have the export give it as text, or without fraction and exponent.",
+  };
+}

@@ -3,12 +3,13 @@
 import type { Action, ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "../actions/coerce.ts";
 import { draftOf, itemOf } from "../actions/draft.ts";
+import { isOnlyItem, mapItem } from "../map/items.ts";
+import { createJsonMapper } from "../map/json-rows.ts";
 import type { Mapper } from "../map/mapper.ts";
+import { createNamedMapper, refuseRules } from "../map/named.ts";
 import type { NamedSource } from "../map/source.ts";
 import type { LookupTable } from "./lookup.ts";
 import type { Mapper as ActionMapper } from "./mapper.ts";
-import { createNamedMapper, refuseRules } from "./named.ts";
-import { createObjectMapper } from "./objects.ts";
 import { SourceMapper } from "./source-mapper.ts";
 import { withTotals } from "./totals.ts";
 
@@ -34,7 +35,7 @@ export interface MapperOptions {
  * `MappingError` when the source's rules can't be carried out with its columns.
  */
 export function createMapper(options: MapperOptions): Mapper {
-  const mapper = drafting(mapperOf(options));
+  const mapper = mapperOf(options);
   // A request body has no rows that sum up others.
   return options.isPayload === true ? mapper : withTotals(mapper);
 }
@@ -46,6 +47,7 @@ function drafting(mapper: ActionMapper): Mapper {
       return mapper.understanding;
     },
     map(row) {
+      if (row.kind === "object" && isOnlyItem(row.value)) return mapItem(row.value);
       const mapped = mapper.map(row);
       if (mapped.kind === "invalid") return { ...mapped, attempted: drafts(mapped.attempted) };
       if (mapped.kind === "skipped") return mapped;
@@ -57,16 +59,18 @@ function drafting(mapper: ActionMapper): Mapper {
   };
 }
 
-function mapperOf({ fileName, header, source, action, ...options }: MapperOptions): ActionMapper {
+function mapperOf({ fileName, header, source, action, ...options }: MapperOptions): Mapper {
   const clearWord = source?.config.clear ?? DEFAULT_CLEAR_WORD;
   const { relaxedRules = new Set<string>(), lookups = new Map<string, LookupTable>() } = options;
   const ofFile = { fileName, clearWord, relaxedRules };
   const actions = source?.config.actions;
   // --action overrides the rules of a source, but not how its file is written.
-  if (source !== undefined && actions !== undefined && action === undefined)
-    return new SourceMapper({ ...ofFile, header, name: source.name, config: { ...source.config, actions }, lookups });
+  if (source !== undefined && actions !== undefined && action === undefined) {
+    const config = { ...source.config, actions };
+    return drafting(new SourceMapper({ ...ofFile, header, name: source.name, config, lookups }));
+  }
   if (source !== undefined) refuseRules(source);
   const isPayload = options.isPayload === true && source === undefined && action === undefined;
   const settings = { ...ofFile, action, isPayload, source };
-  return header === undefined ? createObjectMapper(settings) : createNamedMapper({ ...settings, header });
+  return header === undefined ? createJsonMapper(settings) : createNamedMapper({ ...settings, header });
 }

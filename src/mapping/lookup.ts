@@ -4,7 +4,7 @@ import type { FileFinding } from "../map/file-finding.ts";
 import { MappingError, type RulePath } from "../map/mapping-error.ts";
 import type { MappingRule } from "../map/rules.ts";
 import type { LookupConfig } from "../map/source.ts";
-import { quote } from "./columns.ts";
+import { quote } from "../map/words.ts";
 import { columnsOf, emptyScope, type Names, type Read, type Scope } from "./names.ts";
 import { compileTemplate } from "./template.ts";
 

@@ -6,10 +6,11 @@ import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
 import { LooseNumber } from "../map/exact-numbers.ts";
+import { unguard } from "../map/guards.ts";
 import { MappingError, type RulePath } from "../map/mapping-error.ts";
 import { isList } from "../map/schema-words.ts";
 import type { ColumnAliases, PositionConfig } from "../map/source.ts";
-import { quote } from "./columns.ts";
+import { listed, quote } from "../map/words.ts";
 import { createWantedKeys, type WantedKeys } from "./wanted-keys.ts";
 
 /** A cell that is part of an id, but does not look like it. */
@@ -217,10 +218,6 @@ function positionIn(header: readonly string[], choice: string): number | undefin
   return position !== undefined && position <= header.length ? position - 1 : undefined;
 }
 
-/** Removes the apostrophe that exporters put before what a spreadsheet would take for a formula. */
-export const unguard = (text: string): string => (GUARDED.test(text) ? text.slice(1).trim() : text);
-const GUARDED = /^'[=+\-@|%\t\r]/;
-
 /** Names of JSON rows: a key, or a path such as `seating.row` and `codes.0`. Keys that a row lacks are empty. */
 export function pathsOf({ aliases, path: aliasPath }: OwnNames): Columns {
   const keys = createWantedKeys();
@@ -359,11 +356,4 @@ export function namesOf(
 function groupOf(item: unknown, name: string): string {
   const group: unknown = typeof item === "object" && item !== null ? Reflect.get(item, name) : undefined;
   return typeof group === "string" ? group.trim() : "";
-}
-
-const MOST_LISTED = 30;
-
-export function listed(names: readonly string[]): string {
-  const more = names.length > MOST_LISTED ? `, ... (${names.length})` : "";
-  return names.slice(0, MOST_LISTED).map(quote).join(", ") + more;
 }

@@ -15,7 +15,6 @@ import { GivenEvents } from "./given-events.ts";
 import { strangeCells, totalsCell } from "./id-cells.ts";
 import type { Mapped, Mapper } from "./mapper.ts";
 import type { IdCell, Read, Scope } from "./names.ts";
-import { isOnlyItem, mapItem } from "./objects.ts";
 import { labelled, reasonOfLooks, uniqueLooks } from "./skip-reason.ts";
 import { type ActionRules, compileSource, type SourceRules, type SourceSettings } from "./source-rules.ts";
 import { watchEvents } from "./told-events.ts";
@@ -79,7 +78,6 @@ export class SourceMapper implements Mapper {
     }
     if (!isJson) throw new Error("a row of cells was expected");
     scope.value = withLooseNumbers(row);
-    if (isOnlyItem(row.value)) return mapItem(row.value);
     columns.keys?.seeRow(row.value);
     return this.#mapAndWatch();
   }

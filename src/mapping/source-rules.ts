@@ -5,6 +5,7 @@ import { coercerOf } from "../actions/coerce.ts";
 import { FIELD_NAMES, type FieldName, type FieldValue, fieldSpec, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { faultOf } from "../actions/schemas.ts";
+import { fieldsOf, missingFields, publicName } from "../map/columns.ts";
 import type { FileFinding } from "../map/file-finding.ts";
 import type { Understanding } from "../map/mapper.ts";
 import { collectFaults, type Faults, MappingError, type RulePath } from "../map/mapping-error.ts";
@@ -18,8 +19,8 @@ import type {
   TraitRules,
   ValueRule,
 } from "../map/source.ts";
+import { quote } from "../map/words.ts";
 import { compileAttributes } from "./attributes.ts";
-import { fieldsOf, missingFields, publicName, quote } from "./columns.ts";
 import { compileEach, type Each, namesOfBoth } from "./each.ts";
 import { compileFillDown, type FillDown } from "./fill-down.ts";
 import { watchIdCells } from "./id-cells.ts";

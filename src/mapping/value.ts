@@ -9,8 +9,8 @@ import type { MappingRule } from "../map/rules.ts";
 import { isList } from "../map/schema-words.ts";
 import type { TraitRules, ValueRule, ValueSteps } from "../map/source.ts";
 import { compileTime } from "../map/time-format.ts";
+import { listed } from "../map/words.ts";
 import type { Names, Read, Scope } from "./names.ts";
-import { listed } from "./names.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
 
 /** What the parse step of a value can be. */

@@ -4,7 +4,7 @@ import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } fr
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
-import { quoted } from "../actions/text.ts";
+import { quote } from "./words.ts";
 
 const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
 
@@ -110,6 +110,3 @@ export function actionOfFileName(fileName: string): ActionName | undefined {
 export const FILE_NAME_PATTERNS: string = Object.values(ACTIONS)
   .flatMap(({ fileNames }) => fileNames.map((prefix) => `${prefix}*`))
   .join(", ");
-
-/** A header in a message. */
-export const quote = (header: string): string => quoted(header, 60);

@@ -3,24 +3,15 @@
  * columns.
  */
 
-import {
-  ACTION_NAMES,
-  type Action,
-  type ActionData,
-  type ActionName,
-  actionSpec,
-  isActionName,
-} from "../actions/actions.ts";
-import { type Coerce, coercerOf } from "../actions/coerce.ts";
-import { type FieldName, type FieldValue, relaxingRule } from "../actions/fields.ts";
+import { ACTION_NAMES, type ActionName, actionSpec, isActionName } from "../actions/actions.ts";
+import { compileField, type ReadField } from "../actions/coerce.ts";
+import { Draft } from "../actions/draft.ts";
+import { type FieldName, relaxingRule } from "../actions/fields.ts";
 import { nearest } from "../actions/nearest.ts";
 import type { Finding } from "../actions/problem.ts";
 import { actionHint } from "../actions/validate.ts";
 import { Failure } from "../failure.ts";
-import type { Understanding } from "../map/mapper.ts";
-import { MappingError } from "../map/mapping-error.ts";
-import type { MappingRule } from "../map/rules.ts";
-import type { NamedSource } from "../map/source.ts";
+import type { CellsRow } from "../read/row.ts";
 import {
   actionOfFileName,
   FILE_NAME_PATTERNS,
@@ -28,11 +19,15 @@ import {
   missingFields,
   type NamedColumns,
   publicName,
-  quote,
   readColumns,
 } from "./columns.ts";
-import type { Mapped, Mapper } from "./mapper.ts";
-import { unguard } from "./names.ts";
+import { unguard } from "./guards.ts";
+import { guessDraft, ID_FIELDS, type Ids } from "./guess.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import { MappingError } from "./mapping-error.ts";
+import type { MappingRule } from "./rules.ts";
+import type { NamedSource } from "./source.ts";
+import { quote } from "./words.ts";
 
 /** What holds for all rows of a file. */
 export interface NamedSettings {
@@ -60,7 +55,7 @@ export function refuseRules({ name, config }: NamedSource): void {
 interface UsedColumn {
   readonly index: number;
   readonly field: FieldName;
-  readonly coerce: Coerce;
+  readonly read: ReadField;
 }
 
 /** One action's reading of a header. */
@@ -83,17 +78,16 @@ export function compileColumns(
   fixed: ActionName | undefined,
   settings: NamedSettings,
 ): CompiledColumns {
+  const { clearWord, relaxedRules, source } = settings;
+  const written = { clearWord, zone: source?.config.zone };
+  const all = [...columns.fields].map(([field, index]) => ({ field, index }));
   const compile = (action: ActionName): ActionColumns => {
-    const takes = fieldsOf(action, settings.relaxedRules);
-    const all = [...columns.fields].map(([field, index]) => ({ field, index }));
+    const takes = fieldsOf(action, relaxedRules);
     return {
       action,
       used: all
         .filter(({ field }) => takes.has(field))
-        .map((column) => ({
-          ...column,
-          coerce: coercerOf(action, column.field, settings.clearWord, settings.source?.config.zone),
-        })),
+        .map((column) => ({ ...column, read: compileField(action, column.field, written) })),
       refused: all.filter(({ field }) => !takes.has(field)),
     };
   };
@@ -127,17 +121,22 @@ function compileHeader(settings: NamedSettings & { readonly header: readonly str
 export function createNamedMapper(settings: NamedSettings & { readonly header: readonly string[] }): Mapper {
   const { header } = settings;
   const compiled = compileHeader(settings);
-  const clean = stripsGuards(settings)
-    ? (cells: readonly string[]) => cells.map((cell) => unguard(cell.trim()))
-    : undefined;
+  const strips = stripsGuards(settings);
   return {
+    wanted: wantedOf(header, compiled),
     understanding: understandingOf(howNamed(settings, compiled.fixed === undefined), header, compiled, settings.source),
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "object") throw new Error("a row of cells was expected");
-      return mapCells(compiled, clean === undefined ? row.cells : clean(row.cells));
+      return mapCells(compiled, row, strips ? row.cells.map(unguard) : row.cells);
     },
   };
+}
+
+/** The columns whose cells are looked at. */
+function wantedOf(header: readonly string[], { columns }: CompiledColumns): readonly boolean[] {
+  const wanted = new Set([...columns.fields.values(), columns.action]);
+  return header.map((_name, index) => wanted.has(index));
 }
 
 /** Whether cells lose the signs that keep a spreadsheet from reading them. */
@@ -189,42 +188,38 @@ export function understandingOf(
   };
 }
 
-function mapCells(compiled: CompiledColumns, cells: readonly string[]): Mapped {
+function mapCells(compiled: CompiledColumns, row: CellsRow, cells: readonly string[]): Mapped {
   const findings: Finding[] = [];
   const reading = actionOfRow(compiled, cells, findings);
-  if (reading === undefined)
-    return isBlank(cells)
-      ? EMPTY_ROW
-      : { kind: "invalid", findings, attempted: guessFromCells(compiled.columns, cells), isGuess: true };
-  const data: Record<string, FieldValue> = {};
+  if (reading === undefined) {
+    if (row.isBlank) return EMPTY_ROW;
+    return { kind: "invalid", findings, attempted: guessFromCells(compiled.columns, cells), isGuess: true };
+  }
+  const draft = new Draft(reading.action);
   let isEmpty = true;
-  for (const { index, field, coerce } of reading.used) {
-    const text = cells[index]?.trim();
+  for (const { index, read } of reading.used) {
+    const text = cells[index];
     if (text === undefined || text === "") continue;
     isEmpty = false;
-    const value = coerce(text, findings);
-    if (value !== undefined) data[field] = value;
+    read(text, draft, findings);
   }
-  if (isEmpty && findings.length === 0 && isBlank(cells)) return EMPTY_ROW;
-  return mappedOf(compiled, reading, data, cells, findings);
+  if (isEmpty && findings.length === 0 && row.isBlank) return EMPTY_ROW;
+  return mappedOf(compiled, reading, draft, cells, findings);
 }
 
 const EMPTY_ROW: Mapped = { kind: "skipped", reason: "empty row" };
 
-const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === "");
-
 /** Finishes a row whose fields are read: strange cells, the row's event. */
 export function mappedOf(
-  compiled: CompiledColumns,
+  { columns, fixed }: CompiledColumns,
   reading: ActionColumns,
-  data: Record<string, FieldValue>,
+  draft: Draft,
   cells: readonly string[],
   findings: Finding[],
 ): Mapped {
-  const { columns, fixed } = compiled;
-  if (fixed === undefined) {
+  if (fixed === undefined)
     for (const { index, field } of reading.refused) {
-      const text = cells[index]?.trim();
+      const text = cells[index];
       if (text === undefined || text === "") continue;
       findings.push({
         rule: "field-not-accepted",
@@ -234,14 +229,11 @@ export function mappedOf(
         hint: "Leave the cell empty.",
       });
     }
-  }
-  // Each key is a field's name and each value was read by that field's own coercer.
-  const action: Action = { action: reading.action, data: data as ActionData };
-  if (findings.length > 0) return { kind: "invalid", findings, attempted: [action] };
+  const drafts = [draft];
+  if (findings.length > 0) return { kind: "invalid", findings, attempted: drafts };
   const event = columns.fields.get("eventId");
-  const eventId = event === undefined ? undefined : cells[event]?.trim();
-  const actions = [action];
-  return eventId === undefined || eventId === "" ? { kind: "actions", actions } : { kind: "actions", actions, eventId };
+  const eventId = event === undefined ? undefined : cells[event];
+  return eventId === undefined || eventId === "" ? { kind: "actions", drafts } : { kind: "actions", drafts, eventId };
 }
 
 /** The columns to read: those of the fixed action, else those of the action that the row names. */
@@ -251,7 +243,7 @@ export function actionOfRow(
   findings: Finding[],
 ): ActionColumns | undefined {
   if (columns.action === undefined) return fixed;
-  const written = cells[columns.action]?.trim() ?? "";
+  const written = cells[columns.action] ?? "";
   const named = isActionName(written) ? byAction.get(written) : undefined;
   if (fixed !== undefined) {
     if (named !== undefined && named !== fixed)
@@ -284,24 +276,15 @@ export function actionOfRow(
   return undefined;
 }
 
-/** The row as the action that most depends on: of a ticket its sale, of an event its registration. */
-export function guessFromCells({ fields }: NamedColumns, cells: readonly string[]): readonly Action[] {
+/** What the row may be by its ids. */
+export function guessFromCells({ fields }: NamedColumns, cells: readonly string[]): readonly Draft[] {
   const ids: Ids = {};
   for (const field of ID_FIELDS) {
     const index = fields.get(field);
-    const text = index === undefined ? "" : (cells[index]?.trim() ?? "");
-    if (text !== "") ids[field] = text;
+    const text = index === undefined ? undefined : cells[index];
+    if (text !== undefined && text !== "") ids[field] = text;
   }
-  return guessAction(ids);
-}
-
-export const ID_FIELDS = ["eventId", "ticketId", "nftId"] as const;
-export type Ids = { [F in (typeof ID_FIELDS)[number]]?: string };
-
-/** An action for a row whose own could not be read. */
-export function guessAction(ids: Ids): readonly Action[] {
-  if (ids.ticketId !== undefined || ids.nftId !== undefined) return [{ action: "soldTicket", data: ids }];
-  return ids.eventId === undefined ? [] : [{ action: "newEvent", data: ids }];
+  return guessDraft(ids);
 }
 
 const SOURCES_HINT = "or describe the file under sources in the config";

@@ -1,0 +1,61 @@
+/** `{action, data}` rows: items of a request body, taken as they are. */
+
+import { isActionName } from "../actions/actions.ts";
+import { draftOf } from "../actions/draft.ts";
+import { isJsonObject } from "../actions/exact-number.ts";
+import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
+import { validateItem } from "../actions/validate.ts";
+import { guessDraft, ID_FIELDS, type Ids } from "./guess.ts";
+import type { Mapped } from "./mapper.ts";
+
+type Value = Readonly<Record<string, unknown>>;
+
+const ITEM_KEYS: ReadonlySet<string> = new Set(["action", "data", ...OWN_COLUMNS]);
+
+/** Whether it is an item and nothing else. Such a row is taken as it is, even among the rows of a source. */
+export function isOnlyItem(value: Value): boolean {
+  if (!Object.hasOwn(value, "data") || !isJsonObject(value.data)) return false;
+  const keys = Object.keys(value);
+  return keys.every((key) => ITEM_KEYS.has(key)) && isItem(value, keys);
+}
+
+/** An item, whole or damaged, as opposed to a flat row with a column `action`. */
+export function isItem(value: Value, keys: readonly string[]): boolean {
+  const [hasAction, hasData] = [Object.hasOwn(value, "action"), Object.hasOwn(value, "data")];
+  if (hasAction && hasData && isJsonObject(value.data)) return true;
+  if (isInOtherLetters(value, keys)) return true;
+  return (hasAction || hasData) && keys.every((key) => ITEM_KEYS.has(key));
+}
+
+/** `{"Action": …, "Data": {…}}`: no flat row has an object called data, so it is an item with misspelt keys. */
+function isInOtherLetters(value: Value, keys: readonly string[]): boolean {
+  const find = (name: string): string | undefined => keys.find((key) => key.trim().toLowerCase() === name);
+  const data = find("data");
+  if (data === undefined || !isJsonObject(value[data])) return false;
+  const action = find("action");
+  return action !== undefined && keys.every((key) => ITEM_KEYS.has(key) || key === action || key === data);
+}
+
+export function mapItem(value: Value): Mapped {
+  const { action, data } = value;
+  const isNamed = typeof action === "string" && isActionName(action);
+  if (isNamed && isJsonObject(data) && Object.keys(value).every((key) => ITEM_KEYS.has(key))) {
+    // Its fields are checked by the next step, like those of every action.
+    const drafts = [draftOf(action, data)];
+    return typeof data.eventId === "string"
+      ? { kind: "actions", drafts, eventId: data.eventId }
+      : { kind: "actions", drafts };
+  }
+  const { [REASON_COLUMN]: _reason, [ROW_COLUMN]: _row, ...item } = value;
+  const attempted = isJsonObject(data) ? guessDraft(idsOf(data)) : [];
+  return { kind: "invalid", findings: validateItem(item), attempted, isGuess: true };
+}
+
+function idsOf(data: Value): Ids {
+  const ids: Ids = {};
+  for (const field of ID_FIELDS) {
+    const value = Object.hasOwn(data, field) ? data[field] : undefined;
+    if (typeof value === "string") ids[field] = value;
+  }
+  return ids;
+}
