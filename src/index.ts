@@ -18,12 +18,11 @@ export {
   stream,
   validate,
 } from "./library.ts";
-export type { CheckedInput } from "./run/checked-input.ts";
-export type { Progress, RunEvent, WorkUnderWay } from "./run/progress.ts";
-export type { RunEnd } from "./run/run-end.ts";
+export type { CheckedInput, Progress, RunEvent, WorkUnderWay } from "./run/progress.ts";
+export type { RunDetails, RunStatus } from "./run/runs.ts";
 export type { SettleResult } from "./run/settle.ts";
-export type { RunDetails, RunStatus, Status } from "./run/status.ts";
+export type { Status } from "./run/status.ts";
 export type { StreamResult } from "./run/stream.ts";
-export type { Summary } from "./run/summary.ts";
+export type { RunEnd, Summary } from "./run/summary.ts";
 export type { PlannedInput } from "./run/validate.ts";
 export { type Sandbox, type SandboxOptions, startSandbox } from "./sandbox/server.ts";

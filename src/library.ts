@@ -3,17 +3,17 @@
 import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
 import type { InputOptions } from "./run/check-input.ts";
-import type { CheckedInput } from "./run/checked-input.ts";
 import type { RunContext } from "./run/context.ts";
 import { sandboxStatePath } from "./run/places.ts";
-import type { Progress } from "./run/progress.ts";
+import type { CheckedInput, Progress } from "./run/progress.ts";
 import { type ImportedFile, importResults } from "./run/results.ts";
 import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
-import type { RunEnd } from "./run/run-end.ts";
+import type { RunDetails } from "./run/runs.ts";
 import { type EnvironmentOptions, loadSettings, loadSettingsToCheck } from "./run/settings.ts";
 import { type SettleResult, type SettleSettings, settle as settleRun } from "./run/settle.ts";
-import { type RunDetails, runStatus, type Status, status as statusOf } from "./run/status.ts";
+import { runStatus, type Status, status as statusOf } from "./run/status.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
+import type { RunEnd } from "./run/summary.ts";
 import { type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
 
 /** Which environment is meant, and what the core works with. Everything has a default. */

@@ -10,10 +10,11 @@ import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { EXIT_CODES, Failure, notWritten } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
-import { type CheckedInput, hasNewChange, marksOf } from "../run/checked-input.ts";
+import { toldBefore } from "../run/check-input.ts";
 import { createPreview } from "../run/preview.ts";
+import type { CheckedInput } from "../run/progress.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
-import { hasUnsentRows, holdsBack } from "../run/summary.ts";
+import { exitCodeOfDone } from "../run/summary.ts";
 import { plan as planInput } from "../run/validate.ts";
 import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
@@ -73,10 +74,8 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     if (!options.json && seen === undefined) await copyToOutput(plan, context);
     reporter.info(told);
   }
-  const isNews = hasNewChange(problems, await checked.told(marksOf(problems)));
-  return hasUnsentRows(plan.rows) || holdsBack(plan.actions, isNews)
-    ? EXIT_CODES["finished-with-rejects"]
-    : EXIT_CODES.ok;
+  const { isNews } = await toldBefore(problems, checked.told);
+  return exitCodeOfDone(plan, { isNews, doubt: undefined });
 }
 
 /** `26 rows: 26 mapped → 20 actions (20 soldTicket); left out: 6 already sent.` */

@@ -1,9 +1,7 @@
 /** What a command does and says, noted for the report that it was asked for. */
 
-import type { CheckedInput } from "../run/checked-input.ts";
-import type { OpenedLedger, RunEvent, UnderstoodInput } from "../run/progress.ts";
-import type { RunEnd } from "../run/run-end.ts";
-import type { Summary } from "../run/summary.ts";
+import type { CheckedInput, OpenedLedger, RunEvent, UnderstoodInput } from "../run/progress.ts";
+import type { RunEnd, Summary } from "../run/summary.ts";
 import type { Reporter } from "./reporter.ts";
 
 export interface ReportNotes {

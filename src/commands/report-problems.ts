@@ -3,8 +3,8 @@
 import type { Problem } from "../actions/problem.ts";
 import { andMore, cleanText, count, number } from "../actions/text.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { CheckedInput } from "../run/checked-input.ts";
-import { ALL_RULES } from "../run/rules.ts";
+import type { CheckedInput } from "../run/progress.ts";
+import { ALL_RULES } from "../run/settings.ts";
 import type { Block, Group, Section, Table } from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { shown } from "./problems.ts";

@@ -12,7 +12,7 @@ import {
   type WrittenResults,
   writeResults,
 } from "../run/results.ts";
-import { unknownRun } from "../run/resume.ts";
+import { unknownRun } from "../run/runs.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";

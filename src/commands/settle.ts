@@ -6,14 +6,9 @@ import { cleanText, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
+import type { AskedAction, Question } from "../run/runs.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
-import {
-  type AskedAction,
-  type Question,
-  type SettleResult,
-  type SettleSettings,
-  settle as settleRun,
-} from "../run/settle.ts";
+import { type SettleResult, type SettleSettings, settle as settleRun } from "../run/settle.ts";
 import { chunkText } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import type { Reporter } from "./reporter.ts";

@@ -12,16 +12,9 @@ import type { Chunk, Invocation, Run, RunCounts } from "../ledger/ledger.ts";
 import type { OpenLane, Team, Worker } from "../ledger/workers.ts";
 import { noLedger } from "../run/ledger-of.ts";
 import { endOf, isThere } from "../run/metrics.ts";
+import type { AskedAction, RunDetails, RunStatus } from "../run/runs.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
-import type { AskedAction } from "../run/settle.ts";
-import {
-  chunkActions,
-  status as lookUp,
-  type RunDetails,
-  type RunStatus,
-  runStatus,
-  type Status,
-} from "../run/status.ts";
+import { chunkActions, status as lookUp, runStatus, type Status, waitsForPerson } from "../run/status.ts";
 import type { Summary } from "../run/summary.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
@@ -150,7 +143,7 @@ function tellStatus(
   if (failed !== undefined) reporter.out(`last failure  ${describeEnd(failed, now)}\n`);
   if (holder !== undefined)
     reporter.out(`at work       ${describeHolder(holder)} since ${holder.since}: ${cleanText(holder.command, 200)}\n`);
-  const toDecide = runs.filter(({ run, counts }) => waitsForPerson(run, counts));
+  const toDecide = runs.filter(waitsForPerson);
   if (toDecide.length > 0) {
     const lines = toDecide.map((each) => `  ${describeQuestion(each)}:\n    ${each.summary.next}\n`);
     reporter.out(`\nTo decide:\n${lines.join("")}`);
@@ -170,15 +163,12 @@ function tellHowTheyGoOn(
   environment: Environment,
   { out }: Pick<Reporter, "out">,
 ): void {
-  const [first] = unfinished.filter(({ run, counts }) => !waitsForPerson(run, counts));
+  const [first] = unfinished.filter((run) => !waitsForPerson(run));
   if (first === undefined) return;
   out(
     `Unless a command is at it, this goes on with the next tickets stream, or with:\n  ${resumeCommand(first.run.run, environment)}\n`,
   );
 }
-
-const waitsForPerson = ({ state }: Run, { inDoubt, refused }: RunCounts): boolean =>
-  state === "closing" || inDoubt + refused > 0;
 
 /** `run 7f3a0c11, in doubt, 2 of 20 actions` */
 function describeQuestion({ run, counts, summary: { actions } }: RunStatus): string {

@@ -4,10 +4,10 @@ import { hostname } from "node:os";
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Invocation } from "../ledger/ledger.ts";
-import type { CheckedInput } from "../run/checked-input.ts";
 import { noteInvocationOf } from "../run/ledger-of.ts";
+import type { CheckedInput } from "../run/progress.ts";
+import { userName } from "../run/session.ts";
 import type { Summary } from "../run/summary.ts";
-import { userName } from "../run/user-name.ts";
 
 /** Filled in by the command as it goes; written when its exit code is known. */
 export interface Trace {

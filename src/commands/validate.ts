@@ -3,7 +3,7 @@
 import { count } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { InputOptions } from "../run/check-input.ts";
-import type { CheckedInput } from "../run/checked-input.ts";
+import type { CheckedInput } from "../run/progress.ts";
 import { type EnvironmentOptions, loadSettingsToCheck } from "../run/settings.ts";
 import { plan as planInput } from "../run/validate.ts";
 import type { Context } from "./context.ts";

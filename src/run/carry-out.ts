@@ -1,27 +1,23 @@
 /** Carries a run out from wherever it stands, whether it is new or was interrupted. */
 
-import { existsSync } from "node:fs";
 import { parseJson } from "../actions/json.ts";
-import { resumeCommand, settleCommand, streamOfRejects } from "../actions/next-command.ts";
-import { rowKeyText } from "../actions/rejects-columns.ts";
+import { resumeCommand, settleCommand } from "../actions/next-command.ts";
 import { crashPoint } from "../disk/crash-points.ts";
-import { EXIT_CODES, Failure } from "../failure.ts";
+import { EXIT_CODES } from "../failure.ts";
 import type { Item, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import type { RowCounts } from "../plan/plan.ts";
 import { type LaneSource, plannedLanes, sendLanes } from "../send/lanes.ts";
 import { pause } from "../send/pause.ts";
 import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
-import type { Sending, SendProgress } from "../send/send.ts";
+import type { SendEvent } from "../send/send.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
-import { rejectionText } from "../write/rejection-text.ts";
-import { type OpenRow, rejectsOf, writeRejects } from "../write/rejects.ts";
 import type { RunContext } from "./context.ts";
 import { openPromises } from "./outputs.ts";
-import type { Wait } from "./progress.ts";
-import { exitCodeOf, type RunEnd } from "./run-end.ts";
-import { noteInJournal, type Session } from "./session.ts";
-import { hasUnsentRows, holdsBack, summarise } from "./summary.ts";
-import { userName } from "./user-name.ts";
+import type { WorkUnderWay } from "./progress.ts";
+import { writeRejectsOf } from "./rejects.ts";
+import { countsOf, doubtedOf, openQuestions, rejectsCommand, statusOf } from "./runs.ts";
+import { connectorTo } from "./service.ts";
+import { byUser, noteInJournal, type Session } from "./session.ts";
+import { exitCodeOf, exitCodeOfDone, type RunEnd } from "./summary.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
 
 export interface CarryOutOptions {
@@ -34,18 +30,6 @@ export interface CarryOutOptions {
   readonly startedAt: number;
 }
 
-/** What a plan noted in its run, as it entered it. */
-const NO_ROWS: RowCounts = { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0 };
-const NO_ACTIONS = { new: 0, alreadySent: 0, changed: 0, late: 0, unclear: 0, held: 0 };
-
-/** What its plan counted. Of a run that was imported, it is only known what was sent. */
-export const countsOf = (run: Run, { total }: Pick<RunCounts, "total">) => ({
-  rows: { ...NO_ROWS, ...run.rows },
-  actions: { ...NO_ACTIONS, total, ...run.actions },
-  byAction: run.byAction,
-  problems: { errors: 0, warnings: 0, ...run.problems },
-});
-
 /**
  * Sends what is left of a run, and writes promises and rejects. The exit code is in the summary.
  *
@@ -56,7 +40,7 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const { ledger, environment } = session;
   const { progress, stop: stopping } = context;
   await ledger.doubtVanished(run.number, new Date().toISOString());
-  await using promises = await openPromises(context, { ledger, environment, safeCsv: isSafe(run) }, run);
+  await using promises = await openPromises(context, ledger, run, environment);
   const before = { ...(await ledger.counts(run.number)), at: performance.now() };
   progress.happened({
     kind: "run started",
@@ -69,51 +53,50 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   // Others may have sent some of it.
   for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
   progress.advanced(undefined);
-  const [stop = { kind: "finished" }] = stops;
-  const counts = await ledger.counts(run.number);
+  const [stop = FINISHED] = stops;
   const isDone = stop.kind === "finished";
   if (!isDone && !isElsewhere(stop)) {
     const isByPerson = stopping.aborted && stopping.reason === "SIGINT";
-    const by = { who: userName(), at: new Date().toISOString(), reason: undefined };
-    await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: by }) });
+    await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: byUser() }) });
   }
   const rejects = await writeRejectsOf(context, ledger, run);
   crashPoint("rejects written");
-  const doubted = isDone ? await doubtedOf(ledger, run.options.heldBy) : undefined;
-  const codeOfDone = doubted === undefined ? exitCodeOfDone(run, counts) : EXIT_CODES["in-doubt"];
-  const exitCode = isDone ? codeOfDone : exitCodeOf(stop);
+  const { exitCode, doubt } = isDone ? await endOf(ledger, run) : { exitCode: exitCodeOf(stop), doubt: undefined };
   if (isDone) await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() });
-  const summary = summarise({
-    run: run.run,
-    environment: environment.name,
-    state: isDone ? "finished" : "stopped",
-    exitCode,
-    of: countsOf(run, counts),
-    counts,
-    output: promises.path ?? null,
-    rejects,
-    durationMs: performance.now() - options.startedAt,
-    next:
-      doubted === undefined
-        ? nextCommand(stop, run, rejects, context, session)
-        : settleCommand(doubted.run, environment),
-  });
-  const sent = {
-    actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
-    ms: performance.now() - before.at,
+  const isToDecide = stop.kind === "in doubt" || (stop.kind === "refused" && !stop.whole);
+  const next = isDone
+    ? rejectsCommand(run, rejects, context, environment)
+    : (isToDecide ? settleCommand : resumeCommand)(run.run, environment);
+  const { summary, counts } = await statusOf(ledger, run, environment);
+  const end: RunEnd = {
+    ...{ environment, run, stops },
+    summary: {
+      ...{ ...summary, environment: environment.name, state: isDone ? "finished" : "stopped", exitCode, rejects },
+      output: promises.path ?? null,
+      durationMs: Math.round(performance.now() - options.startedAt),
+      next: doubt === undefined ? next : settleCommand(doubt, environment),
+    },
+    lanes: new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size,
+    sent: {
+      actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
+      ms: performance.now() - before.at,
+    },
+    rejected: await firstRejected(ledger, run),
   };
-  const rejected = await firstRejected(ledger, run);
-  const lanes = new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size;
-  const end = { environment, summary, run, lanes, stops, sent, rejected };
   progress.happened({ kind: "run ended", end });
   return end;
 }
 
-/** Which say how its input was read. */
-export const flagsOf = ({ options }: Run): readonly string[] =>
-  Array.isArray(options.flags) ? options.flags.map(String) : [];
+/** What a run ends with of which nothing is left to send; `doubt`: a run for which some of the same input waits. */
+export async function endOf(ledger: Ledger, run: Run) {
+  const counts = await ledger.counts(run.number);
+  const doubt = await doubtedOf(ledger, run.options.heldBy);
+  const left = { isNews: run.options.tellsChange === true, doubt, unsent: counts.rejected + counts.notSent };
+  return { exitCode: exitCodeOfDone(countsOf(run, counts), left), doubt };
+}
 
-const isSafe = ({ options }: Run): boolean => options.safeCsv === true;
+const FINISHED: Stop = { kind: "finished" };
+const isElsewhere = (stop: Stop): boolean => stop.kind === "stopped" && stop.by === "elsewhere";
 
 /** Nothing is sent of a run with chunks that a person has to decide about. */
 async function sendUntilStopped(
@@ -125,21 +108,18 @@ async function sendUntilStopped(
   const waiting = await questionsOf(session, run);
   if (waiting.length > 0) return waiting;
   await using lanes = await lanesOf(session, run);
-  if (lanes === undefined) return [{ kind: "finished" }];
-  const stops = await sendFrom(context, { ...options, lanes }, writePromises);
+  if (lanes === undefined) return [FINISHED];
+  const sent = await sendFrom(context, { ...options, lanes, writePromises });
   // Others may have found what a person has to decide about; an answer may leave several doubts.
-  const isTold = (chunk: number): boolean => stops.some((stop) => "chunk" in stop && stop.chunk.chunk === chunk);
-  const open = (await questionsOf(session, run)).filter((stop) => "chunk" in stop && !isTold(stop.chunk.chunk));
+  const isTold = (number: number): boolean => sent.some((stop) => "chunk" in stop && stop.chunk.chunk === number);
+  const found = (await questionsOf(session, run)).filter(({ chunk }) => !isTold(chunk.chunk));
   const isLeft = (await session.ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
   // A stop that came behind the last answer stopped nothing.
-  const own = stops.filter(({ kind }) => kind !== "finished" && (isLeft || kind !== "stopped"));
-  const others = open.length === 0 && own.length === 0 && isLeft ? [STOPPED_ELSEWHERE] : open;
-  const all = [...own.filter((stop) => open.length === 0 || !isElsewhere(stop)), ...others];
-  return all.length === 0 ? [{ kind: "finished" }] : all;
+  const own = sent.filter(({ kind }) => kind !== "finished" && (isLeft || kind !== "stopped"));
+  if (found.length > 0) return [...own.filter((stop) => !isElsewhere(stop)), ...found];
+  if (own.length > 0) return own;
+  return [isLeft ? { kind: "stopped", by: "elsewhere" } : FINISHED];
 }
-
-const STOPPED_ELSEWHERE: Stop = { kind: "stopped", by: "elsewhere" };
-const isElsewhere = (stop: Stop): boolean => stop.kind === "stopped" && stop.by === "elsewhere";
 
 /** What is left of a run, shared with workers where others may send it; undefined where nothing is. */
 async function lanesOf(
@@ -162,68 +142,44 @@ async function lanesOf(
   };
 }
 
+type Asked = Extract<Stop, { readonly kind: "in doubt" | "refused" }>;
+
 /** Chunks that a person decides about before anything more is sent; what the environment vouches for is sent again. */
-async function questionsOf({ ledger, environment }: Session, run: Run): Promise<readonly Stop[]> {
-  const stops: Stop[] = [];
-  for (const chunk of await ledger.chunks(run.number, { states: ["in doubt", "refused"] })) {
-    const detail = chunk.detail ?? "";
-    if (chunk.state === "in doubt") stops.push({ kind: "in doubt", chunk, detail, body: "" });
-    else if (!environment.refusalsAreWhole) stops.push({ kind: "refused", whole: false, chunk, detail, body: "" });
-    else {
-      const by = { who: "refusalsAreWhole", at: new Date().toISOString(), reason: undefined };
-      await ledger.settle(run.number, chunk.chunk, "not-sent", by);
-    }
+async function questionsOf({ ledger, environment }: Session, run: Run): Promise<readonly Asked[]> {
+  const stops: Asked[] = [];
+  for (const chunk of await openQuestions(ledger, run)) {
+    const said = { chunk, detail: chunk.detail ?? "", body: "" };
+    if (chunk.state === "in doubt") stops.push({ kind: "in doubt", ...said });
+    else if (!environment.refusalsAreWhole) stops.push({ kind: "refused", whole: false, ...said });
+    else await ledger.settle(run.number, chunk.chunk, "not-sent", { ...byUser(), who: "refusalsAreWhole" });
   }
   return stops;
 }
 
-/**
- * Sends lanes of a run.
- *
- * @param writePromises of an answered chunk; by default somebody else writes them.
- */
+/** Sends lanes of a run. */
 export async function sendFrom(
   context: RunContext,
-  options: Pick<CarryOutOptions, "run" | "deadline"> & {
-    readonly session: Omit<Session, typeof Symbol.asyncDispose>;
+  options: Pick<CarryOutOptions, "session" | "run" | "deadline"> & {
     readonly lanes: LaneSource;
+    /** Those of an answered chunk; without it, somebody else writes them. */
+    readonly writePromises?: (chunk: number) => Promise<void>;
   },
-  writePromises: (chunk: number) => Promise<void> = async () => undefined,
 ): Promise<readonly Stop[]> {
-  const { session, run, deadline, lanes } = options;
+  const { session, run, deadline, lanes, writePromises = async () => undefined } = options;
   const { ledger, environment } = session;
-  const key = await session.key();
+  const connect = await connectorTo(session, context);
   await noteInJournal(environment, ledger, run, Number(run.actions.new));
   crashPoint("listed");
   using timer = stopAfter(deadline, context.stop);
   using promises = await promisesOf(ledger, run);
   const before = await ledger.counts(run.number);
-  const sending: Omit<Sending, "halt"> = {
-    ledger,
-    run: run.number,
-    environment,
-    promises,
-    writePromises,
-    progress: sendProgress(context, before, lanes.atOnce),
-    stop: timer.signal,
-    abort: context.abort,
-    rejectedBefore: before.rejected,
-    deadline,
-    common: {
-      rejected: 0,
-      answers: 0,
-      notBefore: 0,
-      hasToldWithoutStatus: false,
-      mostActions: run.mostActions ?? Number.POSITIVE_INFINITY,
-    },
+  const sending = {
+    ...{ ledger, run: run.number, environment, promises, writePromises, deadline, mostActions: run.mostActions },
+    ...{ stop: timer.signal, abort: context.abort, rejectedBefore: before.rejected },
+    happened: shown(context, before, lanes.atOnce),
   };
-  // Loaded only here: most commands send nothing, and the HTTP client would be a large part of their start.
-  const { openClient } = await import("../send/client.ts");
-  const { timeoutMs, freshConnection } = environment;
   // Awaited: what it needs is open until it ends.
-  return await sendLanes(sending, lanes, () =>
-    openClient({ baseUrl: session.baseUrl, key, timeoutMs, freshConnection, tls: session.tls, env: context.env }),
-  );
+  return await sendLanes(sending, lanes, connect);
 }
 
 /** The promises that earlier commands were given for this run. */
@@ -239,6 +195,10 @@ async function promisesOf(ledger: Ledger, run: Run): Promise<SeenPromises> {
   return given;
 }
 
+/** `performance.now()` after which nothing new is begun. */
+export const deadlineOf = (of: { readonly startedAt: number; readonly maxDuration?: number | undefined }): number =>
+  of.startedAt + (of.maxDuration ?? Number.POSITIVE_INFINITY);
+
 /** A signal that also stops when the time is up. */
 export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
   if (deadline === Number.POSITIVE_INFINITY) return { signal: stop, [Symbol.dispose]: () => undefined };
@@ -249,86 +209,28 @@ export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { r
   return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
 }
 
-function sendProgress({ progress }: RunContext, before: RunCounts, lanes: number): SendProgress {
+/** Tells what happens to the chunks, and shows how much of the run is done. */
+function shown({ progress }: RunContext, before: RunCounts, lanes: number): (event: SendEvent) => void {
   let done = before.accepted + before.rejected + before.settled;
   let { rejected, decidedChunks: decided, chunks: of } = before;
-  const show = (more: { readonly attempts?: number; readonly waiting?: Wait } = {}): void =>
+  const show = (more: Pick<WorkUnderWay, "attempts" | "waiting"> = {}): void =>
     progress.advanced({
       ...{ doing: "sending", unit: "action", done, total: before.total, lanes, rejected, ...more },
       chunk: { number: Math.min(decided + 1, of), of },
     });
   show();
-  return {
-    sending: (chunk, attempt) => {
-      progress.happened({ kind: "chunk sent", chunk, attempt });
-      show({ attempts: attempt });
-    },
-    answered: (chunk, counts) => {
-      done += counts.accepted + counts.rejected;
-      rejected += counts.rejected;
-      decided += 1;
-      of = Math.max(of, decided);
-      progress.happened({ kind: "chunk answered", chunk, ...counts });
-      show();
-    },
-    late: (chunk, said) => progress.happened({ kind: "answer came late", chunk, said }),
-    withoutStatus: () => progress.happened({ kind: "answers without status" }),
-    waiting: (chunk, detail, waitMs) => {
-      progress.happened({ kind: "chunk waits", chunk, detail, waitMs });
-      show({ waiting: { detail, waitMs } });
-    },
+  return (event) => {
+    progress.happened(event);
+    if (event.kind === "chunk sent") show({ attempts: event.attempt });
+    if (event.kind === "chunk waits") show({ waiting: { detail: event.detail, waitMs: event.waitMs } });
+    if (event.kind !== "chunk answered") return;
+    done += event.accepted + event.rejected;
+    rejected += event.rejected;
+    decided += 1;
+    of = Math.max(of, decided);
+    show();
   };
 }
-
-/** Writes what of the run was rejected, or closed unsent, into rejects. @returns the run's rejects files. */
-export async function writeRejectsOf(
-  { cwd }: Pick<RunContext, "cwd">,
-  ledger: Ledger,
-  run: Run,
-): Promise<readonly string[]> {
-  // Another machine may have entered the run.
-  const { directory: entered } = run.options;
-  const directory = typeof entered === "string" && existsSync(entered) ? entered : cwd;
-  const { inputs, number, output } = run;
-  await writeRejects({
-    ...{ ledger, run: number, inputs, directory, output, safeCsv: isSafe(run) },
-    rows: () => openRowsOf(ledger, run),
-  });
-  return rejectsOf(ledger, run);
-}
-
-/** The rows of which something was rejected or closed unsent, each with all that is open of it. */
-async function* openRowsOf(ledger: Ledger, run: Run): AsyncGenerator<OpenRow> {
-  for (const { chunk, rejected, state, detail } of await ledger.chunks(run.number, {
-    states: ["answered", "abandoned"],
-  })) {
-    if (rejected === 0 && state === "answered") continue;
-    const { items, rows } = await ledger.outcomes(run.number, chunk);
-    for (const ofRow of Map.groupBy(items.filter(isOpen), ({ origin }) => origin.row).values()) {
-      const [first] = ofRow;
-      const text = first && rows?.[first.origin.row];
-      if (first === undefined || text === undefined) continue;
-      yield {
-        input: first.origin.input,
-        line: first.origin.line,
-        text,
-        reason: [...new Set(ofRow.map((item) => reasonOf(item, detail)))].join(" | "),
-        key: keyOf(first, run),
-      };
-    }
-  }
-}
-
-const isOpen = ({ outcome }: Item): boolean => outcome === "rejected" || outcome === "not sent";
-
-const reasonOf = (item: Item, detail = "the run was closed."): string =>
-  item.outcome === "rejected"
-    ? `${item.origin.kind} ${rejectionText(item)}`
-    : `${item.origin.kind} was not sent: ${detail}`;
-
-/** `tickets:row`: the digest of a bad row that it corrects, and where it was first read. */
-const keyOf = ({ origin: { digest, position, seq } }: Item, { run }: Run): string =>
-  rowKeyText({ digest, ...(position ?? { run, seq }) });
 
 /** How many rejected actions are listed one by one. */
 const REJECTED_TOLD = 5;
@@ -342,65 +244,4 @@ async function firstRejected(ledger: Ledger, run: Run): Promise<readonly Item[]>
     if (first.length >= REJECTED_TOLD) break;
   }
   return first.slice(0, REJECTED_TOLD);
-}
-
-/** Of a run of which nothing is left to send. */
-export function exitCodeOfDone(run: Run, counts: RunCounts): number {
-  const { rows, actions } = countsOf(run, counts);
-  const isOpen =
-    counts.rejected + counts.notSent > 0 || hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true);
-  return isOpen ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
-}
-
-/** Of runs for which an input's actions wait, one with a doubt. */
-export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<Run | undefined> {
-  if (!Array.isArray(heldBy) || heldBy.length === 0) return undefined;
-  return (await ledger.runs({ ids: heldBy.map(String), chunks: ["in doubt", "refused"] }))[0];
-}
-
-function nextCommand(
-  stop: Stop,
-  run: Run,
-  rejects: readonly string[],
-  context: RunContext,
-  { environment }: Session,
-): string | null {
-  switch (stop.kind) {
-    case "finished":
-      return rejects.length === 0 ? null : streamOfRejects(rejects, flagsOf(run), context, environment);
-    case "in doubt":
-      return settleCommand(run.run, environment);
-    case "refused":
-      return stop.whole ? resumeCommand(run.run, environment) : settleCommand(run.run, environment);
-    default:
-      return resumeCommand(run.run, environment);
-  }
-}
-
-/** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
-export async function whyItWaits(
-  { environment, ledger }: Pick<Session, "environment" | "ledger">,
-  run: Run,
-): Promise<Failure | undefined> {
-  const of = `Run ${run.run} of ${run.createdAt}`;
-  const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
-  if (run.state === "closing")
-    return new Failure(
-      "busy",
-      `The closing of run ${run.run} of ${run.createdAt} was interrupted, and comes first. Nothing was sent.`,
-      { hint: `Finish closing it: ${settleCommand(run.run, environment, "--abandon")}` },
-    );
-  if (open.length > 0) return undefined;
-  if (run.paused !== undefined)
-    return new Failure("busy", `${of} was stopped by a person and comes first. Nothing was sent.`, {
-      hint: `Resume it: ${resumeCommand(run.run, environment)}\nOr close it: ${settleCommand(run.run, environment, "--abandon")}`,
-    });
-  const { rejected } = await ledger.counts(run.number);
-  if (run.exitCode === EXIT_CODES.refused && rejected > environment.maxRejected)
-    return new Failure(
-      "refused",
-      `Run ${run.run} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
-      { hint: `Look at its rejects, then go on: ${resumeCommand(run.run, environment)}` },
-    );
-  return undefined;
 }

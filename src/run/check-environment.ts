@@ -15,8 +15,7 @@ import { pathOf } from "../send/ask-statuses.ts";
 import { proxyFor } from "../send/proxy.ts";
 import { readStatus, type StatusReading } from "../send/status-answer.ts";
 import type { RunContext } from "./context.ts";
-import { openService } from "./remote-status.ts";
-import { tlsOf } from "./session.ts";
+import { connectorTo, openService } from "./service.ts";
 import type { Settings } from "./settings.ts";
 
 /** What is tried, in this order; what follows a failure is not tried. */
@@ -48,28 +47,29 @@ export async function checkEnvironment(
   context: RunContext,
   { environment }: Pick<Settings, "environment">,
 ): Promise<Checked> {
+  const { statusPath, timeoutMs } = environment;
+  const isSandbox = environment.kind === "sandbox";
   const checks: Check[] = [];
-  const tls = await tlsOf(context, environment);
-  if (environment.kind === "service") {
-    const failed = await reach(context, environment, tls, checks);
-    if (failed !== undefined) return { checks, exitCode: EXIT_CODES[failed] };
-  }
-  if (environment.statusPath === undefined) {
-    const detail = "without a statusPath, only sending an action would show whether it is let in";
-    return { checks: [...checks, { check: "key", result: "not known", detail }], exitCode: EXIT_CODES.ok };
-  }
-  await using service = await openService(context, environment, async () => tls);
-  const { openClient } = await import("../send/client.ts");
-  await using client = openClient({
-    ...{ baseUrl: service.baseUrl, key: service.key, tls: service.tls, env: context.env },
-    ...{ timeoutMs: Math.min(environment.timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
+  if (isSandbox && statusPath === undefined) return { checks: [NOT_ASKED], exitCode: EXIT_CODES.ok };
+  await using service = await openService(context, environment);
+  const failed = isSandbox ? undefined : await reach(context, environment, await service.tls(), checks);
+  if (failed !== undefined) return { checks, exitCode: EXIT_CODES[failed] };
+  if (statusPath === undefined) return { checks: [...checks, NOT_ASKED], exitCode: EXIT_CODES.ok };
+  const connect = await connectorTo(service, context, {
+    ...{ timeoutMs: Math.min(timeoutMs, MOST_MS), freshConnection: true, maxAnswerBytes: 1024 * 1024 },
   });
-  const end = AbortSignal.any([context.stop, context.abort]);
-  const exchange = await client.get(pathOf(environment.statusPath, NO_PROMISE), end);
+  await using client = connect();
+  const exchange = await client.get(pathOf(statusPath, NO_PROMISE), AbortSignal.any([context.stop, context.abort]));
   context.stop.throwIfAborted();
   const { exitCode, ...check } = judgeKey(readStatus(exchange, NO_PROMISE), exchange, environment);
   return { checks: [...checks, { check: "key", ...check }], exitCode };
 }
+
+const NOT_ASKED: Check = {
+  check: "key",
+  result: "not known",
+  detail: "without a statusPath, only sending an action would show whether it is let in",
+};
 
 function judgeKey(
   reading: StatusReading,

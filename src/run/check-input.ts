@@ -12,11 +12,11 @@ import { Problems } from "../plan/problems.ts";
 import { openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
-import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { readingOf } from "./lookups.ts";
 import { createMappers, type OnRow } from "./mappers.ts";
-import { ALL_RULES } from "./rules.ts";
+import type { CheckedInput } from "./progress.ts";
+import { ALL_RULES } from "./settings.ts";
 
 /** Flags of every command that reads input. */
 export interface InputOptions {
@@ -53,7 +53,8 @@ const PROBLEMS_KEPT = 10_000;
 export async function checkInput(context: RunContext, options: CheckOptions): Promise<CheckedInput> {
   const { config, environment, directory, ledger, mode, lanes, order = "input" } = options;
   const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, allowEmpty = false } = options;
-  const { progress, cwd, now, stop: signal } = context;
+  const { encoding, maxInputBytes } = options;
+  const { progress, cwd, now, stdin, stop: signal } = context;
   if (order === "time") progress.happened({ kind: "ordered by time" });
   const files = await resolveInputs(options.files, {
     cwd,
@@ -71,12 +72,18 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
       ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, allowEmpty, severities, problems, signal },
       environment,
       readingOf: mappers.readingOf,
-      open: (file) => openInput(file, readingWith(context, options, mappers.sourceOf(file)?.config)),
+      open: (file) =>
+        openInput(file, {
+          ...{ signal, stdin },
+          ...readingOf(mappers.sourceOf(file)?.config),
+          ...(encoding !== undefined && { encoding }),
+          ...(maxInputBytes !== undefined && { maxInputBytes }),
+        }),
       onUnderstood: (file, understanding, input, values) =>
         progress.happened({ kind: "input understood", file, understanding, input, values }),
       onRows: (rows, bytes) => {
-        const share = shareOf(total, bytes);
-        progress.advanced({ doing: "checking", unit: "row", done: rows, ...(share !== undefined && { share }) });
+        const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
+        progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });
       },
       onJudged: (actions) => progress.advanced({ doing: "comparing", unit: "action", done: actions }),
       now: () => now?.() ?? new Date(),
@@ -86,34 +93,10 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
   return { files, plan, problems };
 }
 
-function readingWith(
-  { stdin, stop }: RunContext,
-  { encoding, maxInputBytes }: InputOptions,
-  source: Parameters<typeof readingOf>[0],
-): Parameters<typeof openInput>[1] {
-  return {
-    signal: stop,
-    stdin,
-    ...readingOf(source),
-    ...(encoding !== undefined && { encoding }),
-    ...(maxInputBytes !== undefined && { maxInputBytes }),
-  };
-}
-
-/** How much of the input was read; undefined where its size is not known, as of a pipe. */
-function shareOf(bytes: number | undefined, read: number): number | undefined {
-  return bytes === undefined || bytes === 0 ? undefined : Math.min(1, read / bytes);
-}
-
-/** As they are stored; undefined where one is a pipe. */
-function bytesOf(files: readonly InputFile[]): number | undefined {
-  let bytes = 0;
-  for (const { path } of files) {
-    const found = path === "-" ? undefined : statSync(path, { throwIfNoEntry: false });
-    if (found?.isFile() !== true) return undefined;
-    bytes += found.size;
-  }
-  return bytes;
+/** As they are stored; 0 where one is a pipe, whose size is not known. */
+function bytesOf(files: readonly InputFile[]): number {
+  const found = files.map(({ path }) => (path === "-" ? undefined : statSync(path, { throwIfNoEntry: false })));
+  return found.every((each) => each?.isFile()) ? found.reduce((sum, each) => sum + (each?.size ?? 0), 0) : 0;
 }
 
 /** Reports errors of the disk that the plan is written to as storage failures. */
@@ -143,4 +126,11 @@ export function inputFlags(options: InputOptions): readonly string[] {
     ["--order", order === "input" ? undefined : order],
   ];
   return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+}
+
+/** Which of these warnings an earlier command has told, by their marks, and whether something changed of which none has. */
+export async function toldBefore({ kept }: Problems, told: Ledger["told"]) {
+  const known = await told(kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark])));
+  const isNews = kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
+  return { known, isNews };
 }

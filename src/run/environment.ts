@@ -1,31 +1,28 @@
 /** Which environment would be used, and where each value came from. Sends nothing, runs no command, shows no key. */
 
 import { statSync } from "node:fs";
-import { type Config, loadConfig } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import { formatDuration } from "../config/duration.ts";
 import {
   describeKeySource,
   describeProgram,
   type Environment,
   listEnvironments,
-  ownLedgerOf,
   resolveEnvironment,
   type SettingName,
 } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
 import { describeTls } from "../config/tls.ts";
-import { twinFailure } from "../config/twins.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { LockHolder, Run } from "../ledger/ledger.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
 import { proxyOf } from "../send/proxy.ts";
 import type { RunContext } from "./context.ts";
-import { type DiskUse, diskUseOf } from "./disk-use.ts";
 import { findLedgerOf, LOCK } from "./ledger-of.ts";
+import { type DiskUse, diskUseOf } from "./metrics.ts";
 import { defaultOutput } from "./outputs.ts";
-import { KNOWN_RULES } from "./rules.ts";
-import { type EnvironmentOptions, forgottenLedger } from "./settings.ts";
+import { configOf, conflictOf, type EnvironmentOptions } from "./settings.ts";
 
 export interface EnvironmentView {
   readonly config: Config;
@@ -92,10 +89,11 @@ const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
  * @throws Failure `usage` where the environment that is named can't be used, or the config is wrong.
  */
 export async function viewEnvironment(
-  { cwd, env, stop: signal }: Pick<RunContext, "cwd" | "env" | "stop">,
+  context: Pick<RunContext, "cwd" | "env" | "stop">,
   { name, env: envFlag, config: configFlag, flags }: EnvironmentOptions & { readonly name: string | undefined },
 ): Promise<EnvironmentView> {
-  const config = await loadConfig({ cwd, env, configFlag, knownRules: KNOWN_RULES, signal });
+  const { env } = context;
+  const config = await configOf(context, { configFlag });
   const environments = name === undefined ? listEnvironments(config, env) : undefined;
   let environment: Environment;
   try {
@@ -105,9 +103,7 @@ export async function viewEnvironment(
     if (name !== undefined || !(cause instanceof Failure)) throw cause;
     return { config, used: undefined, environments, problem: cause };
   }
-  const problem =
-    (await twinFailure(config, environment, env, signal)) ??
-    forgottenLedger(environment, ownLedgerOf(config, environment, { env, flags }), cwd);
+  const problem = await conflictOf(context, config, environment, flags);
   const from = name === undefined ? environment.origins.name : "named on the command line";
   const { ledger, trouble } = await ledgerOf(environment);
   const used = { ...(await usedOf(environment, from, env)), ledger, isLedgerReadable: trouble === undefined };

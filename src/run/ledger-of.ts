@@ -2,7 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { cleanText, count, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { describeLedgerServer, ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
@@ -61,22 +62,44 @@ export const noLedger = (environment: Environment, cwd: string): Failure =>
     hint: "Nothing was sent from here yet, or the ledger is elsewhere: name its folder with --state-dir.",
   });
 
-/** What else in the same state folder knows of actions of the same service, be its ledger lost or damaged, the largest first. */
-export async function otherLedgersOf({
-  ledgerPath,
-  baseUrl,
-  kind,
-}: Environment): Promise<readonly { readonly folder: string; readonly actions: number }[]> {
+/** A person's word that a new ledger is meant: given before, or asked for; undefined where nobody can be asked. */
+export type NewLedgerWord = true | ((question: string) => Promise<boolean>) | undefined;
+
+/**
+ * Under another name, everything would be sent once more. A ledger is new as long as it has no runs.
+ *
+ * @throws Failure `usage` where nobody says that a new ledger is meant.
+ */
+export async function agreeToNewLedger(
+  environment: Environment,
+  ledger: Ledger | undefined,
+  word: NewLedgerWord,
+  cwd: string,
+): Promise<void> {
+  if (word === true || (ledger !== undefined && (await ledger.runs({ last: 1 })).length > 0)) return;
+  const other = await largestOtherOf(environment);
+  if (other === undefined) return;
+  const { name, baseUrl } = environment;
+  const otherName = cleanText(basename(other.folder), 64);
+  const what = `The ledger of ${name} is new, but that of ${otherName} (${displayPath(other.folder, cwd)}) knows of ${count(other.actions, "action")} which ${baseUrl} has accepted, or may have. All of it that is in the input would be sent again.`;
+  if (word !== undefined && (await word(`${what} Begin a new ledger?`))) return;
+  throw new Failure("usage", `${what} Nothing was sent.`, {
+    hint: `If ${name} was called ${otherName} before, call it that again.\nIf it is another account's, add --yes once, or give the environment a stateDir of its own.`,
+  });
+}
+
+/** What else in the same state folder knows most actions of the same service, be its ledger lost or damaged. */
+async function largestOtherOf({ ledgerPath, baseUrl, kind }: Environment) {
   const state = dirname(dirname(ledgerPath));
-  if (kind === "sandbox" || !existsSync(state)) return [];
-  const found: { readonly folder: string; readonly actions: number }[] = [];
+  let largest: { readonly folder: string; readonly actions: number } | undefined;
+  if (kind === "sandbox" || !existsSync(state)) return undefined;
   for (const name of await readdir(state)) {
     const folder = join(state, name);
     if (folder === dirname(ledgerPath)) continue;
     const actions = Math.max(await actionsInLedger(folder, baseUrl), actionsInJournal(folder, baseUrl));
-    if (actions > 0) found.push({ folder, actions });
+    if (actions > (largest?.actions ?? 0)) largest = { folder, actions };
   }
-  return found.sort((one, other) => other.actions - one.actions);
+  return largest;
 }
 
 async function actionsInLedger(folder: string, baseUrl: string): Promise<number> {

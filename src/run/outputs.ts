@@ -103,40 +103,38 @@ async function otherColumns(path: string, { state }: OutputState, safeCsv: boole
   return safeCsv ? "it was started without --safe-csv" : "it was started with --safe-csv, or by another version";
 }
 
-export interface PromiseWriting {
-  readonly ledger: Ledger;
-  readonly environment: Pick<Environment, "name">;
-  readonly safeCsv: boolean;
-  /** Milliseconds to wait where another process writes the same file. */
-  readonly waitMs?: number | undefined;
-}
-
 /** How long another process may write what is left of a file. */
 const OUTPUT_WAIT_MS = 60_000;
 
-/** Opens what the run's promises go to, and writes what earlier commands left unwritten. */
-export async function openPromises(context: RunContext, writing: PromiseWriting, run: Run): Promise<PromiseWriter> {
-  const { progress, cwd, promisesTo, stop } = context;
-  const { ledger } = writing;
-  const moveTo = (path: string, why: WhyElsewhere): void =>
-    progress.happened({ kind: "promises go elsewhere", path, why });
-  if (run.output !== undefined) {
-    const { output } = run;
-    if (ledger.workers === undefined) return openFile(context, writing, run, output);
+/**
+ * Opens what the run's promises go to, and writes what earlier commands left unwritten.
+ *
+ * @param waitMs where another process writes the same file.
+ */
+export async function openPromises(
+  context: RunContext,
+  ledger: Ledger,
+  run: Run,
+  environment: Pick<Environment, "name">,
+  waitMs = OUTPUT_WAIT_MS,
+): Promise<PromiseWriter> {
+  const { progress, cwd, promisesTo: stream, stop: signal } = context;
+  const { output } = run;
+  if (output !== undefined) {
+    if (ledger.workers === undefined) return openFile(context, ledger, run, output);
     // Where workers send, a command may follow a run that another one writes.
-    const machine = hostname();
     const command = `promises of run ${run.run}`;
-    const names = { name: `output ${machine} ${output}`, what: displayPath(output, cwd), command };
-    const lock = await ledger.lock({ ...names, waitMs: writing.waitMs ?? OUTPUT_WAIT_MS, signal: stop });
-    return releasing(lock, () => openFile(context, writing, run, output));
+    const names = { name: `output ${hostname()} ${output}`, what: displayPath(output, cwd), command };
+    const lock = await ledger.lock({ ...names, waitMs, signal });
+    return releasing(lock, () => openFile(context, ledger, run, output));
   }
   const toFile = (because: "output taken" | "reader gone"): Promise<PromiseWriter> => {
-    const path = join(cwd, `stdout.${writing.environment.name}.${run.run}.ndjson`);
-    moveTo(path, { because });
-    return openFile(context, writing, run, path);
+    const path = join(cwd, `stdout.${environment.name}.${run.run}.ndjson`);
+    progress.happened({ kind: "promises go elsewhere", path, why: { because } });
+    return openFile(context, ledger, run, path);
   };
-  if (promisesTo === undefined) return toFile("output taken");
-  return openPromiseStream({ ledger, run, stream: promisesTo, overflow: () => toFile("reader gone") });
+  if (stream === undefined) return toFile("output taken");
+  return openPromiseStream({ ledger, run, stream, overflow: () => toFile("reader gone") });
 }
 
 /** The writer gives the lock back. */
@@ -154,9 +152,9 @@ async function releasing(lock: AsyncDisposable, open: () => Promise<PromiseWrite
   };
 }
 
-async function openFile(context: RunContext, writing: PromiseWriting, run: Run, path: string): Promise<PromiseWriter> {
-  const { ledger, safeCsv } = writing;
+async function openFile(context: RunContext, ledger: Ledger, run: Run, path: string): Promise<PromiseWriter> {
   const { progress, cwd } = context;
+  const safeCsv = run.options.safeCsv === true;
   const state = await inspectOutput(ledger, path, "promises", () => unwrittenPromises(ledger, run, path, safeCsv));
   const why = await whyElsewhere(ledger, run, path, state);
   const tell = (to: string, because: WhyElsewhere): void =>
@@ -169,7 +167,7 @@ async function openFile(context: RunContext, writing: PromiseWriting, run: Run, 
   const stem = why?.because === "folder gone" ? join(cwd, basename(path)) : path;
   const elsewhere = await freeName(ledger, "promises", `${stem}.${run.run}`, promiseFormat(path));
   if (why !== undefined) tell(elsewhere, why);
-  return openFile(context, writing, run, elsewhere);
+  return openFile(context, ledger, run, elsewhere);
 }
 
 /** Why a run's file can't be appended to; undefined where it can. */

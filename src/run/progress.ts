@@ -4,11 +4,13 @@ import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
 import type { Understanding } from "../map/mapper.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { Problems } from "../plan/problems.ts";
 import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
-import type { CheckedInput } from "./checked-input.ts";
-import type { RunEnd } from "./run-end.ts";
+import type { SendEvent, Wait } from "../send/send.ts";
+import type { RunEnd } from "./summary.ts";
 
 /** Every function returns at once. */
 export interface Progress {
@@ -35,9 +37,10 @@ export interface WorkUnderWay {
   readonly waiting?: Wait;
 }
 
-export interface Wait {
-  readonly detail: string;
-  readonly waitMs: number;
+export interface CheckedInput {
+  readonly files: readonly InputFile[];
+  readonly plan: Plan;
+  readonly problems: Problems;
 }
 
 /** What can happen, and what there is to say about it. */
@@ -68,15 +71,9 @@ export type RunEvent =
       readonly chunks: number;
       readonly isResumed: boolean;
     }
-  /** Its intent is on disk, and the request is about to leave. */
-  | { readonly kind: "chunk sent"; readonly chunk: Chunk; readonly attempt: number }
-  | { readonly kind: "chunk answered"; readonly chunk: Chunk; readonly accepted: number; readonly rejected: number }
-  | ({ readonly kind: "chunk waits"; readonly chunk: Chunk } & Wait)
-  /** The attempt had been given up by then: the answer decides nothing, and is kept for a person. */
-  | { readonly kind: "answer came late"; readonly chunk: Chunk; readonly said: string }
+  | SendEvent
   /** A question about promises was not answered. `isFirst`: of this round of questions. */
   | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
-  | { readonly kind: "answers without status" }
   | { readonly kind: "closing run"; readonly run: string; readonly counts: RunCounts }
   | { readonly kind: "run closed"; readonly run: string }
   | ({ readonly kind: "nothing to settle" } & NothingToSettle)

@@ -1,18 +1,17 @@
 /** What has become of the promises that an environment gave: asks its `statusPath`, and keeps the answers in the ledger. */
 
 import type { Environment } from "../config/environment.ts";
-import { Key, readKey } from "../config/key.ts";
-import type { ClientTls } from "../config/tls.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
 import { pause } from "../send/pause.ts";
+import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND } from "../send/status-answer.ts";
-import type { BuiltInService, RunContext } from "./context.ts";
+import type { RunContext } from "./context.ts";
 import { findLedgerOf, openLedgerOf } from "./ledger-of.ts";
-import type { Wait } from "./progress.ts";
-import { unknownRun } from "./resume.ts";
-import { lostRunsOf, tlsOf } from "./session.ts";
+import { namedRun } from "./runs.ts";
+import { connectorTo, openService, type Service } from "./service.ts";
+import { lostRunsOf } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface RemoteStatusSettings {
@@ -94,6 +93,7 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
     if (found === undefined) return { ...NOTHING, problem: lost, exitCode };
   }
   await using service = await openService(context, environment);
+  await service.key();
   await using ledger = await openLedgerOf(environment, service.boundTo, context);
   const problem = await lostRunsOf(environment, ledger, context.cwd);
   const runs = name === undefined ? await ledger.runs() : [await namedRun(ledger, name, environment)];
@@ -128,48 +128,11 @@ function statusPathOf({ name, statusPath }: Environment): string {
   );
 }
 
-async function namedRun(ledger: Ledger, name: string, environment: Environment): Promise<Run> {
-  const run = await ledger.run(name);
-  if (run === undefined) throw unknownRun(name, environment);
-  return run;
-}
-
-/** Where to ask, with which key. */
-export interface AskedService extends AsyncDisposable {
-  readonly baseUrl: string;
-  readonly boundTo: string;
-  readonly key: Key;
-  /** Client certificate and authorities, where the environment names some. */
-  readonly tls: ClientTls | undefined;
-}
-
-/** @throws Failure `not-let-in` where there is no key. */
-export async function openService(
-  context: RunContext,
-  environment: Environment,
-  readTls = () => tlsOf(context, environment),
-): Promise<AskedService> {
-  if (environment.kind === "sandbox") {
-    const sandbox: BuiltInService = await context.openSandbox(environment);
-    return {
-      baseUrl: sandbox.url,
-      boundTo: `sandbox:${sandbox.instanceId}`,
-      key: new Key(sandbox.apiKey),
-      tls: undefined,
-      [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
-    };
-  }
-  const key = await readKey(environment, context.stop, { env: context.env });
-  if (key.warning !== undefined) context.progress.happened({ kind: "key doubtful", warning: key.warning });
-  const { baseUrl } = environment;
-  return { baseUrl, boundTo: baseUrl, key, tls: await readTls(), [Symbol.asyncDispose]: async () => undefined };
-}
-
 interface Asking {
   readonly context: RunContext;
   readonly options: RemoteStatusSettings;
   readonly statusPath: string;
-  readonly service: AskedService;
+  readonly service: Service;
   readonly ledger: Ledger;
   readonly runs: readonly Run[];
 }
@@ -206,20 +169,14 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
       ...{ doing: "asking about", done: answers, total, unit: "promise" },
       ...(waiting && { waiting }),
     });
-  // Loaded only here: most commands ask nobody.
-  const { openClient } = await import("../send/client.ts");
-  const { timeoutMs, freshConnection, retries, rate } = environment;
+  const connect = await connectorTo(service, context, { maxAnswerBytes: MAX_STATUS_BYTES });
+  const { retries, rate } = environment;
   let stop: AskStop | undefined;
   try {
     stop = await askStatuses(
       {
-        ...{ statusPath, retries, rate },
+        ...{ statusPath, retries, rate, connect },
         stop: AbortSignal.any([context.stop, context.abort]),
-        connect: () =>
-          openClient({
-            ...{ baseUrl: service.baseUrl, key: service.key, tls: service.tls, timeoutMs, freshConnection },
-            ...{ env: context.env, maxAnswerBytes: MAX_STATUS_BYTES },
-          }),
         async answered(promise, answer) {
           answers += 1;
           if (answer.kind === "status") await notes.note(promise, answer.status);

@@ -4,10 +4,8 @@ import type { Environment } from "../config/environment.ts";
 import type { Attempt, Invocation, Ledger, Run } from "../ledger/ledger.ts";
 import { rejectionText } from "../write/rejection-text.ts";
 import { type SendingTimes, sendingTimes, type TimedAttempt } from "../write/report/sending-times.ts";
-import { countByEvent, type EventCounts } from "./event-counts.ts";
 import { findLedgerOf } from "./ledger-of.ts";
-import { actionsOfChunk, type Question } from "./settle.ts";
-import { detailsOf, type RunDetails } from "./status.ts";
+import { actionsOfChunk, detailsOf, type Question, type RunDetails } from "./runs.ts";
 
 export interface RunFigures extends RunDetails {
   /** Undefined where nothing was sent. */
@@ -41,7 +39,16 @@ interface RejectedExample {
   readonly id: string;
 }
 
-const MOST = { rejectionGroups: 20, examples: 5, questions: 10, actionsOfQuestion: 10 } as const;
+/** How many actions name which event. */
+export interface EventCounts {
+  /** Those with the most, the largest first. */
+  readonly first: readonly { readonly eventId: string; readonly actions: number }[];
+  readonly others: { readonly events: number; readonly actions: number };
+  /** They name a ticket or an nftId only. */
+  readonly unnamed: number;
+}
+
+const MOST = { rejectionGroups: 20, examples: 5, questions: 10, actionsOfQuestion: 10, events: 12 } as const;
 
 /** Different words that are told apart; what comes after so many is only counted. */
 const WORDS_KNOWN = 2000;
@@ -58,12 +65,10 @@ export async function runFigures(environment: Environment, id: string): Promise<
     const actions = await actionsOfChunk(ledger, run, chunk.chunk);
     questions.push({ chunk, actions: actions.slice(0, MOST.actionsOfQuestion) });
   }
-  const { byAction, rejections } = await outcomesOf(ledger, run);
   return {
     ...details,
-    ...{ byAction, rejections, questions, questionCount: open.length },
+    ...{ questions, questionCount: open.length, ...(await outcomesOf(ledger, run)) },
     times: sendingTimes(() => details.attempts.map(toTimed)),
-    byEvent: await countByEvent(ledger, run),
     commands: await ledger.invocations({ run: id }),
   };
 }
@@ -75,13 +80,16 @@ const toTimed = ({ startedAt, endedAt, count, ...attempt }: Attempt): TimedAttem
   to: endedAt === undefined ? undefined : Date.parse(endedAt),
 });
 
-async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "byAction" | "rejections">> {
+async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "byAction" | "byEvent" | "rejections">> {
+  const byEvent = new Map<string | undefined, number>();
   const byAction = new Map<string, { readonly action: string; readonly outcome: string; actions: number }>();
   const groups = new Map<string, RejectionGroup>();
   let rejected = 0;
   for (const { chunk } of await ledger.chunks(run.number))
     for (const { origin, outcome, response } of (await ledger.outcomes(run.number, chunk)).items) {
       if (outcome === "moved") continue;
+      const event = origin.subject.startsWith("e:") ? origin.subject.slice(2) : origin.event;
+      byEvent.set(event, (byEvent.get(event) ?? 0) + 1);
       const name = `${origin.kind} ${outcome}`;
       const count = byAction.get(name) ?? { action: origin.kind, outcome, actions: 0 };
       count.actions += 1;
@@ -98,6 +106,22 @@ async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "b
       group.examples.push({ source, line: origin.line, action: origin.kind, id: origin.subject.slice(2) });
     }
   const shown = [...groups.values()].sort((one, other) => other.actions - one.actions).slice(0, MOST.rejectionGroups);
-  const others = rejected - shown.reduce((sum, { actions }) => sum + actions, 0);
-  return { byAction: [...byAction.values()], rejections: { groups: shown, others } };
+  const rejections = { groups: shown, others: rejected - sumOf(shown) };
+  return { byAction: [...byAction.values()], byEvent: eventCounts(byEvent), rejections };
+}
+
+const sumOf = (counts: readonly { readonly actions: number }[]): number =>
+  counts.reduce((sum, { actions }) => sum + actions, 0);
+
+/** @param counts by event; under undefined, of what names none. */
+function eventCounts(counts: ReadonlyMap<string | undefined, number>): EventCounts {
+  const named = [...counts]
+    .flatMap(([eventId, actions]) => (eventId === undefined ? [] : [{ eventId, actions }]))
+    .toSorted((one, other) => other.actions - one.actions || (one.eventId < other.eventId ? -1 : 1));
+  const others = named.slice(MOST.events);
+  return {
+    first: named.slice(0, MOST.events),
+    others: { events: others.length, actions: sumOf(others) },
+    unnamed: counts.get(undefined) ?? 0,
+  };
 }

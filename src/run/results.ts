@@ -14,13 +14,12 @@ import { adoptPromises, isPlainFile, makeOutputFolder } from "../write/output-fi
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
-import { writeRejectsOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
 import { isEnteredHere, openPromises, refuseCompressed } from "./outputs.ts";
-import { chosenRun, unknownRun } from "./resume.ts";
+import { writeRejectsOf } from "./rejects.ts";
+import { namedRun, type RunStatus, statusOf, unknownRun } from "./runs.ts";
 import { lostRunsOf, openSession } from "./session.ts";
-import { type RunStatus, statusOf } from "./status.ts";
 
 export interface ResultsSettings {
   readonly environment: Environment;
@@ -184,7 +183,7 @@ export async function followResults(
   await using ledger = await openLedgerOf(environment, environment.baseUrl, context);
   const written = new Map<number, Run>();
   if (id !== undefined) {
-    const chosen = await chosenRun(ledger, id, environment);
+    const chosen = await namedRun(ledger, id, environment);
     written.set(chosen.number, chosen);
   }
   const isMeant = (run: Run): boolean => (id === undefined ? isEnteredHere(ledger, run) : run.run === id);
@@ -193,8 +192,15 @@ export async function followResults(
     isLast = open.length === 0;
     for (const run of await ledger.runs({ unwritten: true })) {
       if (!isMeant(run)) continue;
-      if (await writeUnwritten(context, ledger, environment, run)) written.set(run.number, run);
-      else isLast = false;
+      try {
+        // Opening the file writes them.
+        await using _ = await openPromises(context, ledger, run, environment, 0);
+        written.set(run.number, run);
+      } catch (cause) {
+        // Another process writes it just now.
+        if (!(cause instanceof Failure && cause.code === "busy")) throw cause;
+        isLast = false;
+      }
     }
     if (!isLast) await ledger.workers?.woken(LOOK_MS, stop);
   }
@@ -206,22 +212,4 @@ export async function followResults(
     ends.push(await statusOf(ledger, found, environment));
   }
   return ends;
-}
-
-/** @returns false while another process writes the file. */
-async function writeUnwritten(
-  context: RunContext,
-  ledger: Ledger,
-  environment: Environment,
-  run: Run,
-): Promise<boolean> {
-  const safeCsv = run.options.safeCsv === true;
-  try {
-    const writer = await openPromises(context, { ledger, environment, safeCsv, waitMs: 0 }, run);
-    await writer[Symbol.asyncDispose]();
-    return true;
-  } catch (cause) {
-    if (cause instanceof Failure && cause.code === "busy") return false;
-    throw cause;
-  }
 }

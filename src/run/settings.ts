@@ -1,17 +1,27 @@
-/** The config and the environment that a command is for. */
+/** The config and the environment that a command is for, and the trust in a config. */
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { importCommand, resultsCommand, statusCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
+import { allRules } from "../check/rules.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { type Environment, type EnvironmentFlags, ownLedgerOf, resolveEnvironment } from "../config/environment.ts";
 import { userStateDirectory } from "../config/paths.ts";
+import { keepTrust } from "../config/trust.ts";
 import { twinFailure } from "../config/twins.ts";
 import { Failure } from "../failure.ts";
 import { findLedger } from "../ledger/open.ts";
+import { MAPPING_RULES } from "../mapping/rules.ts";
+import { PLAN_RULES } from "../plan/rules.ts";
+import { INPUT_RULES, READER_RULES } from "../read/rules.ts";
 import type { RunContext } from "./context.ts";
-import { KNOWN_RULES } from "./rules.ts";
+
+/** The rules of all checks. */
+export const ALL_RULES = allRules(READER_RULES, INPUT_RULES, MAPPING_RULES, PLAN_RULES);
+
+/** Ids of all rules, for the config's `rules`. */
+export const KNOWN_RULES: readonly string[] = Object.keys(ALL_RULES);
 
 /** Flags that say which environment is used and where its state is; `tickets env` shows the result. */
 export interface EnvironmentOptions {
@@ -29,10 +39,17 @@ export interface Settings {
 export type SettingsToCheck = Settings | { readonly config: Config; readonly environment?: undefined };
 
 export async function loadSettingsToCheck(context: RunContext, options: EnvironmentOptions): Promise<SettingsToCheck> {
-  const { cwd, env, stop: signal } = context;
-  if (options.env !== undefined || env.TICKETS_ENV !== undefined) return loadSettings(context, options);
-  return { config: await loadConfig({ cwd, env, configFlag: options.config, knownRules: KNOWN_RULES, signal }) };
+  if (options.env !== undefined || context.env.TICKETS_ENV !== undefined) return loadSettings(context, options);
+  return { config: await configOf(context, { configFlag: options.config }) };
 }
+
+/** What a config is loaded with. */
+type Loading = Pick<RunContext, "cwd" | "env" | "stop">;
+
+export const configOf = (
+  { cwd, env, stop: signal }: Loading,
+  which: { readonly configFlag?: string | undefined; readonly isTrusting?: boolean },
+): Promise<Config> => loadConfig({ cwd, env, signal, knownRules: KNOWN_RULES, ...which });
 
 /**
  * The config, and the environment that the command is for.
@@ -45,21 +62,13 @@ export async function loadSettings(
   options: EnvironmentOptions,
   ledgers: "one" | "any" = "one",
 ): Promise<Settings> {
-  const { cwd, env, progress } = context;
-  const config = await loadConfig({
-    cwd,
-    env,
-    configFlag: options.config,
-    knownRules: KNOWN_RULES,
-    signal: context.stop,
-  });
+  const { env, progress } = context;
+  const config = await configOf(context, { configFlag: options.config });
   const choice = { envFlag: options.env, configFlag: options.config, env, flags: options.flags };
   const environment = resolveEnvironment(config, choice);
   progress.happened({ kind: "environment chosen", environment });
   await refuseMovedAddress(config, environment, env);
-  const problem =
-    (await twinFailure(config, environment, env, context.stop)) ??
-    forgottenLedger(environment, ownLedgerOf(config, environment, choice), cwd);
+  const problem = await conflictOf(context, config, environment, options.flags);
   if (problem !== undefined && ledgers === "one") throw problem;
   if (problem !== undefined) progress.happened({ kind: "ledgers in conflict", problem });
   return { config, environment };
@@ -88,9 +97,17 @@ async function refuseMovedAddress(config: Config, environment: Environment, env:
   );
 }
 
-/** What an environment was sent before it shared another's ledger must be imported there. */
-export function forgottenLedger(environment: Environment, own: string | undefined, cwd: string): Failure | undefined {
-  if (own === undefined) return undefined;
+/** Why an environment's ledger does not know all that its service was sent: there is a second one. */
+export async function conflictOf(
+  { cwd, env, stop }: Loading,
+  config: Config,
+  environment: Environment,
+  flags: EnvironmentFlags,
+): Promise<Failure | undefined> {
+  const twin = await twinFailure(config, environment, env, stop);
+  const own = ownLedgerOf(config, environment, { env, flags });
+  if (twin !== undefined || own === undefined) return twin;
+  // What it was sent before it shared another's ledger must be imported there.
   const { name, ledgerOwner } = environment;
   const file = `${name}.promises.ndjson`;
   return new Failure(
@@ -105,4 +122,30 @@ export function forgottenLedger(environment: Environment, own: string | undefine
       ].join("\n"),
     },
   );
+}
+
+/**
+ * Trusts the config of the working directory as it is now. After this resolves that is on disk.
+ *
+ * @param configFlag a config named by a flag; such a one is trusted already.
+ * @throws Failure `usage` where a config is named, or the working directory has none.
+ */
+export async function trustConfig(
+  context: Loading,
+  configFlag: string | undefined,
+): Promise<NonNullable<Config["found"]>> {
+  const { cwd, env } = context;
+  if (configFlag !== undefined || env.TICKETS_CONFIG)
+    throw new Failure(
+      "usage",
+      "A config named with --config or TICKETS_CONFIG counts as trusted; --trust is for the one in the working directory.",
+      { hint: "Leave --config and TICKETS_CONFIG out." },
+    );
+  const { found } = await configOf(context, { isTrusting: true });
+  if (found === undefined)
+    throw new Failure("usage", `There is no config in ${displayPath(cwd, cwd)} to trust.`, {
+      hint: "Run the command in the folder that holds it.",
+    });
+  await keepTrust(found.file, found.digest, env);
+  return found;
 }

@@ -1,26 +1,16 @@
 /** A person says what became of a chunk, closes a run, or pauses it. */
 
-import type { Action } from "../actions/actions.ts";
-import { parseJson } from "../actions/json.ts";
-import {
-  closeCommand,
-  decideChunkCommand,
-  resumeCommand,
-  settleCommand,
-  streamOfRejects,
-} from "../actions/next-command.ts";
+import { closeCommand, decideChunkCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { By, Chunk, Item, Ledger, Run } from "../ledger/ledger.ts";
-import { rejectsOf } from "../write/rejects.ts";
-import { countsOf, flagsOf, writeRejectsOf } from "./carry-out.ts";
+import type { Chunk, Ledger, Run } from "../ledger/ledger.ts";
 import type { RunContext } from "./context.ts";
 import { openPromises } from "./outputs.ts";
-import { chosenRun } from "./resume.ts";
-import { noteClosedInJournal, openSession, type Session } from "./session.ts";
-import { type Summary, summarise } from "./summary.ts";
-import { userName } from "./user-name.ts";
+import { writeRejectsOf } from "./rejects.ts";
+import { actionsOfChunk, chosenRun, nextOf, openQuestions, type Question, rejectsCommand, statusOf } from "./runs.ts";
+import { byUser, noteClosedInJournal, openSession, type Session } from "./session.ts";
+import type { Summary } from "./summary.ts";
 
 export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";
 
@@ -40,20 +30,6 @@ export interface SettleSettings {
   readonly confirmClose?: (() => Promise<boolean>) | undefined;
   readonly waitLock: number;
   readonly startedAt: number;
-}
-
-/** What a person has to decide about. */
-export interface Question {
-  readonly chunk: Chunk;
-  readonly actions: readonly AskedAction[];
-  /** When its last request left; undefined where an answer shows that the service is done with it. */
-  readonly requestedAt?: string | undefined;
-}
-
-export interface AskedAction {
-  readonly source: string;
-  readonly line: number;
-  readonly action: Action;
 }
 
 export type SettleResult =
@@ -85,41 +61,30 @@ export async function settle(context: RunContext, options: SettleSettings): Prom
   const { ledger } = session;
   const run = await chosenRun(ledger, options.run, environment);
   const vanished = await ledger.doubtVanished(run.number, new Date().toISOString());
-  const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
-  if (decision === "abandon") return await close(context, session, run, options);
-  if (decision === "pause") {
-    await ledger.noteStop(run.number, { exitCode: run.exitCode ?? EXIT_CODES["stopped-early"], paused: byOf(options) });
-    return await resultOf(context, session, run, options, undefined);
+  const open = await openQuestions(ledger, run);
+  const chosen = open.filter(({ chunk }) => options.chunk === undefined || chunk === options.chunk);
+  let questions: readonly Question[] | undefined;
+  if (decision === undefined) questions = await questionsOf(ledger, run, chosen);
+  else if (decision === "pause") {
+    const exitCode = run.exitCode ?? EXIT_CODES["stopped-early"];
+    await ledger.noteStop(run.number, { exitCode, paused: byUser(options.reason) });
+  } else if (decision === "abandon") {
+    if (!(await close(context, session, run, options))) return { kind: "stays open" };
+  } else {
+    if (options.chunk === undefined) await refuseUnseen(ledger, run, { open, vanished }, decision, environment);
+    await decide(context, session, run, { ...options, decision }, chosen);
   }
-  const chosen = choose(open, options.chunk);
-  if (decision === undefined)
-    return await resultOf(context, session, run, options, await questionsOf(ledger, run, chosen));
-  await refuseUnseen(ledger, run, open, vanished, options, environment);
-  await decide(context, session, run, { ...options, decision }, chosen);
-  return await resultOf(context, session, run, options, undefined);
-}
-
-const byOf = ({ reason }: Pick<SettleSettings, "reason">): By => ({
-  who: userName(),
-  at: new Date().toISOString(),
-  reason,
-});
-
-function choose(open: readonly Chunk[], only: number | undefined): readonly Chunk[] {
-  if (only === undefined) return open;
-  return open.filter(({ chunk }) => chunk === only);
+  return { kind: "settled", questions, ...(await resultOf(context, session, run, options)) };
 }
 
 /** A decision without a chunk is about what was shown: one chunk, in doubt before, and nothing that may become another one. */
 async function refuseUnseen(
   ledger: Ledger,
   run: Run,
-  open: readonly Chunk[],
-  vanished: readonly Chunk[],
-  { chunk, decision }: SettleSettings,
+  { open, vanished }: { readonly open: readonly Chunk[]; readonly vanished: readonly Chunk[] },
+  decision: "sent" | "not-sent",
   environment: Environment,
 ): Promise<void> {
-  if (chunk !== undefined || decision === undefined) return;
   const flying = await ledger.chunks(run.number, { states: ["sending"] });
   if (open.length <= 1 && flying.length + vanished.length === 0) return;
   const commands = open.map((each) => decideChunkCommand(run.run, each.chunk, environment, `--${decision}`));
@@ -138,42 +103,27 @@ async function decide(
   context: RunContext,
   session: Session,
   run: Run,
-  options: SettleSettings & { readonly decision: "sent" | "not-sent" },
+  { decision, chunk: only, first, reason }: SettleSettings & { readonly decision: "sent" | "not-sent" },
   chosen: readonly Chunk[],
 ): Promise<void> {
   const { progress } = context;
   const { ledger, environment } = session;
-  const { decision, chunk: only, first } = options;
-  if (chosen.length === 0) {
-    // What was decided about the first of its actions only is noted of a part of it.
-    const parts = (await ledger.chunks(run.number)).filter(({ chunk, whole }) => chunk === only || whole === only);
-    if (only !== undefined && parts.length === 0)
-      throw new Failure("usage", `Run ${run.run} has no chunk ${only}. Nothing was settled.`, {
-        hint: `See what is open: ${settleCommand(run.run, environment)}`,
-      });
-    const earlier = (await ledger.settlements(run.number)).filter(
-      (each) => only === undefined || each.chunk === undefined || parts.some(({ chunk }) => chunk === each.chunk),
-    );
-    const otherwise = earlier.findLast((each) => each.decision !== decision);
-    const before = only === undefined ? otherwise : earlier.at(-1);
-    const isOtherwise = before !== undefined && before.decision !== decision;
-    progress.happened({ kind: "nothing to settle", run: run.run, chunk: only, before, isOtherwise });
-  }
   const [asked] = chosen;
-  if (asked !== undefined && first !== undefined && (first < 1 || first > asked.count))
+  if (asked === undefined) progress.happened(await whyNothing(session, run, decision, only));
+  else if (first !== undefined && (first < 1 || first > asked.count))
     throw new Failure(
       "usage",
       `Chunk ${asked.chunk} has ${asked.count} actions; --first ${first} is none of them. Nothing was settled.`,
       { hint: `Give 1 to ${asked.count}, or leave --first out.` },
     );
   for (const chunk of chosen) {
-    const settled = await ledger.settle(run.number, chunk.chunk, decision, byOf(options), first);
+    const settled = await ledger.settle(run.number, chunk.chunk, decision, byUser(reason), first);
     crashPoint("settled");
     if (settled === undefined) continue;
-    const count = first ?? chunk.count;
-    progress.happened({ kind: "chunk settled", chunk, decision, first: count, rest: settled.rest, late: settled.late });
+    const { rest, late } = settled;
+    progress.happened({ kind: "chunk settled", chunk, decision, first: first ?? chunk.count, rest, late });
   }
-  await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
+  await using _ = await openPromises(context, ledger, run, environment);
   // What the service does not have of a closed run goes into rejects, as if it were closed only now.
   if ((await ledger.run(run.run))?.state === "closing") await endClosing(context, session, run);
   // A run that a person has settled may go on unasked.
@@ -181,26 +131,48 @@ async function decide(
     await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
 }
 
-async function close(context: RunContext, session: Session, run: Run, options: SettleSettings): Promise<SettleResult> {
+/** What was decided before. @throws Failure `usage` where there is no such chunk. */
+async function whyNothing(
+  { ledger, environment }: Session,
+  run: Run,
+  decision: "sent" | "not-sent",
+  only: number | undefined,
+) {
+  // What was decided about the first of its actions only is noted of a part of it.
+  const parts = (await ledger.chunks(run.number)).filter(({ chunk, whole }) => chunk === only || whole === only);
+  if (only !== undefined && parts.length === 0)
+    throw new Failure("usage", `Run ${run.run} has no chunk ${only}. Nothing was settled.`, {
+      hint: `See what is open: ${settleCommand(run.run, environment)}`,
+    });
+  const earlier = (await ledger.settlements(run.number)).filter(
+    (each) => only === undefined || each.chunk === undefined || parts.some(({ chunk }) => chunk === each.chunk),
+  );
+  const before = only === undefined ? earlier.findLast((each) => each.decision !== decision) : earlier.at(-1);
+  const isOtherwise = before !== undefined && before.decision !== decision;
+  return { kind: "nothing to settle", run: run.run, chunk: only, before, isOtherwise } as const;
+}
+
+/** @returns false where the person who was asked did not want to close the run. */
+async function close(context: RunContext, session: Session, run: Run, options: SettleSettings): Promise<boolean> {
+  const { progress } = context;
   const { ledger, environment } = session;
+  if (run.state !== "open" && run.state !== "closing") return true;
   if (run.state === "open") {
-    context.progress.happened({ kind: "closing run", run: run.run, counts: await ledger.counts(run.number) });
-    if (options.confirmClose !== undefined && !(await options.confirmClose())) return { kind: "stays open" };
+    progress.happened({ kind: "closing run", run: run.run, counts: await ledger.counts(run.number) });
+    if (options.confirmClose !== undefined && !(await options.confirmClose())) return false;
   }
-  if (run.state === "open" || run.state === "closing") {
-    const flying = await ledger.abandon(run.number, byOf(options));
-    crashPoint("closing");
-    if (flying > 0)
-      throw new Failure("busy", `Workers are sending ${flying} chunks of run ${run.run}. Nothing more of it begins.`, {
-        hint: `Once they are answered, finish closing it: ${closeCommand(run, environment)}`,
-      });
-    {
-      await using _ = await openPromises(context, { ledger, environment, safeCsv: run.options.safeCsv === true }, run);
-    }
-    await endClosing(context, session, run);
-    context.progress.happened({ kind: "run closed", run: run.run });
+  const flying = await ledger.abandon(run.number, byUser(options.reason));
+  crashPoint("closing");
+  if (flying > 0)
+    throw new Failure("busy", `Workers are sending ${flying} chunks of run ${run.run}. Nothing more of it begins.`, {
+      hint: `Once they are answered, finish closing it: ${closeCommand(run, environment)}`,
+    });
+  {
+    await using _ = await openPromises(context, ledger, run, environment);
   }
-  return resultOf(context, session, (await ledger.run(run.run)) ?? run, options, undefined);
+  await endClosing(context, session, run);
+  progress.happened({ kind: "run closed", run: run.run });
+  return true;
 }
 
 /** What is left unsent goes into rejects before the run has ended. */
@@ -217,33 +189,19 @@ async function resultOf(
   { ledger, environment }: Session,
   before: Run,
   { startedAt }: SettleSettings,
-  questions: readonly Question[] | undefined,
-): Promise<SettleResult> {
-  const run = (await ledger.run(before.run)) ?? before;
-  const counts = await ledger.counts(run.number);
-  const rejects = await rejectsOf(ledger, run);
-  const open = counts.inDoubt + counts.refused;
-  const next =
-    open > 0
-      ? settleCommand(run.run, environment)
-      : run.state === "open"
-        ? resumeCommand(run.run, environment)
-        : rejects.length > 0
-          ? streamOfRejects(rejects, flagsOf(run), context, environment)
-          : null;
-  const summary = summarise({
-    run: run.run,
-    environment: environment.name,
-    state: run.state === "abandoned" ? "abandoned" : run.state === "finished" ? "finished" : "stopped",
-    exitCode: open > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok,
-    of: countsOf(run, counts),
-    counts,
-    output: run.output ?? null,
-    rejects,
-    durationMs: performance.now() - startedAt,
-    next,
-  });
-  return { kind: "settled", run, summary, questions, rejects };
+) {
+  const { run, counts, summary } = await statusOf(ledger, (await ledger.run(before.run)) ?? before, environment);
+  const { rejects } = summary;
+  return {
+    ...{ run, rejects },
+    summary: {
+      ...{ ...summary, environment: environment.name },
+      exitCode: counts.inDoubt + counts.refused > 0 ? EXIT_CODES["in-doubt"] : EXIT_CODES.ok,
+      durationMs: Math.round(performance.now() - startedAt),
+      // Also beside workers that are at it.
+      next: nextOf(run, { ...counts, inFlight: 0 }, environment) ?? rejectsCommand(run, rejects, context, environment),
+    },
+  };
 }
 
 /** The doubtful actions, each with its place in the input. */
@@ -258,15 +216,4 @@ async function questionsOf(ledger: Ledger, run: Run, chunks: readonly Chunk[]): 
     questions.push({ chunk, actions, requestedAt: isDone ? undefined : last?.startedAt });
   }
   return questions;
-}
-
-/** Every action of a chunk, with where it came from. */
-export async function actionsOfChunk(ledger: Ledger, run: Run, chunk: number): Promise<readonly AskedAction[]> {
-  const { items } = await ledger.outcomes(run.number, chunk);
-  const body = parseJson(Buffer.from(await ledger.body(run.number, chunk)).toString("utf8")) as readonly Action[]; // as the plan wrote it
-  return items.flatMap(({ origin, place, outcome }: Item) => {
-    const action = body[place];
-    if (action === undefined || outcome === "moved") return [];
-    return [{ source: run.inputs[origin.input]?.name ?? "", line: origin.line, action }];
-  });
 }

@@ -14,20 +14,18 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import { machineOf } from "../write/output-file.ts";
-import { carryOut, doubtedOf, whyItWaits } from "./carry-out.ts";
-import { checkInput, type InputOptions, inputFlags } from "./check-input.ts";
-import { type CheckedInput, hasNewChange, marksOf } from "./checked-input.ts";
+import { carryOut, deadlineOf } from "./carry-out.ts";
+import { checkInput, type InputOptions, inputFlags, toldBefore } from "./check-input.ts";
 import type { RunContext } from "./context.ts";
-import { findLedgerOf } from "./ledger-of.ts";
-import { toRejectsInput, writeNotSent } from "./not-sent.ts";
+import { agreeToNewLedger, findLedgerOf, type NewLedgerWord } from "./ledger-of.ts";
 import { isEnteredHere, makeWayForOutput, openPromises, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
-import { planFolder } from "./places.ts";
-import type { RunEnd } from "./run-end.ts";
-import { agreeToNewLedger, type NewLedgerWord, noteInJournal, openSession, type Session } from "./session.ts";
+import { planFolder, removeLeftPlans } from "./places.ts";
+import type { CheckedInput } from "./progress.ts";
+import { toRejectsInput, writeNotSent } from "./rejects.ts";
+import { doubtedOf, whyItWaits } from "./runs.ts";
+import { byUser, noteInJournal, openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
-import { hasUnsentRows, holdsBack, type Summary, summarise } from "./summary.ts";
-import { removeLeftPlans } from "./temporary.ts";
-import { userName } from "./user-name.ts";
+import { exitCodeOfDone, type RunEnd, type Summary, summarise } from "./summary.ts";
 import { plan } from "./validate.ts";
 
 export interface StreamSettings extends InputOptions {
@@ -94,6 +92,12 @@ export interface NothingSent {
   readonly environment: Environment;
 }
 
+/** An input that was checked for this command. */
+interface Checked extends CheckedInput {
+  /** Something changed of which no earlier command told. */
+  readonly isNews: boolean;
+}
+
 /** Everything but sending: the ledger is only read, and the plan is thrown away. */
 export async function dryRun(context: RunContext, options: StreamSettings): Promise<StreamResult> {
   const { environment } = options.settings;
@@ -102,24 +106,17 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
     // It asks nothing: it tells what the command would end with.
     await agreeToNewLedger(environment, ledger, options.newLedger === true || undefined, context.cwd);
   }
-  await using checked = await plan(context, { ...options, lanes: environment.lanes });
-  const tellsChange = await tellChecked(context, options, checked, checked);
-  const [doubt] = checked.plan.held.heldBy.keys();
-  return endOfPlan(context, options, checked, { otherwise: "dry run", rejects: [], tellsChange, doubt });
+  await using planned = await plan(context, { ...options, lanes: environment.lanes });
+  const checked = await tellChecked(context, options, planned, planned.told);
+  const [doubt] = planned.plan.held.heldBy.keys();
+  return endOfPlan(context, options, checked, { otherwise: "dry run", rejects: [], doubt });
 }
 
 /** After it resolves, what the service answered is in the ledger, and promises and rejects are written. */
 export async function stream(context: RunContext, options: StreamSettings): Promise<StreamResult> {
-  const { startedAt, maxDuration, files, settings, publishes = false, mode } = options;
+  const { files, settings, publishes = false, mode } = options;
   const { environment } = settings;
-  if (publishes) refuseAlone(environment, files);
-  if (publishes && options.output === "-")
-    throw new Failure(
-      "usage",
-      "A run that is published has no promises for standard output yet. Nothing was published.",
-      { hint: "Name a file for them, or leave --output out." },
-    );
-  const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
+  if (publishes) refuseToPublish(options);
   await using session = await openSession(context, environment, {
     command: `tickets stream ${files.map(inShell).join(" ")}`,
     waitLockMs: options.waitLock,
@@ -131,37 +128,40 @@ export async function stream(context: RunContext, options: StreamSettings): Prom
   context.progress.happened({ kind: "ledger opened", environment, runs, isToSend: true });
   await removeLeftPlans(environment);
   await writeLeft(context, session);
-  const resumed = publishes ? null : await finishEarlierRuns(context, session, deadline);
-  if (resumed !== null && resumed.summary.state !== "finished")
+  const resumed = publishes ? undefined : await finishEarlierRuns(context, session, deadlineOf(options));
+  if (resumed !== undefined && resumed.summary.state !== "finished")
     return { summary: resumed.summary, ending: { kind: "earlier run stopped" } };
   try {
-    const ended = await streamInput(context, options, session, resumed, deadline);
+    const ended = await streamInput(context, options, session, resumed);
     return { ...ended, summary: afterResumed(ended.summary, resumed?.summary) };
   } catch (cause) {
-    throw resumed === null ? cause : saidOfInput(cause, files);
+    throw resumed === undefined ? cause : saidOfInput(cause, files);
   }
 }
 
-function refuseAlone({ ledgerServer, ledgerPath, name, named }: Environment, files: readonly string[]): void {
-  if (ledgerServer !== undefined) return;
-  throw new Failure(
-    "usage",
-    `The ledger of ${name} is a file of this machine (${ledgerPath}), which workers elsewhere can't reach. Nothing was published.`,
-    {
-      hint: `Send it from here: ${streamCommand(files, { named })}\nOr put the ledger into PostgreSQL: ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}}} in the environment`,
-    },
-  );
+function refuseToPublish({ files, output, settings: { environment } }: StreamSettings): void {
+  const { ledgerServer, ledgerPath, name, named } = environment;
+  if (ledgerServer === undefined)
+    throw new Failure(
+      "usage",
+      `The ledger of ${name} is a file of this machine (${ledgerPath}), which workers elsewhere can't reach. Nothing was published.`,
+      {
+        hint: `Send it from here: ${streamCommand(files, { named })}\nOr put the ledger into PostgreSQL: ledger: {postgres: {url: {env: TICKETS_LEDGER_URL}}} in the environment`,
+      },
+    );
+  if (output === "-")
+    throw new Failure(
+      "usage",
+      "A run that is published has no promises for standard output yet. Nothing was published.",
+      { hint: "Name a file for them, or leave --output out." },
+    );
 }
 
 /** Promises that a command which was killed did not write, of runs that have ended since. */
 async function writeLeft(context: RunContext, { ledger, environment }: Session): Promise<void> {
   for (const run of await ledger.runs({ unwritten: true })) {
     if (run.state === "open" || run.state === "closing" || !isEnteredHere(ledger, run)) continue;
-    await using promises = await openPromises(
-      context,
-      { ledger, environment, safeCsv: run.options.safeCsv === true },
-      run,
-    );
+    await using promises = await openPromises(context, ledger, run, environment);
     const files = promises.path === undefined ? [] : [promises.path];
     context.progress.happened({ kind: "left written", run: run.run, files });
   }
@@ -181,16 +181,21 @@ function afterResumed(summary: Summary, resumed: Summary | undefined): Summary {
 }
 
 /** Unfinished runs come first. One that a person stopped, or that is in doubt, waits for a person. */
-async function finishEarlierRuns(context: RunContext, session: Session, deadline: number): Promise<Resumed | null> {
-  let last = null as Resumed | null; // narrowed to null otherwise
-  for (const run of await session.ledger.runs({ states: ["open", "closing"] })) {
-    const waits = await whyItWaits(session, run);
+async function finishEarlierRuns(
+  context: RunContext,
+  session: Session,
+  deadline: number,
+): Promise<Resumed | undefined> {
+  const { ledger, environment } = session;
+  let last: Resumed | undefined;
+  for (const run of await ledger.runs({ states: ["open", "closing"] })) {
+    const waits = await whyItWaits(ledger, run, environment);
     if (waits !== undefined) throw waits;
     context.progress.happened({ kind: "earlier run comes first", run: run.run, createdAt: run.createdAt });
     const startedAt = performance.now();
-    const { summary } = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
-    last = { summary: afterResumed(summary, last?.summary), run };
-    if (summary.state !== "finished") return last;
+    const end = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
+    last = { summary: afterResumed(end.summary, last?.summary), run };
+    if (end.summary.state !== "finished") break;
   }
   return last;
 }
@@ -208,90 +213,76 @@ async function streamInput(
   context: RunContext,
   options: StreamSettings,
   session: Session,
-  resumed: Resumed | null,
-  deadline: number,
+  resumed: Resumed | undefined,
 ): Promise<StreamResult> {
   const { ledger, environment } = session;
-  const { settings, mode } = options;
+  const { mode, safeCsv } = options;
+  const { config } = options.settings;
   const output = outputPath(options.output, environment.name, context.cwd);
   await refuseReadOnlyFolder(context.cwd);
   if (output !== undefined && mode !== "adopt") await makeWayForOutput(context, ledger, environment, output, options);
   const directory = planFolder(environment, randomBytes(4).toString("hex"));
-  const { lanes } = environment;
-  const where = { config: settings.config, environment, ledger, directory, lanes };
-  const checked = await checkInput(context, { ...options, ...where });
-  using planned = checked.plan;
-  if (resumed !== null && isSameInput(resumed.run, planned) && (mode === "resend" || !isMoreThan(resumed, planned))) {
+  const where = { config, environment, ledger, directory, lanes: environment.lanes };
+  const found = await checkInput(context, { ...options, ...where });
+  using planned = found.plan;
+  if (
+    resumed !== undefined &&
+    isSameInput(resumed.run, planned) &&
+    (mode === "resend" || !isMoreThan(resumed, planned))
+  )
     // The same command after an interruption reports that run's result. What was just rejected is not sent again at once.
     return { summary: resumed.summary, ending: { kind: "same input" } };
-  }
-  if (resumed !== null && mode === "resend") {
+  if (resumed !== undefined && mode === "resend") {
     // The earlier run may have sent some of it just now.
     const summary = { ...resumed.summary, exitCode: EXIT_CODES["stopped-early"] };
     return { summary, ending: { kind: "resend waits" } };
   }
-  const tellsChange = await tellChecked(context, options, checked, ledger);
-  if (!planned.isRefused && mode === "judge") await ledger.noteCorrected(planned.corrected());
+  const checked = await tellChecked(context, options, found, (marks) => ledger.told(marks));
+  if (planned.isRefused) return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects: [] });
+  if (mode === "judge") await ledger.noteCorrected(planned.corrected());
   const last = (await ledger.runs({ last: 1 })).at(-1);
-  if (planned.isRefused || planned.actions.new === 0) {
-    const rejects = planned.isRefused ? [] : await writeNotSent(context, options, ledger, checked, { output, last });
-    if (!planned.isRefused) await ledger.noteGuard(planned.guard);
-    const doubt = (await doubtedOf(ledger, [...planned.held.heldBy.keys()]))?.run;
-    return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects, tellsChange, doubt });
+  const rows = { output, safeCsv, last };
+  if (planned.actions.new === 0) {
+    const rejects = mode === "adopt" ? [] : await writeNotSent(context, ledger, planned, rows);
+    await ledger.noteGuard(planned.guard);
+    const doubt = await doubtedOf(ledger, [...planned.held.heldBy.keys()]);
+    return endOfPlan(context, options, checked, { otherwise: "nothing new", rejects, doubt });
   }
-  const id = idOfRun(ledger, last, planned);
-  const run = toRun(context, options, environment, checked, { id, output, tellsChange, machine: machineOf(ledger) });
+  const run = toRun(context, options, checked, ledger, { id: idOfRun(ledger, last, planned), output });
   if (mode === "adopt") return await adopt(options, checked, session, run);
-  return await enterAndSend(context, options, session, checked, { run, last, deadline });
+  context.progress.happened({ kind: "sending planned", ...found });
+  if (!(await isConfirmed(options, session, planned.actions.new)))
+    return { summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage), ending: { kind: "not confirmed" } };
+  if (options.publishes !== true) await session.key();
+  const rejects = await writeNotSent(context, ledger, planned, { ...rows, id: run.run });
+  crashPoint("planned");
+  const ahead = (await ledger.runs({ states: ["open"] })).length;
+  await ledger.enterRun({ ...run, options: { ...run.options, rejects } }, planned.chunks(), planned.byKey());
+  const entered = await ledger.run(run.run);
+  if (entered === undefined) throw new Error(`run ${run.run} vanished while it was entered`);
+  planned[Symbol.dispose]();
+  if (options.publishes === true) return await published(options, checked, session, entered, ahead);
+  const { startedAt } = options;
+  const deadline = deadlineOf(options);
+  const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
+  return { summary: end.summary, ending: { kind: "sent", end } };
 }
 
 async function adopt(
   options: StreamSettings,
-  checked: CheckedInput,
+  checked: Checked,
   { environment, ledger }: Session,
   run: NewRun,
 ): Promise<StreamResult> {
   const { plan: planned } = checked;
-  const by = { who: userName(), at: run.createdAt, reason: options.reason };
+  const actions = planned.actions.new;
+  const by = { ...byUser(options.reason), at: run.createdAt };
   await ledger.adopt({ ...run, output: undefined }, planned.byKey(), by);
   await ledger.noteCorrected(planned.corrected());
   const adopted = await ledger.run(run.run);
-  if (adopted !== undefined) await noteInJournal(environment, ledger, adopted, planned.actions.new);
+  if (adopted !== undefined) await noteInJournal(environment, ledger, adopted, actions);
   const summary = summaryOf(options, checked, "adopted", EXIT_CODES.ok, { run: run.run });
-  return { summary, ending: { kind: "adopted", actions: planned.actions.new } };
-}
-
-async function enterAndSend(
-  context: RunContext,
-  options: StreamSettings,
-  session: Session,
-  checked: CheckedInput,
-  { run, last, deadline }: { readonly run: NewRun; readonly last: Run | undefined; readonly deadline: number },
-): Promise<StreamResult> {
-  const { ledger, environment } = session;
-  const { plan: planned } = checked;
-  const { run: id, output } = run;
-  context.progress.happened({ kind: "sending planned", ...checked });
-  if (!(await isConfirmed(options, session, planned.actions.new)))
-    return {
-      summary: summaryOf(options, checked, "stopped", EXIT_CODES.usage, {}),
-      ending: { kind: "not confirmed" },
-    };
-  if (options.publishes !== true) await session.key();
-  const rejects = await writeNotSent(context, options, ledger, checked, { output, last, id });
-  crashPoint("planned");
-  const ahead = (await ledger.runs({ states: ["open"] })).length;
-  await ledger.enterRun({ ...run, options: { ...run.options, rejects } }, planned.chunks(), planned.byKey());
-  const entered = await ledger.run(id);
-  if (entered === undefined) throw new Error(`run ${id} vanished while it was entered`);
-  planned[Symbol.dispose]();
-  if (options.publishes === true) {
-    await noteInJournal(environment, ledger, entered, planned.actions.new);
-    return published(options, checked, session, entered, ahead);
-  }
-  const { startedAt } = options;
-  const end = await carryOut(context, { session, run: entered, isResumed: false, deadline, startedAt });
-  return { summary: end.summary, ending: { kind: "sent", end } };
+  return { summary, ending: { kind: "adopted", actions } };
 }
 
 /** The same for a command that is given once more, so that rejects which a killed one wrote are known as this run's. */
@@ -307,57 +298,46 @@ const isSameInput = (run: Run, { inputs }: CheckedInput["plan"]): boolean =>
 const isMoreThan = ({ summary: { actions } }: Resumed, planned: CheckedInput["plan"]): boolean =>
   planned.actions.new > actions.rejected + actions.notSent;
 
-/** Tells what was found in the input. @returns whether something changed of which no earlier command told. */
 async function tellChecked(
   { progress }: RunContext,
   { maxProblems }: StreamSettings,
   { files, plan: planned, problems }: CheckedInput,
-  { told }: Pick<Ledger, "told">,
-): Promise<boolean> {
-  const known = await told(marksOf(problems));
-  progress.happened({ kind: "input checked", checked: { files, plan: planned, problems }, maxProblems, told: known });
-  return hasNewChange(problems, known);
+  told: Ledger["told"],
+): Promise<Checked> {
+  const { known, isNews } = await toldBefore(problems, told);
+  const checked = { files, plan: planned, problems };
+  progress.happened({ kind: "input checked", checked, maxProblems, told: known });
+  return { ...checked, isNews };
 }
 
 function toRun(
   { cwd, now }: RunContext,
   options: StreamSettings,
-  { name }: Environment,
-  { plan: planned, problems }: CheckedInput,
-  {
-    id,
-    output,
-    tellsChange,
-    machine,
-  }: {
-    readonly id: string;
-    readonly output: string | undefined;
-    readonly tellsChange: boolean;
-    readonly machine: string | undefined;
-  },
+  { plan: planned, problems, isNews }: Checked,
+  ledger: Ledger,
+  { id, output }: { readonly id: string; readonly output: string | undefined },
 ): NewRun {
+  const { errors, warnings } = problems;
   return {
     run: id,
     createdAt: (now?.() ?? new Date()).toISOString(),
-    environment: name,
+    environment: options.settings.environment.name,
     output,
-    inputs: planned.inputs.map((input) => ({
-      ...toRejectsInput(input),
-      source: input.readAs,
-      sha256: input.sha256,
-      rows: input.rows,
-    })),
+    inputs: planned.inputs.map((input) => {
+      const { readAs: source, sha256, rows } = input;
+      return { ...toRejectsInput(input), source, sha256, rows };
+    }),
     rows: { ...planned.rows },
     actions: { ...planned.actions },
     byAction: planned.byAction,
-    problems: { errors: problems.errors, warnings: problems.warnings },
+    problems: { errors, warnings },
     options: {
       directory: cwd,
-      machine: machine ?? null,
+      machine: machineOf(ledger) ?? null,
       safeCsv: options.safeCsv,
       flags: [...inputFlags(options)],
       order: options.order ?? "input",
-      tellsChange,
+      tellsChange: isNews,
       heldBy: [...planned.held.heldBy.keys()],
     },
     guard: planned.guard,
@@ -375,7 +355,7 @@ function summaryOf(
   { plan: planned, problems }: CheckedInput,
   state: Summary["state"],
   exitCode: number,
-  more: Partial<Pick<Summary, "run" | "next" | "rejects" | "output">>,
+  more: Partial<Pick<Summary, "run" | "next" | "rejects" | "output">> = {},
 ): Summary {
   const { run = null, ...rest } = more;
   return summarise({
@@ -386,70 +366,51 @@ function summaryOf(
 
 async function published(
   options: StreamSettings,
-  checked: CheckedInput,
+  checked: Checked,
   { ledger, environment }: Session,
-  run: Run,
+  entered: Run,
   ahead: number,
 ): Promise<StreamResult> {
-  const { rows, actions } = checked.plan;
-  const doubted = await doubtedOf(ledger, [...checked.plan.held.heldBy.keys()]);
-  const exitCode =
-    doubted !== undefined
-      ? EXIT_CODES["in-doubt"]
-      : hasUnsentRows(rows) || holdsBack(actions, run.options.tellsChange === true)
-        ? EXIT_CODES["finished-with-rejects"]
-        : EXIT_CODES.ok;
-  const next =
-    doubted === undefined ? resultsCommand(environment, run.run, "--follow") : settleCommand(doubted.run, environment);
-  const chunks = (await ledger.chunks(run.number)).length;
-  const summary = summaryOf(options, checked, "published", exitCode, {
-    run: run.run,
-    next,
-    output: run.output ?? null,
-  });
-  const ending = { kind: "published", run: run.run, environment, chunks, output: run.output, ahead } as const;
-  return { summary, ending };
+  const { plan: planned, isNews } = checked;
+  const { run, number, output } = entered;
+  await noteInJournal(environment, ledger, entered, planned.actions.new);
+  const doubt = await doubtedOf(ledger, [...planned.held.heldBy.keys()]);
+  const exitCode = exitCodeOfDone(planned, { isNews, doubt });
+  const next = doubt === undefined ? resultsCommand(environment, run, "--follow") : settleCommand(doubt, environment);
+  const chunks = (await ledger.chunks(number)).length;
+  return {
+    summary: summaryOf(options, checked, "published", exitCode, { run, next, output: output ?? null }),
+    ending: { kind: "published", run, environment, chunks, output, ahead },
+  };
 }
 
 /** The end of a command that sends nothing. */
 function endOfPlan(
   context: Pick<RunContext, "cwd">,
   options: StreamSettings,
-  checked: CheckedInput,
+  checked: Checked,
   {
     otherwise,
     rejects,
-    tellsChange,
     doubt,
   }: Pick<NothingSent, "otherwise"> & {
     readonly rejects: readonly string[];
-    readonly tellsChange: boolean;
     /** A run with a doubt that holds something back. */
-    readonly doubt: string | undefined;
+    readonly doubt?: string | undefined;
   },
 ): StreamResult {
-  const { plan: planned, problems } = checked;
+  const { plan: planned, problems, isNews } = checked;
   const { environment } = options.settings;
-  const isDone = otherwise === "nothing new";
-  const exitCode = planned.isRefused
-    ? EXIT_CODES["input-invalid"]
-    : doubt !== undefined && isDone
-      ? EXIT_CODES["in-doubt"]
-      : hasUnsentRows(planned.rows) || holdsBack(planned.actions, tellsChange)
-        ? EXIT_CODES["finished-with-rejects"]
-        : EXIT_CODES.ok;
-  const next = planned.isRefused
-    ? validateCommand(options.files, inputFlags(options), environment)
-    : doubt !== undefined
-      ? settleCommand(doubt, environment)
-      : rejects.length > 0
-        ? streamOfRejects(rejects, inputFlags(options), context, environment)
-        : null;
-  const state = planned.isRefused ? "invalid" : otherwise;
   const { rows, actions, isRefused, isUnfit, lanes, held, byAction } = planned;
   const of = { rows, actions, isRefused, isUnfit, lanes, held, byAction };
-  return {
-    summary: summaryOf(options, checked, state, exitCode, { next, rejects }),
-    ending: { kind: "nothing sent", of, problems, otherwise, mode: options.mode, environment },
-  };
+  const ending = { kind: "nothing sent", of, problems, otherwise, mode: options.mode, environment } as const;
+  const flags = inputFlags(options);
+  if (isRefused) {
+    const next = validateCommand(options.files, flags, environment);
+    return { summary: summaryOf(options, checked, "invalid", EXIT_CODES["input-invalid"], { next }), ending };
+  }
+  const exitCode = exitCodeOfDone(planned, { isNews, doubt: otherwise === "dry run" ? undefined : doubt });
+  const ofRejects = rejects.length === 0 ? null : streamOfRejects(rejects, flags, context, environment);
+  const next = doubt === undefined ? ofRejects : settleCommand(doubt, environment);
+  return { summary: summaryOf(options, checked, otherwise, exitCode, { next, rejects }), ending };
 }

@@ -1,8 +1,12 @@
-/** The summary of a command: the document of `--json` (design §6). Counts add up: rows and actions each to their parts. */
+/** What a command or a run came to: the document of `--json` (design §6), and the exit code. */
 
-import type { RunCounts } from "../ledger/ledger.ts";
+import type { Environment } from "../config/environment.ts";
+import { EXIT_CODES, SIGNAL_CODES } from "../failure.ts";
+import type { Item, Run, RunCounts } from "../ledger/ledger.ts";
 import type { ActionCounts, RowCounts } from "../plan/plan.ts";
+import type { Stop, StopRequest } from "../send/stop.ts";
 
+/** Counts add up: rows and actions each to their parts. */
 export interface Summary {
   readonly run: string | null;
   readonly environment: string | null;
@@ -80,10 +84,52 @@ export function summarise(fields: SummaryFields): Summary {
 /** Whether rows were not sent that someone has to correct, or that wait for those. */
 export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid + held > 0;
 
-/**
- * Whether rows were told and not sent: someone has to decide about them.
- *
- * @param isNews whether something changed of which no earlier command told.
- */
-export const holdsBack = ({ late, unclear }: Pick<ActionCounts, "late" | "unclear">, isNews: boolean): boolean =>
-  late + unclear > 0 || isNews;
+/** What a command ends with that leaves nothing to send. */
+export function exitCodeOfDone(
+  { rows, actions }: Pick<SummaryFields["of"], "rows" | "actions">,
+  // `isNews`: something changed of which no earlier command told; `doubt`: of a run for which some of the input waits.
+  left: { readonly isNews: boolean; readonly doubt: string | undefined; readonly unsent?: number },
+): number {
+  if (left.doubt !== undefined) return EXIT_CODES["in-doubt"];
+  const isLeft = hasUnsentRows(rows) || actions.late + actions.unclear + (left.unsent ?? 0) > 0 || left.isNews;
+  return isLeft ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+}
+
+/** What a command ends with that this stopped. */
+export function exitCodeOf(stop: Stop): number {
+  switch (stop.kind) {
+    case "finished":
+      return EXIT_CODES.ok;
+    case "in doubt":
+      return EXIT_CODES["in-doubt"];
+    case "refused":
+    case "too many rejections":
+      return EXIT_CODES.refused;
+    case "authentication failed":
+      return EXIT_CODES["not-let-in"];
+    case "not reachable":
+      return EXIT_CODES["stopped-early"];
+    case "stopped":
+      return STOP_CODES[stop.by];
+  }
+}
+
+const STOP_CODES: Readonly<Record<StopRequest, number>> = {
+  ...SIGNAL_CODES,
+  "max-duration": EXIT_CODES["stopped-early"],
+  elsewhere: EXIT_CODES["stopped-early"],
+};
+
+/** How a run ended that was carried out, for now or for good. */
+export interface RunEnd {
+  readonly environment: Environment;
+  readonly summary: Summary;
+  readonly run: Run;
+  readonly lanes: number;
+  /** Why it stopped; the first reason decides. */
+  readonly stops: readonly Stop[];
+  /** What this command sent of it, and how long that took. */
+  readonly sent: { readonly actions: number; readonly ms: number };
+  /** The first actions that were rejected. */
+  readonly rejected: readonly Item[];
+}

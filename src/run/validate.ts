@@ -4,13 +4,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Opened } from "../disk/closing.ts";
 import { type CheckOptions, checkInput, type InputOptions } from "./check-input.ts";
-import type { CheckedInput } from "./checked-input.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import type { OnRow } from "./mappers.ts";
+import { makeTemporaryFolder } from "./places.ts";
+import type { CheckedInput } from "./progress.ts";
 import { lostRunsOf } from "./session.ts";
 import type { SettingsToCheck } from "./settings.ts";
-import { makeTemporaryFolder } from "./temporary.ts";
 
 export interface PlanSettings extends InputOptions, Partial<Pick<CheckOptions, "mode" | "lanes">> {
   readonly settings: SettingsToCheck;

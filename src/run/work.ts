@@ -2,18 +2,17 @@
 
 import { resumeCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
-import { type Key, readKey } from "../config/key.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import type { Ledger, Run } from "../ledger/ledger.ts";
+import type { Ledger, LockHolder, Run } from "../ledger/ledger.ts";
 import { pause } from "../send/pause.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
-import { doubtedOf, exitCodeOfDone, sendFrom, stopAfter, whyItWaits } from "./carry-out.ts";
+import { deadlineOf, endOf, sendFrom, stopAfter } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
-import { exitCodeOf } from "./run-end.ts";
-import { lostRunsOf, type Session, tlsOf } from "./session.ts";
-import { statusOf } from "./status.ts";
-import type { Summary } from "./summary.ts";
+import { openQuestions, statusOf, whyItWaits } from "./runs.ts";
+import { openService } from "./service.ts";
+import { lostRunsOf, type Session } from "./session.ts";
+import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker } from "./worker.ts";
 
 export interface WorkSettings {
@@ -34,56 +33,35 @@ export interface WorkResult {
   readonly exitCode: number;
 }
 
-const COMMAND = "tickets work";
-
-type WorkSession = Omit<Session, typeof Symbol.asyncDispose>;
-
 /**
  * @throws Failure `usage` where the ledger is a file of this machine, or lacks runs that were sent from here; `authentication
  * failed` without a key.
  */
 export async function work(context: RunContext, options: WorkSettings): Promise<WorkResult> {
-  const { environment, untilIdle, startedAt, maxDuration } = options;
-  const { progress } = context;
+  const { environment, untilIdle } = options;
   if (environment.ledgerServer === undefined) throw nothingToShare(environment);
-  let read: Promise<Key> | undefined;
-  const key = (): Promise<Key> => {
-    read ??= readKey(environment, context.stop, { env: context.env });
-    return read;
-  };
-  const { warning } = await key();
-  if (warning !== undefined) progress.happened({ kind: "key doubtful", warning });
-  const tls = await tlsOf(context, environment);
-  const deadline = maxDuration === undefined ? Number.POSITIVE_INFINITY : startedAt + maxDuration;
+  await using service = await openService(context, environment);
+  await service.key();
+  await service.tls();
+  const deadline = deadlineOf(options);
   using timer = stopAfter(deadline, context.stop);
   const stop = timer.signal;
-  const sum = { accepted: 0, rejected: 0 };
+  const [sum, progress] = summing(context.progress);
+  const stopping: RunContext = { ...context, stop, progress };
   const ended: { readonly run: string; readonly exitCode: number }[] = [];
-  if (!(await isPublished({ ...context, stop }, options))) return { ...sum, ended, exitCode: EXIT_CODES.ok };
-  await using ledger = await openLedgerOf(environment, environment.baseUrl, { ...context, stop });
+  let exitCode: number = EXIT_CODES.ok;
+  if (!(await isPublished(stopping, options))) return { ...sum, ended, exitCode };
+  await using ledger = await openLedgerOf(environment, environment.baseUrl, stopping);
   const { workers } = ledger;
   if (workers === undefined) throw new Error("a ledger on a server that nobody shares");
   const lost = await lostRunsOf(environment, ledger, context.cwd);
   if (lost !== undefined) throw lost;
   progress.happened({ kind: "ledger opened", environment, runs: (await ledger.runs()).length, isToSend: true });
-  await using worker = await startWorker(workers, environment, COMMAND);
-  const session: WorkSession = { environment, command: COMMAND, ledger, baseUrl: environment.baseUrl, key, tls };
-  const counting: RunContext = {
-    ...context,
-    stop,
-    progress: {
-      ...progress,
-      happened(event) {
-        if (event.kind === "chunk answered") {
-          sum.accepted += event.accepted;
-          sum.rejected += event.rejected;
-        }
-        progress.happened(event);
-      },
-    },
-  };
-  let exitCode: number = EXIT_CODES.ok;
-  let told = "";
+  const command = "tickets work";
+  await using worker = await startWorker(workers, environment, command);
+  const session: Session = { ...service, command, ledger };
+  const rest = () => unlessStopped(stop, () => workers.woken(SEEN_MS, stop));
+  let told: string | undefined;
   for (;;) {
     // The database may be away: whoever has nothing to store does not wait for it.
     const look = await unlessStopped(stop, () => lookFor(session));
@@ -92,23 +70,20 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
       if (by !== "max-duration") exitCode = exitCodeOf({ kind: "stopped", by });
       break;
     }
-    if (look.run === undefined || look.waits !== undefined) {
-      const { waits, isFirst, holder } = look;
-      const what = waits?.message ?? `${holder?.since}`;
-      if (told !== what && waits !== undefined) progress.happened({ kind: "run waits for a person", waits });
-      else if (told !== what) progress.happened({ kind: "nothing to work on", isFirst, holder });
-      told = what;
-      if (untilIdle && waits !== undefined) exitCode = EXIT_CODES[waits.code];
+    if ("event" in look) {
+      const { event, about } = look;
+      if (told !== about) progress.happened(event);
+      told = about;
+      if (untilIdle && event.kind === "run waits for a person") exitCode = EXIT_CODES[event.waits.code];
       if (untilIdle) break;
-      await unlessStopped(stop, () => workers.woken(SEEN_MS, stop));
+      await rest();
       continue;
     }
-    told = "";
+    told = undefined;
     const { run } = look;
     const lanes = claimedLanes(ledger, workers, run, worker.number, environment);
-    const stops = (await sendFrom(counting, { session, run, deadline, lanes })).filter(
-      ({ kind }) => kind !== "finished",
-    );
+    const sent = await sendFrom(stopping, { session, run, deadline, lanes });
+    const stops = sent.filter(({ kind }) => kind !== "finished");
     const end = await endIfDone(ledger, run);
     if (end !== undefined) {
       ended.push({ run: run.run, exitCode: end });
@@ -126,9 +101,22 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
       await options.onRunEnd({ exitCode, summary: { ...summary, exitCode } });
     }
     if (stops.some(endsWork)) break;
-    if (end === undefined && stops.length === 0) await unlessStopped(stop, () => workers.woken(SEEN_MS, stop));
+    if (end === undefined && stops.length === 0) await rest();
   }
   return { ...sum, ended, exitCode };
+}
+
+/** Counts what is answered, as it is told. */
+function summing(progress: RunContext["progress"]) {
+  const sum = { accepted: 0, rejected: 0 };
+  const happened: typeof progress.happened = (event) => {
+    if (event.kind === "chunk answered") {
+      sum.accepted += event.accepted;
+      sum.rejected += event.rejected;
+    }
+    progress.happened(event);
+  };
+  return [sum, { ...progress, happened }] as const;
 }
 
 const nothingToShare = ({ name }: Environment): Failure =>
@@ -163,23 +151,25 @@ async function unlessStopped<T>(signal: AbortSignal, work: () => Promise<T>): Pr
   }
 }
 
-/** The oldest open run, or why there is nothing to do. */
-async function lookFor(session: WorkSession) {
+/** The oldest open run; or what to tell while there is nothing to do, and what that is about. */
+async function lookFor(session: Session) {
   const { ledger } = session;
   const [run] = await ledger.runs({ states: ["open"] });
   if (run === undefined) {
     const isFirst = (await ledger.runs({ last: 1 })).length === 0;
-    return { run, isFirst, waits: undefined, holder: await ledger.holder(LOCK) };
+    const holder: LockHolder | undefined = await ledger.holder(LOCK);
+    return { event: { kind: "nothing to work on", isFirst, holder }, about: String(holder?.since) } as const;
   }
   const waits = (await ledger.workers?.maySend(run.number)) === true ? undefined : await whyWorkWaits(session, run);
-  return { run, isFirst: false, waits, holder: undefined };
+  return waits === undefined
+    ? { run }
+    : ({ event: { kind: "run waits for a person", waits }, about: waits.message } as const);
 }
 
 /** Why no worker goes on with a run; undefined where it may be sent since. */
-async function whyWorkWaits(session: WorkSession, run: Run): Promise<Failure | undefined> {
-  const { ledger, environment } = session;
+async function whyWorkWaits({ ledger, environment }: Session, run: Run): Promise<Failure | undefined> {
   const of = `Run ${run.run} of ${run.createdAt}`;
-  const open = await ledger.chunks(run.number, { states: ["in doubt", "refused"] });
+  const open = await openQuestions(ledger, run);
   if (open.length > 0) {
     const chunks = `${open.length === 1 ? "chunk" : "chunks"} ${open.map(({ chunk }) => chunk).join(", ")}`;
     const isDoubt = open.some(({ state }) => state === "in doubt");
@@ -187,7 +177,7 @@ async function whyWorkWaits(session: WorkSession, run: Run): Promise<Failure | u
       hint: `Look, then decide: ${settleCommand(run.run, environment)}`,
     });
   }
-  const waits = await whyItWaits(session, run);
+  const waits = await whyItWaits(ledger, run, environment);
   if (waits !== undefined || run.exitCode !== EXIT_CODES.refused) return waits;
   return new Failure("refused", `${of} was refused by the service, and waits for a person.`, {
     hint: `Look, then go on: ${resumeCommand(run.run, environment)}`,
@@ -202,7 +192,6 @@ const endsWork = (stop: Stop): boolean =>
 async function endIfDone(ledger: Ledger, run: Run): Promise<number | undefined> {
   const open = await ledger.chunks(run.number, { states: ["planned", "sending", "in doubt", "refused"] });
   if (open.length > 0) return undefined;
-  const isDoubted = (await doubtedOf(ledger, run.options.heldBy)) !== undefined;
-  const exitCode = isDoubted ? EXIT_CODES["in-doubt"] : exitCodeOfDone(run, await ledger.counts(run.number));
+  const { exitCode } = await endOf(ledger, run);
   return (await ledger.endRun(run.number, { exitCode, at: new Date().toISOString() })) ? exitCode : undefined;
 }

@@ -68,12 +68,14 @@ export async function plannedLanes(ledger: Ledger, run: number): Promise<LaneSou
  * @returns why it ended: the gravest reason first, then what else ended a lane. Never empty.
  */
 export async function sendLanes(
-  sending: Omit<Sending, "halt">,
+  sending: Omit<Sending, "halt" | "common"> & { readonly mostActions: number | undefined },
   source: LaneSource,
   connect: () => ServiceClient,
 ): Promise<readonly Stop[]> {
   const halt = new AbortController();
-  const all: Sending = { ...sending, halt: halt.signal };
+  const { mostActions = Number.POSITIVE_INFINITY } = sending;
+  const common = { rejected: 0, answers: 0, notBefore: 0, hasToldWithoutStatus: false, mostActions };
+  const all: Sending = { ...sending, common, halt: halt.signal };
   const wake = AbortSignal.any([sending.stop, halt.signal]);
   const work = async (): Promise<LaneEnd> => {
     try {

@@ -13,15 +13,20 @@ import { MAX_RETRY_AFTER_MS, waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
 import type { LaneEnd, StopRequest } from "./stop.ts";
 
-/** What the sender reports while it works. Every function returns at once. */
-export interface SendProgress {
-  readonly sending: (chunk: Chunk, attempt: number) => void;
-  readonly answered: (chunk: Chunk, counts: { readonly accepted: number; readonly rejected: number }) => void;
-  readonly waiting: (chunk: Chunk, detail: string, waitMs: number) => void;
-  /** Called once, when an answer has no `status` of its own. */
-  readonly withoutStatus: () => void;
-  /** An answer came after the attempt was given up. It decides nothing, and was kept for a person. */
-  readonly late: (chunk: Chunk, said: string) => void;
+/** What happens while chunks are sent. */
+export type SendEvent =
+  /** Its intent is on disk, and the request is about to leave. */
+  | { readonly kind: "chunk sent"; readonly chunk: Chunk; readonly attempt: number }
+  | { readonly kind: "chunk answered"; readonly chunk: Chunk; readonly accepted: number; readonly rejected: number }
+  | ({ readonly kind: "chunk waits"; readonly chunk: Chunk } & Wait)
+  /** The attempt had been given up by then: the answer decides nothing, and is kept for a person. */
+  | { readonly kind: "answer came late"; readonly chunk: Chunk; readonly said: string }
+  /** Told once, when an answer has no `status` of its own. */
+  | { readonly kind: "answers without status" };
+
+export interface Wait {
+  readonly detail: string;
+  readonly waitMs: number;
 }
 
 /** How to ask an environment's service, and what its answers mean. */
@@ -49,7 +54,8 @@ export interface Sending {
   readonly promises: SeenPromises;
   /** Writes the promises of an answered chunk; after it resolves they are on disk, and that is noted. */
   readonly writePromises: (chunk: number) => Promise<void>;
-  readonly progress: SendProgress;
+  /** Returns at once. */
+  readonly happened: (event: SendEvent) => void;
   /** Aborted, with a StopRequest as its reason, when no further request may start. */
   readonly stop: AbortSignal;
   /** Aborted when even the request in flight is to be given up. */
@@ -145,7 +151,7 @@ export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
         if (typeof step.obstacle === "number") common.notBefore = performance.now() + step.obstacle;
         continue;
       }
-      sending.progress.sending(chunk, step.attempt);
+      sending.happened({ kind: "chunk sent", chunk, attempt: step.attempt });
       const exchange = await post(sending, lane, body, asked);
       crashPoint("answered");
       const made = { chunk, number: step.attempt, exchange, at: new Date().toISOString() };
@@ -221,16 +227,16 @@ function obstructed(obstacle: Stepped["obstacle"]): LaneEnd | undefined {
 
 /** Tells of a stored answer, and writes its promises. */
 async function afterStored(
-  { ledger, run, progress, writePromises }: Sending,
+  { ledger, run, happened, writePromises }: Sending,
   { chunk, answered }: Previous,
   { isStored, doubt }: { readonly isStored: boolean; readonly doubt: number | undefined },
 ): Promise<LaneEnd | undefined> {
   if (!isStored) {
-    progress.late(chunk, `HTTP ${answered.httpStatus}`);
+    happened({ kind: "answer came late", chunk, said: `HTTP ${answered.httpStatus}` });
     return { kind: "taken" };
   }
   const of = (outcome: string): number => answered.answers.filter((each) => each.outcome === outcome).length;
-  progress.answered(chunk, { accepted: of("accepted"), rejected: of("rejected") });
+  happened({ kind: "chunk answered", chunk, accepted: of("accepted"), rejected: of("rejected") });
   await writePromises(chunk.chunk);
   if (doubt === undefined) return undefined;
   const [found] = (await ledger.chunks(run, { states: ["in doubt"] })).filter((each) => each.chunk === doubt);
@@ -267,7 +273,7 @@ type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "re
 
 /** Notes what became of the chunk, unless its answer waits for the next intent. */
 async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading: Reading): Promise<Concluded> {
-  const { ledger, run, environment, common, progress } = sending;
+  const { ledger, run, environment, common, happened } = sending;
   const { chunk, exchange, number: attempt, at } = made;
   const [httpStatus, raw] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [];
   const given: Given = {
@@ -279,7 +285,7 @@ async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading
     common.answers += 1;
     if (!reading.hasStatus && !common.hasToldWithoutStatus) {
       common.hasToldWithoutStatus = true;
-      progress.withoutStatus();
+      happened({ kind: "answers without status" });
     }
     common.rejected += reading.items.filter(({ outcome }) => outcome === "rejected").length;
     const kept = lane.claim === undefined ? undefined : raw;
@@ -321,7 +327,7 @@ const toAnswer = (item: ItemOutcome): Answered["answers"][number] =>
 
 /** Waits before the chunk is sent again. Once it was tried often enough, returns that the service can't be reached. */
 async function waitToRetry(
-  { ledger, environment, common, progress, deadline }: Sending,
+  { ledger, environment, common, happened, deadline }: Sending,
   lane: Lane,
   wake: AbortSignal,
   retries: { count: number; answersBefore: number },
@@ -339,7 +345,7 @@ async function waitToRetry(
   // Waiting does not help with a proxy that asks for a login.
   if (attempts > environment.retries || isTooLate || isProxyAsking(reading.detail))
     return { kind: "not reachable", reached, chunk, detail: reading.detail, attempts, ...(isTooLate && { waitMs }) };
-  progress.waiting(chunk, reading.detail, waitMs);
+  happened({ kind: "chunk waits", chunk, detail: reading.detail, waitMs });
   common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
   // What the service asks for is asked of all; the way to it may be closed for this machine alone.
   if (reached && lane.claim !== undefined) await ledger.workers?.putOff(waitMs);

@@ -34,7 +34,7 @@ import { type Chunk, chunksIn } from "./chunks.ts";
 import { expectCountsToAddUp, type Summary } from "./counts.ts";
 import { IS_LEDGER_SHARED, type SharedLedger, sharedLedger } from "./shared-ledger.ts";
 
-export { KNOWN_RULES } from "../../src/run/rules.ts";
+export { KNOWN_RULES } from "../../src/run/settings.ts";
 export type { Stop } from "../../src/send/stop.ts";
 
 /** A command whose options are left out as flags are on a command line. */

@@ -6,7 +6,7 @@
 import { stringify } from "csv-stringify/sync";
 import { expect } from "vitest";
 import { CRASH_POINTS } from "../../../src/disk/crash-points.ts";
-import type { CheckedInput } from "../../../src/run/checked-input.ts";
+import type { CheckedInput } from "../../../src/run/progress.ts";
 import type { StreamResult } from "../../../src/run/stream.ts";
 import type { FaultScript } from "../../../src/sandbox/faults.ts";
 import { type Desk, EVENT, openDesk, sale } from "../desk.ts";

@@ -1,0 +1,194 @@
+/** A run as its ledger knows it: which one is meant, where it stands, and whether it waits for a person. */
+
+import type { Action } from "../actions/actions.ts";
+import { parseJson } from "../actions/json.ts";
+import { closeCommand, resumeCommand, settleCommand, statusCommand, streamOfRejects } from "../actions/next-command.ts";
+import type { Environment } from "../config/environment.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
+import type { Attempt, Chunk, Ledger, Run, RunCounts, Settlement } from "../ledger/ledger.ts";
+import type { RowCounts } from "../plan/plan.ts";
+import { rejectsOf } from "../write/rejects.ts";
+import { LOCK } from "./ledger-of.ts";
+import { type Summary, summarise } from "./summary.ts";
+
+/**
+ * The run that a command is about.
+ *
+ * @param id undefined: the only one that is open, or has a chunk in doubt.
+ */
+export async function chosenRun(ledger: Ledger, id: string | undefined, environment: Environment): Promise<Run> {
+  if (id !== undefined) return namedRun(ledger, id, environment);
+  const open = await openRuns(ledger);
+  const [run, ...others] = open;
+  if (run === undefined)
+    throw new Failure("usage", `No run of ${environment.name} is open.`, {
+      hint: `See its runs: ${statusCommand(environment)}`,
+    });
+  if (others.length > 0)
+    throw new Failure("usage", `${open.length} runs of ${environment.name} are open. Name one.`, {
+      hint: open.map((each) => `${each.run} of ${each.createdAt}`).join("\n"),
+    });
+  return run;
+}
+
+/** @throws Failure `usage` where there is no such run. */
+export async function namedRun(ledger: Ledger, id: string, environment: Environment): Promise<Run> {
+  const run = await ledger.run(id);
+  if (run === undefined) throw unknownRun(id, environment);
+  return run;
+}
+
+export const unknownRun = (run: string, environment: Environment): Failure =>
+  new Failure("usage", `The ledger of ${environment.name} has no run ${run}.`, {
+    hint: `See its runs: ${statusCommand(environment)}`,
+  });
+
+/** Runs that wait for somebody, the oldest first: open, being closed, or closed with a doubt. */
+export async function openRuns(ledger: Ledger): Promise<readonly Run[]> {
+  const all = [
+    ...(await ledger.runs({ states: ["open", "closing"] })),
+    ...(await ledger.runs({ chunks: ["in doubt", "refused"] })),
+  ];
+  return [...new Map(all.map((run) => [run.number, run])).values()].sort((a, b) => a.number - b.number);
+}
+
+/** Chunks that wait for a person. */
+export const openQuestions = (ledger: Ledger, run: Run): Promise<readonly Chunk[]> =>
+  ledger.chunks(run.number, { states: ["in doubt", "refused"] });
+
+/** Of runs for which an input's actions wait, one with a doubt. */
+export async function doubtedOf(ledger: Ledger, heldBy: unknown): Promise<string | undefined> {
+  if (!Array.isArray(heldBy) || heldBy.length === 0) return undefined;
+  return (await ledger.runs({ ids: heldBy.map(String), chunks: ["in doubt", "refused"] }))[0]?.run;
+}
+
+/** Why nothing more of a run is sent before a person has done something; undefined where nothing holds it up. */
+export async function whyItWaits(ledger: Ledger, run: Run, environment: Environment): Promise<Failure | undefined> {
+  const { run: id, createdAt } = run;
+  const close = closeCommand(run, environment);
+  const resume = resumeCommand(id, environment);
+  if (run.state === "closing")
+    return new Failure(
+      "busy",
+      `The closing of run ${id} of ${createdAt} was interrupted, and comes first. Nothing was sent.`,
+      {
+        hint: `Finish closing it: ${close}`,
+      },
+    );
+  if ((await openQuestions(ledger, run)).length > 0) return undefined;
+  if (run.paused !== undefined)
+    return new Failure("busy", `Run ${id} of ${createdAt} was stopped by a person and comes first. Nothing was sent.`, {
+      hint: `Resume it: ${resume}\nOr close it: ${close}`,
+    });
+  const { rejected } = await ledger.counts(run.number);
+  if (run.exitCode !== EXIT_CODES.refused || rejected <= environment.maxRejected) return undefined;
+  return new Failure(
+    "refused",
+    `Run ${id} stopped because the service rejected too many of its actions, and comes first. Nothing was sent.`,
+    { hint: `Look at its rejects, then go on: ${resume}` },
+  );
+}
+
+/** What a plan noted in its run, as it entered it. */
+const NO_ROWS: RowCounts = { read: 0, mapped: 0, skipped: 0, invalid: 0, held: 0 };
+const NO_ACTIONS = { new: 0, alreadySent: 0, changed: 0, late: 0, unclear: 0, held: 0 };
+
+/** What its plan counted. Of a run that was imported, it is only known what was sent. */
+export const countsOf = (run: Run, { total }: Pick<RunCounts, "total">) => ({
+  rows: { ...NO_ROWS, ...run.rows },
+  actions: { ...NO_ACTIONS, total, ...run.actions },
+  byAction: run.byAction,
+  problems: { errors: 0, warnings: 0, ...run.problems },
+});
+
+export interface RunStatus {
+  readonly run: Run;
+  readonly counts: RunCounts;
+  readonly summary: Summary;
+}
+
+export async function statusOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunStatus> {
+  const counted = await ledger.counts(run.number);
+  // Where nobody holds the lock any more, nobody waits for an answer.
+  const counts = (await isSentByNobody(ledger))
+    ? { ...counted, inDoubt: counted.inDoubt + counted.inFlight, inFlight: 0 }
+    : counted;
+  const isAdopted = run.kind === "adopted";
+  const summary = summarise({
+    run: run.run,
+    environment: run.environment,
+    state: isAdopted ? "adopted" : run.state === "finished" || run.state === "abandoned" ? run.state : "stopped",
+    exitCode: run.exitCode ?? 0,
+    of: countsOf(run, counts),
+    ...(!isAdopted && { counts }),
+    output: run.output ?? null,
+    rejects: await rejectsOf(ledger, run),
+    durationMs: run.endedAt === undefined ? 0 : Date.parse(run.endedAt) - Date.parse(run.createdAt),
+    next: run.state === "closing" ? closeCommand(run, environment) : nextOf(run, counts, environment),
+  });
+  return { run, counts, summary };
+}
+
+/** What a person does next about a run; null where nothing of it is open, or somebody is sending it. */
+export function nextOf({ run, state }: Run, counts: RunCounts, environment: Environment): string | null {
+  if (counts.inDoubt + counts.refused > 0) return settleCommand(run, environment);
+  return state === "open" && counts.inFlight === 0 ? resumeCommand(run, environment) : null;
+}
+
+/** The command that sends the rejects of a run once they are corrected; null where there are none. */
+export const rejectsCommand = (
+  { options: { flags } }: Run,
+  rejects: readonly string[],
+  where: { readonly cwd: string },
+  environment: Environment,
+): string | null =>
+  rejects.length === 0
+    ? null
+    : streamOfRejects(rejects, Array.isArray(flags) ? flags.map(String) : [], where, environment);
+
+/** Of workers, what they vanished from is in doubt once its time is over. */
+const isSentByNobody = async ({ workers, holder }: Ledger): Promise<boolean> =>
+  workers === undefined && (await holder(LOCK)) === undefined;
+
+export interface RunDetails extends RunStatus {
+  readonly chunks: readonly Chunk[];
+  readonly attempts: readonly Attempt[];
+  readonly settlements: readonly Settlement[];
+}
+
+export async function detailsOf(ledger: Ledger, run: Run, environment: Environment): Promise<RunDetails> {
+  const chunks = await ledger.chunks(run.number);
+  return {
+    ...(await statusOf(ledger, run, environment)),
+    chunks: (await isSentByNobody(ledger))
+      ? chunks.map((chunk) => ({ ...chunk, state: chunk.state === "sending" ? "in doubt" : chunk.state }))
+      : chunks,
+    attempts: await ledger.attempts(run.number),
+    settlements: await ledger.settlements(run.number),
+  };
+}
+
+/** What a person has to decide about. */
+export interface Question {
+  readonly chunk: Chunk;
+  readonly actions: readonly AskedAction[];
+  /** When its last request left; undefined where an answer shows that the service is done with it. */
+  readonly requestedAt?: string | undefined;
+}
+
+export interface AskedAction {
+  readonly source: string;
+  readonly line: number;
+  readonly action: Action;
+}
+
+/** Every action of a chunk, with where it came from. */
+export async function actionsOfChunk(ledger: Ledger, run: Run, chunk: number): Promise<readonly AskedAction[]> {
+  const { items } = await ledger.outcomes(run.number, chunk);
+  const body = parseJson(Buffer.from(await ledger.body(run.number, chunk)).toString("utf8")) as readonly Action[]; // as the plan wrote it
+  return items.flatMap(({ origin, place, outcome }) => {
+    const action = body[place];
+    if (action === undefined || outcome === "moved") return [];
+    return [{ source: run.inputs[origin.input]?.name ?? "", line: origin.line, action }];
+  });
+}
