@@ -12,7 +12,7 @@ import { keepTrust } from "../config/trust.ts";
 import { twinFailure } from "../config/twins.ts";
 import { Failure } from "../failure.ts";
 import { findLedger } from "../ledger/open.ts";
-import { MAPPING_RULES } from "../mapping/rules.ts";
+import { MAPPING_RULES } from "../map/rules.ts";
 import { PLAN_RULES } from "../plan/rules.ts";
 import { INPUT_RULES, READER_RULES } from "../read/rules.ts";
 import type { RunContext } from "./context.ts";
