@@ -4,7 +4,7 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
-import { pause } from "../send/pause.ts";
+import { pause } from "../send/clock.ts";
 import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND } from "../send/status-answer.ts";
 import type { RunContext } from "./context.ts";

@@ -4,7 +4,7 @@ import { resumeCommand, settleCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, LockHolder, Run } from "../ledger/ledger.ts";
-import { pause } from "../send/pause.ts";
+import { pause } from "../send/clock.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import { deadlineOf, endOf, sendFrom, stopAfter } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";

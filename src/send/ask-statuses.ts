@@ -2,7 +2,7 @@
 
 import type { PromiseStatus } from "../ledger/ledger.ts";
 import type { ServiceClient } from "./client.ts";
-import { pause } from "./pause.ts";
+import { pause } from "./clock.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { waitBefore } from "./retry.ts";
 import { readStatus, type StatusReading } from "./status-answer.ts";

@@ -6,8 +6,7 @@ import type { Answered, Chunk, Given, Intent, Ledger, Stepped } from "../ledger/
 import type { Claim } from "../ledger/workers.ts";
 import { type Exchange, ITEM_DOUBTS, type ItemOutcome, type Reading, readExchange, type SentAction } from "./answer.ts";
 import type { ServiceClient } from "./client.ts";
-import { instant, msSince } from "./instant.ts";
-import { pause } from "./pause.ts";
+import { instant, msSince, pause } from "./clock.ts";
 import { isProxyAsking } from "./proxy.ts";
 import { MAX_RETRY_AFTER_MS, waitBefore } from "./retry.ts";
 import type { SeenPromises } from "./seen.ts";
@@ -250,7 +249,7 @@ async function post(sending: Sending, lane: Lane, body: Uint8Array, asked: Retur
   const leftMs = (): number => timeoutMs + marginOf(timeoutMs) / 2 - msSince(asked);
   if (leftMs() < timeoutMs)
     return { kind: "not sent", error: new Error("the ledger took too long to note the intent") } as const;
-  return lane.client.post(body, sending.abort, undefined, leftMs);
+  return lane.client.post(body, sending.abort, leftMs);
 }
 
 interface AttemptMade {

@@ -528,28 +528,6 @@ describe("a request of which no byte was written is not sent", () => {
   });
 });
 
-describe("that a request begins to be written is told", () => {
-  test("each time before the service has it, on a new connection and on a kept one", async () => {
-    const seen: string[] = [];
-    const server = await startRaw({
-      onRequest: (socket) => {
-        seen.push("received");
-        socket.write(answerText("{}"));
-      },
-    });
-    const client = open(at(server));
-    for (let request = 1; request <= 2; request += 1) await client.post(BODY, NEVER, () => seen.push("leaving"));
-    expect(seen).toEqual(["leaving", "received", "leaving", "received"]);
-    expect(server.connections).toHaveLength(1);
-  });
-
-  test("never where none is", async () => {
-    const onLeaving = vi.fn();
-    await open(`http://127.0.0.1:${await deadPort()}`).post(BODY, NEVER, onLeaving);
-    expect(onLeaving).not.toHaveBeenCalled();
-  });
-});
-
 describe("a kept-alive connection", () => {
   const echo = (head = ""): Parameters<typeof startRaw>[0] => ({
     onRequest: (socket, request) => socket.write(answerText(`${request}`, head)),

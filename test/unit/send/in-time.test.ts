@@ -29,7 +29,7 @@ test.each([
   const server = await startRaw({ onRequest: (socket) => socket.write(ANSWER) });
   const client = open(server);
   for (let nth = 1; nth <= 2; nth += 1) {
-    const exchange = await client.post(body, NEVER, undefined, () => LONG_MS);
+    const exchange = await client.post(body, NEVER, () => LONG_MS);
     expect(exchange).toMatchObject({ kind: "answer", status: 200, whole: true, early: false });
   }
   const [first = ""] = server.connections.map(({ received }) => received);
@@ -47,7 +47,7 @@ test("time that is over in the middle of it: its last bytes stay here, however l
     },
   });
   let isOver = false;
-  const posted = open(server).post(LARGE, NEVER, undefined, () => (isOver ? 0 : LONG_MS));
+  const posted = open(server).post(LARGE, NEVER, () => (isOver ? 0 : LONG_MS));
   await until(() => held.length > 0);
   isOver = true;
   held[0]?.resume();
@@ -60,13 +60,13 @@ test("time that is over in the middle of it: its last bytes stay here, however l
 test("time that was over before its first byte: nothing is sent", async () => {
   const server = await startRaw({});
   let looked = 0;
-  const exchange = await open(server).post(BODY, NEVER, undefined, () => {
+  const exchange = await open(server).post(BODY, NEVER, () => {
     looked += 1;
     return looked === 1 ? LONG_MS : 0;
   });
   expect(exchange.kind).toBe("not sent");
   expect(server.connections.map(({ received }) => received).join("")).toBe("");
-  expect(await open(server).post(BODY, NEVER, undefined, () => 0)).toMatchObject({ kind: "not sent" });
+  expect(await open(server).post(BODY, NEVER, () => 0)).toMatchObject({ kind: "not sent" });
   expect(server.connections.map(({ received }) => received).join("")).toBe("");
 });
 
@@ -77,7 +77,7 @@ test("an answer before its last bytes is early", async () => {
       socket.write(ANSWER);
     },
   });
-  expect(await open(server).post(LARGE, NEVER, undefined, () => LONG_MS)).toMatchObject({
+  expect(await open(server).post(LARGE, NEVER, () => LONG_MS)).toMatchObject({
     kind: "answer",
     early: true,
   });
