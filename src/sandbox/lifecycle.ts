@@ -66,7 +66,7 @@ export function perform(register: Register, item: unknown): Refusal | EventRow {
     // Without an id, or with one that can't be kept as it was sent, nothing could be found again.
     const isOfId = IDS.has(field) && (rule === "field-null" || rule === "text-not-unicode");
     if (register.relaxed.has(rule) && !isOfId) continue;
-    return { code: "invalid", rule, ...(field !== undefined && { field }), message };
+    return refusal("invalid", message, rule, field);
   }
   // validateItem has found no structural fault, and those can't be relaxed.
   const action = item as Action;
@@ -87,13 +87,13 @@ const EFFECTS: Readonly<Record<Effect, (register: Register, action: Action) => R
 
 function registerEvent({ state, events }: Register, { data }: Action): Refusal | EventRow {
   const eventId = data.eventId ?? "";
-  if (events.find(eventId) !== undefined) return EVENT_EXISTS;
+  if (events.find(eventId) !== undefined) return REFUSED.eventExists;
   return events.keep(state.addEvent(eventId, merged({}, data)));
 }
 
 function changeEvent({ state, events }: Register, { data }: Action): Refusal | EventRow {
   const event = events.find(data.eventId ?? "");
-  if (event === undefined) return EVENT_NOT_FOUND;
+  if (event === undefined) return REFUSED.noEvent;
   const changed = { ...event, fields: merged(event.fields, data) };
   state.saveEvent(changed);
   return events.keep(changed);
@@ -101,14 +101,14 @@ function changeEvent({ state, events }: Register, { data }: Action): Refusal | E
 
 function sellTicket({ state, events, unixTime }: Register, { data }: Action): Refusal | EventRow {
   const event = events.find(data.eventId ?? "");
-  if (event === undefined) return EVENT_NOT_FOUND;
+  if (event === undefined) return REFUSED.noEvent;
   const added = state.addTicket(event, {
     ticketId: data.ticketId ?? "",
     holder: data.userId ?? null,
     wallet: data.to ?? newWallet(),
     fields: { orderTime: unixTime, ...merged({}, data, IN_COLUMNS) },
   });
-  return added ? events.keep({ ...event, tickets: event.tickets + 1 }) : TICKET_EXISTS;
+  return added ? events.keep({ ...event, tickets: event.tickets + 1 }) : REFUSED.ticketExists;
 }
 
 type Change = (ticket: TicketRow, data: ActionData, register: Register) => Refusal | TicketRow;
@@ -121,10 +121,10 @@ function changingTicket(change: Change, when?: "after check-in too") {
     const ticket = isByNft ? state.ticketOfNft(data.nftId ?? "") : state.ticket(data.ticketId);
     const event = ticket && events.find(ticket.event);
     if (ticket === undefined || event === undefined)
-      return { ...TICKET_NOT_FOUND, field: isByNft ? "nftId" : "ticketId" };
+      return refusal("ticket_not_found", "No such ticket is registered.", undefined, isByNft ? "nftId" : "ticketId");
     if (!relaxed.has("after-final")) {
-      if (ticket.state === "invalidated") return TICKET_INVALIDATED;
-      if (ticket.state === "checked-in" && when === undefined) return TICKET_CHECKED_IN;
+      if (ticket.state === "invalidated") return REFUSED.invalidated;
+      if (ticket.state === "checked-in" && when === undefined) return REFUSED.checkedIn;
     }
     const changed = change(ticket, data, register);
     if ("code" in changed) return changed;
@@ -142,53 +142,30 @@ function changingTicket(change: Change, when?: "after check-in too") {
 }
 
 function resell(ticket: TicketRow, data: ActionData, { relaxed, unixTime }: Register): Refusal | TicketRow {
-  if (data.userId === ticket.holder && !relaxed.has("resold-to-holder")) return RESOLD_TO_HOLDER;
+  if (data.userId === ticket.holder && !relaxed.has("resold-to-holder")) return REFUSED.holder;
   const fields = { ...ticket.fields, orderTime: unixTime, ...merged({}, data, IN_COLUMNS) };
   return { ...ticket, holder: data.userId ?? null, wallet: data.to ?? newWallet(), fields };
 }
 
 /** The holder stays: a resale is compared with the user of the last sale or resale. */
 function claim(ticket: TicketRow, data: ActionData): Refusal | TicketRow {
-  return ticket.claimed ? TICKET_CLAIMED : { ...ticket, claimed: true, wallet: data.to ?? newWallet() };
+  return ticket.claimed ? REFUSED.claimed : { ...ticket, claimed: true, wallet: data.to ?? newWallet() };
 }
 
-export const WITHHELD: Refusal = { code: "unknown", message: "The sandbox was told to refuse this item." };
-const EVENT_EXISTS: Refusal = {
-  code: "event_exists",
-  rule: "event-registered-twice",
-  field: "eventId",
-  message: "The event is registered already.",
-};
-const EVENT_NOT_FOUND: Refusal = {
-  code: "event_not_found",
-  rule: "event-not-registered",
-  field: "eventId",
-  message: "No event with this eventId is registered.",
-};
-const TICKET_EXISTS: Refusal = {
-  code: "ticket_exists",
-  rule: "ticket-sold-twice",
-  field: "ticketId",
-  message: "The ticket is registered already.",
-};
-const TICKET_NOT_FOUND: Refusal = { code: "ticket_not_found", message: "No such ticket is registered." };
-const TICKET_INVALIDATED: Refusal = {
-  code: "ticket_invalidated",
-  rule: "after-final",
-  message: "The ticket was invalidated.",
-};
-const TICKET_CHECKED_IN: Refusal = {
-  code: "ticket_checked_in",
-  rule: "after-final",
-  message: "The ticket was checked in.",
-};
-const TICKET_CLAIMED: Refusal = { code: "ticket_claimed", message: "The ticket was claimed already." };
-const RESOLD_TO_HOLDER: Refusal = {
-  code: "invalid",
-  rule: "resold-to-holder",
-  field: "userId",
-  message: "userId is the user who holds the ticket already.",
-};
+function refusal(code: RefusalCode, message: string, rule?: string, field?: string): Refusal {
+  return { code, ...(rule !== undefined && { rule }), ...(field !== undefined && { field }), message };
+}
+
+export const WITHHELD = refusal("unknown", "The sandbox was told to refuse this item.");
+const REFUSED = {
+  eventExists: refusal("event_exists", "The event is registered already.", "event-registered-twice", "eventId"),
+  noEvent: refusal("event_not_found", "No event with this eventId is registered.", "event-not-registered", "eventId"),
+  ticketExists: refusal("ticket_exists", "The ticket is registered already.", "ticket-sold-twice", "ticketId"),
+  invalidated: refusal("ticket_invalidated", "The ticket was invalidated.", "after-final"),
+  checkedIn: refusal("ticket_checked_in", "The ticket was checked in.", "after-final"),
+  claimed: refusal("ticket_claimed", "The ticket was claimed already."),
+  holder: refusal("invalid", "userId is the user who holds the ticket already.", "resold-to-holder", "userId"),
+} as const;
 
 /** Fields that say what an action is about; it doesn't change them. */
 export const IDS: ReadonlySet<string | undefined> = new Set(["eventId", "ticketId", "nftId"]);

@@ -92,7 +92,7 @@ export const KINDS = {
       else if (retryAfter !== undefined)
         response.setHeader("Retry-After", httpDate(new Date(now + retryAfter.inSeconds * 1000), retryAfter.form));
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-      const ordinary = isGood ? { status: "success", data } : { message: MESSAGES[status] ?? `Status ${status}` };
+      const ordinary = isGood ? { status: "success", data } : messageOf(status);
       if (typeof fault.body !== "string") return sendJson(response, status, fault.body ?? ordinary);
       if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "text/plain; charset=utf-8");
       sendText(response, status, fault.body);
@@ -287,10 +287,9 @@ export const KINDS = {
     async ({ status = 403, items = 1, processed = "none" }, { request, response, process }) => {
       const isGood = status < 300;
       const data = Array.from({ length: items }, () => ({ status: "error" }));
-      const message = STATUS_CODES[status] ?? `Status ${status}`;
       response.shouldKeepAlive = true; // or Node would close on the rest
       const coming = processed === "all" ? buffer(request) : undefined;
-      sendJson(response, status, isGood ? { status: "success", data } : { message });
+      sendJson(response, status, isGood ? { status: "success", data } : messageOf(status));
       try {
         const late = coming && parseJson((await coming).toString());
         if (Array.isArray(late)) process(late);
@@ -332,7 +331,7 @@ export const KINDS = {
   "too-large": kind({}, (_fault, { request, response }) => {
     response.setHeader("Connection", "close");
     response.on("finish", () => request.socket.destroy());
-    sendJson(response, 413, { message: "Request Too Long" });
+    sendJson(response, 413, messageOf(413));
   }),
   "not-json": kind(
     { body: z.string().optional() },
@@ -367,19 +366,9 @@ const ENCODERS = {
   zstd: zstdCompressSync,
 } as const;
 
-/** What gateways commonly say. */
-const MESSAGES: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  408: "Request Timeout",
-  413: "Request Too Long",
-  429: "Too Many Requests",
-  500: "Internal Server Error",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-  504: "Endpoint request timed out",
-};
+/** What gateways commonly say in other words. */
+const MESSAGES: Readonly<Record<number, string>> = { 413: "Request Too Long", 504: "Endpoint request timed out" };
+const messageOf = (status: number) => ({ message: MESSAGES[status] ?? STATUS_CODES[status] ?? `Status ${status}` });
 
 /** Processes all items; gives the ordinary answer. */
 const ordinary = ({ items, process }: Exchange): string => stringifyJson({ status: "success", data: process(items) });

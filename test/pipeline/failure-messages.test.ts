@@ -150,7 +150,7 @@ const STOPS: Readonly<Record<Stop["kind"], Story & { readonly exitCode: number }
     happens: sendInto({ fault: "status", status: 422 }),
     said: [
       "Stopped: the service refused chunk 1: HTTP 422. Part of it may have been taken.",
-      'The service said: {"message":"Status 422"}',
+      'The service said: {"message":"Unprocessable Entity"}',
       "3 actions: 3 in doubt.",
       "Look, then decide: tickets settle RUN --env local",
     ],

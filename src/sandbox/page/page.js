@@ -16,65 +16,94 @@ const visible = (text) =>
     character === "\n" ? character : `\\u{${character.codePointAt(0).toString(16)}}`,
   );
 
-function shortened(text, most) {
+function shortened(text) {
   const characters = [...visible(text)];
-  return characters.length > most ? `${characters.slice(0, most).join("")}…` : characters.join("");
+  return characters.length > 80 ? `${characters.slice(0, 80).join("")}…` : characters.join("");
 }
-
-const two = (value) => String(value).padStart(2, "0");
 
 function time(at) {
   const then = new Date(at);
-  const clock = [then.getHours(), then.getMinutes(), then.getSeconds()].map(two).join(":");
-  const isToday = then.toDateString() === new Date().toDateString();
-  return isToday ? clock : `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())} ${clock}`;
+  const local = new Date(at - then.getTimezoneOffset() * 60_000).toISOString();
+  const [day, clock] = [local.slice(0, 10), local.slice(11, 19)];
+  return then.toDateString() === new Date().toDateString() ? clock : `${day} ${clock}`;
 }
+
+const json = (value) => JSON.stringify(value, null, 2);
 
 // ---- elements ----
 
-/** Makes an element; attributes that are undefined or false are left out, children that are text are put in as text. */
-function h(tag, attributes = {}, ...children) {
+/**
+ * Makes an element: `h("p.soft", { id: "x" }, "text", [more])`. Objects are attributes, of which undefined and false ones are left
+ * out; text stays text.
+ */
+function h(kind, ...parts) {
+  const [tag, ...classes] = kind.split(".");
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : value);
+  element.classList.add(...classes);
+  for (const part of parts.flat(Infinity)) {
+    if (part === undefined || part === null) continue;
+    if (typeof part === "string" || part instanceof Node) element.append(part);
+    else for (const [name, value] of Object.entries(part)) setOn(element, name, value);
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null));
   return element;
 }
 
+function setOn(element, name, value) {
+  if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+  else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+}
+
+const draw = (...parts) => view.replaceChildren(h("div", parts));
+const idText = (text) => h("span.id", visible(text));
 const timeOf = (at) => h("time", { datetime: new Date(at).toISOString(), title: new Date(at).toISOString() }, time(at));
-const linkTo = (kind, id, text = shortened(id, 80)) =>
-  h("a", { href: `#/${kind}/${encodeURIComponent(id)}`, class: "id" }, text);
+const hashOf = (kind, id) => `#/${kind}/${encodeURIComponent(id)}`;
+const linkTo = (kind, id) => h("a.id", { href: hashOf(kind, id) }, shortened(id));
+const button = (text, act, kind = "button") =>
+  h(kind, { type: "button", onclick: () => Promise.resolve().then(act).catch(tell) }, text);
 
 const GOOD = new Set(["success", "confirmed", "no_broadcast_required", "valid"]);
 const BAD = new Set(["error", "wont_broadcast", "invalidated"]);
-const badge = (word) =>
-  h("span", { class: `badge ${GOOD.has(word) ? "good" : BAD.has(word) ? "bad" : "wait"}` }, visible(word));
+const badge = (word) => h(`span.badge.${GOOD.has(word) ? "good" : BAD.has(word) ? "bad" : "wait"}`, visible(word));
 
 /** A table that becomes cards on a phone. Roles are named, since the cards are no table to a browser. */
 function table(caption, columns, rows) {
-  const head = columns.map(({ name, kind }) => h("th", { scope: "col", role: "columnheader", class: kind }, name));
+  const head = columns.map((name) => h("th", { scope: "col", role: "columnheader" }, name));
   return h(
-    "div",
-    { class: "scroll" },
+    "div.scroll",
     h(
-      "table",
-      { class: "cards", role: "table" },
-      h("caption", { class: "unseen" }, caption),
+      "table.cards",
+      { role: "table" },
+      h("caption.unseen", caption),
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)),
       h("tbody", { role: "rowgroup" }, rows),
     ),
   );
 }
 
+/** @param cells each its classes, such as `.wide`, and what it holds. */
 const row = (attributes, ...cells) =>
   h(
     "tr",
     { role: "row", ...attributes },
-    cells.map(([kind, ...content]) => h("td", { role: "cell", class: kind }, ...content)),
+    cells.map(([classes, ...content]) => h(`td${classes}`, { role: "cell" }, content)),
   );
+
+const pairs = (...all) =>
+  h(
+    "dl.panel.pairs",
+    all.map(([name, ...value]) => [h("dt", name), h("dd", value)]),
+  );
+
+/** A button that asks for more, as long as there is more: `load` says so. */
+function moreButton(text, hasMore, load) {
+  const line = h("p.row", { hidden: !hasMore });
+  line.append(
+    button(text, async () => {
+      line.hidden = !(await load());
+    }),
+  );
+  return line;
+}
 
 // ---- asking ----
 
@@ -108,9 +137,13 @@ const exact = (_key, value, context) =>
     ? context.source
     : value;
 
+/** Ends what a view asks for when another one is shown. */
+let leaving = new AbortController();
+
 async function ask(path, { method = "GET", body } = {}) {
   const headers = { ...pass, ...(body !== undefined && { "Content-Type": "application/json" }) };
-  const answer = await fetch(path, { method, headers, ...(body !== undefined && { body }) });
+  const { signal } = leaving;
+  const answer = await fetch(path, { method, headers, signal, ...(body !== undefined && { body }) });
   const text = await answer.text();
   const said = text === "" ? {} : JSON.parse(text, exact);
   if (!answer.ok) throw new Refusal(answer.status, said.message ?? `HTTP ${answer.status}`);
@@ -119,281 +152,206 @@ async function ask(path, { method = "GET", body } = {}) {
 
 const control = (what, parameters = {}) => ask(`/control/${what}?${new URLSearchParams(parameters)}`);
 
+/** The same; undefined where there is no such thing. */
+async function find(what, parameters) {
+  try {
+    return await control(what, parameters);
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
 // ---- the parts of an action ----
 
-const aboutOf = ({ ticketId, nftId, eventId }) =>
-  ticketId !== null
-    ? linkTo("ticket", ticketId)
-    : nftId !== null
-      ? linkTo("nft", nftId)
-      : eventId !== null
-        ? linkTo("event", eventId)
-        : h("span", { class: "soft" }, "nothing");
+const nameOf = ({ action }) => visible(action ?? "no action");
 
-const outcomeOf = ({ status, code, rule }) =>
-  status === "success"
-    ? badge("success")
-    : [badge("error"), " ", h("span", { class: "id" }, visible(rule ?? code ?? ""))];
+function aboutOf({ ticketId, nftId, eventId }) {
+  if (ticketId !== null) return linkTo("ticket", ticketId);
+  if (nftId !== null) return linkTo("nft", nftId);
+  return eventId === null ? h("span.soft", "nothing") : linkTo("event", eventId);
+}
+
+const outcomeOf = ({ status, code, rule }) => [badge(status), status === "error" ? [" ", idText(rule ?? code)] : []];
 
 const promiseOf = ({ actionPromise, promiseStatus }) =>
   actionPromise === null ? [] : [linkTo("promise", actionPromise), " ", badge(promiseStatus)];
 
-function pretty(data) {
-  try {
-    return JSON.stringify(JSON.parse(data, exact), null, 2);
-  } catch {
-    return data; // cut
-  }
+function dataOf({ data, isCut }) {
+  // What was cut is no JSON.
+  const text = isCut ? `${data}\n… cut here; the record has all of it` : json(JSON.parse(data, exact));
+  return h("details", h("summary", "data"), h("pre", { tabindex: "0" }, visible(text)));
 }
-
-const bodyOf = ({ data, isCut }) =>
-  h(
-    "details",
-    {},
-    h("summary", {}, "data"),
-    h("pre", { tabindex: "0" }, visible(pretty(data)), isCut ? "\n… cut here; the record has all of it" : ""),
-  );
 
 const requestOf = ({ seq, item, request }) =>
-  h("a", { href: `#/request/${seq - item}` }, `request ${number(request)}`, `, item ${number(item + 1)}`);
+  h("a", { href: `#/request/${seq - item}` }, `request ${number(request)}, item ${number(item + 1)}`);
 
-// ---- views ----
+// ---- views: each draws itself; what it returns is called when something has changed, and while promises are on their way ----
 
-/** What is shown now: `refresh` is called when something has changed, and while promises are on their way. */
-let shown = { refresh: async () => undefined };
-
-const moreButton = (text, onclick) => h("p", { class: "row" }, h("button", { type: "button", onclick }, text));
-
-const ACTION_COLUMNS = [
-  { name: "time" },
-  { name: "action" },
-  { name: "about" },
-  { name: "outcome" },
-  { name: "promise" },
-];
-
-function actionRow(action, isNew) {
-  const cells = [
-    ["time", timeOf(action.at)],
-    ["", visible(action.action ?? "no action")],
-    ["", aboutOf(action)],
-    ["", ...[outcomeOf(action)].flat()],
-    ["wide", ...promiseOf(action)],
-  ];
-  return row({ "data-seq": action.seq, class: isNew && "new" }, ...cells);
+/** Draws anew, unless somebody reads, marks or types there. */
+async function unlessInUse(redraw) {
+  const isMarked = getSelection()?.isCollapsed === false;
+  const isFocused = document.activeElement !== view && view.contains(document.activeElement);
+  if (!isMarked && !isFocused && view.querySelector("details[open]") === null) await redraw();
 }
 
-/** Rows that live changes may add before the oldest ones go. */
-const MOST_ROWS = 200;
+const NOTHING_YET = ["Nothing was processed yet. In another shell: ", h("code", "tickets stream FILE --env local")];
 
-async function showActivity() {
-  const { actions, hasMore } = await control("actions");
-  const rows = h("div", {});
-  const empty = h(
-    "p",
-    { class: "panel" },
-    "Nothing was processed yet. In another shell: ",
-    h("code", {}, "tickets stream FILE --env local"),
-  );
-  const fill = () => {
-    const body = rows.querySelector("tbody");
-    if (body === null) rows.replaceChildren(table("What was processed last", ACTION_COLUMNS, []));
-    return rows.querySelector("tbody");
-  };
-  const put = (latest, isNew) => {
-    const body = latest.length === 0 ? rows.querySelector("tbody") : fill();
-    for (const action of latest.toReversed()) {
-      const there = body.querySelector(`[data-seq="${action.seq}"]`);
-      if (there === null) body.prepend(actionRow(action, isNew));
-      else there.lastElementChild.replaceChildren(...promiseOf(action));
-    }
-    while ((body?.children.length ?? 0) > MOST_ROWS) body.lastElementChild.remove();
-  };
-  if (actions.length === 0) rows.append(empty);
-  else put(actions, false);
-  const older = moreButton("Older", async () => {
-    const last = Number(rows.querySelector("tbody")?.lastElementChild?.dataset.seq ?? 1);
-    await openPage("actions", last);
-  });
-  older.hidden = !hasMore;
-  view.replaceChildren(h("h2", {}, "Activity"), rows, older);
-  return {
-    async refresh() {
-      const now = await control("actions");
-      const focused = document.activeElement?.closest?.("tr")?.dataset.seq;
-      put(now.actions, true);
-      older.hidden = !now.hasMore;
-      if (focused !== undefined) rows.querySelector(`[data-seq="${focused}"] a`)?.focus();
-    },
-  };
-}
-
-const openPage = (kind, before) => {
-  location.hash = `#/${kind}/${before}`;
-};
-
-async function showOlder(before) {
-  const { actions, hasMore } = await control("actions", { before });
-  view.replaceChildren(
-    h("h2", {}, "Activity before this"),
-    table(
-      "What was processed earlier",
-      ACTION_COLUMNS,
-      actions.map((action) => actionRow(action, false)),
+/** @param seen the last line of the record that was shown before. */
+async function showActivity(before, seen = Number.MAX_SAFE_INTEGER) {
+  const { actions, hasMore } = await control("actions", before === undefined ? {} : { before });
+  const focused = document.activeElement?.closest?.("tr")?.dataset.seq;
+  const rows = actions.map((action) =>
+    row(
+      { "data-seq": String(action.seq), class: action.seq > seen && "new" },
+      [".time", timeOf(action.at)],
+      ["", nameOf(action)],
+      ["", aboutOf(action)],
+      ["", outcomeOf(action)],
+      [".wide", promiseOf(action)],
     ),
-    hasMore ? moreButton("Older", () => openPage("actions", actions.at(-1).seq)) : h("p", {}, "That is all."),
   );
+  draw(
+    h("h2", before === undefined ? "Activity" : "Activity before this"),
+    rows.length === 0
+      ? h("p.panel", before === undefined ? NOTHING_YET : "That is all.")
+      : table("What was processed", ["time", "action", "about", "outcome", "promise"], rows),
+    moreButton("Older", hasMore, () => go("actions", actions.at(-1).seq)),
+  );
+  if (focused !== undefined) view.querySelector(`[data-seq="${focused}"] a`)?.focus({ preventScroll: true });
+  return before === undefined ? () => showActivity(undefined, actions[0]?.seq ?? 0) : undefined;
 }
 
 async function showRequests(before) {
   const { requests, hasMore } = await control("requests", before === undefined ? {} : { before });
-  const columns = [{ name: "time" }, { name: "request" }, { name: "items", kind: "number" }, { name: "last action" }];
   const rows = requests.map(({ request, seq, at, items, lastAction }) =>
     row(
       {},
-      ["time", timeOf(at)],
+      [".time", timeOf(at)],
       ["", h("a", { href: `#/request/${seq}` }, `request ${number(request)}`)],
-      ["number", number(items)],
-      ["soft", visible(lastAction ?? "no action")],
+      ["", number(items)],
+      [".soft", nameOf({ action: lastAction })],
     ),
   );
-  view.replaceChildren(
-    h("h2", {}, before === undefined ? "Requests" : "Requests before these"),
-    h("p", { class: "soft" }, "Those of which something was processed, the newest first."),
-    rows.length === 0 ? h("p", { class: "panel" }, "None yet.") : table("Requests", columns, rows),
-    hasMore ? moreButton("Older", () => openPage("requests", requests.at(-1).seq)) : "",
+  draw(
+    h("h2", before === undefined ? "Requests" : "Requests before these"),
+    h("p.soft", "Those of which something was processed, the newest first."),
+    rows.length === 0
+      ? h("p.panel", "None yet.")
+      : table("Requests", ["time", "request", "items", "last action"], rows),
+    moreButton("Older", hasMore, () => go("requests", requests.at(-1).seq)),
   );
-  return before === undefined ? { refresh: () => unlessInUse(() => showRequests()) } : undefined;
+  return before === undefined ? () => unlessInUse(showRequests) : undefined;
 }
 
 async function showRequest(seq) {
   const { items, hasMore } = await control("request", { seq });
-  if (items.length === 0) return showNothing(`No request begins at line ${seq} of the record.`);
-  const list = h("div", {});
-  const add = (more) =>
-    list.append(
-      ...more.map((action) =>
-        h(
-          "section",
-          { class: "panel row" },
-          h("span", { class: "soft" }, number(action.item + 1)),
-          h("strong", {}, visible(action.action ?? "no action")),
-          aboutOf(action),
-          ...[outcomeOf(action)].flat(),
-          ...promiseOf(action),
-          bodyOf(action),
-        ),
-      ),
+  const [first] = items;
+  if (first === undefined) return showNothing(`No request begins at line ${seq} of the record.`);
+  const sectionOf = (action) =>
+    h(
+      "section.panel.row",
+      h("span.soft", number(action.item + 1)),
+      h("strong", nameOf(action)),
+      aboutOf(action),
+      outcomeOf(action),
+      promiseOf(action),
+      dataOf(action),
     );
-  add(items);
-  const next = moreButton("More", async () => {
-    const page = await control("request", { seq, from: list.children.length });
-    add(page.items);
-    next.hidden = !page.hasMore;
-  });
-  next.hidden = !hasMore;
-  view.replaceChildren(
-    h("h2", {}, `Request ${number(items[0].request)}`),
-    h("p", { class: "soft" }, "Its items with their data, in their order. Processed at ", timeOf(items[0].at), "."),
+  const list = h("div", items.map(sectionOf));
+  draw(
+    h("h2", `Request ${number(first.request)}`),
+    h("p.soft", "Its items with their data, in their order. Processed at ", timeOf(first.at), "."),
     list,
-    next,
+    moreButton("More", hasMore, async () => {
+      const next = await control("request", { seq, from: list.children.length });
+      list.append(...next.items.map(sectionOf));
+      return next.hasMore;
+    }),
   );
+  return undefined;
 }
 
 /** A value as it is; addresses are no links, since the page leads nowhere else. */
-const textOf = (value) => (typeof value === "string" ? visible(value) : visible(JSON.stringify(value)));
+const textOf = (value) => visible(typeof value === "string" ? value : JSON.stringify(value));
 
-function fieldsTable(fields, onChain) {
-  const columns = [{ name: "field" }, { name: "value" }, { name: "on the blockchain" }];
-  const rows = Object.entries(fields).map(([name, value]) => {
-    const chain = onChain[name];
-    const isSame = chain !== undefined && JSON.stringify(chain) === JSON.stringify(value);
-    return row(
+function fieldsOf({ fields, onChain }) {
+  const chained = (name, value) => {
+    const written = onChain[name];
+    if (written === undefined) return "no";
+    return JSON.stringify(written) === JSON.stringify(value) ? "yes" : idText(textOf(written));
+  };
+  const rows = Object.entries(fields).map(([name, value]) =>
+    row(
       {},
-      ["", h("strong", {}, visible(name))],
-      ["wide", value === "" ? h("span", { class: "soft" }, "blank") : textOf(value)],
-      ["wide soft", chain === undefined ? "no" : isSame ? "yes" : h("span", { class: "id" }, textOf(chain))],
-    );
-  });
-  return table("Fields", columns, rows);
+      ["", h("strong", visible(name))],
+      [".wide", value === "" ? h("span.soft", "blank") : textOf(value)],
+      [".wide.soft", chained(name, value)],
+    ),
+  );
+  return [h("h3", "Fields"), table("Fields", ["field", "value", "on the blockchain"], rows)];
 }
 
-function historyOf({ actions, hasMore }, more) {
-  const columns = [
-    ...[{ name: "time" }, { name: "action" }, { name: "outcome" }, { name: "promise" }, { name: "request" }],
-    { name: "data" },
-  ];
+/** @param ask for the part of the history before a line of the record. */
+function historyOf({ actions, hasMore }, ask) {
   const toRow = (action) =>
     row(
-      { "data-seq": action.seq },
-      ["time", timeOf(action.at)],
-      ["", h("strong", {}, visible(action.action ?? "no action"))],
-      ["", ...[outcomeOf(action)].flat()],
-      ["wide", ...promiseOf(action)],
+      { "data-seq": String(action.seq) },
+      [".time", timeOf(action.at)],
+      ["", h("strong", nameOf(action))],
+      ["", outcomeOf(action)],
+      [".wide", promiseOf(action)],
       ["", requestOf(action)],
-      ["wide", bodyOf(action)],
+      [".wide", dataOf(action)],
     );
-  if (actions.length === 0) return h("p", { class: "panel" }, "Nothing was sent about it by this id.");
-  const made = table("History, the newest first", columns, actions.map(toRow));
-  const next = moreButton("Older", async () => {
-    const body = made.querySelector("tbody");
-    const page = await more(Number(body.lastElementChild.dataset.seq));
-    body.append(...page.actions.map(toRow));
-    next.hidden = !page.hasMore;
+  const columns = ["time", "action", "outcome", "promise", "request", "data"];
+  const history = table("History, the newest first", columns, actions.map(toRow));
+  const body = history.querySelector("tbody");
+  const more = moreButton("Older", hasMore, async () => {
+    const older = await ask(Number(body.lastElementChild.dataset.seq));
+    body.append(...older.actions.map(toRow));
+    return older.hasMore;
   });
-  next.hidden = !hasMore;
-  return h("div", {}, made, next);
+  const isEmpty = actions.length === 0;
+  return [h("h3", "History"), isEmpty ? h("p.panel", "Nothing was sent about it by this id.") : [history, more]];
 }
 
-const pairs = (...all) =>
-  h(
-    "dl",
-    { class: "panel pairs" },
-    all.flatMap(([name, ...value]) => [h("dt", {}, name), h("dd", {}, ...value)]),
-  );
-
 async function showTicket(by) {
-  const history = (before) => control("ticket", before === undefined ? by : { ...by, before });
-  const found = await orNothing(() => history());
+  const found = await find("ticket", by);
   if (found === undefined) return showNothing(`No ticket is registered as ${visible(by.id ?? by.nftId)}.`);
   const { view: ticket } = found;
   const { fields } = ticket;
-  view.replaceChildren(
-    h("h2", {}, "Ticket ", h("span", { class: "id" }, visible(ticket.ticketId)), " ", badge(ticket.state)),
+  draw(
+    h("h2", "Ticket ", idText(ticket.ticketId), " ", badge(ticket.state)),
     pairs(
       ["event", linkTo("event", ticket.eventId)],
-      ["nftId", h("span", { class: "id" }, visible(ticket.nftId))],
+      ["nftId", idText(ticket.nftId)],
       ["holder", visible(fields.userId ?? "nobody")],
-      ["wallet", h("span", { class: "id" }, visible(fields.to ?? ""))],
+      ["wallet", idText(fields.to)],
       ["scans", number(ticket.scans)],
       ["claimed", ticket.claimed ? "yes" : "no"],
     ),
-    h("h3", {}, "History"),
-    historyOf(found, history),
-    h("h3", {}, "Fields"),
-    fieldsTable(fields, ticket.onChain),
+    historyOf(found, (before) => control("ticket", { ...by, before })),
+    fieldsOf(ticket),
   );
-  return { refresh: () => unlessInUse(() => showTicket(by)) };
+  return () => unlessInUse(() => showTicket(by));
 }
 
 async function showEvent(id) {
-  const history = (before) => control("event", before === undefined ? { id } : { id, before });
-  const found = await orNothing(() => history());
+  const found = await find("event", { id });
   if (found === undefined) return showNothing(`No event is registered as ${visible(id)}.`);
   const { view: event } = found;
-  view.replaceChildren(
-    h("h2", {}, "Event ", h("span", { class: "id" }, visible(event.eventId))),
+  draw(
+    h("h2", "Event ", idText(event.eventId)),
     pairs(
       ["name", visible(event.fields.eventName || "blank")],
       ["number", number(event.number)],
       ["tickets", number(event.tickets)],
     ),
-    h("h3", {}, "History"),
-    historyOf(found, history),
-    h("h3", {}, "Fields"),
-    fieldsTable(event.fields, event.onChain),
+    historyOf(found, (before) => control("event", { id, before })),
+    fieldsOf(event),
   );
-  return { refresh: () => unlessInUse(() => showEvent(id)) };
+  return () => unlessInUse(() => showEvent(id));
 }
 
 const STATUSES = [
@@ -405,33 +363,32 @@ async function showPromise(id) {
   const { promise } = await control("search", { id });
   if (promise === null) return showNothing(`No action was given the promise ${visible(id)}.`);
   const said = h("span", { role: "status" });
+  const now = h("span", badge(promise.promiseStatus));
   const choice = h(
     "select",
     { id: "status" },
-    STATUSES.map((each) => h("option", {}, each)),
+    STATUSES.map((each) => h("option", each)),
   );
   choice.value = promise.promiseStatus;
   const set = async () => {
-    await ask("/control/status", { method: "PUT", body: JSON.stringify({ actionPromise: id, status: choice.value }) });
+    await ask("/control/status", { method: "PUT", body: json({ actionPromise: id, status: choice.value }) });
     now.replaceChildren(badge(choice.value));
     said.textContent = "Set.";
   };
-  const now = h("span", {}, badge(promise.promiseStatus));
-  view.replaceChildren(
-    h("h2", {}, "Promise ", h("span", { class: "id" }, visible(id))),
+  draw(
+    h("h2", "Promise ", idText(id)),
     pairs(
       ["status", now],
-      ["action", visible(promise.action ?? "")],
+      ["action", nameOf(promise)],
       ["about", aboutOf(promise)],
       ["given", timeOf(promise.at), " in ", requestOf(promise)],
     ),
-    bodyOf(promise),
+    dataOf(promise),
     h(
-      "p",
-      { class: "row" },
+      "p.row",
       h("label", { for: "status" }, "What the service says of it from now on:"),
       choice,
-      h("button", { type: "button", onclick: set }, "Set"),
+      button("Set", set),
       said,
     ),
   );
@@ -439,57 +396,51 @@ async function showPromise(id) {
 }
 
 async function showSearch(id) {
-  const found = await control("search", { id });
-  if (found.ticketId !== null) return go(`#/ticket/${encodeURIComponent(found.ticketId)}`);
-  if (found.eventId !== null) return go(`#/event/${encodeURIComponent(found.eventId)}`);
-  if (found.promise !== null) return go(`#/promise/${encodeURIComponent(id)}`);
+  const { ticketId, eventId, promise, tickets, events } = await control("search", { id });
+  if (ticketId !== null) return location.replace(hashOf("ticket", ticketId));
+  if (eventId !== null) return location.replace(hashOf("event", eventId));
+  if (promise !== null) return location.replace(hashOf("promise", id));
   const list = (title, kind, ids) =>
     ids.length === 0
-      ? ""
-      : h(
-          "div",
-          {},
-          h("h3", {}, title),
+      ? []
+      : [
+          h("h3", title),
           h(
             "ul",
-            {},
-            ids.map((each) => h("li", {}, linkTo(kind, each))),
+            ids.map((each) => h("li", linkTo(kind, each))),
           ),
-        );
-  view.replaceChildren(
-    h("h2", {}, `Nothing is spelt just “${shortened(id, 80)}”`),
-    found.tickets.length + found.events.length === 0
-      ? h("p", { class: "panel" }, "No ticket, event, nftId or promise of this sandbox is, and none begins with it.")
-      : h("p", {}, "These begin with it:"),
-    list("Tickets", "ticket", found.tickets),
-    list("Events", "event", found.events),
+        ];
+  draw(
+    h("h2", `Nothing is spelt just “${shortened(id)}”`),
+    tickets.length + events.length === 0
+      ? h("p.panel", "No ticket, event, nftId or promise of this sandbox is, and none begins with it.")
+      : h("p", "These begin with it:"),
+    list("Tickets", "ticket", tickets),
+    list("Events", "event", events),
   );
   return undefined;
 }
 
 /** Bad days to try, each as a script of faults. */
 const PRESETS = [
-  ["Too many requests, twice", { rules: [{ fault: "status", status: 429, retryAfter: 2, times: 2 }] }],
-  ["No answer after processing", { rules: [{ fault: "drop", when: "after", times: 1 }] }],
-  ["Every third is 503", { rules: [{ on: { every: 3 }, fault: "status", status: 503 }] }],
-  ["Slow", { rules: [{ fault: "latency", ms: [500, 2000] }] }],
-  ["One in a hundred refused", { rules: [{ fault: "failure-items", items: { every: 100 } }] }],
-  ["Promises end in error", { rules: [{ fault: "promise-status", items: { every: 100 } }] }],
+  ["Too many requests, twice", { fault: "status", status: 429, retryAfter: 2, times: 2 }],
+  ["No answer after processing", { fault: "drop", when: "after", times: 1 }],
+  ["Every third is 503", { on: { every: 3 }, fault: "status", status: 503 }],
+  ["Slow", { fault: "latency", ms: [500, 2000] }],
+  ["One in a hundred refused", { fault: "failure-items", items: { every: 100 } }],
+  ["Promises end in error", { fault: "promise-status", items: { every: 100 } }],
 ];
 
 async function showFaults() {
   const { requests, script } = await ask("/control/faults");
-  const said = h(
-    "p",
-    { role: "status" },
-    `${count(script.rules.length, "rule")}; ${count(requests, "request")} since they were set.`,
-  );
+  const rules = count(script.rules.length, "rule");
+  const said = h("p", { role: "status" }, `${rules}; ${count(requests, "request")} since they were set.`);
   const text = h("textarea", { id: "script", spellcheck: "false" });
-  text.value = JSON.stringify(script, null, 2);
-  const put = async (options) => {
+  text.value = json(script);
+  const send = async (options) => {
     try {
-      const { script: set } = await ask("/control/faults", options);
-      text.value = JSON.stringify(set, null, 2);
+      const set = (await ask("/control/faults", options)).script;
+      text.value = json(set);
       said.className = "good";
       said.textContent =
         set.rules.length === 0 ? "No faults any more." : `In force: ${count(set.rules.length, "rule")}.`;
@@ -498,33 +449,21 @@ async function showFaults() {
       said.textContent = visible(error.message);
     }
   };
-  const presets = PRESETS.map(([name, rules]) =>
-    h(
-      "button",
-      {
-        type: "button",
-        onclick: () => {
-          text.value = JSON.stringify(rules, null, 2);
-        },
-      },
-      name,
-    ),
+  const presets = PRESETS.map(([name, rule]) =>
+    button(name, () => {
+      text.value = json({ rules: [rule] });
+    }),
   );
-  view.replaceChildren(
-    h("h2", {}, "Faults"),
-    h("p", {}, "What goes wrong with the requests to come. They are counted from 1 again when a script is set."),
-    h("div", { class: "row", role: "group", "aria-label": "Scripts to begin with" }, presets),
+  draw(
+    h("h2", "Faults"),
+    h("p", "What goes wrong with the requests to come. They are counted from 1 again when a script is set."),
+    h("div.row", { role: "group", "aria-label": "Scripts to begin with" }, presets),
     h("label", { for: "script" }, "Script, as JSON"),
     text,
     h(
-      "p",
-      { class: "row" },
-      h(
-        "button",
-        { type: "button", class: "first", onclick: () => put({ method: "PUT", body: text.value }) },
-        "Set faults",
-      ),
-      h("button", { type: "button", onclick: () => put({ method: "DELETE" }) }, "Clear"),
+      "p.row",
+      button("Set faults", () => send({ method: "PUT", body: text.value }), "button.first"),
+      button("Clear", () => send({ method: "DELETE" })),
     ),
     said,
   );
@@ -532,7 +471,7 @@ async function showFaults() {
 }
 
 function showNothing(text) {
-  view.replaceChildren(h("h2", {}, "Not found"), h("p", { class: "panel" }, text));
+  draw(h("h2", "Not found"), h("p.panel", text));
 }
 
 function showLocked() {
@@ -540,60 +479,42 @@ function showLocked() {
   const enter = (event) => {
     event.preventDefault();
     keepPass({ "X-Api-Key": key.value });
-    listen();
+    void listen();
     void show();
   };
-  view.replaceChildren(
-    h("h2", {}, "Who may look"),
+  draw(
+    h("h2", "Who may look"),
     h(
       "p",
-      {},
       "Open the link that ",
-      h("code", {}, "tickets sandbox"),
+      h("code", "tickets sandbox"),
       " printed. Or give the sandbox's key: it is in ",
-      h("code", {}, "sandbox.key"),
+      h("code", "sandbox.key"),
       " beside the sandbox's state.",
     ),
-    h(
-      "form",
-      { onsubmit: enter, class: "panel" },
-      h("label", { for: "key" }, "Key"),
-      h("p", { class: "row" }, key, h("button", { class: "first" }, "Look")),
-    ),
+    h("form.panel", { onsubmit: enter }, h("label", { for: "key" }, "Key"), h("p.row", key, h("button.first", "Look"))),
   );
 }
 
 // ---- where one is ----
 
-async function orNothing(look) {
-  try {
-    return await look();
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return undefined;
-    throw error;
-  }
-}
-
-/** Draws anew, unless somebody reads or types there. */
-async function unlessInUse(draw) {
-  if (view.querySelector("details[open]") === null && !view.contains(document.activeElement?.closest("#view *")))
-    await draw();
-}
-
+/** The views by the first step of the address, each with the part of the page that it belongs to. */
 const VIEWS = {
-  "": () => showActivity(),
-  actions: (before) => showOlder(before),
-  requests: (before) => showRequests(before),
-  request: (seq) => showRequest(seq),
-  ticket: (id) => showTicket({ id }),
-  nft: (nftId) => showTicket({ nftId }),
-  event: (id) => showEvent(id),
-  promise: (id) => showPromise(id),
-  search: (id) => showSearch(id),
-  faults: () => showFaults(),
+  "": [() => showActivity(), "#/"],
+  actions: [showActivity, "#/"],
+  requests: [showRequests, "#/requests"],
+  request: [showRequest, "#/requests"],
+  ticket: [(id) => showTicket({ id })],
+  nft: [(nftId) => showTicket({ nftId })],
+  event: [showEvent],
+  promise: [showPromise],
+  search: [showSearch],
+  faults: [showFaults, "#/faults"],
 };
 
-const PARTS = { actions: "#/", requests: "#/requests", request: "#/requests", faults: "#/faults", "": "#/" };
+function go(kind, id) {
+  location.hash = hashOf(kind, id);
+}
 
 function decoded(text) {
   try {
@@ -603,59 +524,53 @@ function decoded(text) {
   }
 }
 
-function go(hash) {
-  location.replace(hash);
-}
-
-let visit = 0;
+/** Draws the view that is shown anew, where it can change. */
+let redraw;
 
 async function show() {
-  visit += 1;
-  const mine = visit;
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
   const [, name = "", argument] = /^#\/([a-z]*)(?:\/(.*))?$/.exec(location.hash) ?? [];
-  for (const link of document.querySelectorAll("nav a")) {
-    if (link.getAttribute("href") === PARTS[name]) link.setAttribute("aria-current", "page");
+  const [showIt, part] = VIEWS[name] ?? VIEWS[""];
+  for (const link of document.querySelectorAll("nav a"))
+    if (link.getAttribute("href") === part) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
-  }
-  shown = { refresh: async () => undefined };
+  redraw = undefined;
   if (pass === null) return showLocked();
   try {
-    const next = await (VIEWS[name] ?? VIEWS[""])(argument === undefined ? undefined : decoded(argument));
-    if (mine === visit && next !== undefined) shown = next;
+    const again = await showIt(argument === undefined ? undefined : decoded(argument));
+    if (!signal.aborted) redraw = again;
   } catch (error) {
-    tellTrouble(error);
+    tell(error);
   }
+  return undefined;
 }
 
-function tellTrouble(error) {
+function tell(error) {
+  if (error.name === "AbortError") return undefined;
   if (error instanceof Refusal && error.status === 403) return showLocked();
-  view.replaceChildren(h("h2", {}, "The sandbox did not answer"), h("p", { class: "panel" }, visible(error.message)));
+  return draw(h("h2", "The sandbox did not answer"), h("p.panel", visible(error.message)));
 }
 
 // ---- what changes ----
 
-const TOTALS = [
-  ["requests", "requests"],
-  ["accepted", "accepted"],
-  ["refused", "refused"],
-  ["events", "events"],
-  ["tickets", "tickets"],
-  ["faults", "fault rules"],
-];
+const TOTALS = ["requests", "accepted", "refused", "events", "tickets", "faults"];
 
 function tellTotals(totals) {
   $("totals").replaceChildren(
-    ...TOTALS.map(([name, words]) =>
-      h("div", {}, h("dt", {}, words), h("dd", { "data-total": name }, number(totals[name]))),
+    ...TOTALS.map((name) =>
+      h(
+        "div",
+        h("dt", name === "faults" ? "fault rules" : name),
+        h("dd", { "data-total": name }, number(totals[name])),
+      ),
     ),
   );
   const { delivered, failed, dropped } = totals.callbacks;
-  const sum = delivered + failed + dropped;
-  const callbacks =
-    sum === 0
-      ? ""
-      : ` Callbacks: ${number(delivered)} delivered, ${number(failed)} failed, ${number(dropped)} dropped.`;
-  $("instance").textContent = `Instance ${totals.instanceId}.${callbacks}`;
+  const callbacks = ` Callbacks: ${number(delivered)} delivered, ${number(failed)} failed, ${number(dropped)} dropped.`;
+  const isAny = delivered + failed + dropped > 0;
+  $("instance").textContent = `Instance ${totals.instanceId}.${isAny ? callbacks : ""}`;
 }
 
 function tellConnection(state, text) {
@@ -667,10 +582,12 @@ function tellConnection(state, text) {
 let refreshing = false;
 
 async function refresh() {
-  if (refreshing || document.hidden) return;
+  if (refreshing || document.hidden || redraw === undefined) return;
   refreshing = true;
+  const { signal } = leaving;
   try {
-    await shown.refresh();
+    const again = await redraw();
+    if (!signal.aborted && again !== undefined) redraw = again;
   } catch {
     // The connection's own words tell of it.
   } finally {
@@ -742,9 +659,7 @@ $("q").addEventListener("input", () => {
     if (id === "" || pass === null) return;
     const found = await control("search", { id }).catch(() => undefined);
     if (found === undefined || $("q").value.trim() !== id) return;
-    $("suggestions").replaceChildren(
-      ...[...found.tickets, ...found.events].map((each) => h("option", { value: each })),
-    );
+    $("suggestions").replaceChildren(...[...found.tickets, ...found.events].map((value) => h("option", { value })));
   }, 200);
 });
 
@@ -752,7 +667,7 @@ $("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const id = $("q").value.trim();
   if (id === "") return;
-  location.hash = `#/search/${encodeURIComponent(id)}`;
+  go("search", id);
   view.focus();
 });
 
