@@ -83,7 +83,7 @@ export async function* toUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOpti
 
 async function* checkedUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
   let offset = 0;
-  let rest: Buffer = Buffer.alloc(0);
+  let rest: Buffer = EMPTY;
   for await (const block of blocks) {
     const bytes = rest.length === 0 ? block : Buffer.concat([rest, block]);
     const complete = bytes.subarray(0, completeLength(bytes));
@@ -96,36 +96,34 @@ async function* checkedUtf8(blocks: AsyncIterable<Buffer>, options: DecodeOption
 }
 
 async function* transcoded(blocks: AsyncIterable<Buffer>, options: DecodeOptions): AsyncGenerator<Buffer, void> {
-  const { encoding } = options;
-  const decode = encoding === "windows-1252" ? windows1252 : streamingDecoder(encoding);
+  const { encoding, name, lineEnds } = options;
+  const decode = decoderOf(encoding);
   const isLegacy = !encoding.startsWith("utf-");
   let offset = 0;
-  for await (const block of blocks) {
-    const text = decodeOrFail(block, true);
-    // No text of an older encoding has these: they are bytes for which it has no character.
-    if (isLegacy && !isAscii(block)) {
-      const at = text.search(C1_CONTROL);
-      if (at !== -1) throw noCharacter(options, block, offset, text, at);
-    }
-    yield Buffer.from(text);
-    offset += block.length;
-  }
-  yield Buffer.from(decodeOrFail(EMPTY, false));
 
-  function decodeOrFail(block: Buffer, more: boolean): string {
+  function decodeOrFail(block: Buffer, isLast: boolean): string {
     try {
-      return decode(block, more);
+      return decode(block, !isLast);
     } catch (cause) {
-      if (isSingleByte(encoding)) throw noCharacter(options, block, offset, "", 0, cause);
-      const place = more
-        ? `after byte offset ${offset}, line ${options.lineEnds() + 1}`
-        : `at its end, byte offset ${offset}`;
-      throw new Failure("usage", `${options.name} is not valid ${encoding} (${place}).`, {
+      if (isSingleByte(encoding)) throw noCharacter(options, block, offset, undefined, cause);
+      const place = isLast
+        ? `at its end, byte offset ${offset}`
+        : `after byte offset ${offset}, line ${lineEnds() + 1}`;
+      throw new Failure("usage", `${name} is not valid ${encoding} (${place}).`, {
         hint: "Name the encoding it was saved in with --encoding, or save it as UTF-8.",
         cause,
       });
     }
   }
+
+  for await (const block of blocks) {
+    const text = decodeOrFail(block, false);
+    // No text of an older encoding has these: they are bytes for which it has no character.
+    if (isLegacy && !isAscii(block) && C1_CONTROL.test(text)) throw noCharacter(options, block, offset, text);
+    yield Buffer.from(text);
+    offset += block.length;
+  }
+  yield Buffer.from(decodeOrFail(EMPTY, true));
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -133,62 +131,10 @@ const EMPTY = Buffer.alloc(0);
 const isSingleByte = (encoding: string): boolean =>
   /^(?:windows-(?:125\d|874)|iso-8859-.*|koi8-.|macintosh|x-mac-cyrillic|ibm866)$/.test(encoding);
 
-/**
- * The failure for a block that holds bytes without a character in its encoding.
- *
- * @param text that the block gives, with a control character in place of it at `at`; of no use where bytes are not characters.
- */
-function noCharacter(
-  options: DecodeOptions,
-  block: Buffer,
-  offset: number,
-  text: string,
-  at: number,
-  cause?: unknown,
-): Failure {
-  const { encoding, name, lineEnds } = options;
-  const complete = block.subarray(0, completeLength(block));
-  const hint =
-    !isAscii(complete) && isUtf8(complete)
-      ? "It looks like UTF-8: leave the encoding out."
-      : `Another encoding may be right: ${OTHER_ENCODINGS}`;
-  if (!isSingleByte(encoding)) {
-    const line = lineEnds() + countLineEnds(Buffer.from(text.slice(0, at))) + 1;
-    const code = (text.charCodeAt(at) || 0).toString(16).toUpperCase().padStart(4, "0");
-    return new Failure(
-      "usage",
-      `${name} is probably not ${encoding}: it gives the control character U+${code} in line ${line}.`,
-      { hint, cause },
-    );
-  }
-  const decodeOne = encoding === "windows-1252" ? windows1252 : streamingDecoder(encoding);
-  const found = block.findIndex((byte) => byte >= 0x80 && !isCharacter(decodeOne, byte));
-  const byte = (block[found] ?? 0).toString(16).toUpperCase();
-  const line = lineEnds() + countLineEnds(block.subarray(0, found)) + 1;
-  return new Failure(
-    "usage",
-    `${name} is not ${encoding}, which has no character for byte 0x${byte} at byte offset ${offset + found}, line ${line}.`,
-    { hint, cause },
-  );
-}
+type Decode = (block: Buffer, more: boolean) => string;
 
-const OTHER_ENCODINGS =
-  'what Excel calls "CSV (MS-DOS)" is cp850 or cp437. Convert it (iconv -f CP850 -t UTF-8), or export again as UTF-8.';
-
-function isCharacter(decode: (block: Buffer, more: boolean) => string, byte: number): boolean {
-  try {
-    return decode(Buffer.of(byte), false).search(C1_CONTROL) === -1;
-  } catch {
-    return false;
-  }
-}
-
-/** The bytes as text, for a message: invalid ones are replaced. */
-export function decodeForMessage(bytes: Buffer, encoding: string): string {
-  return encoding === "windows-1252" ? windows1252(bytes) : new TextDecoder(encoding).decode(bytes);
-}
-
-function streamingDecoder(encoding: string): (block: Buffer, more: boolean) => string {
+function decoderOf(encoding: string): Decode {
+  if (encoding === "windows-1252") return windows1252;
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   return (block, more) => decoder.decode(block, { stream: more });
 }
@@ -201,7 +147,48 @@ function windows1252(block: Buffer): string {
     : text.replace(C1_CONTROLS, (byte) => WINDOWS_1252_HIGH[byte.charCodeAt(0) - 0x80] ?? byte);
 }
 
-function notUtf8(options: DecodeOptions, bytes: Buffer, offset: number): Failure {
+/** The bytes as text, for a message: invalid ones are replaced. */
+export function decodeForMessage(bytes: Buffer, encoding: string): string {
+  return encoding === "windows-1252" ? windows1252(bytes) : new TextDecoder(encoding).decode(bytes);
+}
+
+/**
+ * The failure for a block that holds bytes without a character in its encoding.
+ *
+ * @param text that the block gives, with a control character in place of one; undefined where it gives none.
+ */
+function noCharacter(options: DecodeOptions, block: Buffer, offset: number, text = "", cause?: unknown): Failure {
+  const { encoding, name, lineEnds } = options;
+  const complete = block.subarray(0, completeLength(block));
+  const hint =
+    !isAscii(complete) && isUtf8(complete)
+      ? "It looks like UTF-8: leave the encoding out."
+      : 'Another encoding may be right: what Excel calls "CSV (MS-DOS)" is cp850 or cp437. Convert it (iconv -f CP850 -t UTF-8), or export again as UTF-8.';
+  if (!isSingleByte(encoding)) {
+    const at = text.search(C1_CONTROL);
+    const line = lineEnds() + countLineEnds(Buffer.from(text.slice(0, at))) + 1;
+    const what = `it gives the control character ${codeOf(text.charCodeAt(at), 4, "U+")} in line ${line}`;
+    return new Failure("usage", `${name} is probably not ${encoding}: ${what}.`, { hint, cause });
+  }
+  const decode = decoderOf(encoding);
+  const found = block.findIndex((byte) => byte >= 0x80 && !isCharacter(decode, byte));
+  const line = lineEnds() + countLineEnds(block.subarray(0, found)) + 1;
+  const what = `which has no character for byte ${codeOf(block[found], 2)} at byte offset ${offset + found}, line ${line}`;
+  return new Failure("usage", `${name} is not ${encoding}, ${what}.`, { hint, cause });
+}
+
+const codeOf = (code: number | undefined, digits: number, sign = "0x"): string =>
+  `${sign}${(code ?? 0).toString(16).toUpperCase().padStart(digits, "0")}`;
+
+function isCharacter(decode: Decode, byte: number): boolean {
+  try {
+    return !C1_CONTROL.test(decode(Buffer.of(byte), false));
+  } catch {
+    return false;
+  }
+}
+
+function notUtf8({ name, lineEnds, isRejects }: DecodeOptions, bytes: Buffer, offset: number): Failure {
   // The longest beginning that is valid; an invalid beginning stays invalid whatever follows, so halving finds it.
   let valid = 0;
   let invalid = bytes.length + 1;
@@ -212,27 +199,27 @@ function notUtf8(options: DecodeOptions, bytes: Buffer, offset: number): Failure
     else invalid = middle;
   }
   const at = completeLength(bytes.subarray(0, valid));
-  const wrong = (bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, "0");
-  const cut = invalid > bytes.length ? "a character is cut off" : `byte 0x${wrong}`;
-  const line = options.lineEnds() + countLineEnds(bytes.subarray(0, at)) + 1;
-  const utf16 = offset === 0 && bomEncoding(bytes)?.startsWith("utf-16");
-  const wrongAt = `${cut} at byte offset ${offset + at}, line ${line}.`;
-  if (options.isRejects)
-    return new Failure("input-invalid", `${options.name} is a rejects file and not valid UTF-8: ${wrongAt}`, {
+  const what = invalid > bytes.length ? "a character is cut off" : `byte ${codeOf(bytes[at], 2)}`;
+  const line = lineEnds() + countLineEnds(bytes.subarray(0, at)) + 1;
+  const wrong = `not valid UTF-8: ${what} at byte offset ${offset + at}, line ${line}.`;
+  if (isRejects === true)
+    return new Failure("input-invalid", `${name} is a rejects file and ${wrong}`, {
       hint: "Rejects are UTF-8, whatever the encoding of their source. Save the file as UTF-8.",
     });
-  return new Failure("usage", `${options.name} is not valid UTF-8: ${wrongAt}`, {
-    hint: utf16
-      ? `It is UTF-16: add --encoding ${bomEncoding(bytes)}, or save it as UTF-8.`
-      : "Name the encoding it was saved in (often --encoding windows-1252), or save it as UTF-8.",
+  const utf16 = offset === 0 ? bomEncoding(bytes) : undefined;
+  return new Failure("usage", `${name} is ${wrong}`, {
+    hint:
+      utf16 === undefined || utf16 === "utf-8"
+        ? "Name the encoding it was saved in (often --encoding windows-1252), or save it as UTF-8."
+        : `It is UTF-16: add --encoding ${utf16}, or save it as UTF-8.`,
   });
 }
 
-function notText(options: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {
-  const line = options.lineEnds() + countLineEnds(text.subarray(0, nul)) + 1;
-  const place = options.encoding === "utf-8" ? `at byte offset ${offset}, line ${line}` : `in line ${line}`;
-  const utf16 = options.encoding === "utf-8" ? likelyUtf16(text) : undefined;
-  return new Failure("usage", `${options.name} is not a text file: there is a NUL byte ${place}.`, {
+function notText({ name, encoding, lineEnds }: DecodeOptions, text: Buffer, nul: number, offset: number): Failure {
+  const line = lineEnds() + countLineEnds(text.subarray(0, nul)) + 1;
+  const place = encoding === "utf-8" ? `at byte offset ${offset}, line ${line}` : `in line ${line}`;
+  const utf16 = encoding === "utf-8" ? likelyUtf16(text) : undefined;
+  return new Failure("usage", `${name} is not a text file: there is a NUL byte ${place}.`, {
     hint: utf16 === undefined ? "Save it as CSV or JSON in UTF-8." : `It looks like UTF-16: add --encoding ${utf16}.`,
   });
 }
@@ -249,7 +236,5 @@ function likelyUtf16(text: Buffer): string | undefined {
 
 function countLineEnds(bytes: Buffer): number {
   const lineEnd = bytes.includes(10) ? 10 : 13;
-  let count = 0;
-  for (let at = bytes.indexOf(lineEnd); at !== -1; at = bytes.indexOf(lineEnd, at + 1)) count += 1;
-  return count;
+  return bytes.filter((byte) => byte === lineEnd).length;
 }
