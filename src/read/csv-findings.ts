@@ -1,7 +1,7 @@
 /** Findings about rows of a table that can't be used as they are. */
 
 import { cleanText, count, number } from "../actions/text.ts";
-import type { QuoteFault } from "./csv-tracker.ts";
+import type { QuoteFault } from "./csv-records.ts";
 import type { Row } from "./row.ts";
 import { malformed, type ReaderFinding, rawText } from "./row-parser.ts";
 import type { RowsInCell } from "./rows-in-cell.ts";

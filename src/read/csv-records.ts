@@ -11,6 +11,25 @@ export interface CsvDialect {
   readonly crEndsRows: boolean;
 }
 
+/** How a record breaks the rules of quoting: a quote inside an unquoted cell, text after a closing quote, a quote that never closes. */
+export interface QuoteFault {
+  readonly kind: "bare" | "text-after" | "never-closed";
+  /** 0-based number of the cell. */
+  readonly column: number;
+  /** Line ends in the record before the fault; of a quote that never closes, before that quote. */
+  readonly lineEnds: number;
+}
+
+/** Where a record is that has not ended yet. */
+export interface OpenCell {
+  readonly column: number;
+  /** Line ends in the record: before this cell, and all. */
+  readonly linesBefore: number;
+  readonly lines: number;
+  /** The cell without what does not matter for how it goes on. */
+  readonly gist: string;
+}
+
 /**
  * Walks the records of a text in UTF-8. What `next` found stands in the fields, until it is called again.
  *
@@ -34,8 +53,10 @@ export class CsvRecords {
   line = 0;
   /** Number of its cells. */
   count = 0;
-  /** A quote is wrong: nobody can say where the records behind it begin. It ends as far as quotes can be counted. */
-  isBroken = false;
+  /** Nobody can say where the records behind a fault begin. The record ends as far as quotes can be counted. */
+  fault: QuoteFault | undefined;
+  /** Known when `next` found no record, and the bytes end inside one. */
+  open: OpenCell | undefined;
   /** Some quoted cell holds a line break. */
   hasBreak = false;
   /** 0-based number of the first cell with a CR that ends no record and stands outside quotes; -1 where there is none. */
@@ -73,10 +94,11 @@ export class CsvRecords {
     let highOfAll = 0;
     this.start = at;
     this.line = this.atLine;
-    this.isBroken = false;
+    this.fault = undefined;
     this.hasBreak = false;
     this.returnIn = -1;
     for (;;) {
+      const linesBefore = lines;
       let from = at;
       let to: number;
       let high = 0;
@@ -86,7 +108,11 @@ export class CsvRecords {
       if (byte === QUOTE) {
         from = at + 1;
         for (at = from; ; at += 1) {
-          if (at >= length) return this.#isEnd && this.#break();
+          if (at >= length) {
+            if (this.#isEnd) return this.#break("never-closed", place, linesBefore);
+            this.open = { column: place / 3, linesBefore, lines, gist: '"' };
+            return false;
+          }
           byte = bytes[at] ?? LF;
           if (byte === QUOTE) {
             if (bytes[at + 1] !== QUOTE) break;
@@ -103,8 +129,8 @@ export class CsvRecords {
         if (byte === CR && !this.#crEndsRows) {
           at = this.#behindReturns(at);
           byte = bytes[at] ?? LF;
-          if (byte !== LF) return this.#break();
-        } else if (byte !== delimiter && byte !== LF && byte !== CR) return this.#break();
+          if (byte !== LF) return this.#break("text-after", place, lines);
+        } else if (byte !== delimiter && byte !== LF && byte !== CR) return this.#break("text-after", place, lines);
       } else {
         for (;;) {
           while (byte !== delimiter && byte !== LF && byte !== CR && byte !== QUOTE) {
@@ -113,7 +139,7 @@ export class CsvRecords {
             byte = bytes[at] ?? LF;
           }
           to = at;
-          if (byte === QUOTE) return this.#break();
+          if (byte === QUOTE) return this.#break("bare", place, lines);
           if (byte !== CR || this.#crEndsRows) break;
           at = this.#behindReturns(at);
           byte = bytes[at] ?? LF;
@@ -131,7 +157,11 @@ export class CsvRecords {
         continue;
       }
       // The end of the text, or a CR whose LF may be still to come.
-      if (at + (byte === CR ? 1 : 0) >= length && !this.#isEnd) return false;
+      if (at + (byte === CR ? 1 : 0) >= length && !this.#isEnd) {
+        const gist = (bytes[to] === QUOTE ? '"' : to > from ? "x" : "") + bytes.toString("latin1", to, to + 2);
+        this.open = { column: place / 3 - 1, linesBefore, lines, gist };
+        return false;
+      }
       this.end = bytes[to] === QUOTE ? to + 1 : to;
       this.count = place / 3;
       this.#isAscii = highOfAll < 0x80;
@@ -155,8 +185,9 @@ export class CsvRecords {
   }
 
   /** Ends a record whose quotes are wrong where they are even; false where that is still to come. */
-  #break(): boolean {
+  #break(kind: QuoteFault["kind"], place: number, lineEnds: number): boolean {
     const bytes = this.#bytes;
+    this.fault = { kind, column: place / 3, lineEnds };
     let isQuoted = false;
     let end = this.start;
     for (; end < bytes.length; end += 1) {
@@ -167,7 +198,6 @@ export class CsvRecords {
     if (end === bytes.length && !this.#isEnd) return false;
     if (!isQuoted) while (bytes[end - 1] === CR) end -= 1;
     this.end = end;
-    this.isBroken = true;
     return true;
   }
 
@@ -253,8 +283,9 @@ const BLANK = 0x20;
 const DOUBLED = 1;
 const HIGH = 2;
 
-/** The cells of one record without its line end; undefined when a quote is wrong. */
-export function cellsOfRecord(record: string | Buffer, dialect: CsvDialect): string[] | undefined {
+/** The cells of one record without its line end; what is wrong with a quote instead. */
+export function cellsOfRecord(record: string | Buffer, dialect: CsvDialect): string[] | QuoteFault {
   const records = new CsvRecords(Buffer.from(record), 0, 1, dialect, true);
-  return records.next() && !records.isBroken ? records.cells() : undefined;
+  records.next();
+  return records.fault ?? records.cells();
 }

@@ -12,8 +12,7 @@ import {
   rowsInCellFinding,
   secondHeaderRow,
 } from "./csv-findings.ts";
-import { type CsvDialect, CsvRecords, cellsOfRecord } from "./csv-records.ts";
-import { CsvTracker, quoteFaultOf } from "./csv-tracker.ts";
+import { type CsvDialect, CsvRecords, cellsOfRecord, type OpenCell, type QuoteFault } from "./csv-records.ts";
 import { detectDelimiter } from "./delimiter.ts";
 import { CellsRow, type Row, type TableText, wholeCells } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
@@ -51,8 +50,8 @@ export class CsvParser implements RowParser {
   /** Bytes of a row that has not ended yet, and the line on which it begins. */
   #carry: Buffer = EMPTY;
   #line = 1;
-  /** A row over the limit, followed to its end. */
-  #long: { readonly head: Buffer; readonly tracker: CsvTracker } | undefined;
+  /** What was left out of `#carry` of a row over the limit. */
+  #long: LongRow | undefined;
 
   constructor({ delimiter, headerLine = 1 }: CsvOptions = {}) {
     this.#headerLineWanted = headerLine;
@@ -70,9 +69,8 @@ export class CsvParser implements RowParser {
   }
 
   get lineEnds(): number {
-    const open =
-      this.#table === undefined ? 0 : (this.#long?.tracker.lineEnds ?? lineEndsIn(this.#carry, this.#table.crEndsRows));
-    return this.#line - 1 + open;
+    const open = this.#table === undefined ? 0 : lineEndsIn(this.#carry, this.#table.crEndsRows);
+    return this.#line - 1 + (this.#long?.lines ?? 0) + open;
   }
 
   take(block: Buffer): Row[] {
@@ -83,10 +81,6 @@ export class CsvParser implements RowParser {
 
   end(): Row[] {
     if (this.stopped) return [];
-    if (this.#long !== undefined) {
-      this.#long.tracker.finish();
-      return [this.#longRow(this.#long)];
-    }
     return this.#table === undefined
       ? this.#readHeader(this.#carry, true)
       : this.#readRows(this.#carry, this.#table, true);
@@ -136,10 +130,8 @@ export class CsvParser implements RowParser {
     const delimiter = this.#delimiter ?? detectDelimiter(record.toString());
     const dialect = { delimiter, crEndsRows: line.endsInCr };
     const cells = cellsOfRecord(record, dialect);
-    if (cells === undefined) {
-      const known = { header: undefined, delimiter };
-      return this.#stopAt(quoteFaultRow(known, record, this.#line, quoteFaultOf(record, dialect)));
-    }
+    if (!Array.isArray(cells))
+      return this.#stopAt(quoteFaultRow({ header: undefined, delimiter }, record, this.#line, cells));
     this.#table = new Table(cells, dialect);
     this.headerLine = this.#line;
     this.#line += line.lineEnds;
@@ -149,45 +141,55 @@ export class CsvParser implements RowParser {
   /** Reads the rows that end in `bytes`. */
   #readRows(bytes: Buffer, table: Table, isEnd: boolean): Row[] {
     const rows: Row[] = [];
-    let start = 0;
-    if (this.#long !== undefined) {
-      const { tracker } = this.#long;
-      const next = tracker.feed(bytes);
-      if (next === undefined && tracker.fault === undefined) return rows;
-      rows.push(this.#longRow(this.#long));
-      if (next === undefined) return rows;
-      this.#line += tracker.lineEnds;
-      this.#long = undefined;
-      start = next;
-    }
-    const records = new CsvRecords(bytes, start, this.#line, table, isEnd);
+    const records = new CsvRecords(bytes, 0, this.#line + (this.#long?.lines ?? 0), table, isEnd);
     while (records.next()) {
-      const row = table.rowOf(records, this.wanted);
+      const row = this.#long === undefined ? table.rowOf(records, this.wanted) : this.#longRow(table, records.fault);
       rows.push(row);
       this.stopped = row.kind === "malformed" && !row.bordersKnown;
       if (this.stopped) return rows;
+      this.#long = undefined;
     }
-    this.#line = records.atLine;
+    if (this.#long === undefined) this.#line = records.atLine;
     // A copy: the block may be reused, and a few bytes must not keep it in memory.
     this.#carry = records.at === bytes.length ? EMPTY : Buffer.from(bytes.subarray(records.at));
-    if (this.#carry.length > MAX_ROW_BYTES && lengthOfOpen(this.#carry) > MAX_ROW_BYTES)
-      rows.push(...this.#followLongRow(table));
+    if (this.#long === undefined && lengthOfOpen(this.#carry) <= MAX_ROW_BYTES) return rows;
+    if (records.open !== undefined) this.#shorten(table, records.open);
+    else rows.push(...this.#stopAt(this.#longRow(table, records.fault)));
     return rows;
   }
 
-  #followLongRow(table: Table): Row[] {
-    const tracker = new CsvTracker(table);
-    tracker.feed(this.#carry);
-    this.#long = { head: Buffer.from(rawText(this.#carry)), tracker };
-    this.#carry = EMPTY;
-    return tracker.fault === undefined ? [] : [this.#longRow(this.#long)];
+  /** Keeps of a long row only what decides where it ends, and whether its quotes are right. */
+  #shorten({ delimiter }: Table, open: OpenCell): void {
+    const { head = this.#head, lines = 0, column, linesBefore = 0 } = this.#long ?? {};
+    this.#long = {
+      head,
+      column: open.column,
+      linesBefore: open.column === column ? linesBefore : lines + open.linesBefore,
+      lines: lines + open.lines,
+    };
+    this.#carry = Buffer.from(delimiter.repeat(open.column) + open.gist);
   }
 
-  #longRow({ head, tracker }: { readonly head: Buffer; readonly tracker: CsvTracker }): Row {
-    if (tracker.fault === undefined || this.#table === undefined) return rowTooLong(this.#line, head, true);
-    this.stopped = true;
-    return quoteFaultRow(this.#table, head, this.#line, tracker.fault);
+  get #head(): Buffer {
+    return Buffer.from(rawText(this.#carry));
   }
+
+  #longRow(table: Table, fault: QuoteFault | undefined): Row {
+    const { head = this.#head, lines = 0, column, linesBefore = 0 } = this.#long ?? {};
+    if (fault === undefined) return rowTooLong(this.#line, head, true);
+    const isOpenedBefore = fault.kind === "never-closed" && fault.column === column;
+    const lineEnds = isOpenedBefore ? linesBefore : lines + fault.lineEnds;
+    return quoteFaultRow(table, head, this.#line, { ...fault, lineEnds });
+  }
+}
+
+interface LongRow {
+  /** Its beginning, for reports. */
+  readonly head: Buffer;
+  /** The cell that was open when it was last shortened, and the line ends before that and in all. */
+  readonly column: number;
+  readonly linesBefore: number;
+  readonly lines: number;
 }
 
 /** A table whose header is known. */
@@ -209,18 +211,16 @@ class Table implements CsvDialect, TableText, KnownTable {
   /** The row that a record is. */
   rowOf(records: CsvRecords, wanted: readonly boolean[] | undefined): Row {
     const { line, count, returnIn } = records;
-    if (records.isBroken) return quoteFaultRow(this, records.bytes, line, quoteFaultOf(records.bytes, this));
+    if (records.fault !== undefined) return quoteFaultRow(this, records.bytes, line, records.fault);
     if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, true);
     if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn);
     if (count !== this.header.length) return cellCountRow(this, records.bytes, line, records.cells());
     const { text } = records;
     if (records.beginsAs(this.#headerAgain.beginnings)) {
-      const again = this.#headerAgain.kindOf(wholeCells(text, this) ?? []);
+      const again = this.#headerAgain.kindOf(wholeCells(text, this));
       if (again !== undefined) return secondHeaderRow(records.bytes, line, again);
     }
-    const cells = this.isGuarded
-      ? (wholeCells(text, this) ?? []).map((cell) => cell.trim())
-      : records.trimmed(text, wanted);
+    const cells = this.isGuarded ? wholeCells(text, this).map((cell) => cell.trim()) : records.trimmed(text, wanted);
     return new CellsRow(line, cells, text, this, records.hasBreak ? this.#findRowsIn(records) : undefined);
   }
 

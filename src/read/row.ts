@@ -37,7 +37,7 @@ export class CellsRow {
 
   /** All cells as they are written, quotes resolved. They are read again. */
   whole(): readonly string[] {
-    return wholeCells(this.text, this.#table) ?? [];
+    return wholeCells(this.text, this.#table);
   }
 
   get isBlank(): boolean {
@@ -67,13 +67,11 @@ interface MalformedRow {
   readonly cells?: readonly string[];
 }
 
-/** Its cells without the marks of `--safe-csv`; undefined when a quote is wrong. */
-export function wholeCells(
-  record: string | Buffer,
-  { delimiter, isGuarded }: TableText,
-): readonly string[] | undefined {
+/** The cells of a record that was read as a row before, without the marks of `--safe-csv`. */
+export function wholeCells(record: string, { delimiter, isGuarded }: TableText): readonly string[] {
   const cells = cellsOfRecord(record, { delimiter, crEndsRows: false });
-  return isGuarded ? cells?.map(unguardCell) : cells;
+  if (!Array.isArray(cells)) throw new Error("no quote of a row is wrong");
+  return isGuarded ? cells.map(unguardCell) : cells;
 }
 
 /** What the plan and the ledger keep of a row: its text. A line end, with which no row begins, marks one that can't be read. */
@@ -88,5 +86,10 @@ export function keptRow(
   if (kept.startsWith("\n")) return { kind: "malformed", line, text: kept.slice(1), findings: [], bordersKnown: true };
   if (of.header === undefined) return { kind: "object", line, value: Object(parseJson(kept)), text: kept };
   const table = { delimiter: of.delimiter ?? ",", isGuarded: of.header.includes(GUARDED_COLUMN) };
-  return new CellsRow(line, wholeCells(kept, table)?.map((cell) => cell.trim()) ?? [], kept, table);
+  return new CellsRow(
+    line,
+    wholeCells(kept, table).map((cell) => cell.trim()),
+    kept,
+    table,
+  );
 }

@@ -179,6 +179,13 @@ describe("rows over 1 MiB", () => {
     }
   });
 
+  test("whose quote never closes say where it opens", () => {
+    for (const size of BLOCKS)
+      expect(messageOf(feed(new CsvParser(), `a,b\n"1\n2","${long}\n${long}\n4,5\n`, size)[0])).toContain(
+        'Column 2 ("b") begins with a quote that never closes (line 3).',
+      );
+  });
+
   test("exactly 1 MiB is a row", () => {
     const cell = "x".repeat(MAX_ROW_BYTES - 2);
     for (const size of BLOCKS)
