@@ -5,8 +5,8 @@
 
 import { doubtVanished, mayBeSent } from "./attempts.ts";
 import { OPEN_STATES } from "./chunks.ts";
-import { type Database, first, type Reader, type Session, scalar, select } from "./database.ts";
-import type { Server } from "./postgres.ts";
+import { first, type Reader, type Session, scalar, select } from "./database.ts";
+import type { Postgres } from "./postgres.ts";
 import { insertInto, type Sql, sql, words } from "./sql.ts";
 import type { OpenLane, ServerFacts, Team, Worker, Workers } from "./workers.ts";
 
@@ -26,7 +26,7 @@ async function readFacts(session: Reader): Promise<ServerFacts> {
   return { version: "", standbys: "", ...facts, tls: facts?.tls ?? null, forgetful: facts?.forgetful ?? "" };
 }
 
-export function workersOf(database: Database & Server): Workers {
+export function workersOf(database: Postgres): Workers {
   const { now } = database.dialect;
   return {
     facts: () => readFacts(database.plain),

@@ -27,15 +27,16 @@ export interface Position {
   readonly seq: number;
 }
 
+/** An action as far as later ones depend on it. */
 export interface ActionFacts extends Identity {
   /** Canonical content: short text itself, else its digest. */
   readonly content: string;
   /** orderTime. */
-  readonly time: number | bigint | undefined;
+  readonly time?: number | bigint | undefined;
   /** The eventId that it names. */
-  readonly event: string | undefined;
+  readonly event?: string | undefined;
   /** Who has the ticket once it is accepted. */
-  readonly owner: string | undefined;
+  readonly owner?: string | undefined;
 }
 
 export interface NewAction extends ActionFacts {
@@ -51,7 +52,7 @@ export interface NewAction extends ActionFacts {
 /** An action that was entered, and neither rejected nor abandoned since. */
 export interface KnownAction extends ActionFacts {
   readonly position: Position;
-  /** Number and id of the run that holds it. */
+  /** The run that holds it. */
   readonly run: number;
   readonly runId: string;
   /** Undefined for one that was adopted. */
@@ -61,8 +62,8 @@ export interface KnownAction extends ActionFacts {
   readonly state: "sent" | "pending";
 }
 
-/** Where an action of a chunk comes from. */
-export interface Origin extends Identity {
+/** Where an action of a chunk comes from, and what a promises line carries so that an import knows it again. */
+export interface Origin extends ActionFacts {
   /** Index of its input in the run, from 0. */
   readonly input: number;
   /** As people count: for CSV and NDJSON the line, for an array the index. */
@@ -71,13 +72,8 @@ export interface Origin extends Identity {
   readonly row: number;
   /** As in `NewAction`. */
   readonly seq: number;
-  readonly content: string;
   /** Of a row that corrects a bad one: the digest of the bad one. */
   readonly digest?: string | undefined;
-  /** What a promises line carries so that an import knows it again. */
-  readonly time?: number | bigint | undefined;
-  readonly event?: string | undefined;
-  readonly owner?: string | undefined;
   /** Of a row from rejects: where it was first read, by the run's id. Its rejects keep that; what is accepted stands where it was sent. */
   readonly position?: { readonly run: string; readonly seq: number } | undefined;
 }
@@ -90,14 +86,13 @@ export interface NewChunk {
   readonly stage: number;
   /** The request: a JSON array of actions. */
   readonly body: Uint8Array;
-  /** One an action, in the order of the body. */
+  /** Of each action, in the order of the body. */
   readonly origins: readonly Origin[];
   /** Text of the rows, by `Origin.row`. */
   readonly rows: readonly string[];
 }
 
 export interface RunInput {
-  /** As it was named. */
   readonly name: string;
   readonly source: string;
   readonly format: string;
@@ -106,7 +101,6 @@ export interface RunInput {
   /** Of a table: what its rejects are written with. */
   readonly header?: readonly string[] | undefined;
   readonly delimiter?: string | undefined;
-  /** In which it was written. */
   readonly encoding?: string | undefined;
 }
 
@@ -131,7 +125,6 @@ export interface RunFacts {
 }
 
 export interface NewRun extends RunFacts {
-  /** Noted with the run. */
   readonly guard?: readonly GuardNote[] | undefined;
 }
 
@@ -146,7 +139,6 @@ export interface By {
 }
 
 export interface Run extends RunFacts {
-  /** Later runs have higher ones. */
   readonly number: number;
   readonly kind: "sent" | "adopted" | "imported";
   readonly state: RunState;
@@ -255,7 +247,7 @@ export interface Stepped {
   readonly doubt: number | undefined;
 }
 
-/** What is noted with a step of a chunk's life. */
+/** How an attempt ended. */
 export interface Given {
   readonly at: string;
   /** What the answer meant, or that none came: for people. */
@@ -309,12 +301,8 @@ export interface Settlement extends By {
 }
 
 /** An action that was entered, with what became of it and of its chunk. */
-export interface FoundAction extends Identity {
-  readonly runId: string;
-  readonly run: number;
-  readonly chunk: number | undefined;
-  readonly place: number | undefined;
-  readonly position: Position;
+export interface FoundAction
+  extends Pick<KnownAction, keyof Identity | "run" | "runId" | "chunk" | "place" | "position"> {
   readonly outcome: Item["outcome"] | "adopted";
   readonly chunkState: ChunkState | undefined;
   readonly source: string | undefined;
@@ -328,7 +316,7 @@ export interface FoundAction extends Identity {
   readonly settlements: readonly Settlement[];
 }
 
-/** A line of a promises file (design §6) as an import takes it. */
+/** A line of a promises file as an import takes it. */
 export interface ImportedLine extends ActionFacts {
   readonly runId: string;
   readonly environment: string;

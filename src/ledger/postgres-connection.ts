@@ -100,13 +100,6 @@ function urlsByHost(url: string): readonly string[] {
   return hosts.split(",").map((host) => `${before}${host}${behind}`);
 }
 
-interface Watch {
-  /** Told of a server that does not answer. */
-  readonly onSilent: () => void;
-  /** Ends an attempt to connect. */
-  readonly closing: AbortSignal | undefined;
-}
-
 /** The first host that takes writes. */
 export async function connectToPrimary(options: ServerOptions, watch: Watch): Promise<Connection> {
   let failed: unknown;
@@ -123,168 +116,165 @@ export async function connectToPrimary(options: ServerOptions, watch: Watch): Pr
   throw failed;
 }
 
-export interface Connection {
-  readonly client: pg.Client;
-  readonly pid: number;
-  readonly startedAt: string;
-  readonly isStandby: boolean;
-  readonly isLost: boolean;
-  readonly ask: (text: string, values: readonly Bound[]) => Promise<Reply>;
-  /** At once. */
-  readonly end: () => void;
-  /** The server is told, if it still listens. */
-  readonly close: () => Promise<void>;
+async function connect(url: string, options: ServerOptions, watch: Watch): Promise<Connection> {
+  if (watch.closing?.aborted === true) throw new ServerError("the ledger is closed", "08003", true);
+  const connection = new Connection(url, options, watch);
+  await connection.begin();
+  return connection;
+}
+
+interface Watch {
+  /** Told of a server that does not answer. */
+  readonly onSilent?: (() => void) | undefined;
+  /** Told of a notification. */
+  readonly onNotified?: (() => void) | undefined;
+  /** Ends an attempt to connect. */
+  readonly closing?: AbortSignal | undefined;
 }
 
 /** With more, the names of prepared statements would fill the server's memory. */
 const MOST_NAMES = 500;
 const CONNECT_MS = 10_000;
-
-async function connect(
-  url: string,
-  options: ServerOptions,
-  { onSilent, closing }: Watch = { onSilent: () => undefined, closing: undefined },
-): Promise<Connection> {
-  if (closing?.aborted === true) throw new ServerError("the ledger is closed", "08003", true);
-  const socket = new Socket();
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: options.application,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 20_000,
-    types,
-    stream: () => socket,
-    // Said in any case: the driver would look into its own variables.
-    ssl: options.tls ?? false,
-  });
-  let [isLost, warnings] = [false, 0];
-  // Told by the statement that is under way, or by the next one.
-  client.on("error", () => {
-    isLost = true;
-  });
-  client.on("end", () => {
-    isLost = true;
-  });
-  client.on("notice", () => {
-    warnings += 1;
-  });
-  const end = (why = new ServerError("the connection was lost", "08006", true)): void => {
-    isLost = true;
-    socket.destroy(why);
-  };
-  const names = new Map<string, string>();
-  const nameOf = (text: string): string | undefined => {
-    if (!names.has(text) && names.size < MOST_NAMES) names.set(text, `s${names.size}`);
-    return names.get(text);
-  };
-  const limit = setTimeout(
-    () => end(new ServerError("timeout expired", "ETIMEDOUT", true)),
-    options.connectTimeoutMs ?? CONNECT_MS,
-  );
-  const onClosing = (): void => end();
-  closing?.addEventListener("abort", onClosing, { once: true });
-  let found: Row | undefined;
-  try {
-    await client.connect();
-    const results: unknown = await client.query(hello(options.schema));
-    found = (results as readonly pg.QueryResult<Row>[]).at(-1)?.rows[0]; // several statements, several results
-  } catch (cause) {
-    end();
-    throw toServerError(cause);
-  } finally {
-    clearTimeout(limit);
-    closing?.removeEventListener("abort", onClosing);
-  }
-  const [pid, startedAt] = [Number(found?.pid), String(found?.started_at)];
-  const watched = async <T>(work: () => Promise<T>): Promise<T> => {
-    const watch = watchOver(() => isAtWork(url, options, pid, startedAt), end, onSilent);
-    try {
-      return await work();
-    } catch (cause) {
-      const error = toServerError(cause);
-      if (error instanceof ServerError && error.isLost) end();
-      throw error;
-    } finally {
-      watch[Symbol.dispose]();
-    }
-  };
-  return {
-    ...{ client, pid, startedAt, isStandby: found?.is_standby === true, end: () => end() },
-    get isLost() {
-      return isLost;
-    },
-    ask: (text, values) =>
-      watched(async () => {
-        if (isLost) throw new ServerError("the connection was lost", "08003", true);
-        const before = warnings;
-        const name = values.length === 0 ? undefined : nameOf(text);
-        const query = values.length === 0 ? text : { text, values: [...values], ...(name !== undefined && { name }) };
-        const result: pg.QueryResult<Row> | pg.QueryResult<Row>[] = await client.query<Row>(query);
-        const last = Array.isArray(result) ? result.at(-1) : result;
-        return { rows: last?.rows ?? [], changes: last?.rowCount ?? 0, isWarned: warnings > before };
-      }),
-    async close() {
-      if (isLost) return;
-      const longest = setTimeout(() => end(), 1000);
-      await client.end().catch(() => undefined);
-      clearTimeout(longest);
-    },
-  };
-}
-
 /** A statement may take longer, if the server says that it is at work on it. */
 const SILENCE_MS = 4_000;
 /** How soon a server says so that is there. */
 const LOOK_ANSWER_MS = 800;
 
-/**
- * Looks, while a reply does not come, whether the server is still at work on it. A machine that lost its power says nothing, and
- * the system would wait for it a quarter of an hour.
- */
-function watchOver(
-  isAtWorkNow: () => Promise<boolean | undefined>,
-  end: (why: ServerError) => void,
-  onSilent: () => void,
-): Disposable {
-  let [isOver, misses] = [false, 0];
-  const look = async (): Promise<void> => {
-    const telling = setTimeout(() => !isOver && onSilent(), LOOK_ANSWER_MS);
-    const found = await isAtWorkNow();
-    clearTimeout(telling);
-    if (isOver) return;
-    if (found === undefined) onSilent();
-    misses = found === true ? 0 : misses + 1;
-    // A reply may have been on its way when it was asked for.
-    if (found === undefined || misses > 1) end(new ServerError("no reply", "ETIMEDOUT", true));
-    else timer = setTimeout(look, SILENCE_MS);
-  };
-  let timer = setTimeout(look, SILENCE_MS);
-  return {
-    [Symbol.dispose]() {
-      isOver = true;
-      clearTimeout(timer);
-    },
-  };
+export class Connection {
+  /** By which the server knows its session: the process, and since when. */
+  id: readonly [pid: number, startedAt: string] = [0, ""];
+  isStandby = false;
+  isLost = false;
+  readonly #url: string;
+  readonly #options: ServerOptions;
+  readonly #watch: Watch;
+  readonly #socket = new Socket();
+  readonly #client: pg.Client;
+  readonly #names = new Map<string, string>();
+  #warnings = 0;
+
+  constructor(url: string, options: ServerOptions, watch: Watch) {
+    [this.#url, this.#options, this.#watch] = [url, options, watch];
+    this.#client = new pg.Client({
+      connectionString: url,
+      application_name: options.application,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 20_000,
+      types,
+      stream: () => this.#socket,
+      // Said in any case: the driver would look into its own variables.
+      ssl: options.tls ?? false,
+    });
+    // Told by the statement that is under way, or by the next one.
+    for (const event of ["error", "end"] as const)
+      this.#client.on(event, () => {
+        this.isLost = true;
+      });
+    this.#client.on("notice", () => {
+      this.#warnings += 1;
+    });
+    this.#client.on("notification", () => watch.onNotified?.());
+  }
+
+  async begin(): Promise<void> {
+    const limit = setTimeout(
+      () => this.end(new ServerError("timeout expired", "ETIMEDOUT", true)),
+      this.#options.connectTimeoutMs ?? CONNECT_MS,
+    );
+    const onClosing = (): void => this.end();
+    this.#watch.closing?.addEventListener("abort", onClosing, { once: true });
+    try {
+      await this.#client.connect();
+      const results: unknown = await this.#client.query(hello(this.#options.schema));
+      const found = (results as readonly pg.QueryResult<Row>[]).at(-1)?.rows[0]; // several statements, several results
+      this.id = [Number(found?.pid), String(found?.started_at)];
+      this.isStandby = found?.is_standby === true;
+    } catch (cause) {
+      this.end();
+      throw toServerError(cause);
+    } finally {
+      clearTimeout(limit);
+      this.#watch.closing?.removeEventListener("abort", onClosing);
+    }
+  }
+
+  async ask(text: string, values: readonly Bound[] = []): Promise<Reply> {
+    using _ = this.#watchOver();
+    try {
+      if (this.isLost) throw new ServerError("the connection was lost", "08003", true);
+      const before = this.#warnings;
+      const name = values.length === 0 ? undefined : this.#nameOf(text);
+      const query = values.length === 0 ? text : { text, values: [...values], ...(name !== undefined && { name }) };
+      const result: pg.QueryResult<Row> | pg.QueryResult<Row>[] = await this.#client.query<Row>(query);
+      const last = Array.isArray(result) ? result.at(-1) : result;
+      return { rows: last?.rows ?? [], changes: last?.rowCount ?? 0, isWarned: this.#warnings > before };
+    } catch (cause) {
+      const error = toServerError(cause);
+      if (error instanceof ServerError && error.isLost) this.end();
+      throw error;
+    }
+  }
+
+  #nameOf(text: string): string | undefined {
+    if (!this.#names.has(text) && this.#names.size < MOST_NAMES) this.#names.set(text, `s${this.#names.size}`);
+    return this.#names.get(text);
+  }
+
+  /**
+   * Looks, while a reply does not come, whether the server is still at work on it. A machine that lost its power says nothing, and
+   * the system would wait for it a quarter of an hour.
+   */
+  #watchOver(): Disposable {
+    const onSilent = (): void => this.#watch.onSilent?.();
+    let [isOver, misses] = [false, 0];
+    const look = async (): Promise<void> => {
+      const telling = setTimeout(() => !isOver && onSilent(), LOOK_ANSWER_MS);
+      const found = await this.#isAtWork();
+      clearTimeout(telling);
+      if (isOver) return;
+      if (found === undefined) onSilent();
+      misses = found === true ? 0 : misses + 1;
+      // A reply may have been on its way when it was asked for.
+      if (found === undefined || misses > 1) this.end(new ServerError("no reply", "ETIMEDOUT", true));
+      else timer = setTimeout(look, SILENCE_MS);
+    };
+    let timer = setTimeout(look, SILENCE_MS);
+    return {
+      [Symbol.dispose]() {
+        isOver = true;
+        clearTimeout(timer);
+      },
+    };
+  }
+
+  /** Asked on another connection. Undefined where the server can't be reached. */
+  async #isAtWork(): Promise<boolean | undefined> {
+    const other = new Connection(this.#url, this.#options, {});
+    try {
+      await other.begin();
+      return ((await other.#client.query(AT_WORK, [...this.id])).rowCount ?? 0) > 0;
+    } catch (cause) {
+      // A server that is there may have no place for another session.
+      const error = toServerError(cause);
+      return error instanceof ServerError && error.isLost ? undefined : true;
+    } finally {
+      other.end();
+    }
+  }
+
+  /** At once. */
+  end(why = new ServerError("the connection was lost", "08006", true)): void {
+    this.isLost = true;
+    this.#socket.destroy(why);
+  }
+
+  /** The server is told, if it still listens. */
+  async close(): Promise<void> {
+    if (this.isLost) return;
+    const longest = setTimeout(() => this.end(), 1000);
+    await this.#client.end().catch(() => undefined);
+    clearTimeout(longest);
+  }
 }
 
 const AT_WORK = "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2 AND state = 'active'";
-
-/** Undefined where the server can't be reached. */
-async function isAtWork(
-  url: string,
-  options: ServerOptions,
-  pid: number,
-  startedAt: string,
-): Promise<boolean | undefined> {
-  let asked: Connection | undefined;
-  try {
-    asked = await connect(url, options);
-    return ((await asked.client.query(AT_WORK, [pid, startedAt])).rowCount ?? 0) > 0;
-  } catch (cause) {
-    // A server that is there may have no place for another session.
-    const error = toServerError(cause);
-    return error instanceof ServerError && error.isLost ? undefined : true;
-  } finally {
-    asked?.end();
-  }
-}
