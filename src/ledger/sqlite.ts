@@ -1,24 +1,26 @@
 /** A ledger in a file: SQLite through node:sqlite. */
 
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { pathToFileURL } from "node:url";
 import { makeFolder } from "../disk/folders.ts";
-import { Failure } from "../failure.ts";
 import { type Database, oneAtATime, type Session } from "./database.ts";
 import { acquireLock, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
 import { isRows, raw, type Sql, sql } from "./sql.ts";
+import { folderInPlace, isConflict, isUnableToWrite, lackOf, storageFailure, taken } from "./sqlite-failures.ts";
 import {
-  damaged,
-  folderInPlace,
-  isConflict,
-  isUnableToWrite,
-  lackOf,
-  storageFailure,
-  taken,
-} from "./sqlite-failures.ts";
+  bytesOf,
+  checkPages,
+  fillBallast,
+  LOCKED_MS,
+  logOf,
+  refuseEmptied,
+  refuseNetworkFileSystem,
+  refuseOtherLog,
+  releaseBallast,
+  unchanging,
+} from "./sqlite-file.ts";
 
 export const SQLITE_TYPES: Types = {
   ...{ int: "INTEGER", text: "TEXT", key: "TEXT", bytes: "BLOB", id: "INTEGER PRIMARY KEY" },
@@ -26,10 +28,7 @@ export const SQLITE_TYPES: Types = {
   hex: (bytes) => `lower(hex(${bytes}))`,
 };
 
-/** How long to wait for another writer. */
-const LOCKED_MS = 60_000;
-
-/** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `beginLog` to say. */
+/** Each commit is on disk when it returns. What goes from the log into the file, and when, is for `logOf` to say. */
 const SETTINGS =
   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32000;";
 
@@ -106,159 +105,25 @@ function openToRead(path: string): DatabaseSync {
     return file;
   } catch (cause) {
     file.close();
-    const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-    if (!isUnableToWrite(cause) || (log !== undefined && log.size > 0)) throw cause;
+    if (!isUnableToWrite(cause) || bytesOf(`${path}-wal`) > 0) throw cause;
     return new DatabaseSync(unchanging(path), { readOnly: true });
-  }
-}
-
-/** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
-function refuseEmptied(path: string): void {
-  if (statSync(path).size === 0 && existsSync(ballastOf(path))) throw damaged(path, "it is empty");
-}
-
-const logBytes = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-
-/** A log that grew beyond this goes into the file. */
-const LOG_BYTES = 16 * 1024 * 1024;
-
-/**
- * Each log has a number. It is in the head of the file before the log begins with it, so that a log which belongs to another
- * file, one that was put back from a copy, is noticed: SQLite would take pages of both.
- */
-function numberOfLog(file: DatabaseSync): number {
-  return Number(file.prepare("SELECT value FROM meta WHERE name = 'log'").get()?.value ?? 0);
-}
-
-const numberIn = (file: DatabaseSync): number => Number(file.prepare("PRAGMA user_version").get()?.user_version);
-
-/** As the file alone has it. */
-function numberInFile(path: string): number {
-  const alone = new DatabaseSync(unchanging(path), { readOnly: true });
-  try {
-    return numberIn(alone);
-  } finally {
-    alone.close();
-  }
-}
-
-function unchanging(path: string): URL {
-  const url = pathToFileURL(path);
-  url.searchParams.set("immutable", "1");
-  return url;
-}
-
-/** Looks without a right to write: closed, it would bring into the file what is in the log. */
-function refuseOtherLog(path: string): void {
-  if (logBytes(path) === 0) return;
-  let [log, own] = [0, 0];
-  try {
-    const file = new DatabaseSync(path, { readOnly: true, timeout: LOCKED_MS });
-    try {
-      log = numberOfLog(file);
-      own = numberInFile(path);
-    } finally {
-      file.close();
-    }
-  } catch {
-    // What else is wrong with it is told by who opens it.
-    return;
-  }
-  // A process that was killed as it began a log has put the next number into the file already.
-  if (log === 0 || own === log || own === log + 1) return;
-  throw new Failure(
-    "storage",
-    `The ledger ${path} and its log ${basename(path)}-wal don't belong together: one of them was put back from a copy. Nothing was sent.`,
-    {
-      hint: "Put back both as they were; or move the log away, and what the ledger then lacks is told before anything is sent.",
-    },
-  );
-}
-
-/** A log that others began, or that a killed process left, goes on. */
-function isLogBegun(file: DatabaseSync, path: string): boolean {
-  const log = numberOfLog(file);
-  return logBytes(path) > 0 && log > 0 && log === numberIn(file);
-}
-
-/** What is in the log goes into the file, and the next log begins. Where a reader still needs the old one, that goes on. */
-function beginLog(file: DatabaseSync): void {
-  const next = numberOfLog(file) + 1;
-  file.exec(`PRAGMA user_version = ${next}`);
-  const done = file.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
-  if (done?.log !== done?.checkpointed) return;
-  file
-    .prepare("INSERT INTO meta (name, value) VALUES ('log', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
-    .run(String(next));
-}
-
-/** Beyond this size the check takes seconds; then SQLite's own checks while reading must do. */
-const CHECKED_BYTES = 64 * 1024 * 1024;
-
-/** Finds a damaged file before anything is decided by it. */
-function checkPages(file: DatabaseSync, path: string): void {
-  if (statSync(path).size > CHECKED_BYTES) return;
-  const result = String(file.prepare("PRAGMA quick_check(1)").get()?.quick_check);
-  if (result !== "ok") throw damaged(path, result);
-}
-
-/** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and log are not safe on them. */
-const NETWORK_FILE_SYSTEMS = new Map([
-  [0x6969, "NFS"],
-  [0x517b, "SMB"],
-  [0xff534d42, "CIFS"],
-  [0xfe534d42, "SMB2"],
-  [0x00c36400, "Ceph"],
-  [0x01021997, "9P"],
-  [0x5346414f, "AFS"],
-  [0x6b414653, "AFS"],
-  [0x0bd00bd0, "Lustre"],
-  [0x19830326, "BeeGFS"],
-  [0x47504653, "GPFS"],
-  [0x01161970, "GFS2"],
-  [0x7461636f, "OCFS2"],
-  [0x73757245, "Coda"],
-]);
-
-/** @param type of the file system, as `statfs` numbers it. */
-export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(path)).type): void {
-  const name = NETWORK_FILE_SYSTEMS.get(type);
-  if (name === undefined) return;
-  throw new Failure(
-    "usage",
-    `${dirname(path)} is on a network file system (${name}), where a ledger is not safe. Nothing was sent.`,
-    { hint: "Choose a local folder with --state-dir." },
-  );
-}
-
-/** A file beside the ledger that makes room for a known answer when the disk is full. */
-export const BALLAST_BYTES = 32 * 1024 * 1024;
-
-const ballastOf = (path: string): string => join(dirname(path), "ballast");
-
-function fillBallast(path: string): void {
-  const ballast = ballastOf(path);
-  if (existsSync(ballast) && statSync(ballast).size === BALLAST_BYTES) return;
-  const file = openSync(ballast, "w", 0o600);
-  try {
-    // Written out rather than set as a length: a sparse file would hold no room.
-    const block = Buffer.alloc(1024 * 1024);
-    for (let at = 0; at < BALLAST_BYTES; at += block.length) writeSync(file, block);
-    fsyncSync(file);
-  } catch (cause) {
-    rmSync(ballast, { force: true });
-    throw cause;
-  } finally {
-    closeSync(file);
   }
 }
 
 function toDatabase(file: DatabaseSync, path: string): Database {
   let exhausted: Database["exhausted"];
   let isOpen = true;
-  let hasLog = false;
   const session = toSession(file);
+  const log = logOf(file, path);
   const inOrder = oneAtATime();
+  const asked = <T>(work: () => T | Promise<T>): Promise<T> =>
+    inOrder(async () => {
+      try {
+        return await work();
+      } catch (cause) {
+        throw isConflict(cause) ? taken(cause) : storageFailure(path, cause);
+      }
+    });
   /** Between `BEGIN` and its end. */
   const within = async <T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> => {
     file.exec(begin);
@@ -271,24 +136,10 @@ function toDatabase(file: DatabaseSync, path: string): Database {
       throw cause;
     }
   };
-  const told = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (cause) {
-      throw isConflict(cause) ? taken(cause) : storageFailure(path, cause);
-    }
-  };
   const write = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
-    if (!hasLog && !isLogBegun(file, path)) beginLog(file);
-    hasLog = true;
+    log.ready();
     const result = await within("BEGIN IMMEDIATE", work);
-    if (logBytes(path) > LOG_BYTES) {
-      try {
-        beginLog(file);
-      } catch {
-        // It is tried again after the next write; what was written is in the log.
-      }
-    }
+    log.written();
     return result;
   };
   return {
@@ -302,33 +153,24 @@ function toDatabase(file: DatabaseSync, path: string): Database {
       indexOf: (column, bytes) => sql`instr(${raw(column)}, ${bytes})`,
       forUpdate: raw(""),
     },
-    plain: { all: (statement) => inOrder(() => told(() => session.all(statement))) },
-    read: (work) => inOrder(() => told(() => within("BEGIN", work))),
+    plain: { all: (statement) => asked(() => session.all(statement)) },
+    read: (work) => asked(() => within("BEGIN", work)),
     write: (work, how) =>
-      inOrder(() =>
-        told(async () => {
-          try {
-            return await write(work);
-          } catch (cause) {
-            const lack = lackOf(cause);
-            if (lack === undefined || exhausted !== undefined || how === "once") throw cause;
-            exhausted = lack;
-            rmSync(ballastOf(path), { force: true });
-            return await write(work);
-          }
-        }),
-      ),
+      asked(async () => {
+        try {
+          return await write(work);
+        } catch (cause) {
+          const lack = lackOf(cause);
+          if (lack === undefined || exhausted !== undefined || how === "once") throw cause;
+          exhausted = lack;
+          releaseBallast(path);
+          return await write(work);
+        }
+      }),
     lock: (options) => acquireLock(lockOf(path, options.name), options),
     holder: async (name) => readLockHolder(lockOf(path, name)),
-    bytes: async () =>
-      ["", "-wal"].reduce((sum, end) => sum + (statSync(`${path}${end}`, { throwIfNoEntry: false })?.size ?? 0), 0),
-    giveBack: () =>
-      inOrder(() =>
-        told(async () => {
-          hasLog = false;
-          file.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
-        }),
-      ),
+    bytes: async () => bytesOf(path) + bytesOf(`${path}-wal`),
+    giveBack: () => asked(() => log.giveBack()),
     async [Symbol.asyncDispose]() {
       if (!isOpen) return;
       isOpen = false;

@@ -26,7 +26,7 @@ import { stream } from "../../src/commands/stream.ts";
 import { newTrace } from "../../src/commands/trace.ts";
 import { validate } from "../../src/commands/validate.ts";
 import { EXIT_CODES, Failure } from "../../src/failure.ts";
-import { BALLAST_BYTES } from "../../src/ledger/sqlite.ts";
+import { BALLAST_BYTES } from "../../src/ledger/sqlite-file.ts";
 import { parseFaultScript } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { StopRequest } from "../../src/send/stop.ts";

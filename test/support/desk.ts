@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { onTestFinished } from "vitest";
 import { Opened } from "../../src/disk/closing.ts";
-import { BALLAST_BYTES } from "../../src/ledger/sqlite.ts";
+import { BALLAST_BYTES } from "../../src/ledger/sqlite-file.ts";
 import { type SettleOptions, type StreamOptions, type Surroundings, settle, stream } from "../../src/library.ts";
 import type { SettleResult } from "../../src/run/settle.ts";
 import type { StreamResult } from "../../src/run/stream.ts";

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
-import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite.ts";
+import { BALLAST_BYTES, refuseNetworkFileSystem } from "../../../src/ledger/sqlite-file.ts";
 import { at, enter, newFolder, newRun, planned, promise, toPlace } from "../../support/ledgers.ts";
 
 const placeAt = (path: string) => toPlace({ kind: "sqlite", path });
