@@ -1,7 +1,7 @@
 /** What was entered, and neither rejected nor abandoned since. */
 
 import { type Database, type Session, select } from "./database.ts";
-import type { ActionFacts, Corrected, Identity, KnownAction, Ledger, NewAction, Origin } from "./ledger.ts";
+import type { ActionFacts, Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
 import { ACTIONS, CORRECTED, PENDING, SPELLINGS } from "./schema.ts";
 import { listOf, type Rows, raw, rowsOf, type Sql, sql, type Value } from "./sql.ts";
 
@@ -141,26 +141,25 @@ export const selectBySubject = (session: Session, subjects: readonly string[]): 
     sql`actions.subject = wanted.subject`,
   );
 
-export const actionMethods = (database: Database) =>
-  ({
-    actionsOf: (subjects) => database.read((session) => selectBySubject(session, subjects)),
-    near: (normals) => {
-      const wanted = listOf("normal", "text", normals);
-      return database.read((session) =>
-        session.all<{ normal: string; subject: string }>(
-          sql`SELECT wanted.normal, spellings.subject FROM ${wanted} AS wanted CROSS JOIN spellings WHERE spellings.normal = wanted.normal
+export const actionMethods = (database: Database): Actions => ({
+  actionsOf: (subjects) => database.read((session) => selectBySubject(session, subjects)),
+  near: (normals) => {
+    const wanted = listOf("normal", "text", normals);
+    return database.read((session) =>
+      session.all<{ normal: string; subject: string }>(
+        sql`SELECT wanted.normal, spellings.subject FROM ${wanted} AS wanted CROSS JOIN spellings WHERE spellings.normal = wanted.normal
           UNION SELECT wanted.normal, actions.subject FROM ${wanted} AS wanted CROSS JOIN actions WHERE actions.subject = wanted.normal ORDER BY 1, 2`,
-        ),
-      );
-    },
-    corrected: (digests) =>
-      database.read((session) =>
-        session.all<Corrected>(
-          sql`SELECT corrected.digest, subject, kind, mark FROM ${listOf("digest", "text", digests)} AS wanted
-            CROSS JOIN corrected WHERE corrected.digest = wanted.digest`,
-        ),
       ),
-    noteCorrected: async (rows) => {
-      if (rows.length > 0) await database.write((session) => noteCorrected(session, rows));
-    },
-  }) satisfies Partial<Ledger>;
+    );
+  },
+  corrected: (digests) =>
+    database.read((session) =>
+      session.all<Corrected>(
+        sql`SELECT corrected.digest, subject, kind, mark FROM ${listOf("digest", "text", digests)} AS wanted
+            CROSS JOIN corrected WHERE corrected.digest = wanted.digest`,
+      ),
+    ),
+  noteCorrected: async (rows) => {
+    if (rows.length > 0) await database.write((session) => noteCorrected(session, rows));
+  },
+});

@@ -18,34 +18,33 @@ interface Spot {
   readonly place?: number | undefined;
 }
 
-export const findMethods = (database: Database) =>
-  ({
-    about: (id) =>
-      database.read(async (session) => {
-        const known = await knownAs(session, id);
-        const found: FoundAction[] = [];
-        for (const [run, adopted] of Map.groupBy(known.filter(isAdopted), (action) => action.run))
-          found.push(...toAdopted(adopted, await selectSettlements(session, sql`run = ${run} AND chunk IS NULL`)));
-        const spots: readonly Spot[] = [
-          ...known.flatMap(({ run, chunk, place }) => (chunk === undefined ? [] : [{ run, chunk, place }])),
-          // Of what was rejected or abandoned only its chunk tells.
-          ...(await chunksThat(session, sql`chunks WHERE rejected > 0 OR state = 'abandoned'`)),
-          // Bytes may stand there by chance; the items tell.
-          ...(await chunksThat(session, sql`outcomes WHERE ${holdsPromise(database, id)}`)),
-        ];
-        const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));
-        for (const here of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
-          const places = new Set(here.map(({ place }) => place));
-          const isMeant = (item: Item): boolean =>
-            places.has(item.place) ||
-            item.promise === id ||
-            (["rejected", "not sent"].includes(item.outcome) && names(item, id));
-          const [{ run, chunk }] = here as [Spot]; // a group has one at least
-          found.push(...(await itemsIn(session, database.place, runs.get(run), chunk, isMeant)));
-        }
-        return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
-      }),
-  }) satisfies Partial<Ledger>;
+export const findMethods = (database: Database): Pick<Ledger, "about"> => ({
+  about: (id) =>
+    database.read(async (session) => {
+      const known = await knownAs(session, id);
+      const found: FoundAction[] = [];
+      for (const [run, adopted] of Map.groupBy(known.filter(isAdopted), (action) => action.run))
+        found.push(...toAdopted(adopted, await selectSettlements(session, sql`run = ${run} AND chunk IS NULL`)));
+      const spots: readonly Spot[] = [
+        ...known.flatMap(({ run, chunk, place }) => (chunk === undefined ? [] : [{ run, chunk, place }])),
+        // Of what was rejected or abandoned only its chunk tells.
+        ...(await chunksThat(session, sql`chunks WHERE rejected > 0 OR state = 'abandoned'`)),
+        // Bytes may stand there by chance; the items tell.
+        ...(await chunksThat(session, sql`outcomes WHERE ${holdsPromise(database, id)}`)),
+      ];
+      const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));
+      for (const here of Map.groupBy(spots, ({ run, chunk }) => `${run} ${chunk}`).values()) {
+        const places = new Set(here.map(({ place }) => place));
+        const isMeant = (item: Item): boolean =>
+          places.has(item.place) ||
+          item.promise === id ||
+          (["rejected", "not sent"].includes(item.outcome) && names(item, id));
+        const [{ run, chunk }] = here as [Spot]; // a group has one at least
+        found.push(...(await itemsIn(session, database.place, runs.get(run), chunk, isMeant)));
+      }
+      return found.toSorted((a, b) => a.position.run - b.position.run || a.position.seq - b.position.seq);
+    }),
+});
 
 async function knownAs(session: Session, id: string): Promise<readonly KnownAction[]> {
   const subjects = ["e", "n", "t"].map((kind) => `${kind}:${id}`);

@@ -12,19 +12,18 @@ import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS, PENDING } from "./schema.ts";
 import { raw, sql } from "./sql.ts";
 
-export const importMethods = (database: Database) =>
-  ({
-    async importActions(lines) {
-      const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
-      for await (const group of groupsOf(lines)) {
-        const entered = await database.write((session) => importGroup(session, database.place, group));
-        if (entered > 0) runs.add(group[0].runId);
-        total.entered += entered;
-        total.known += group.length - entered;
-      }
-      return { ...total, runs: [...runs] };
-    },
-  }) satisfies Partial<Ledger>;
+export const importMethods = (database: Database): Pick<Ledger, "importActions"> => ({
+  async importActions(lines) {
+    const [total, runs] = [{ entered: 0, known: 0 }, new Set<string>()];
+    for await (const group of groupsOf(lines)) {
+      const entered = await database.write((session) => importGroup(session, database.place, group));
+      if (entered > 0) runs.add(group[0].runId);
+      total.entered += entered;
+      total.known += group.length - entered;
+    }
+    return { ...total, runs: [...runs] };
+  },
+});
 
 type Group = readonly [ImportedLine, ...ImportedLine[]];
 

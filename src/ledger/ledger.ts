@@ -427,28 +427,8 @@ export interface LockOptions {
   readonly onWait?: ((holder: LockHolder | undefined) => void) | undefined;
 }
 
-export interface Ledger extends AsyncDisposable {
-  readonly kind: "sqlite" | "postgres";
-  /** For people; without user and password. */
-  readonly place: string;
-  /** Of this database, from its making on. */
-  readonly instance: string;
-  /** What it belongs to: a base URL, or the sandbox's instance. */
-  readonly boundTo: string | undefined;
-  /** A commit succeeded only by the room that the ballast gave: store what is known, and stop. */
-  readonly exhausted: "a full disk" | "a failed write" | undefined;
-  /** Several machines may send; undefined where the ledger is one machine's alone. */
-  readonly workers: Workers | undefined;
-
-  /**
-   * Takes the environment's lock. It ends with the process, however that ends.
-   *
-   * @throws Failure `busy` naming who holds it.
-   */
-  lock(options: LockOptions): Promise<AsyncDisposable>;
-  /** Who holds the lock right now; takes nothing. `undefined`: nobody. */
-  holder(name: string): Promise<LockHolder | undefined>;
-
+/** The runs. */
+export interface Runs {
   /**
    * Puts a run, its chunks and its actions into the ledger, or nothing. After this resolves, the input may vanish: what is
    * sent is what the ledger holds. The iterables must not call this ledger: its transaction is open while they run.
@@ -458,6 +438,12 @@ export interface Ledger extends AsyncDisposable {
    * @throws Failure `busy` where another run has entered one of the actions since they were judged.
    */
   enterRun(run: NewRun, chunks: AsyncIterable<NewChunk>, actions: AsyncIterable<readonly NewAction[]>): Promise<number>;
+  /**
+   * Enters actions as known, without a chunk: nothing is sent. One that is known with other content gets this one.
+   *
+   * @param actions as in `enterRun`; chunk and place say nothing. @returns the number of the run that stands for it.
+   */
+  adopt(run: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By): Promise<number>;
   run(id: string): Promise<Run | undefined>;
   /** The oldest first. */
   runs(filter?: RunFilter): Promise<readonly Run[]>;
@@ -474,7 +460,12 @@ export interface Ledger extends AsyncDisposable {
    * @returns false where something is left, or another command has ended it.
    */
   endRun(run: number, end: { readonly exitCode: number; readonly at: string }): Promise<boolean>;
+  /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
+  prune(before: string): Promise<number>;
+}
 
+/** The life of chunks: what their sender notes. */
+export interface Chunks {
   /** In the order in which they are sent. */
   chunks(
     run: number,
@@ -503,6 +494,13 @@ export interface Ledger extends AsyncDisposable {
   split(run: number, chunk: number, most: number, given: Given): Promise<readonly Chunk[]>;
   /** What was being sent when its process died is in doubt from now on; where workers send, only once its time is over. @returns the chunks. */
   doubtVanished(run: number, at: string): Promise<readonly Chunk[]>;
+  attempts(run: number): Promise<readonly Attempt[]>;
+  /** Of one chunk, whatever its state. */
+  outcomes(run: number, chunk: number): Promise<Outcomes>;
+}
+
+/** What a person says. */
+export interface Settling {
   /**
    * A person's word about a chunk that is in doubt or refused; of a run that is closed, what was not sent never will be.
    *
@@ -524,36 +522,25 @@ export interface Ledger extends AsyncDisposable {
    */
   abandon(run: number, by: By): Promise<number>;
   settlements(run: number): Promise<readonly Settlement[]>;
-  attempts(run: number): Promise<readonly Attempt[]>;
-  /** Of one chunk, whatever its state. */
-  outcomes(run: number, chunk: number): Promise<Outcomes>;
+}
 
+/** What was entered. */
+export interface Actions {
   /** All that is known of these subjects, in the order of (subject, position). Ask some thousand at a time, in code point order. */
   actionsOf(subjects: readonly string[]): Promise<readonly KnownAction[]>;
   /** Subjects that are known and whose normal form is one of these: `id-near-another`. */
   near(normals: readonly string[]): Promise<readonly { readonly normal: string; readonly subject: string }[]>;
-  /**
-   * All that was ever sent about a ticketId, nftId, eventId or actionPromise, in the order in which it was read. An eventId or a
-   * promise reads the whole ledger.
-   */
-  about(id: string): Promise<readonly FoundAction[]>;
-  /**
-   * Enters actions as known, without a chunk: nothing is sent. One that is known with other content gets this one.
-   *
-   * @param actions as in `enterRun`; chunk and place say nothing. @returns the number of the run that stands for it.
-   */
-  adopt(run: NewRun, actions: AsyncIterable<readonly NewAction[]>, by: By): Promise<number>;
-  /** Enters what promises files tell. What the ledger knows stays as it is, so that it can be done again. */
-  importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
   /** Of these digests of bad rows, those whose corrected version was accepted, with the actions that it gave. */
   corrected(digests: readonly string[]): Promise<readonly Corrected[]>;
   /** Of rows whose corrected version was known already; those that are sent are noted with their answer. */
   noteCorrected(rows: readonly Corrected[]): Promise<void>;
+}
 
+/** What is noted beside the runs. */
+export interface Notes {
   guard(source: string): Promise<readonly Guard[]>;
   /** For a night that entered nothing. */
   noteGuard(notes: readonly GuardNote[]): Promise<void>;
-
   output(path: string, machine?: string): Promise<Output | undefined>;
   outputs(filter?: { readonly run?: number; readonly length?: number }): Promise<readonly Output[]>;
   /**
@@ -564,14 +551,16 @@ export interface Ledger extends AsyncDisposable {
     output: Output,
     written?: { readonly run?: number; readonly chunks?: readonly number[]; readonly replaces?: string },
   ): Promise<void>;
-
   /** Notes how a command ended, and digests of warnings that it told. */
   noteInvocation(invocation: Invocation, told?: readonly string[]): Promise<void>;
   /** Newest first. */
   invocations(filter?: InvocationFilter): Promise<readonly Invocation[]>;
   /** Of these digests, those of warnings that an earlier invocation told. */
   told(digests: readonly string[]): Promise<ReadonlySet<string>>;
+}
 
+/** What the service says of promises when it is asked. */
+export interface Statuses {
   /** The promises of a run that have none of these statuses yet, some thousand at a time, in the order of its chunks. */
   promises(run: number, without: readonly string[]): AsyncIterable<readonly PromiseStatus[]>;
   noteStatuses(
@@ -580,9 +569,35 @@ export interface Ledger extends AsyncDisposable {
     at: string,
   ): Promise<void>;
   countStatuses(run: number): Promise<ReadonlyMap<string, number>>;
+}
 
-  /** Drops bodies and row texts of runs that ended before `before`. @returns the number of chunks. */
-  prune(before: string): Promise<number>;
+export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions, Notes, Statuses {
+  readonly kind: "sqlite" | "postgres";
+  /** For people; without user and password. */
+  readonly place: string;
+  /** Of this database, from its making on. */
+  readonly instance: string;
+  /** What it belongs to: a base URL, or the sandbox's instance. */
+  readonly boundTo: string | undefined;
+  /** A commit succeeded only by the room that the ballast gave: store what is known, and stop. */
+  readonly exhausted: "a full disk" | "a failed write" | undefined;
+  /** Several machines may send; undefined where the ledger is one machine's alone. */
+  readonly workers: Workers | undefined;
+  /**
+   * Takes the environment's lock. It ends with the process, however that ends.
+   *
+   * @throws Failure `busy` naming who holds it.
+   */
+  lock(options: LockOptions): Promise<AsyncDisposable>;
+  /** Who holds the lock right now; takes nothing. `undefined`: nobody. */
+  holder(name: string): Promise<LockHolder | undefined>;
+  /**
+   * All that was ever sent about a ticketId, nftId, eventId or actionPromise, in the order in which it was read. An eventId or a
+   * promise reads the whole ledger.
+   */
+  about(id: string): Promise<readonly FoundAction[]>;
+  /** Enters what promises files tell. What the ledger knows stays as it is, so that it can be done again. */
+  importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
   /** Bytes on disk, and actions known. */
   size(): Promise<{ readonly bytes: number; readonly actions: number }>;
 }

@@ -5,7 +5,7 @@ import { adoptActions, insertActions } from "./actions.ts";
 import { insertChunk } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
-import type { By, Ledger, NewRun, Run, RunCounts, RunFacts, RunFilter, RunState } from "./ledger.ts";
+import type { By, NewRun, Run, RunCounts, RunFacts, RunFilter, RunState, Runs } from "./ledger.ts";
 import { noteGuards } from "./notes.ts";
 import { PENDING } from "./schema.ts";
 import { noteSettlement } from "./settle.ts";
@@ -49,66 +49,65 @@ const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state
 export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
 
 /** @param wake workers, after something that they may wait for. */
-export const runMethods = (database: Database, wake: (session: Session) => Promise<void>) =>
-  ({
-    async enterRun(run, chunks, actions) {
-      const entered = await database.write(async (session) => {
-        const number = await insertRun(session, run, "sent");
-        for await (const { chunk, lane, stage, ...content } of chunks) {
-          const place = { run: number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
-          await insertChunk(session, place, content);
-        }
-        for await (const some of actions) await insertActions(session, number, some);
-        await wake(session);
-        return number;
-      }, "once");
-      crashPoint("entered");
-      return entered;
-    },
-    adopt: (run, actions, by) =>
-      database.write(async (session) => {
-        const number = await insertRun(session, run, "adopted", by.at);
-        await noteSettlement(session, number, undefined, "sent", by);
-        for await (const some of actions) await adoptActions(session, number, some);
-        return number;
-      }, "once"),
-    run: (id) => database.read(async (session) => (await selectRuns(session, sql`WHERE id = ${id}`))[0]),
-    runs: (filter = {}) => database.read((session) => selectFiltered(session, filter)),
-    counts: (run) => database.read((session) => countRun(session, run)),
-    noteSending: (run) =>
-      database.write(async (session) => {
-        const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
-        return (await scalar<number>(session, noted)) ?? 0;
-      }),
-    noteStop: (run, { exitCode, paused }) =>
-      database.write(async (session) => {
-        const word: Columns = paused === undefined ? {} : { paused: paused === null ? null : JSON.stringify(paused) };
-        await session.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
-        if (paused === undefined) return;
-        if (paused !== null) await noteSettlement(session, run, undefined, "pause", paused);
-        await wake(session);
-      }),
-    async endRun(run, { exitCode, at }) {
-      const ended = await database.write(async (session) => {
-        const changes = await session.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
+export const runMethods = (database: Database, wake: (session: Session) => Promise<void>): Runs => ({
+  async enterRun(run, chunks, actions) {
+    const entered = await database.write(async (session) => {
+      const number = await insertRun(session, run, "sent");
+      for await (const { chunk, lane, stage, ...content } of chunks) {
+        const place = { run: number, chunk, lane, stage, whole: chunk, first: 0, state: "planned" } as const;
+        await insertChunk(session, place, content);
+      }
+      for await (const some of actions) await insertActions(session, number, some);
+      await wake(session);
+      return number;
+    }, "once");
+    crashPoint("entered");
+    return entered;
+  },
+  adopt: (run, actions, by) =>
+    database.write(async (session) => {
+      const number = await insertRun(session, run, "adopted", by.at);
+      await noteSettlement(session, number, undefined, "sent", by);
+      for await (const some of actions) await adoptActions(session, number, some);
+      return number;
+    }, "once"),
+  run: (id) => database.read(async (session) => (await selectRuns(session, sql`WHERE id = ${id}`))[0]),
+  runs: (filter = {}) => database.read((session) => selectFiltered(session, filter)),
+  counts: (run) => database.read((session) => countRun(session, run)),
+  noteSending: (run) =>
+    database.write(async (session) => {
+      const noted = sql`UPDATE runs SET sends = sends + 1 WHERE number = ${run} RETURNING sends`;
+      return (await scalar<number>(session, noted)) ?? 0;
+    }),
+  noteStop: (run, { exitCode, paused }) =>
+    database.write(async (session) => {
+      const word: Columns = paused === undefined ? {} : { paused: paused === null ? null : JSON.stringify(paused) };
+      await session.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
+      if (paused === undefined) return;
+      if (paused !== null) await noteSettlement(session, run, undefined, "pause", paused);
+      await wake(session);
+    }),
+  async endRun(run, { exitCode, at }) {
+    const ended = await database.write(async (session) => {
+      const changes = await session.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
             state = CASE state WHEN 'open' THEN 'finished' ELSE 'abandoned' END
           WHERE number = ${run} AND ((state = 'open' AND NOT ${HAS_PENDING}) OR (state = 'closing' AND NOT ${HAS_UNSENT}))`);
-        await wake(session);
-        return changes === 1;
-      });
-      crashPoint("ended");
-      return ended;
-    },
-    async prune(before) {
-      const pruned = await database.write(async (session) => {
-        const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
-        await session.run(sql`DELETE FROM row_texts WHERE ${over}`);
-        return await session.run(sql`UPDATE bodies SET body = NULL WHERE body IS NOT NULL AND ${over}`);
-      });
-      await database.giveBack();
-      return pruned;
-    },
-  }) satisfies Partial<Ledger>;
+      await wake(session);
+      return changes === 1;
+    });
+    crashPoint("ended");
+    return ended;
+  },
+  async prune(before) {
+    const pruned = await database.write(async (session) => {
+      const over = sql`run IN (SELECT number FROM runs WHERE ended_at < ${before} AND NOT ${HAS_PENDING})`;
+      await session.run(sql`DELETE FROM row_texts WHERE ${over}`);
+      return await session.run(sql`UPDATE bodies SET body = NULL WHERE body IS NOT NULL AND ${over}`);
+    });
+    await database.giveBack();
+    return pruned;
+  },
+});
 
 async function selectFiltered(session: Session, filter: RunFilter): Promise<readonly Run[]> {
   const { ids, states, chunks, unwritten, last } = filter;

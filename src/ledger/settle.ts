@@ -5,43 +5,42 @@ import { forget, planAgain, storeSettled } from "./answers.ts";
 import { cut, cutOut, pass, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
-import type { By, Ledger, Origin, Settlement } from "./ledger.ts";
+import type { By, Origin, Settlement, Settling } from "./ledger.ts";
 import { insertInto, rowsOf, type Sql, sql, words } from "./sql.ts";
 
 /** @param wake workers, after something that they may wait for. */
-export const settleMethods = (database: Database, wake: (session: Session) => Promise<void>) =>
-  ({
-    settle: (run, chunk, decision, by, most) =>
-      database.write(async (session) => {
-        const { count, state } = await readChunk(session, run, chunk);
-        let [settled, rest]: [number, number | undefined] = [chunk, undefined];
-        if (most !== undefined && most < count) {
-          if ((await pass(session, run, chunk, "cut")) === undefined) return undefined;
-          const places = Array.from({ length: count }, (_, at) => at);
-          const parts = [places.slice(0, most), places.slice(most)];
-          [settled = chunk, rest] = await cut(session, run, chunk, parts, state, database.place);
-        }
-        if (!(await decide(session, run, settled, decision, by))) return undefined;
-        await noteSettlement(session, run, settled, decision, by);
-        const { origins } = await readWhole(session, run, settled);
-        const late = await closeLate(session, run, origins, database.place);
-        await wake(session);
-        return { settled, rest, late };
-      }),
-    abandon: (run, by) =>
-      database.write(async (session) => {
-        const closing = sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`;
-        if ((await session.run(closing)) === 1) await noteSettlement(session, run, undefined, "abandon", by);
-        const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`);
-        let flying = 0;
-        // What was planned may be on its way by now.
-        for (const { chunk, state } of left)
-          if (state === "sending" || !(await forget(session, run, chunk, "abandon"))) flying += 1;
-        await wake(session);
-        return flying;
-      }),
-    settlements: (run) => database.read((session) => selectSettlements(session, sql`run = ${run}`)),
-  }) satisfies Partial<Ledger>;
+export const settleMethods = (database: Database, wake: (session: Session) => Promise<void>): Settling => ({
+  settle: (run, chunk, decision, by, most) =>
+    database.write(async (session) => {
+      const { count, state } = await readChunk(session, run, chunk);
+      let [settled, rest]: [number, number | undefined] = [chunk, undefined];
+      if (most !== undefined && most < count) {
+        if ((await pass(session, run, chunk, "cut")) === undefined) return undefined;
+        const places = Array.from({ length: count }, (_, at) => at);
+        const parts = [places.slice(0, most), places.slice(most)];
+        [settled = chunk, rest] = await cut(session, run, chunk, parts, state, database.place);
+      }
+      if (!(await decide(session, run, settled, decision, by))) return undefined;
+      await noteSettlement(session, run, settled, decision, by);
+      const { origins } = await readWhole(session, run, settled);
+      const late = await closeLate(session, run, origins, database.place);
+      await wake(session);
+      return { settled, rest, late };
+    }),
+  abandon: (run, by) =>
+    database.write(async (session) => {
+      const closing = sql`UPDATE runs SET state = 'closing' WHERE number = ${run} AND state = 'open'`;
+      if ((await session.run(closing)) === 1) await noteSettlement(session, run, undefined, "abandon", by);
+      const left = await selectChunks(session, sql`run = ${run} AND state IN ${words(OPEN_STATES)}`);
+      let flying = 0;
+      // What was planned may be on its way by now.
+      for (const { chunk, state } of left)
+        if (state === "sending" || !(await forget(session, run, chunk, "abandon"))) flying += 1;
+      await wake(session);
+      return flying;
+    }),
+  settlements: (run) => database.read((session) => selectSettlements(session, sql`run = ${run}`)),
+});
 
 async function decide(
   session: Session,

@@ -6,51 +6,50 @@ import { beginAttempt, doubtVanished, endAttempt, keepLate, selectAttempts } fro
 import { cut, mustPass, readBody, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
-import type { Answered, Chunk, Given, Item, Ledger, Outcomes, Stepped } from "./ledger.ts";
+import type { Answered, Chunk, Chunks, Given, Item, Outcomes, Stepped } from "./ledger.ts";
 import { itemsOf } from "./outcomes.ts";
 import { HAS_UNWRITTEN } from "./runs.ts";
 import { every, sql, words } from "./sql.ts";
 
-export const stepMethods = (database: Database) =>
-  ({
-    chunks: (run, { states, unwritten } = {}) =>
-      database.read((session) => {
-        const ofStates = states && sql`state IN ${words(states)}`;
-        return selectChunks(session, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
-      }),
-    async nextChunk(run, lane, stage) {
-      const where = every(sql`run = ${run} AND lane = ${lane}`, stage === undefined ? stage : sql`stage = ${stage}`);
-      const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
-      return (await selectChunks(database.plain, sql`${where} AND chunk = (${next})`))[0];
-    },
-    body: (run, chunk) => readBody(database.plain, run, chunk, database.place),
-    async advance(run, { answered, intent }) {
-      const stepped = await database.write(async (session): Promise<Stepped> => {
-        const stored = answered && (await store(session, database, run, answered));
-        const begun = intent && (await beginAttempt(session, database, run, intent));
-        return { attempt: undefined, obstacle: undefined, isStored: true, doubt: undefined, ...begun, ...stored };
-      });
-      if (answered !== undefined) crashPoint("settled");
-      if (stepped.attempt !== undefined) crashPoint("intended");
-      return stepped;
-    },
-    change: (run, chunk, event, given) =>
-      database.write(async (session) => {
-        const { claim, raw, httpStatus, detail } = given;
-        if (!(await endAttempt(session, run, chunk, given)) && claim !== undefined) {
-          const said = `a late answer says: ${given.class}`;
-          await keepLate(session, database, chunk, claim, { answer: raw, said, mayBeTaken: raw !== undefined });
-          return false;
-        }
-        await mustPass(session, run, chunk, event, { httpStatus, detail });
-        return true;
-      }),
-    split: (run, chunk, most, given) =>
-      database.write((session) => split(session, database, { run, chunk, most, given })),
-    doubtVanished: (run, at) => database.write((session) => doubtVanished(session, database, run, at)),
-    attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
-    outcomes: (run, chunk) => readOutcomes(database.plain, run, chunk),
-  }) satisfies Partial<Ledger>;
+export const stepMethods = (database: Database): Chunks => ({
+  chunks: (run, { states, unwritten } = {}) =>
+    database.read((session) => {
+      const ofStates = states && sql`state IN ${words(states)}`;
+      return selectChunks(session, every(sql`run = ${run}`, ofStates, unwritten && HAS_UNWRITTEN));
+    }),
+  async nextChunk(run, lane, stage) {
+    const where = every(sql`run = ${run} AND lane = ${lane}`, stage === undefined ? stage : sql`stage = ${stage}`);
+    const next = sql`SELECT chunk FROM chunks WHERE ${where} AND state = 'planned' ORDER BY stage, whole, first, chunk LIMIT 1`;
+    return (await selectChunks(database.plain, sql`${where} AND chunk = (${next})`))[0];
+  },
+  body: (run, chunk) => readBody(database.plain, run, chunk, database.place),
+  async advance(run, { answered, intent }) {
+    const stepped = await database.write(async (session): Promise<Stepped> => {
+      const stored = answered && (await store(session, database, run, answered));
+      const begun = intent && (await beginAttempt(session, database, run, intent));
+      return { attempt: undefined, obstacle: undefined, isStored: true, doubt: undefined, ...begun, ...stored };
+    });
+    if (answered !== undefined) crashPoint("settled");
+    if (stepped.attempt !== undefined) crashPoint("intended");
+    return stepped;
+  },
+  change: (run, chunk, event, given) =>
+    database.write(async (session) => {
+      const { claim, raw, httpStatus, detail } = given;
+      if (!(await endAttempt(session, run, chunk, given)) && claim !== undefined) {
+        const said = `a late answer says: ${given.class}`;
+        await keepLate(session, database, chunk, claim, { answer: raw, said, mayBeTaken: raw !== undefined });
+        return false;
+      }
+      await mustPass(session, run, chunk, event, { httpStatus, detail });
+      return true;
+    }),
+  split: (run, chunk, most, given) =>
+    database.write((session) => split(session, database, { run, chunk, most, given })),
+  doubtVanished: (run, at) => database.write((session) => doubtVanished(session, database, run, at)),
+  attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
+  outcomes: (run, chunk) => readOutcomes(database.plain, run, chunk),
+});
 
 /** What became of a chunk whose answer says it; a late one is kept for a person. */
 async function store(
