@@ -70,7 +70,7 @@ const TEXTS: Readonly<Record<FieldKind, (spec: FieldSpec) => Ordinary<string>>> 
   text:
     ({ maxLength = 0 }) =>
     (text) =>
-      text.length <= maxLength ? jsonOfWords(text) : undefined,
+      text.length <= maxLength ? ordinaryWords(text) : undefined,
   url:
     ({ maxLength = 0 }) =>
     (text) =>
@@ -96,7 +96,7 @@ function jsonOfName(text: string): string | undefined {
 }
 
 /** Texts for people. */
-function jsonOfWords(text: string): string | undefined {
+export function ordinaryWords(text: string): string | undefined {
   if (!areWords(text)) return undefined;
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -6,7 +6,7 @@
 import { placeholder } from "../map/placeholder.ts";
 import { isList } from "../map/schema-words.ts";
 import type { EachConfig, FieldRules, SourceConfig, TraitRules, ValueRule, ValueSteps } from "../map/source.ts";
-import { isSteps, isTraits } from "../mapping/value.ts";
+import { isSteps, isTraits } from "../map/value.ts";
 import { amountsOf, readsAll } from "./amount-evidence.ts";
 import { amountLines } from "./amount-rules.ts";
 import type { Entry, Line, Value } from "./config-text.ts";

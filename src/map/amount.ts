@@ -36,7 +36,9 @@ export function compileAmount(
   // Of kr and kr. the longer one must match first, or its point would stay.
   const longestFirst = [...signs].sort((one, other) => other.length - one.length);
   const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(\\d+))?$`);
+  const isPlain = new RegExp(`^\\d+(?:${literalPattern(point)}\\d+)?$`);
   return (text) => {
+    if (isPlain.test(text)) return point === "." ? text : text.replace(point, ".");
     let rest = text;
     let minus = "";
     if (rest.startsWith("(") && rest.endsWith(")")) {

@@ -25,9 +25,9 @@ export interface Understanding {
 /** Notes about a mapped row, whether or not all of it could be read. */
 interface Noted {
   /** What is likely wrong with the row's cells but does not show in its actions. */
-  readonly likely?: readonly Finding[];
+  readonly likely?: readonly Finding[] | undefined;
   /** The word by which a part of its ticket's id calls the row a line of totals. */
-  readonly totals?: string;
+  readonly totals?: string | undefined;
 }
 
 export type Mapped =
@@ -36,11 +36,11 @@ export type Mapped =
       /** Never empty. Their values are as written: checking them is the next step's work. */
       readonly drafts: readonly Draft[];
       /** The event that the row names, also where its actions do not take an eventId. */
-      readonly eventId?: string;
+      readonly eventId?: string | undefined;
       /** The source's own `key` of each action, where it declares one. */
-      readonly keys?: readonly string[];
+      readonly keys?: readonly string[] | undefined;
       /** Why the row gives nothing else, where it gives only its event, as the first row of that. */
-      readonly eventOnly?: string;
+      readonly eventOnly?: string | undefined;
     })
   | { readonly kind: "skipped"; readonly reason: string }
   | (Noted & {

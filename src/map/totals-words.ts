@@ -31,6 +31,7 @@ const LONGEST = 40;
 export function isTotalsWord(text: string): boolean {
   if (text.length > LONGEST) return false;
   if (!/\d/.test(text)) return TOTALS_WORDS.has(folded(text));
+  if (!text.includes(":") && !text.includes("=")) return false;
   const word = folded(WITH_NUMBER.exec(text.trim())?.[1] ?? "");
   return TOTALS_WORDS.has(word) || COUNT_WORDS.has(word);
 }

@@ -3,8 +3,8 @@
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import type { LookupTable } from "../map/lookup.ts";
 import type { SourceConfig } from "../map/source.ts";
-import type { LookupTable } from "../mapping/lookup.ts";
 import { findingsOfText } from "../read/content.ts";
 import { openInput } from "../read/input.ts";
 import { resolveInputs } from "../read/inputs.ts";

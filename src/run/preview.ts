@@ -4,10 +4,10 @@ import { type Action, actionsThat, registersEvent } from "../actions/actions.ts"
 import { itemOf } from "../actions/draft.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
+import { type DecidingColumn, decidingColumns } from "../map/deciding.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
+import { leafAt } from "../map/json-keys.ts";
 import type { Mapped } from "../map/mapper.ts";
-import { type DecidingColumn, decidingColumns } from "../mapping/deciding.ts";
-import { leafAt } from "../mapping/names.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "./mappers.ts";

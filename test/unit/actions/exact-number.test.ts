@@ -7,7 +7,7 @@ import type { Finding } from "../../../src/actions/problem.ts";
 import { severityIn, severityTable } from "../../../src/check/severity.ts";
 import { checkAction } from "../../../src/check/shape.ts";
 import { toObjectRow } from "../../../src/read/json-row.ts";
-import { createMapper } from "../mapping/shown.ts";
+import { createMapper } from "../map/shown.ts";
 
 /** What a number of JSON says, as a fraction: worked out otherwise than by the code that is tested. */
 function fraction(text: string): { readonly over: bigint; readonly under: bigint } {

@@ -9,8 +9,8 @@ import { checkAction } from "../../../src/check/shape.ts";
 import { plan } from "../../../src/commands/plan.ts";
 import { newTrace } from "../../../src/commands/trace.ts";
 import { Failure } from "../../../src/failure.ts";
-import { mapText } from "../mapping/samples.ts";
-import type { Mapped } from "../mapping/shown.ts";
+import { mapText } from "../map/samples.ts";
+import type { Mapped } from "../map/shown.ts";
 
 interface Block {
   /** Line of its opening fence. */

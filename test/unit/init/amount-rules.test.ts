@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { actionsOf, tableOf } from "../mapping/samples.ts";
+import { actionsOf, tableOf } from "../map/samples.ts";
 import { bodyOf, mapWith, ruleOf } from "./configs.ts";
 
 describe("of several amounts", () => {

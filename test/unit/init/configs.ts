@@ -5,9 +5,9 @@ import { explainIssues } from "../../../src/config/explain.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import { configSchema } from "../../../src/config/schema.ts";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { cellsRow } from "../mapping/rows.ts";
-import { tableOf } from "../mapping/samples.ts";
-import { createMapper } from "../mapping/shown.ts";
+import { cellsRow } from "../map/rows.ts";
+import { tableOf } from "../map/samples.ts";
+import { createMapper } from "../map/shown.ts";
 
 /** The sources of a config and what is wrong with it. */
 export function load(yaml: string) {

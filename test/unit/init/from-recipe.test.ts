@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type Guess, guessConfig } from "../../../src/init/guess.ts";
-import { actionsIn, actionsOf, tableOf } from "../mapping/samples.ts";
+import { actionsIn, actionsOf, tableOf } from "../map/samples.ts";
 import { bodyOf, mapWith } from "./configs.ts";
 
 const fixtures = fileURLToPath(new URL("../../../fixtures/exports/", import.meta.url));

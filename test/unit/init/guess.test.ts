@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { actionsOf, tableOf } from "../mapping/samples.ts";
+import { actionsOf, tableOf } from "../map/samples.ts";
 import { load, mapWith } from "./configs.ts";
 
 test("a log with nothing but tickets is a config that can be used as it is", () => {

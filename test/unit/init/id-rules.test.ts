@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { tableOf } from "../mapping/samples.ts";
+import { tableOf } from "../map/samples.ts";
 import { bodyOf, ruleOf } from "./configs.ts";
 
 test("the id of an event or of a user is never taken for that of a ticket, though no two rows have the same", () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { guessConfig } from "../../../src/init/guess.ts";
-import { tableOf } from "../mapping/samples.ts";
+import { tableOf } from "../map/samples.ts";
 import { bodyOf, load } from "./configs.ts";
 
 describe("a log's column by which rows differ is asked about:", () => {

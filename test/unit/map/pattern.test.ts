@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { amountsThatRead, formatsThatRead } from "../../../src/map/likely-formats.ts";
 import { compilePattern } from "../../../src/map/pattern.ts";
 import { compileTime } from "../../../src/map/time-format.ts";
-import { mapText, sourceOf } from "../mapping/samples.ts";
+import { mapText, sourceOf } from "./samples.ts";
 
 function found(pattern: string, text: string) {
   const compiled = compilePattern(pattern);

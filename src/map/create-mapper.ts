@@ -1,15 +1,12 @@
 /** Rows → actions: which mapping a file gets. */
 
-import type { Action, ActionName } from "../actions/actions.ts";
+import type { ActionName } from "../actions/actions.ts";
 import { DEFAULT_CLEAR_WORD } from "../actions/coerce.ts";
-import { draftOf, itemOf } from "../actions/draft.ts";
-import { isOnlyItem, mapItem } from "../map/items.ts";
-import { createJsonMapper } from "../map/json-rows.ts";
-import type { Mapper } from "../map/mapper.ts";
-import { createNamedMapper, refuseRules } from "../map/named.ts";
-import type { NamedSource } from "../map/source.ts";
+import { createJsonMapper } from "./json-rows.ts";
 import type { LookupTable } from "./lookup.ts";
-import type { Mapper as ActionMapper } from "./mapper.ts";
+import type { Mapper } from "./mapper.ts";
+import { createNamedMapper, refuseRules } from "./named.ts";
+import type { NamedSource } from "./source.ts";
 import { SourceMapper } from "./source-mapper.ts";
 import { withTotals } from "./totals.ts";
 
@@ -40,25 +37,6 @@ export function createMapper(options: MapperOptions): Mapper {
   return options.isPayload === true ? mapper : withTotals(mapper);
 }
 
-function drafting(mapper: ActionMapper): Mapper {
-  const drafts = (actions: readonly Action[]) => actions.map(({ action, data }) => draftOf(action, data));
-  return {
-    get understanding() {
-      return mapper.understanding;
-    },
-    map(row) {
-      if (row.kind === "object" && isOnlyItem(row.value)) return mapItem(row.value);
-      const mapped = mapper.map(row);
-      if (mapped.kind === "invalid") return { ...mapped, attempted: drafts(mapped.attempted) };
-      if (mapped.kind === "skipped") return mapped;
-      const { actions, ...others } = mapped;
-      return { ...others, drafts: drafts(actions) };
-    },
-    retract: (given) => mapper.retract?.(given.map(itemOf)),
-    findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
-  };
-}
-
 function mapperOf({ fileName, header, source, action, ...options }: MapperOptions): Mapper {
   const clearWord = source?.config.clear ?? DEFAULT_CLEAR_WORD;
   const { relaxedRules = new Set<string>(), lookups = new Map<string, LookupTable>() } = options;
@@ -67,7 +45,7 @@ function mapperOf({ fileName, header, source, action, ...options }: MapperOption
   // --action overrides the rules of a source, but not how its file is written.
   if (source !== undefined && actions !== undefined && action === undefined) {
     const config = { ...source.config, actions };
-    return drafting(new SourceMapper({ ...ofFile, header, name: source.name, config, lookups }));
+    return new SourceMapper({ ...ofFile, header, name: source.name, config, lookups });
   }
   if (source !== undefined) refuseRules(source);
   const isPayload = options.isPayload === true && source === undefined && action === undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decidingColumns } from "../../../src/mapping/deciding.ts";
+import { decidingColumns } from "../../../src/map/deciding.ts";
 import { cells, json } from "./rows.ts";
 import { sourceOf } from "./samples.ts";
 

@@ -1,7 +1,7 @@
 /** `{Order code}-{Position ID}`: text with names of columns in it. */
 
-import { MappingError, type RulePath } from "../map/mapping-error.ts";
-import type { Names, Read } from "./names.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { Names, Read } from "./scope.ts";
 
 type TemplatePart = string | { readonly name: string };
 
@@ -10,37 +10,33 @@ function templateParts(template: string, path: RulePath): readonly TemplatePart[
   const fault = (what: string, hint?: string) => new MappingError(path, `${JSON.stringify(template)} ${what}`, hint);
   const parts: TemplatePart[] = [];
   let text = "";
-  for (let at = 0; at < template.length; at += 1) {
-    const character = template[at];
-    if (character !== "{" && character !== "}") {
-      text += character;
-    } else if (template[at + 1] === character) {
-      text += character;
-      at += 1;
-    } else if (character === "}") {
-      throw fault("has a } without {", "Write }} for a brace that is text.");
-    } else {
-      const end = template.indexOf("}", at);
-      const name = end === -1 ? "" : template.slice(at + 1, end).trim();
-      if (end === -1) throw fault("has a { without }", "Write {{ for a brace that is text.");
-      if (name === "") throw fault("has no name between { and }");
-      if (text !== "") parts.push(text);
-      text = "";
-      parts.push({ name });
-      at = end;
+  for (const [piece, name] of template.matchAll(/\{\{|\}\}|\{([^}]*)\}|[{}]|[^{}]+/g)) {
+    if (piece === "{") throw fault("has a { without }", "Write {{ for a brace that is text.");
+    if (piece === "}") throw fault("has a } without {", "Write }} for a brace that is text.");
+    if (name === undefined) {
+      text += piece === "{{" || piece === "}}" ? piece.charAt(0) : piece;
+      continue;
     }
+    if (name.trim() === "") throw fault("has no name between { and }");
+    if (text !== "") parts.push(text);
+    text = "";
+    parts.push({ name: name.trim() });
   }
   if (text !== "") parts.push(text);
   return parts;
 }
 
-/** Whether a template is the same for every row. */
-export function isConstant(template: string, path: RulePath): boolean {
-  return templateParts(template, path).every((part) => typeof part === "string");
+/** What a template without names says, doubled braces as braces; undefined where it has names. */
+export function constantOf(template: string, path: RulePath): string | undefined {
+  const parts = templateParts(template, path);
+  return parts.every((part) => typeof part === "string") ? parts.join("").trim() : undefined;
 }
 
-/** What a template without names says: doubled braces are braces. */
-export const constantText = (template: string, path: RulePath): string => templateParts(template, path).join("").trim();
+/** The names in a label, which may be a column's name or a template. */
+export function namesIn(label: string, path: RulePath): readonly string[] {
+  if (!label.includes("{")) return [label];
+  return templateParts(label, path).flatMap((part) => (typeof part === "string" ? [] : [part.name]));
+}
 
 /**
  * A template is empty when its columns are: of an id, when one of them is (`F8VVL-` names no ticket); of other texts,
@@ -52,7 +48,7 @@ export function compileTemplate(template: string, names: Names, path: RulePath, 
   const parts = templateParts(template, path).map((part) =>
     typeof part === "string" ? part : names.read(part.name, path),
   );
-  const [first] = parts;
+  const [first = ""] = parts;
   if (parts.length === 1 && typeof first === "function") return first;
   if (parts.every((part) => typeof part === "string")) {
     const constant = parts.join("").trim();
@@ -61,24 +57,31 @@ export function compileTemplate(template: string, names: Names, path: RulePath, 
   const needsAll = emptyWhen === "any column is";
   return (scope) => {
     let text = "";
-    let filled = false;
+    let isFilled = false;
     for (const part of parts) {
       if (typeof part === "string") {
         text += part;
         continue;
       }
       const cell = part(scope);
-      if (cell !== "") filled = true;
+      if (cell !== "") isFilled = true;
       else if (needsAll) return "";
       text += cell;
     }
-    return filled ? text.trim() : "";
+    return isFilled ? text.trim() : "";
   };
+}
+
+/** A column by its name, or a template. */
+export function compileColumn(column: string, names: Names, path: RulePath): Read {
+  return column.includes("{") ? compileTemplate(column, names, path, "all columns are") : names.read(column, path);
 }
 
 /** Of several rules, the text of the first that is not empty. */
 export function firstFilled<Rule>(rules: readonly Rule[], compile: (rule: Rule, at: number) => Read): Read {
   const readers = rules.map(compile);
+  const [only] = readers;
+  if (only !== undefined && readers.length === 1) return only;
   return (scope) => {
     for (const read of readers) {
       const text = read(scope);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import type { MapperOptions } from "../../../src/mapping/create-mapper.ts";
+import type { MapperOptions } from "../../../src/map/create-mapper.ts";
 import { cells } from "./rows.ts";
 import { createMapper } from "./shown.ts";
 

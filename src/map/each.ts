@@ -2,13 +2,14 @@
 
 import { typeName } from "../actions/formats.ts";
 import type { Finding } from "../actions/problem.ts";
-import { MappingError, type RulePath } from "../map/mapping-error.ts";
-import { compilePattern } from "../map/pattern.ts";
-import type { MappingRule } from "../map/rules.ts";
-import type { EachConfig } from "../map/source.ts";
-import { type EachNames, leafAt, type Names, type Scope } from "./names.ts";
+import { JsonKeys, leafAt } from "./json-keys.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { Columns, EachNames } from "./names.ts";
+import { compilePattern } from "./pattern.ts";
+import type { MappingRule } from "./rules.ts";
+import type { Names, Scope } from "./scope.ts";
+import type { EachConfig } from "./source.ts";
 import { compileTemplate } from "./template.ts";
-import type { WantedKeys } from "./wanted-keys.ts";
 
 export interface Each {
   /** The items, one per repetition. What can't be read is a finding, and no item. */
@@ -18,28 +19,25 @@ export interface Each {
   readonly by: string;
 }
 
-/** A larger count comes from a wrong column, and would fill the memory. */
-const MOST_REPETITIONS = 10_000;
-
-/** What is known of JSON rows; `keys` is undefined for a table. */
-interface JsonRows {
-  readonly keys: WantedKeys | undefined;
-  /** Names of keys and lists that they may lack. */
+/** What an `each` needs to know of the source. */
+export interface EachContext {
+  readonly columns: Columns;
+  /** Keys and lists that rows of JSON may lack. */
   readonly optional: ReadonlySet<string>;
+  readonly namesIn: (each: EachNames) => Names;
 }
 
 /** @param outer - what an `each` around this one adds to the names. */
 export function compileEach(
   config: EachConfig,
-  names: (each: EachNames) => Names,
-  rows: JsonRows,
+  context: EachContext,
   path: RulePath,
   outer: EachNames = { counts: false },
 ): Each {
-  const { each: innerConfig } = config;
-  const each = compileOne(config, names(outer), rows, path, outer);
-  if (innerConfig === undefined) return each;
-  const inner = compileEach(innerConfig, names, rows, [...path, "each"], each.names);
+  const each = compileOne(config, context, path, outer);
+  if (config.each === undefined) return each;
+  const inner = compileEach(config.each, context, [...path, "each"], each.names);
+  const hasItems = inner.names.item !== undefined;
   return {
     by: `${each.by} and ${inner.by}`,
     names: namesOfBoth(each.names, inner.names),
@@ -48,7 +46,8 @@ export function compileEach(
       const all = each.items(scope).flatMap((item) => {
         scope.item = item;
         scope.turn += 1;
-        return inner.items(scope).map((one) => toNested(inner.names, one, item));
+        // An inner each without items of its own leaves {item} to the outer.
+        return inner.items(scope).map((one) => (hasItems ? nested(one, item) : item));
       });
       scope.item = before;
       scope.turn += 1;
@@ -57,18 +56,16 @@ export function compileEach(
   };
 }
 
-/** The names inside both; an inner `each` without items of its own leaves `{item}` to the outer. */
+/** The names inside both. */
 export function namesOfBoth(outer: EachNames | undefined, inner: EachNames | undefined): EachNames {
-  const item = inner?.item ?? outer?.item;
-  const around = inner?.item === undefined ? outer?.outer : (outer?.item ?? inner.outer);
-  const list = inner?.item === undefined ? outer?.list : inner.list;
-  const outerList = inner?.item === undefined ? outer?.outerList : (outer?.list ?? inner.outerList);
+  const counts = outer !== undefined || inner !== undefined;
+  if (inner?.item === undefined) return { ...outer, counts };
   return {
-    counts: outer !== undefined || inner !== undefined,
-    ...(item !== undefined && { item }),
-    ...(around !== undefined && { outer: around }),
-    ...(list !== undefined && { list }),
-    ...(outerList !== undefined && { outerList }),
+    counts,
+    item: inner.item,
+    list: inner.list,
+    outer: outer?.item ?? inner.outer,
+    outerList: outer?.list ?? inner.outerList,
   };
 }
 
@@ -82,21 +79,20 @@ class Nested {
   }
 }
 
-function toNested(inner: EachNames, item: unknown, outer: unknown): unknown {
-  if (inner.item === undefined) return outer;
-  return item instanceof Nested ? item : new Nested(item, outer);
-}
+const nested = (item: unknown, outer: unknown): Nested => (item instanceof Nested ? item : new Nested(item, outer));
 
 /** Puts an item into the scope. */
 export function enter(scope: Scope, item: unknown, outer: unknown): void {
   const isNested = item instanceof Nested;
   scope.item = isNested ? item.item : item;
   scope.outer = isNested ? item.outer : outer;
+  scope.turn += 1;
 }
 
-function compileOne(config: EachConfig, names: Names, rows: JsonRows, path: RulePath, outer: EachNames): Each {
+function compileOne(config: EachConfig, context: EachContext, path: RulePath, outer: EachNames): Each {
+  if ("path" in config) return byPath(config.path, context, [...path, "path"], outer);
+  const names = context.namesIn(outer);
   if ("count" in config) return byCount(config.count, names, [...path, "count"]);
-  if ("path" in config) return byPath(config.path, rows, [...path, "path"], outer);
   return byMatch(config.in, config.match, names, path);
 }
 
@@ -107,6 +103,9 @@ const unreadable = (field: string, value: string | undefined, what: string, hint
   message: `${field} ${what}.`,
   hint,
 });
+
+/** A larger count comes from a wrong column, and would fill the memory. */
+const MOST_REPETITIONS = 10_000;
 
 function byCount(template: string, names: Names, path: RulePath): Each {
   const read = compileTemplate(template, names, path, "any column is");
@@ -125,22 +124,22 @@ function byCount(template: string, names: Names, path: RulePath): Each {
   };
 }
 
-function byPath(listPath: string, { keys, optional }: JsonRows, path: RulePath, outer: EachNames): Each {
-  if (keys === undefined) throw new MappingError(path, "needs rows of JSON; cells hold no lists", "Use in with match.");
+function byPath(listPath: string, { columns, optional }: EachContext, path: RulePath, outer: EachNames): Each {
+  if (!(columns instanceof JsonKeys))
+    throw new MappingError(path, "needs rows of JSON; cells hold no lists", "Use in with match.");
   const isOfItem = outer.item === "json" && /^item(?:\.|$)/.test(listPath);
   const listOf = (value: unknown): unknown => leafAt(isOfItem ? { item: value } : value, listPath);
-  keys.want([listPath], isOfItem ? outer.list : undefined, (value) => listOf(value) !== undefined);
-  const isOptional = optional.has(listPath);
+  columns.want([listPath], isOfItem ? outer.list : undefined, (value) => listOf(value) !== undefined);
   return {
     by: listPath,
     names: { counts: true, item: "json", list: listPath },
     items: ({ value, item, findings }) => {
       const list = listOf(isOfItem ? item : value);
       if (Array.isArray(list)) {
-        keys.seeItems(listPath, list);
+        columns.seeItems(listPath, list);
         return list;
       }
-      if (list === undefined && !isOptional)
+      if (list === undefined && !optional.has(listPath))
         findings.push({
           rule: "list-missing" satisfies MappingRule,
           field: listPath,
@@ -165,20 +164,20 @@ function byMatch(template: string, written: string, names: Names, path: RulePath
     names: { counts: true, item: pattern.groups },
     items: (scope) => {
       const text = read(scope);
-      if (text === "") return [];
-      const found = pattern.matchesIn(text);
+      const found = text === "" ? NOTHING : pattern.matchesIn(text);
       if (found === undefined) {
         const what = `is too long for its match (${text.length} characters)`;
         scope.findings.push(unreadable(template, text, what, "Is the right column named?"));
         return [];
       }
-      const { items, rest } = found;
-      if (/[\p{L}\p{N}]/u.test(rest)) {
-        const what = `holds text that its match does not cover: ${JSON.stringify(rest.trim().slice(0, 60))}`;
+      if (/[\p{L}\p{N}]/u.test(found.rest)) {
+        const what = `holds text that its match does not cover: ${JSON.stringify(found.rest.trim().slice(0, 60))}`;
         const hint = "Widen match until only marks and blanks are left between its matches.";
         scope.findings.push(unreadable(template, text, what, hint));
       }
-      return items;
+      return found.items;
     },
   };
 }
+
+const NOTHING = { items: [], rest: "" };

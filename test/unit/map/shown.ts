@@ -2,8 +2,8 @@
 
 import type { Action } from "../../../src/actions/actions.ts";
 import { draftOf, itemOf } from "../../../src/actions/draft.ts";
+import { createMapper as createDrafting, type MapperOptions } from "../../../src/map/create-mapper.ts";
 import type { Mapped as Drafted } from "../../../src/map/mapper.ts";
-import { createMapper as createDrafting, type MapperOptions } from "../../../src/mapping/create-mapper.ts";
 import type { Row } from "../../../src/read/row.ts";
 
 type Given = Extract<Drafted, { kind: "actions" }>;

@@ -1,10 +1,11 @@
 /** The columns whose values decide what a row gives, so that a preview can count what each value leads to. */
 
-import { withExactNumbers } from "../map/exact-numbers.ts";
-import type { ConditionMap, SourceConfig } from "../map/source.ts";
 import type { Row } from "../read/row.ts";
-import { columnsOf, emptyScope, namesOf, pathsOf, type Read } from "./names.ts";
-import { columnReader } from "./when.ts";
+import { withExactNumbers } from "./exact-numbers.ts";
+import { namesOf } from "./names.ts";
+import { columnsOf, readerOf } from "./program.ts";
+import { Scope } from "./scope.ts";
+import type { ConditionMap, SourceConfig } from "./source.ts";
 
 export interface DecidingColumn {
   /** As `when` calls it. */
@@ -21,10 +22,7 @@ export function decidingColumns(
   config: SourceConfig,
   header: readonly string[] | undefined,
 ): readonly DecidingColumn[] {
-  const aliases = { aliases: config.columns ?? {}, path: [] };
-  const columns =
-    header === undefined ? pathsOf(aliases) : columnsOf("", header, aliases, config.csv?.guards === "strip");
-  const names = namesOf(columns, { counts: false }, new Map(), header === undefined);
+  const names = namesOf(columnsOf({ config, header, fileName: "" }, []), { counts: false }, new Map());
   const added = new Set(["item", ...Object.keys(config.lookup ?? {})]);
   const labels = new Set(
     (config.actions ?? [])
@@ -35,18 +33,21 @@ export function decidingColumns(
       .map(([label]) => label)
       .filter((label) => !label.includes(".") || !added.has(label.split(".")[0] ?? "")),
   );
+  const scope = new Scope();
   return [...labels].flatMap((label) => {
-    const read = columnReader(label, names);
-    return read === undefined ? [] : [{ label, read: (row) => textOf(row, read) }];
+    const read = readerOf(label, names);
+    if (read === undefined) return [];
+    const textIn = (row: Row): string | undefined => {
+      if (row.kind === "malformed") return undefined;
+      if (row.kind === "cells") scope.cells = row.cells;
+      else scope.value = withExactNumbers(row);
+      return read(scope);
+    };
+    return [{ label, read: textIn }];
   });
 }
 
 function comparesValues(condition: ConditionMap[string]): boolean {
   if (condition === undefined || typeof condition === "string" || Array.isArray(condition)) return true;
   return "not" in condition && condition.not !== undefined;
-}
-
-function textOf(row: Row, read: Read): string | undefined {
-  if (row.kind === "malformed") return undefined;
-  return read(row.kind === "cells" ? emptyScope({ cells: row.cells }) : emptyScope({ value: withExactNumbers(row) }));
 }

@@ -4,44 +4,39 @@ import type { FieldName } from "../actions/fields.ts";
 import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import { looseNumber } from "../map/exact-numbers.ts";
-import { isTotalsWord } from "../map/totals-words.ts";
-import type { IdCell, Names, Read } from "./names.ts";
+import type { MappingRule } from "./rules.ts";
+import type { IdCell, Names, Read } from "./scope.ts";
+import { isTotalsWord } from "./totals-words.ts";
 
 /** Compiles with the names, and tells the scope of each cell in the id that does not look like part of one. */
 export function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
-  const columns: string[] = [];
   /** What each column held when it was last read; the rules of an id need not read all of them. */
-  const texts: string[] = [];
-  const areLoose: boolean[] = [];
+  const cells: { readonly column: string; text: string; isLoose: boolean }[] = [];
   const read = compile({
-    read(name, path) {
-      const cell = names.read(name, path);
-      const at = columns.push(name) - 1;
+    read(column, path) {
+      const cell = { column, text: "", isLoose: false };
+      cells.push(cell);
+      const readCell = names.read(column, path);
       return (scope) => {
         scope.isLoose = false;
-        const text = cell(scope);
-        texts[at] = text;
-        areLoose[at] = scope.isLoose;
-        return text;
+        cell.text = readCell(scope);
+        cell.isLoose = scope.isLoose;
+        return cell.text;
       };
     },
   });
-  if (columns.length === 0) return read;
   const mayBeSum = isOfTicket(field);
   return (scope) => {
-    for (let at = 0; at < columns.length; at += 1) texts[at] = "";
+    for (const cell of cells) cell.text = "";
     const id = read(scope);
-    if (id === "" || scope.onIdCell === undefined) return id;
-    for (let at = 0; at < columns.length; at += 1) {
-      const text = texts[at] ?? "";
+    if (id === "") return id;
+    for (const { column, text, isLoose } of cells) {
       // What a value table replaced is not part of the id.
       if (text === "" || !id.includes(text)) continue;
-      if (areLoose[at]) scope.onIdCell({ field, column: columns[at] ?? "", text, isLoose: true });
+      if (isLoose) scope.idCells.push({ field, column, text, isLoose });
       // A cell that is the whole id is checked with the action.
-      if (text === id) continue;
-      if (looksMangled(text) || (mayBeSum && isTotalsWord(text)))
-        scope.onIdCell({ field, column: columns[at] ?? "", text });
+      if (text !== id && (looksMangled(text) || (mayBeSum && isTotalsWord(text))))
+        scope.idCells.push({ field, column, text, isLoose: false });
     }
     return id;
   };
@@ -52,12 +47,24 @@ const isOfTicket = (field: FieldName): boolean => field === "ticketId" || field 
 /** What is likely wrong with the cells; the same cell in several actions gives one finding. */
 export function strangeCells(cells: readonly IdCell[]): readonly Finding[] {
   const found = new Map<string, Finding>();
-  for (const { field, column, text, isLoose = false } of cells) {
+  for (const { field, column, text, isLoose } of cells) {
     const key = JSON.stringify([field, column, text, isLoose]);
     if (isLoose) found.set(key, looseNumber(field, text, column));
     else if (looksMangled(text)) found.set(key, mangledId(field, text, cleanText(column, 60)));
   }
   return [...found.values()];
+}
+
+/** @param column which stands for the id, or for a part of it. */
+function looseNumber(field: FieldName, value: string, column: string): Finding {
+  const what = column === field ? `${field} is` : `${cleanText(column, 60)} gives ${field}`;
+  return {
+    rule: "id-number-spelling" satisfies MappingRule,
+    field,
+    value,
+    message: `${what} a number that another export may write otherwise, and so as another id.`,
+    hint: "Have the export give it as text, or without fraction and exponent.",
+  };
 }
 
 /** The word by which one of the cells calls its row a sum. */

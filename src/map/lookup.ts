@@ -1,0 +1,114 @@
+/** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
+
+import type { FileFinding } from "./file-finding.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { MappingRule } from "./rules.ts";
+import { type Names, type Read, Scope } from "./scope.ts";
+import type { LookupConfig } from "./source.ts";
+import { TableColumns } from "./table-columns.ts";
+import { compileTemplate } from "./template.ts";
+import { quote } from "./words.ts";
+
+/** A lookup file, read whole. Its rows stay in memory as long as the mapper. */
+export interface LookupTable {
+  /** As the user knows it. */
+  readonly file: string;
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+type Found = readonly string[] | "none" | "several";
+
+export class Lookup implements Names {
+  readonly #name: string;
+  readonly #config: LookupConfig;
+  readonly #table: LookupTable;
+  readonly #columns: TableColumns;
+  /** What a row joins by. */
+  readonly #key: readonly Read[];
+  readonly #rows = new Map<string, Found>();
+  /** The row of the table, whose columns are read like those of a file. */
+  readonly #joined = new Scope();
+  #turn = -1;
+  #found: Found = "none";
+  /** How often rows with a key asked, how often a row was found, and what was looked for first. */
+  #asked = 0;
+  #hits = 0;
+  #example: string | undefined;
+
+  /** @param names those of the row that is joined. */
+  constructor(name: string, config: LookupConfig, table: LookupTable, names: Names, path: RulePath) {
+    this.#name = name;
+    this.#config = config;
+    this.#table = table;
+    const aliases = { aliases: {}, path };
+    this.#columns = new TableColumns(table.file, table.header, aliases, config.csv?.guards === "strip");
+    const where = Object.entries(config.where);
+    if (where.length === 0) throw new MappingError([...path, "where"], "names no column to join by");
+    const ofTable = where.map(([column]) => this.#columns.read(column, [...path, "where", column]));
+    this.#key = where.map(([column, template]) =>
+      compileTemplate(template, names, [...path, "where", column], "any column is"),
+    );
+    for (const row of table.rows) {
+      this.#joined.cells = row.map((cell) => cell.trim());
+      const key = keyOf(ofTable, this.#joined);
+      if (key !== undefined) this.#rows.set(key, this.#rows.has(key) ? "several" : this.#joined.cells);
+    }
+  }
+
+  read(column: string, path: RulePath): Read {
+    const read = this.#columns.read(column, path);
+    return (scope) => {
+      if (scope.turn !== this.#turn) this.#find(scope);
+      if (typeof this.#found === "string") return "";
+      this.#joined.cells = this.#found;
+      return read(this.#joined);
+    };
+  }
+
+  #find(scope: Scope): void {
+    this.#turn = scope.turn;
+    const key = keyOf(this.#key, scope);
+    const found = key === undefined ? "none" : (this.#rows.get(key) ?? "none");
+    this.#found = found;
+    const value = found === "none" || found === "several" ? this.#key.map((read) => read(scope)).join(", ") : "";
+    if (key !== undefined) {
+      this.#asked += 1;
+      this.#example ??= value;
+      if (found !== "none") this.#hits += 1;
+    }
+    if (typeof found !== "string" || (found === "none" && this.#config.missing === "empty")) return;
+    const isNone = found === "none";
+    scope.findings.push({
+      rule: (isNone ? "lookup-missing" : "lookup-ambiguous") satisfies MappingRule,
+      field: this.#name,
+      value,
+      message: `${this.#table.file} has ${isNone ? "no row" : "several rows"} with this ${Object.keys(this.#config.where).map(quote).join(" and ")}.`,
+      hint: isNone
+        ? "Is the file from the same export? Declare missing: empty if some rows have none."
+        : "Join by columns that tell them apart.",
+    });
+  }
+
+  /** A finding for a lookup that may find nothing and found nothing for any row: its file may be the wrong one, or its values written differently. */
+  get findings(): readonly FileFinding[] {
+    if (this.#config.missing !== "empty" || this.#asked === 0 || this.#hits > 0) return [];
+    return [
+      {
+        rule: "lookup-fits-nothing" satisfies MappingRule,
+        field: this.#name,
+        ...(this.#example !== undefined && { value: this.#example }),
+        message: `${this.#table.file} matches ${this.#asked === 1 ? "not even the one row that uses" : `none of the ${this.#asked} rows that use`} it, so what it should add is missing everywhere.`,
+        hint: "Is it from the same export, and are the values written the same way?",
+      },
+    ];
+  }
+}
+
+/** Undefined where a part of it is empty. */
+function keyOf(parts: readonly Read[], scope: Scope): string | undefined {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only(scope) || undefined;
+  const texts = parts.map((read) => read(scope));
+  return texts.includes("") ? undefined : JSON.stringify(texts);
+}

@@ -1,0 +1,95 @@
+/** What a name in a template stands for: a column or key, the counter `n`, the item of `each`, a lookup's column. */
+
+import { nearest } from "../actions/nearest.ts";
+import { JsonKeys, leafAt } from "./json-keys.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { Names, Read, Scope } from "./scope.ts";
+import type { TableColumns } from "./table-columns.ts";
+import { listed, quote } from "./words.ts";
+
+export type Columns = TableColumns | JsonKeys;
+
+/** What `each` adds to the names. */
+export interface EachNames {
+  readonly counts: boolean;
+  /** `json`: `{item}` and any path below it; a list: the named groups of a match. */
+  readonly item?: "json" | readonly string[] | undefined;
+  /** The path of the list whose items they are. */
+  readonly list?: string | undefined;
+  /** The same of the outer `each`, under `{outer}`. */
+  readonly outer?: "json" | readonly string[] | undefined;
+  readonly outerList?: string | undefined;
+}
+
+/** All names of a rule: those of the file, and what `each` and the lookups add. */
+export function namesOf(columns: Columns, each: EachNames, lookups: ReadonlyMap<string, Names>): Names {
+  const added = (name: string, path: RulePath) => addedName(name, columns, each, lookups, path);
+  // The keys of JSON rows are not known yet, so there the names that `each` and lookups add come first.
+  if (columns instanceof JsonKeys) return { read: (name, path) => added(name, path) ?? columns.read(name) };
+  return {
+    read(name, path) {
+      const column = columns.find(name, path);
+      if (column === undefined) return added(name, path) ?? noColumn(name, columns, each, path);
+      if (name === "n" && each.counts)
+        throw new MappingError(
+          path,
+          "n is a column and the counter of each",
+          "Give the column another name under columns.",
+        );
+      return column;
+    },
+  };
+}
+
+function noColumn(name: string, columns: TableColumns, { item }: EachNames, path: RulePath): Read {
+  if (name === "n" || name === "item" || name.startsWith("item."))
+    throw new MappingError(path, `{${name}} means something only with each`, "Add each, or name a column.");
+  if (Array.isArray(item) && item.includes(name))
+    throw new MappingError(path, `has no column ${quote(name)}`, `Did you mean {item.${name}}?`);
+  return columns.read(name, path);
+}
+
+function addedName(
+  name: string,
+  columns: Columns,
+  each: EachNames,
+  lookups: ReadonlyMap<string, Names>,
+  path: RulePath,
+): Read | undefined {
+  if (each.counts && name === "n") return ({ n }) => String(n);
+  const [head = "", ...rest] = name.split(".");
+  const below = rest.join(".");
+  const lookup = below === "" ? undefined : lookups.get(head);
+  if (lookup !== undefined) return lookup.read(below, path);
+  const isOuter = head === "outer";
+  const kind = head === "item" ? each.item : isOuter ? each.outer : undefined;
+  if (kind === undefined) return undefined;
+  const itemOf = isOuter ? ({ outer }: Scope) => outer : ({ item }: Scope) => item;
+  if (kind !== "json") return readGroup(kind, below, head, itemOf, path);
+  if (!(columns instanceof JsonKeys)) return undefined;
+  if (below === "") return columns.leaf(name, itemOf);
+  columns.want([name], isOuter ? each.outerList : each.list, (item) => leafAt(item, below) !== undefined);
+  return columns.leaf(name, (scope) => leafAt(itemOf(scope), below));
+}
+
+/** Reads a named group of a match. */
+function readGroup(
+  groups: readonly string[],
+  group: string,
+  head: string,
+  itemOf: (scope: Scope) => unknown,
+  path: RulePath,
+): Read {
+  if (groups.includes(group)) {
+    return (scope) => {
+      const text = leafAt(itemOf(scope), group);
+      return typeof text === "string" ? text.trim() : "";
+    };
+  }
+  const near = nearest(group, groups);
+  throw new MappingError(
+    path,
+    `match has no named group ${quote(group)}`,
+    near === undefined ? `Its groups are ${listed(groups)}.` : `Did you mean {${head}.${near}}?`,
+  );
+}

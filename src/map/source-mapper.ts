@@ -1,0 +1,343 @@
+/** Rows by the rules of a source in the config: once these are compiled, a row is a few loops over closures. */
+
+import { type ActionName, registersEvent } from "../actions/actions.ts";
+import { Draft, numberOf } from "../actions/draft.ts";
+import { FIELD_NAMES } from "../actions/fields.ts";
+import type { Finding } from "../actions/problem.ts";
+import type { Row } from "../read/row.ts";
+import { publicName } from "./columns.ts";
+import { type Each, enter } from "./each.ts";
+import { withLooseNumbers } from "./exact-numbers.ts";
+import type { FileFinding } from "./file-finding.ts";
+import { strangeCells, totalsCell } from "./id-cells.ts";
+import { isOnlyItem, mapItem } from "./items.ts";
+import { JsonKeys } from "./json-keys.ts";
+import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
+import { bitsOfDigest, createRowDigester } from "./row-digest.ts";
+import type { MappingRule } from "./rules.ts";
+import { type Read, Scope } from "./scope.ts";
+import type { TableColumns } from "./table-columns.ts";
+import { ToldEvents } from "./told-events.ts";
+import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
+import { quote } from "./words.ts";
+
+const EVENT_ID = numberOf("eventId");
+
+export class SourceMapper implements Mapper {
+  readonly wanted: readonly boolean[] | undefined;
+  readonly #settings: SourceSettings;
+  readonly #program: Program;
+  readonly #scope: Scope;
+  readonly #told = new ToldEvents();
+  /** Whether the source gives newEvents without conditions beside other actions. */
+  readonly #addsEvents: boolean;
+  // What the row in hand gives, before it is known whether all of it can be read.
+  #drafts: Draft[] = [];
+  #keys: string[] = [];
+  /** Those of the drafts that have findings of their own. */
+  #faulty: Draft[] = [];
+  /** The events that it gives. */
+  #newEvents: string[] = [];
+  /** Why it gives no action, where that is not because of conditions. */
+  #whyNothing: string | undefined;
+
+  /** Throws `MappingError` for rules that can't be carried out with these columns. */
+  constructor(settings: SourceSettings) {
+    this.#settings = settings;
+    this.#program = compileSource(settings);
+    const { rules, columns } = this.#program;
+    this.wanted = columns instanceof JsonKeys ? undefined : columns.wanted;
+    const digestOf = createRowDigester(settings.header, settings.name);
+    this.#scope = new Scope((row) => bitsOfDigest(digestOf(row)));
+    this.#addsEvents =
+      rules.some(({ action }) => !registersEvent(action)) &&
+      !rules.some(({ action, when }) => registersEvent(action) && when !== undefined);
+  }
+
+  map(row: Row): Mapped {
+    const { columns, fillDown } = this.#program;
+    const scope = this.#scope;
+    scope.begin(row);
+    if (row.kind === "malformed") {
+      fillDown?.forget();
+      return this.#skippedShort(row.cells) ?? { kind: "invalid", findings: row.findings, attempted: [] };
+    }
+    if (row.kind === "cells") {
+      if (columns instanceof JsonKeys) throw new Error("a row of JSON was expected");
+      if (row.isBlank) return { kind: "skipped", reason: "empty row" };
+      scope.cells = row.cells;
+      fillDown?.fill(scope);
+    } else {
+      if (!(columns instanceof JsonKeys)) throw new Error("a row of cells was expected");
+      scope.value = withLooseNumbers(row);
+      if (isOnlyItem(row.value)) return mapItem(row.value);
+      columns.seeRow(row.value);
+    }
+    return this.#skipped() ?? this.#mapScope();
+  }
+
+  retract(drafts: readonly Draft[]): void {
+    for (const { action, text } of drafts) if (registersEvent(action)) this.#told.given.delete(text[EVENT_ID] ?? "");
+  }
+
+  findingsOfFile(): readonly FileFinding[] {
+    const { columns, lookups, watch } = this.#program;
+    return [
+      ...(columns instanceof JsonKeys ? keysMissing(columns, this.#settings.config.optional) : byPosition(columns)),
+      ...watch.findings(),
+      ...this.#told.findings(),
+      ...lookups.flatMap(({ findings }) => findings),
+    ];
+  }
+
+  get understanding(): Understanding {
+    return understandingOf(this.#settings, this.#program);
+  }
+
+  /** A row with fewer cells than the header, such as a line of totals: `skip` may match the cells that it has. */
+  #skippedShort(cells: readonly string[] | undefined): Mapped | undefined {
+    if (cells === undefined || this.#settings.header === undefined) return undefined;
+    this.#scope.cells = cells.map((cell) => cell.trim());
+    const taken = this.#program.skips.find(({ read, values }) => {
+      const text = read(this.#scope);
+      return text !== "" && values.has(text);
+    });
+    return taken && { kind: "skipped", reason: labelled(taken.label, taken.read(this.#scope)) };
+  }
+
+  #skipped(): Mapped | undefined {
+    const { skips, watch } = this.#program;
+    for (const { label, read, values } of skips) {
+      const text = read(this.#scope);
+      if (!values.has(text)) continue;
+      watch.see(this.#scope, "skipped");
+      return { kind: "skipped", reason: labelled(label, text) };
+    }
+    return undefined;
+  }
+
+  #mapScope(): Mapped {
+    const { watch } = this.#program;
+    this.#drafts = [];
+    if (this.#keys.length > 0) this.#keys = [];
+    if (this.#faulty.length > 0) this.#faulty = [];
+    if (this.#newEvents.length > 0) this.#newEvents = [];
+    this.#whyNothing = undefined;
+    this.#give();
+    const mapped = this.#result();
+    const gave = mapped.kind === "invalid" || (mapped.kind === "actions" && mapped.eventOnly === undefined);
+    watch.see(this.#scope, gave ? "gave" : "gave nothing");
+    return mapped;
+  }
+
+  /** Carries out the actions of the row, for each item of it. */
+  #give(): void {
+    const { each } = this.#program;
+    const scope = this.#scope;
+    if (each === undefined) {
+      this.#giveItem();
+      scope.n = 1;
+      return;
+    }
+    const items = each.items(scope);
+    if (items.length === 0) this.#whyNothing = `nothing in ${each.by}`;
+    for (const [at, item] of items.entries()) {
+      scope.n = at + 1;
+      enter(scope, item, undefined);
+      this.#giveItem();
+    }
+    scope.n = 1;
+    enter(scope, items[0], undefined);
+  }
+
+  #giveItem(): void {
+    const { rules, watch, expectations } = this.#program;
+    const scope = this.#scope;
+    const given = this.#drafts.length;
+    const found = scope.findings.length;
+    for (const rule of rules) {
+      if (rule.when !== undefined && !rule.when.holds(scope)) continue;
+      if (rule.each === undefined) this.#giveAction(rule);
+      else this.#giveEach(rule, rule.each);
+    }
+    if (expectations.length > 0 && (this.#drafts.length > given || scope.findings.length > found)) this.#expect();
+    watch.seeItem(scope);
+  }
+
+  #giveEach(rule: ActionRules, each: Each): void {
+    const scope = this.#scope;
+    const { n, item, outer } = scope;
+    const items = each.items(scope);
+    if (items.length === 0) this.#whyNothing ??= `nothing in ${each.by}`;
+    for (const [at, inner] of items.entries()) {
+      if (this.#program.each === undefined) scope.n = at + 1;
+      if (each.names.item !== undefined) enter(scope, inner, item);
+      this.#giveAction(rule);
+    }
+    scope.n = n;
+    scope.item = item;
+    scope.outer = outer;
+    scope.turn += 1;
+  }
+
+  #giveAction(rule: ActionRules): void {
+    const scope = this.#scope;
+    scope.turn += 1;
+    const found = scope.findings.length;
+    if (rule.once !== undefined && this.#wasGiven(rule.once)) {
+      if (rule.when !== undefined) this.#whyNothing ??= EVENT_GIVEN;
+      return;
+    }
+    const draft = new Draft(rule.action);
+    for (const { fill } of rule.fields) fill(scope, draft);
+    this.#drafts.push(draft);
+    if (rule.key !== undefined) this.#keys.push(this.#readKey(rule.key, rule.action));
+    if (scope.findings.length > found) this.#faulty.push(draft);
+  }
+
+  /** Whether an earlier row, or this one, has given the event. */
+  #wasGiven(once: NonNullable<ActionRules["once"]>): boolean {
+    const eventId = once.eventId(this.#scope);
+    if (eventId === "" || eventId === this.#settings.clearWord) return false;
+    this.#told.see(eventId, once, this.#scope);
+    if (this.#told.given.has(eventId) || this.#newEvents.includes(eventId)) return true;
+    this.#newEvents.push(eventId);
+    return false;
+  }
+
+  #readKey(read: Read, action: ActionName): string {
+    const key = read(this.#scope);
+    if (key === "")
+      this.#scope.findings.push({
+        rule: "key-empty" satisfies MappingRule,
+        field: "key",
+        message: `The key of the source is empty for its ${action}.`,
+        hint: "Leave such rows out with when, or name a column that is always filled.",
+      });
+    return key;
+  }
+
+  #expect(): void {
+    for (const { label, read, allowed: allowedIn } of this.#program.expectations) {
+      const text = read(this.#scope);
+      const allowed = allowedIn(this.#scope);
+      if (allowed.has(text)) continue;
+      this.#scope.findings.push({
+        rule: "value-unexpected" satisfies MappingRule,
+        field: label,
+        value: text,
+        message: `The source expects ${[...allowed].join(" or ")} in ${label}.`,
+        hint: "Does the row belong to another event or source? If not, add its value to expect.",
+      });
+    }
+  }
+
+  #result(): Mapped {
+    const drafts = this.#drafts;
+    const { findings } = this.#scope;
+    if (drafts.length === 0 && findings.length === 0) return { kind: "skipped", reason: this.#reason() };
+    if (findings.length > 0) {
+      const attempted = attemptedOf(drafts, this.#faulty);
+      return { kind: "invalid", findings: withoutRepeats(findings), attempted, ...this.#noted() };
+    }
+    let isOnlyEvent = this.#addsEvents;
+    for (const { action, text } of drafts) {
+      if (!registersEvent(action)) isOnlyEvent = false;
+      else if (text[EVENT_ID] !== undefined) this.#told.given.add(text[EVENT_ID]);
+    }
+    const mapped: Mapped = {
+      kind: "actions",
+      drafts,
+      eventId: eventOf(drafts) ?? this.#eventOfRow(),
+      keys: this.#settings.config.key === undefined ? undefined : this.#keys,
+      // An event without conditions comes with whichever row is first, so it says nothing about the row.
+      eventOnly: isOnlyEvent ? this.#reason() : undefined,
+    };
+    return this.#scope.idCells.length === 0 ? mapped : { ...mapped, ...this.#noted() };
+  }
+
+  #eventOfRow(): string | undefined {
+    const eventId = this.#program.event?.(this.#scope) ?? "";
+    return eventId === "" || eventId === this.#settings.clearWord ? undefined : eventId;
+  }
+
+  /** Why the row gives nothing, or nothing but its event. */
+  #reason(): string {
+    return this.#whyNothing ?? reasonOfLooks(this.#program.looked, this.#scope);
+  }
+
+  /** What the cells of the row's ids show. */
+  #noted() {
+    const { idCells } = this.#scope;
+    return idCells.length === 0 ? undefined : { likely: strangeCells(idCells), totals: totalsCell(idCells) };
+  }
+}
+
+/**
+ * The actions on which others may depend, of a row that is not sent. Not a readable newEvent that the row gives only as the
+ * first of its event: the next row gives it.
+ */
+function attemptedOf(drafts: readonly Draft[], faulty: readonly Draft[]): readonly Draft[] {
+  const areOnlyEvents = drafts.every(({ action }) => registersEvent(action));
+  return drafts.filter((draft) => areOnlyEvents || !registersEvent(draft.action) || faulty.includes(draft));
+}
+
+/** The one event that the row's actions name; undefined when they name none, or several. */
+function eventOf(drafts: readonly Draft[]): string | undefined {
+  let eventId: string | undefined;
+  for (const { text } of drafts) {
+    const named = text[EVENT_ID];
+    if (named === undefined) continue;
+    if (eventId !== undefined && eventId !== named) return undefined;
+    eventId = named;
+  }
+  return eventId;
+}
+
+/** A column that is read for several fields or tickets gives the same finding each time. */
+function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
+  const known = new Set<string>();
+  return findings.filter(({ rule, field, value, message }) => {
+    const text = JSON.stringify([rule, field, value, message]);
+    return !known.has(text) && known.add(text);
+  });
+}
+
+/** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
+const byPosition = (columns: TableColumns): readonly FileFinding[] =>
+  columns.byPosition.map(({ name, at, header }) => ({
+    rule: "column-by-position" satisfies MappingRule,
+    field: name,
+    message: `It is column ${at}, whatever its header; now that is ${quote(header)}.`,
+    hint: `So that another column is never taken for it: ${name}: {at: ${at}, named: ${JSON.stringify(header)}}.`,
+  }));
+
+/**
+ * Findings for keys that no row has, like a table that lacks columns. They mean nothing where only the first rows were read.
+ */
+const keysMissing = ({ neverFound }: JsonKeys, optional: readonly string[] = []): readonly FileFinding[] =>
+  neverFound
+    .filter((names) => !names.some((name) => optional.includes(name)))
+    .map(([name = "", ...choices]) => ({
+      rule: "key-missing" satisfies MappingRule,
+      field: name,
+      message: `No row has ${(choices.length === 0 ? [name] : choices).map(quote).join(" or ")}, which the source reads.`,
+      hint: `Is it spelt as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
+      isOfAllRows: true,
+    }));
+
+function understandingOf({ name, header = [] }: SourceSettings, { columns, rules }: Program): Understanding {
+  const [only, ...others] = new Set(rules.map(({ action }) => action));
+  const given = new Set(rules.flatMap(({ fields }) => fields.map(({ field }) => field)));
+  const isJson = columns instanceof JsonKeys;
+  return {
+    how: `source ${name}`,
+    ...(only !== undefined && others.length === 0 && { action: only }),
+    columns: header.length,
+    used: isJson ? columns.used : header.filter((_name, place) => columns.used.has(place)),
+    unused: isJson ? [] : header.filter((_name, place) => !columns.used.has(place) && !columns.isOwn(place)),
+    publicFields: FIELD_NAMES.filter((field) => given.has(field)).flatMap((field) => publicName(field) ?? []),
+    notes: isJson ? columns.neverFound.map(([key]) => `no row so far has ${JSON.stringify(key)}`) : [],
+  };
+}

@@ -1,0 +1,183 @@
+/** Columns of a table by their names. */
+
+import { nearest } from "../actions/nearest.ts";
+import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
+import { unguard } from "./guards.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import { isList } from "./schema-words.ts";
+import type { Names, Read } from "./scope.ts";
+import type { ColumnAliases, PositionConfig } from "./source.ts";
+import { listed, quote } from "./words.ts";
+
+/** A source's own names for columns, and where they stand in the config. */
+export interface Aliases {
+  readonly aliases: ColumnAliases;
+  readonly path: RulePath;
+}
+
+/** A column that is taken by its position alone. */
+interface ByPosition {
+  /** The source's own name for it. */
+  readonly name: string;
+  /** From 1. */
+  readonly at: number;
+  readonly header: string;
+}
+
+/** Where a column stands, from 0. */
+type Place = number;
+
+export class TableColumns implements Names {
+  readonly #what: string;
+  readonly #header: readonly string[];
+  readonly #aliases: Aliases;
+  readonly #guards: boolean;
+  readonly #places: ReadonlyMap<string, readonly Place[]>;
+  readonly #used = new Set<Place>();
+  readonly #needed = new Set<Place>();
+  readonly #byPosition = new Map<string, ByPosition>();
+
+  /**
+   * @param what the file, in messages.
+   * @param guards whether cells lose the apostrophe that keeps a spreadsheet from reading them.
+   */
+  constructor(what: string, header: readonly string[], aliases: Aliases, guards: boolean) {
+    this.#what = what;
+    this.#header = header.map((name) => name.trim());
+    this.#aliases = aliases;
+    this.#guards = guards;
+    this.#places = Map.groupBy(this.#header.keys(), (place) => this.#header[place] ?? "");
+  }
+
+  read(name: string, path: RulePath): Read {
+    const found = this.find(name, path);
+    if (found === undefined) throw this.#missing([name], path);
+    return found;
+  }
+
+  /** Undefined when no column has this name. */
+  find(name: string, path: RulePath): Read | undefined {
+    const place = this.#placeOf(name, path);
+    if (place === undefined) return undefined;
+    this.#used.add(place);
+    return this.#guards ? ({ cells }) => unguard(cells[place] ?? "") : ({ cells }) => cells[place] ?? "";
+  }
+
+  placeOf(name: string, path: RulePath): Place {
+    const place = this.#placeOf(name, path);
+    if (place === undefined) throw this.#missing([name], path);
+    this.#needed.add(place);
+    return place;
+  }
+
+  /** The places of the columns that were asked for. */
+  get used(): ReadonlySet<Place> {
+    return this.#used;
+  }
+
+  /** The columns that were asked for by their position alone. */
+  get byPosition(): readonly ByPosition[] {
+    return [...this.#byPosition.values()];
+  }
+
+  /** Whether a column is one of those that `tickets` adds to rejects. */
+  isOwn(place: Place): boolean {
+    return OWN_COLUMNS.has(this.#header[place] ?? "");
+  }
+
+  /** For each column whether its cells are needed; those of the first may call the row a sum. */
+  get wanted(): readonly boolean[] {
+    return this.#header.map(
+      (_name, place) => place === 0 || this.#used.has(place) || this.#needed.has(place) || this.isOwn(place),
+    );
+  }
+
+  #placeOf(name: string, path: RulePath): Place | undefined {
+    const { aliases, path: aliasesPath } = this.#aliases;
+    return Object.hasOwn(aliases, name)
+      ? this.#placeOfAlias(name, aliases[name] ?? [], [...aliasesPath, name])
+      : this.#called(name, path);
+  }
+
+  #called(name: string, path: RulePath): Place | undefined {
+    const exact = this.#places.get(name);
+    if (exact?.length === 1) return exact[0];
+    if (exact !== undefined)
+      throw new MappingError(
+        path,
+        `${this.#what} has ${exact.length} columns called ${quote(name)}`,
+        `Say which: ${exact.map((_place, at) => `${name}#${at + 1}`).join(" or ")}.`,
+      );
+    const [, base = "", nth] = /^(.*)#(\d{1,4})$/s.exec(name) ?? [];
+    return nth === undefined ? undefined : this.#places.get(base.trim())?.[Number(nth) - 1];
+  }
+
+  #placeOfAlias(name: string, alias: ColumnAliases[string], path: RulePath): Place {
+    if (isPosition(alias)) {
+      const place = this.#placeAt(alias, path);
+      return alias.named === undefined ? this.#takenByPosition(name, place) : place;
+    }
+    const choices = [alias].flat();
+    for (const choice of choices) {
+      const called = this.#called(choice.trim(), path);
+      if (called !== undefined) return called;
+      const place = this.#atPosition(choice);
+      if (place !== undefined) return this.#takenByPosition(name, place);
+    }
+    throw this.#missing(choices, path);
+  }
+
+  /** A column that is declared by its position. If the config names its header, that must be there. */
+  #placeAt({ at, named }: PositionConfig, path: RulePath): Place {
+    const place = this.#atPosition(at);
+    if (place === undefined)
+      throw new MappingError([...path, "at"], `${this.#what} has ${this.#header.length} columns, and no column ${at}`);
+    const found = this.#header[place] ?? "";
+    const wanted = [named ?? []].flat().map((each) => each.trim());
+    if (named === undefined || wanted.includes(found)) return place;
+    const now = this.#header.findIndex((each) => wanted.includes(each));
+    throw new MappingError(
+      [...path, "named"],
+      `column ${at} of ${this.#what} is called ${quote(found)}, not ${wanted.map(quote).join(" or ")}`,
+      now === -1
+        ? "Check which column it is now, then correct at and named."
+        : `That is column ${now + 1} now. Correct at if the export has changed.`,
+    );
+  }
+
+  #atPosition(written: string): Place | undefined {
+    const position = /^[1-9]\d{0,4}$/.test(written) ? Number(written) : Number.POSITIVE_INFINITY;
+    return position <= this.#header.length ? position - 1 : undefined;
+  }
+
+  #takenByPosition(name: string, place: Place): Place {
+    this.#byPosition.set(name, { name, at: place + 1, header: this.#header[place] ?? "" });
+    return place;
+  }
+
+  #missing(names: readonly string[], path: RulePath): MappingError {
+    return new MappingError(
+      path,
+      `${this.#what} has no column ${names.map(quote).join(" or ")}`,
+      this.#hint(names[0] ?? ""),
+    );
+  }
+
+  /** What a name that is not found could have been. */
+  #hint(name: string): string {
+    const [only = ""] = this.#header;
+    if (this.#header.length === 1 && /[,;\t|]/.test(only))
+      return `Its only column is ${quote(only)}: is the delimiter in csv wrong, or was it not detected?`;
+    const misread = asMisread(name);
+    if (misread !== name && this.#places.has(misread))
+      return `It has ${quote(misread)}: the file is UTF-8 and read as another encoding. Leave encoding out of csv of its source, and --encoding out.`;
+    const near = nearest(name, this.#places.keys());
+    return near === undefined ? `Its columns are ${listed([...this.#places.keys()])}.` : `Did you mean ${quote(near)}?`;
+  }
+}
+
+export const isPosition = (alias: ColumnAliases[string]): alias is PositionConfig =>
+  typeof alias === "object" && !isList(alias);
+
+/** What becomes of a name in UTF-8 that is read as what most systems call Latin. */
+const asMisread = (name: string): string => new TextDecoder("windows-1252").decode(Buffer.from(name));
