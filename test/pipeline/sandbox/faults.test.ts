@@ -1,36 +1,16 @@
 /** What the sandbox does to a connection, seen by itself; what each fault does to a run: test/pipeline/send/answer.test.ts. */
 
 import { connect } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseFaultScript } from "../../../src/sandbox/faults.ts";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
-import { type Answer, type RequestOptions, send } from "../../support/requests.ts";
+import type { Sandbox } from "../../../src/sandbox/server.ts";
+import type { RequestOptions } from "../../support/requests.ts";
+import { call, newEvent, said, sold, start, stream } from "../../support/sandbox.ts";
 
-const ITEMS = [
-  { action: "newEvent", data: { eventId: "E1", currency: "EUR" } },
-  ...["T1", "T2", "T3"].map((ticketId) => ({
-    action: "soldTicket",
-    data: { eventId: "E1", ticketId, userId: "ann", price: "1" },
-  })),
-];
+const ITEMS = [newEvent(), sold("T1"), sold("T2"), sold("T3")];
 
-async function startWith(...rules: readonly object[]): Promise<Sandbox> {
-  const sandbox = await startSandbox({
-    engine: { path: ":memory:" },
-    faults: parseFaultScript({ seed: 1, rules }, "test"),
-  });
-  onTestFinished(() => sandbox[Symbol.asyncDispose]());
-  return sandbox;
-}
-
-function stream(sandbox: Sandbox, items: readonly unknown[] = ITEMS, more: RequestOptions = {}): Promise<Answer> {
-  return send(`${sandbox.url}/stream`, {
-    method: "POST",
-    headers: { "X-Api-Key": sandbox.apiKey, "Content-Type": "application/json" },
-    body: JSON.stringify(items),
-    ...more,
-  });
-}
+const startWith = (...rules: readonly object[]) => start({ faults: parseFaultScript({ seed: 1, rules }, "test") });
+const send = (sandbox: Sandbox, more?: RequestOptions) => stream(sandbox, ITEMS, more);
 
 /** Writes a request as it stands and gives all that comes back before the sandbox closes the connection. */
 function rawAnswer(sandbox: Sandbox, length: number, body: string): Promise<string> {
@@ -51,18 +31,17 @@ function rawAnswer(sandbox: Sandbox, length: number, body: string): Promise<stri
 const processed = (sandbox: Sandbox): number => Array.from(sandbox.engine.processed()).length;
 
 describe("the answer's items", () => {
-  const [E, ...sales] = ITEMS.map(({ action, data: { eventId, ...data } }) => {
-    const { ticketId } = data as { readonly ticketId?: string };
-    return { status: "success", action, eventId, ...(ticketId && { ticketId }), actionPromise: expect.any(String) };
-  });
-  const fine = [E, ...sales] as readonly Record<string, unknown>[];
+  const actionPromise = expect.any(String);
+  const E = { status: "success", action: "newEvent", eventId: "E1", actionPromise };
+  const ticket = (ticketId: string) => ({ ...E, action: "soldTicket", ticketId });
+  const fine: readonly Record<string, unknown>[] = [E, ticket("T1"), ticket("T2"), ticket("T3")];
   const places = (at: readonly number[], other: object | null) =>
     fine.map((item, n) => (at.includes(n) ? other : item));
 
   /** The items of an answer, and how many have been processed. */
   async function itemsBy(rule: object) {
     const sandbox = await startWith(rule);
-    const { data } = JSON.parse((await stream(sandbox)).text);
+    const { data } = said(await send(sandbox));
     return { data: data as { actionPromise?: string }[], accepted: sandbox.engine.counts().accepted };
   }
 
@@ -113,9 +92,9 @@ describe("a status", () => {
         headers: { "Content-Type": "text/html", Server: "x" },
       },
     );
-    const first = await stream(sandbox);
+    const first = await send(sandbox);
     expect([first.status, first.text]).toEqual([403, '{"reason":"quota"}']);
-    const second = await stream(sandbox);
+    const second = await send(sandbox);
     expect(second).toMatchObject({
       status: 502,
       text: "<h1>Bad gateway</h1>",
@@ -126,12 +105,12 @@ describe("a status", () => {
 
 test("a redirect leads elsewhere", async () => {
   const sandbox = await startWith({ fault: "redirect", location: "http://127.0.0.1:1/stream" });
-  expect(await stream(sandbox)).toMatchObject({ status: 307, headers: { location: "http://127.0.0.1:1/stream" } });
+  expect(await send(sandbox)).toMatchObject({ status: 307, headers: { location: "http://127.0.0.1:1/stream" } });
 });
 
 test("a request that hangs holds until the client or the sandbox ends it", async () => {
   const sandbox = await startWith({ fault: "hang", processed: "all" });
-  const held = expect(stream(sandbox)).rejects.toMatchObject({ code: "ECONNRESET" });
+  const held = expect(send(sandbox)).rejects.toMatchObject({ code: "ECONNRESET" });
   for (let tries = 0; tries < 100_000 && processed(sandbox) === 0; tries += 1) await new Promise(setImmediate);
   await sandbox[Symbol.asyncDispose]();
   await held;
@@ -139,7 +118,7 @@ test("a request that hangs holds until the client or the sandbox ends it", async
 
 test("an endless body goes on until the client leaves", async () => {
   const sandbox = await startWith({ fault: "endless" });
-  const answer = await stream(sandbox, ITEMS, { stopAfterBytes: 5_000_000 });
+  const answer = await send(sandbox, { stopAfterBytes: 5_000_000 });
   expect([answer.status, answer.whole]).toEqual([200, false]);
   expect(answer.text.length).toBeGreaterThan(5_000_000 - 1);
   expect(processed(sandbox)).toBe(4);
@@ -147,20 +126,20 @@ test("an endless body goes on until the client leaves", async () => {
 
 test("an endless body has an end, where one is asked for", async () => {
   const sandbox = await startWith({ fault: "endless", mebibytes: 3 });
-  const answer = await stream(sandbox);
+  const answer = await send(sandbox);
   expect([answer.whole, answer.text.length > 3 * 1024 * 1024]).toEqual([true, true]);
 });
 
 test("a slow drip ends with the client", async () => {
   const sandbox = await startWith({ fault: "drip", bytes: 1, everyMs: 3_600_000 });
-  const answer = await stream(sandbox, ITEMS, { stopAfterBytes: 1 });
+  const answer = await send(sandbox, { stopAfterBytes: 1 });
   expect([answer.text, answer.whole]).toEqual(["{", false]);
   await sandbox[Symbol.asyncDispose]();
 });
 
 test("413 comes before the body has been sent, and the connection is closed on the rest", async () => {
   const sandbox = await startWith({ fault: "too-large", on: { bytesOver: 1000 } });
-  expect((await stream(sandbox)).status).toBe(200);
+  expect((await send(sandbox)).status).toBe(200);
   // Of the 5 MB announced only the beginning is ever written.
   const answer = await rawAnswer(sandbox, 5_000_000, "[");
   expect(answer).toMatch(/^HTTP\/1\.1 413 /);
@@ -179,33 +158,25 @@ describe("a kept-alive connection", () => {
 });
 
 describe("the control endpoint", () => {
-  const control = (sandbox: Sandbox, method: string, body?: unknown) =>
-    send(`${sandbox.url}/control/faults`, {
-      method,
-      headers: { "X-Api-Key": sandbox.apiKey, "Content-Type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+  const control = (sandbox: Sandbox, method: string, body?: unknown) => call(sandbox, method, "/control/faults", body);
 
   test("sets and clears faults; requests are counted from there", async () => {
     const sandbox = await startWith();
-    await stream(sandbox);
+    await send(sandbox);
     const script = { seed: 3, rules: [{ fault: "status", status: 503, on: { request: 2 } }] };
-    expect(JSON.parse((await control(sandbox, "PUT", script)).text)).toEqual({ requests: 0, script });
+    expect(said(await control(sandbox, "PUT", script))).toEqual({ requests: 0, script });
     const statuses = [];
-    for (let n = 0; n < 3; n += 1) statuses.push((await stream(sandbox)).status);
+    for (let n = 0; n < 3; n += 1) statuses.push((await send(sandbox)).status);
     expect(statuses).toEqual([200, 503, 200]);
-    expect(JSON.parse((await control(sandbox, "GET")).text)).toEqual({ requests: 3, script });
+    expect(said(await control(sandbox, "GET"))).toEqual({ requests: 3, script });
     await control(sandbox, "DELETE");
-    expect(JSON.parse((await control(sandbox, "GET")).text)).toEqual({ requests: 0, script: { rules: [] } });
+    expect(said(await control(sandbox, "GET"))).toEqual({ requests: 0, script: { rules: [] } });
   });
 
   test("says what is wrong with a script and keeps the old one", async () => {
     const sandbox = await startWith({ fault: "status", status: 503 });
     const refused = await control(sandbox, "PUT", { rules: [{ fault: "expolde" }] });
-    expect([refused.status, JSON.parse(refused.text).message]).toEqual([
-      400,
-      expect.stringContaining("rules[0].fault"),
-    ]);
-    expect((await stream(sandbox)).status).toBe(503);
+    expect([refused.status, said(refused).message]).toEqual([400, expect.stringContaining("rules[0].fault")]);
+    expect((await send(sandbox)).status).toBe(503);
   });
 });

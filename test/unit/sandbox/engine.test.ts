@@ -42,88 +42,55 @@ function verdicts(engine: Engine, ...items: readonly unknown[]): readonly string
     );
 }
 
+/** `code rule field: message` of an error. */
+const wordsOf = ({ code, rule, field, message }: { [key: string]: unknown }): string =>
+  `${[code, rule, field].filter(Boolean).join(" ")}: ${message}`;
+
 describe("answers", () => {
-  test("to refused items echo what can be echoed and give code, rule, field and message", () => {
-    const engine = newEngine();
-    expect(engine.process([sold(), newEvent({ currency: "EURO" }), 7])).toEqual([
-      {
-        status: "error",
-        action: "soldTicket",
-        eventId: "E1",
-        ticketId: "T1",
-        error: {
-          code: "event_not_found",
-          rule: "event-not-registered",
-          field: "eventId",
-          message: "No event with this eventId is registered.",
-        },
-      },
-      {
-        status: "error",
-        action: "newEvent",
-        eventId: "E1",
-        error: {
-          code: "invalid",
-          rule: "currency-unknown",
-          field: "currency",
-          message: "currency is not a currency code of exactly 3 characters.",
-        },
-      },
-      {
-        status: "error",
-        error: {
-          code: "invalid",
-          rule: "item-shape",
-          message: "The item is a number, not an object with action and data.",
-        },
-      },
+  test("to refused items echo what can be echoed", () => {
+    const results = newEngine().process([sold(), newEvent({ currency: "EURO" }), 7]);
+    const error = expect.any(Object);
+    expect(results).toEqual([
+      { status: "error", action: "soldTicket", eventId: "E1", ticketId: "T1", error },
+      { status: "error", action: "newEvent", eventId: "E1", error },
+      { status: "error", error },
+    ]);
+    expect(results.map((result) => result.status === "error" && wordsOf({ ...result.error }))).toEqual([
+      "event_not_found event-not-registered eventId: No event with this eventId is registered.",
+      "invalid currency-unknown currency: currency is not a currency code of exactly 3 characters.",
+      "invalid item-shape: The item is a number, not an object with action and data.",
     ]);
   });
 
+  const claimed = on("claimedTicket", { userId: "ann" });
   /** The last item of each is refused by that code; the compiler asks for the words of a new one. */
-  const REFUSALS: Readonly<Record<RefusalCode, readonly [items: readonly object[], error: object]>> = {
+  const REFUSALS: Readonly<Record<RefusalCode, readonly [words: string, ...items: readonly object[]]>> = {
     invalid: [
-      [newEvent(), sold(), on("resoldTicket", { userId: "ann", price: "1" })],
-      {
-        rule: "resold-to-holder",
-        field: "userId",
-        message: "userId is the user who holds the ticket already.",
-      },
+      "resold-to-holder userId: userId is the user who holds the ticket already.",
+      ...[newEvent(), sold(), on("resoldTicket", { userId: "ann", price: "1" })],
     ],
-    event_exists: [
-      [newEvent(), newEvent()],
-      { rule: "event-registered-twice", field: "eventId", message: "The event is registered already." },
-    ],
-    event_not_found: [
-      [sold()],
-      { rule: "event-not-registered", field: "eventId", message: "No event with this eventId is registered." },
-    ],
-    ticket_exists: [
-      [newEvent(), sold(), sold()],
-      { rule: "ticket-sold-twice", field: "ticketId", message: "The ticket is registered already." },
-    ],
-    ticket_not_found: [[on("scannedTicket")], { field: "ticketId", message: "No such ticket is registered." }],
+    event_exists: ["event-registered-twice eventId: The event is registered already.", newEvent(), newEvent()],
+    event_not_found: ["event-not-registered eventId: No event with this eventId is registered.", sold()],
+    ticket_exists: ["ticket-sold-twice ticketId: The ticket is registered already.", newEvent(), sold(), sold()],
+    ticket_not_found: ["ticketId: No such ticket is registered.", on("scannedTicket")],
     ticket_invalidated: [
-      [newEvent(), sold(), on("invalidatedTicket"), on("scannedTicket")],
-      { rule: "after-final", message: "The ticket was invalidated." },
+      "after-final: The ticket was invalidated.",
+      ...[newEvent(), sold(), on("invalidatedTicket"), on("scannedTicket")],
     ],
     ticket_checked_in: [
-      [newEvent(), sold(), on("checkedInTicket"), on("scannedTicket")],
-      { rule: "after-final", message: "The ticket was checked in." },
+      "after-final: The ticket was checked in.",
+      ...[newEvent(), sold(), on("checkedInTicket"), on("scannedTicket")],
     ],
-    ticket_claimed: [
-      [newEvent(), sold(), on("claimedTicket", { userId: "ann" }), on("claimedTicket", { userId: "ann" })],
-      { message: "The ticket was claimed already." },
-    ],
-    unknown: [[newEvent()], { message: "The sandbox was told to refuse this item." }],
+    ticket_claimed: [": The ticket was claimed already.", newEvent(), sold(), claimed, claimed],
+    unknown: [": The sandbox was told to refuse this item.", newEvent()],
   };
 
-  test.each(Object.entries(REFUSALS))("say %s in these words", (code, [items, error]) => {
+  test.each(Object.entries(REFUSALS))("say %s in these words", (code, [words, ...items]) => {
     const withhold = new Set(code === "unknown" ? [items.length - 1] : []);
     const results = newEngine().process(items, { withhold });
-    expect(results.slice(0, -1).map(({ status }) => status)).toEqual(items.slice(1).map(() => "success"));
-    expect(results.at(-1)).toMatchObject({ status: "error" });
-    expect(results.at(-1)).toHaveProperty("error", { code, ...error });
+    expect(results.slice(0, -1).every(({ status }) => status === "success")).toBe(true);
+    const last = results.at(-1);
+    expect(last?.status === "error" && wordsOf({ ...last.error })).toBe(`${code} ${words}`.replace(" :", ":"));
   });
 });
 
@@ -213,22 +180,17 @@ describe("the life of a ticket", () => {
   );
 
   const cases: readonly (readonly [string, readonly unknown[], readonly string[]])[] = [
-    ["an event twice", [newEvent()], ["event_exists event-registered-twice"]],
     [
       "an update of an unknown event",
       [{ action: "updateEvent", data: { eventId: "E9" } }],
       ["event_not_found event-not-registered"],
     ],
-    ["a sale for an unknown event", [sold({ eventId: "E9" })], ["event_not_found event-not-registered"]],
-    ["a ticket sold twice", [sold()], ["ticket_exists ticket-sold-twice"]],
     [
       "a ticket sold for another event",
       [newEvent({ eventId: "E2" }), sold({ eventId: "E2" })],
       ["success", "ticket_exists ticket-sold-twice"],
     ],
-    ["an unknown ticket", [on("scannedTicket", { ticketId: "T9" })], ["ticket_not_found"]],
     ["an unknown nftId", [{ action: "scannedTicket", data: { nftId: "MATIC-1-1" } }], ["ticket_not_found"]],
-    ["a resale to the buyer", [resold("ann")], ["invalid resold-to-holder"]],
     [
       "resales to and fro",
       [resold("bob"), resold("bob"), resold("ann")],
@@ -241,9 +203,7 @@ describe("the life of a ticket", () => {
     ],
     ["scans", [scanned, scanned, checkedIn], ["success", "success", "success"]],
     ["a second check-in", [checkedIn, checkedIn], ["success", "ticket_checked_in after-final"]],
-    ["a scan after check-in", [checkedIn, scanned], ["success", "ticket_checked_in after-final"]],
     ["a claim after check-in", [checkedIn, claimed], ["success", "success"]],
-    ["a second claim", [claimed, claimed], ["success", "ticket_claimed"]],
     [
       "anything after invalidation",
       [invalidated, claimed, invalidated, resold("bob")],
@@ -267,82 +227,52 @@ describe("the life of a ticket", () => {
   });
 });
 
-const ID = "5b2c3d4e-0000-4000-8000-000000000001";
-
 describe("accept", () => {
-  const cases: readonly (readonly [string, unknown])[] = [
-    ["sold-ticket-without-user", sold({ ticketId: "T2", userId: undefined })],
-    ["update-ticket-name", on("updateTicket", { name: "Row A" })],
-    ["update-ticket-description", on("updateTicket", { description: "Good" })],
-    ["update-event-image-url", { action: "updateEvent", data: { eventId: "E1", imageUrl: "https://a.example/" } }],
-    ["metadata-template-id", sold({ ticketId: "T2", metadataTemplateId: "5b2c3d4e-0000-4000-8000-000000000001" })],
-    ["field-unknown", on("scannedTicket", { gate: "north" })],
-    ["price-invalid", sold({ ticketId: "T2", price: "12,50" })],
-    ["resold-to-holder", on("resoldTicket", { userId: "ann", price: "1" })],
-  ];
+  const TEMPLATE = { metadataTemplateId: "5b2c3d4e-0000-4000-8000-000000000001" };
+  const sale = (data: object) => ["soldTicket", { eventId: "E1", ticketId: "T1", userId: "ann", price: "1", ...data }];
+  const LET_IN = [
+    ["sold-ticket-without-user", ...sale({ userId: undefined, mediaUrl: "https://a.example/" }), ["mediaUrl"]],
+    ["price-invalid", ...sale({ price: "12,50" }), ["price"]],
+    ["metadata-template-id", ...sale(TEMPLATE), ["metadataTemplateId"]],
+    ["update-event-image-url", "updateEvent", { imageUrl: "https://a.example/" }],
+    ["field-unknown", "updateEvent", { motto: { de: "Hallo" } }],
+    ["field-not-accepted", "updateEvent", { userId: "ann", price: "1" }],
+    ["url-invalid", "updateEvent", { shopUrl: "shop" }],
+    ["u64-invalid", "updateEvent", { startTime: -1 }],
+    ["too-long", "updateEvent", { eventName: "n".repeat(300) }],
+    ["update-ticket-name", "updateTicket", { name: "Row A" }],
+    ["update-ticket-description", "updateTicket", { description: "Good" }],
+    ["metadata-template-id", "updateTicket", TEMPLATE],
+    ["field-not-accepted", "updateTicket", { price: "7", userId: "bob", eventName: "Gala" }],
+    ["field-unknown", "updateTicket", { row: "", ["__proto__"]: 1 }, ["row"]],
+    ["field-unknown", "scannedTicket", { gate: "north" }],
+    ["field-not-accepted", "checkedInTicket", { price: "9" }],
+    ["field-unknown", "invalidatedTicket", { why: ["refund"] }],
+    ["field-not-accepted", "resoldTicket", { userId: "bob", price: "1", name: "N" }],
+    ["resold-to-holder", "resoldTicket", { userId: "ann", price: "2" }],
+    ["field-not-accepted", "claimedTicket", { userId: "bob", imageUrl: "https://i.example/" }, ["imageUrl"]],
+  ] as readonly [rule: string, action: string, data: Record<string, unknown>, stored?: string[]][]; // as written here
 
-  test.each(cases)("relaxes %s and nothing else", (rule, item) => {
-    const strict = newEngine();
-    strict.process([newEvent(), sold()]);
-    expect(verdicts(strict, item)).toEqual([`invalid ${rule}`]);
-    const lax = newEngine({ accept: [rule] });
-    lax.process([newEvent(), sold()]);
-    expect(verdicts(lax, item, sold({ ticketId: "" }))).toEqual(["success", "invalid id-empty"]);
-  });
+  test.each(LET_IN)(
+    "relaxes %s of %s and nothing else, and stores what it lets in: %j",
+    (rule, action, data, stored) => {
+      const named = action === "updateEvent" ? { eventId: "E1" } : { ticketId: "T1" };
+      const item = { action, data: { ...named, ...data } };
+      const before = action === "soldTicket" ? [newEvent()] : [newEvent(), sold()];
+      const [strict, lax] = [newEngine(), newEngine({ accept: [rule] })];
+      for (const engine of [strict, lax]) engine.process(before);
+      expect(verdicts(strict, item)).toEqual([`invalid ${rule}`]);
+      expect(verdicts(lax, item, sold({ ticketId: "" }))).toEqual(["success", "invalid id-empty"]);
+      const fields = action === "updateEvent" ? lax.event("E1")?.fields : lax.ticket({ ticketId: "T1" })?.fields;
+      for (const name of stored ?? Object.keys(data)) expect(fields?.[name], name).toEqual(data[name]);
+    },
+  );
 
-  const ticket = (engine: Engine) => engine.ticket({ ticketId: "T1" })?.fields;
-  const event = (engine: Engine) => engine.event("E1")?.fields;
-
-  test.each<[string, string, object, (engine: Engine) => unknown, object]>([
-    [
-      "updateEvent",
-      "update-event-image-url",
-      { imageUrl: "https://a.example/" },
-      event,
-      { imageUrl: "https://a.example/" },
-    ],
-    ["updateEvent", "field-unknown", { motto: { de: "Hallo" } }, event, { motto: { de: "Hallo" } }],
-    ["updateEvent", "field-not-accepted", { userId: "ann", price: "1" }, event, { userId: "ann", price: "1" }],
-    ["updateEvent", "url-invalid", { shopUrl: "shop" }, event, { shopUrl: "shop" }],
-    ["updateEvent", "u64-invalid", { startTime: -1 }, event, { startTime: -1 }],
-    ["updateEvent", "too-long", { eventName: "n".repeat(300) }, event, { eventName: "n".repeat(300) }],
-    ["updateTicket", "update-ticket-name", { name: "Row A" }, ticket, { name: "Row A" }],
-    ["updateTicket", "metadata-template-id", { metadataTemplateId: ID }, ticket, { metadataTemplateId: ID }],
-    ["updateTicket", "field-not-accepted", { price: "7", userId: "bob" }, ticket, { price: "7", userId: "bob" }],
-    ["updateTicket", "field-not-accepted", { eventName: "Gala" }, ticket, { eventName: "Gala" }],
-    ["updateTicket", "field-unknown", { row: "", ["__proto__"]: 1 }, ticket, { row: "" }],
-    ["scannedTicket", "field-unknown", { gate: "north" }, ticket, { gate: "north" }],
-    ["checkedInTicket", "field-not-accepted", { price: "9" }, ticket, { price: "9" }],
-    ["invalidatedTicket", "field-unknown", { why: ["refund"] }, ticket, { why: ["refund"] }],
-    ["resoldTicket", "field-not-accepted", { userId: "bob", price: "1", name: "N" }, ticket, { name: "N" }],
-    [
-      "claimedTicket",
-      "field-not-accepted",
-      { userId: "bob", imageUrl: "https://i.example/" },
-      ticket,
-      { imageUrl: "https://i.example/" },
-    ],
-  ])("%s by %s is stored: %j", (action, rule, data, look, stored) => {
-    const engine = newEngine({ accept: [rule] });
-    const named = action === "updateEvent" ? { eventId: "E1" } : { ticketId: "T1" };
-    expect(verdicts(engine, newEvent(), sold(), { action, data: { ...named, ...data } })).toEqual(
-      Array(3).fill("success"),
-    );
-    expect(look(engine)).toMatchObject(stored);
-  });
-
-  test("every field that the table says can be relaxed is let in by its rule, and stored or left out", () => {
-    const relaxable = FIELD_NAMES.flatMap((field) =>
-      Object.entries(fieldSpec(field).relaxable ?? {}).map(([action, rule]) => ({ field, action, rule })),
-    );
-    expect(relaxable.map(({ rule }) => rule).toSorted()).toEqual(
-      ["metadata-template-id", "sold-ticket-without-user"].concat([
-        "update-event-image-url",
-        "update-ticket-description",
-        "update-ticket-name",
-      ]),
-    );
-    for (const { rule } of relaxable) expect(RELAXABLE_RULES).toContain(rule);
+  test("has a rule for every field that the table says can be relaxed", () => {
+    const rules = FIELD_NAMES.flatMap((field) => Object.values(fieldSpec(field).relaxable ?? {}));
+    expect(rules.length).toBeGreaterThan(4);
+    expect(RELAXABLE_RULES).toEqual(expect.arrayContaining(rules));
+    expect(LET_IN.map(([rule]) => rule)).toEqual(expect.arrayContaining(rules));
   });
 
   test("what nothing could be found again by stays refused", () => {
