@@ -17,7 +17,7 @@ import { describeUnderstanding } from "./input-words.ts";
 import type { Noted } from "./report-notes.ts";
 import { problemSections } from "./report-problems.ts";
 import { runSections } from "./report-run.ts";
-import { NEXT, tellStop } from "./run-end.ts";
+import { leadTo, NEXT, tellStop } from "./run-end.ts";
 import { actionParts, describeActions, rowParts } from "./summary.ts";
 
 export interface Ended {
@@ -175,7 +175,7 @@ function verdictOf({ verb, noted }: Ended, exitCode: number, context: Context): 
     };
   if (summary === undefined || verb === "validate") return checkedVerdict(noted);
   const first = end?.stops[0]?.kind ?? "finished";
-  const commands: Command[] = summary.next === null ? [] : [{ lead: NEXT[first], command: summary.next }];
+  const commands: Command[] = summary.next === null ? [] : [{ lead: leadTo(summary, first), command: summary.next }];
   return {
     tone: TONES[exitCode] ?? "bad",
     text: HEADLINES[summary.state](exitCode),

@@ -46,8 +46,8 @@ export function tellRunEnd({ end }: { readonly end: RunEnd }, context: Context):
     reporter.info(`Promises: ${displayPath(summary.output, cwd)}`);
   tellRejects(summary, context);
   // What another run has in doubt comes before the rejects.
-  const lead = summary.exitCode === EXIT_CODES["in-doubt"] ? "in doubt" : first.kind;
-  if (summary.next !== null) reporter.info(`${NEXT[lead]}: ${summary.next}`);
+  const kind = summary.exitCode === EXIT_CODES["in-doubt"] ? "in doubt" : first.kind;
+  if (summary.next !== null) reporter.info(`${leadTo(summary, kind)}: ${summary.next}`);
 }
 
 export function tellRejects({ rejects }: Pick<RunEnd["summary"], "rejects">, { reporter, cwd }: Context): void {
@@ -187,6 +187,13 @@ export const NEXT: Readonly<Record<Stop["kind"], string>> = {
   "too many rejections": "Look at the rejects, then",
   stopped: "Continue",
 };
+
+/** The same, where all that is in the rejects may be rows that nobody has to correct. */
+export function leadTo({ rows, actions }: RunEnd["summary"], kind: Stop["kind"]): string {
+  const isToFix = hasUnsentRows(rows) || actions.rejected + actions.notSent > 0 || actions.unclear === 0;
+  if (kind !== "finished" || isToFix) return NEXT[kind];
+  return "Give the unclear rows a time or a key, or add --resend (they are new) or --adopt (they are known), then run";
+}
 
 /** `1.5 s` */
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

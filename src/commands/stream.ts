@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 import { tellNothingSent } from "./input-words.ts";
 import { reported } from "./reported.ts";
 import { runContextOf } from "./run-context.ts";
-import { NEXT, tellRejects } from "./run-end.ts";
+import { leadTo, NEXT, tellRejects } from "./run-end.ts";
 import { traceSummary } from "./trace.ts";
 
 export interface StreamOptions
@@ -127,7 +127,7 @@ function tellEnding({ summary, ending }: StreamResult, files: readonly string[],
       tellRejects(summary, context);
       if (summary.next === null || ending.of.isRefused) break;
       if (ending.of.held.heldBy.size > 0) reporter.info(`${NEXT["in doubt"]}: ${summary.next}`);
-      else if (summary.rejects.length > 0) reporter.info(`${NEXT.finished}: ${summary.next}`);
+      else if (summary.rejects.length > 0) reporter.info(`${leadTo(summary, "finished")}: ${summary.next}`);
       break;
     case "not confirmed":
       trace.told.length = 0;

@@ -1,6 +1,6 @@
 /** The ledger of an environment, and its lock. */
 
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { cleanText, count, displayPath } from "../actions/text.ts";
@@ -45,16 +45,30 @@ export const openLedgerOf = (environment: Environment, boundTo: string, hearer: 
   openLedger({ place: placeOf(environment, "sending", hearer), boundTo });
 
 /** The environment's ledger, read-only; undefined where there is none yet. */
-export const findLedgerOf = (
+export async function findLedgerOf(
   environment: Environment,
   patience: Patience = "reading",
   hearer?: Hearer,
-): Promise<Ledger | undefined> =>
-  findLedger({
-    place: placeOf(environment, patience, hearer),
-    // What a sandbox that is not running belongs to is not known.
-    boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl,
-  });
+): Promise<Ledger | undefined> {
+  const place = placeOf(environment, patience, hearer);
+  if (place.kind === "sqlite") refuseFileAsFolder(place.path);
+  // What a sandbox that is not running belongs to is not known.
+  return findLedger({ place, boundTo: environment.kind === "sandbox" ? undefined : environment.baseUrl });
+}
+
+/** That no ledger is below a file says nothing about what was sent. */
+function refuseFileAsFolder(path: string): void {
+  let above = dirname(path);
+  while (!existsSync(above) && above !== dirname(above)) above = dirname(above);
+  if (!existsSync(above) || statSync(above).isDirectory()) return;
+  throw new Failure(
+    "usage",
+    `${cleanText(above, 300)} is a file, and the ledger ${cleanText(path, 300)} can't be below it.`,
+    {
+      hint: "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept: name a folder.",
+    },
+  );
+}
 
 /** @param cwd that a path is shown from. */
 export const noLedger = (environment: Environment, cwd: string): Failure =>

@@ -224,6 +224,9 @@ describe("unclear", () => {
     await field.write("left.rejects.ndjson", `${rejected}\n`);
     const left = await field.stream(["left.rejects.ndjson"]);
     expect(left).toMatchObject({ exitCode: 4, summary: { actions: { accepted: 0, alreadySent: 0, unclear: 1 } } });
+    expect(left.said).toContain(
+      "Give the unclear rows a time or a key, or add --resend (they are new) or --adopt (they are known), then run: tickets stream",
+    );
     const adopted = await field.stream(["left.rejects.ndjson"], { adopt: true });
     expect(adopted).toMatchObject({ exitCode: 0, summary: { state: "adopted", actions: { alreadySent: 1 } } });
     const known = await field.stream(["left.rejects.ndjson"]);

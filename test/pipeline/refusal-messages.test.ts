@@ -332,6 +332,14 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   ],
   [
     async (context, field) => {
+      await field.write("file", "");
+      return verbs.status({ ...STATUS, flags: { stateDir: join(field.folder, "file") } }, context);
+    },
+    "FOLDER/file is a file, and the ledger FOLDER/file/local/ledger.db can't be below it.",
+    "HOME, XDG_STATE_HOME, TICKETS_STATE_DIR, --state-dir and stateDir in the config say where state is kept: name a folder.",
+  ],
+  [
+    async (context, field) => {
       await field.write("scans.csv", ROW);
       const { summary } = await field.stream(["scans.csv"], { maxDuration: 1 });
       const run = summary?.run ?? "";
