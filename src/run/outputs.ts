@@ -1,28 +1,19 @@
 /** Where a run's promises and rejects go. */
 
-import { constants, existsSync } from "node:fs";
+import { constants } from "node:fs";
 import { access, open } from "node:fs/promises";
 import { hostname } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { importCommand } from "../actions/next-command.ts";
 import { displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { setAside } from "../disk/aside.ts";
-import { Opened } from "../disk/closing.ts";
 import { Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import {
-  freeName,
-  inspectOutput,
-  isPlainFile,
-  machineOf,
-  makeOutputFolder,
-  type OutputState,
-} from "../write/output-file.ts";
-import { openPromiseFile, openPromiseStream, type PromiseWriter, unwrittenPromises } from "../write/promise-file.ts";
+import { inspectOutput, isPlainFile, machineOf, makeOutputFolder, type OutputState } from "../write/output-file.ts";
+import { openPromiseFile, openPromiseStream, type PromiseWriter, type WhyElsewhere } from "../write/promise-file.ts";
 import { promiseFormat, promisesHeader } from "../write/promises.ts";
 import type { RunContext } from "./context.ts";
-import type { WhyElsewhere } from "./progress.ts";
 
 /** The promises file of the working folder where none is named. */
 export const defaultOutput = (environment: string): string => `promises.${environment}.ndjson`;
@@ -120,67 +111,21 @@ export async function openPromises(
 ): Promise<PromiseWriter> {
   const { progress, cwd, promisesTo: stream, stop: signal } = context;
   const { output } = run;
+  const elsewhere = (path: string, why: WhyElsewhere): void =>
+    progress.happened({ kind: "promises go elsewhere", path, why });
+  const of = { ledger, run, cwd, elsewhere };
   if (output !== undefined) {
-    if (ledger.workers === undefined) return openFile(context, ledger, run, output);
     // Where workers send, a command may follow a run that another one writes.
     const command = `promises of run ${run.run}`;
     const names = { name: `output ${hostname()} ${output}`, what: displayPath(output, cwd), command };
-    const lock = await ledger.lock({ ...names, waitMs, signal });
-    return releasing(lock, () => openFile(context, ledger, run, output));
+    const lock = ledger.workers && (await ledger.lock({ ...names, waitMs, signal }));
+    return openPromiseFile({ ...of, lock }, output);
   }
   const toFile = (because: "output taken" | "reader gone"): Promise<PromiseWriter> => {
     const path = join(cwd, `stdout.${environment.name}.${run.run}.ndjson`);
-    progress.happened({ kind: "promises go elsewhere", path, why: { because } });
-    return openFile(context, ledger, run, path);
+    elsewhere(path, { because });
+    return openPromiseFile(of, path);
   };
   if (stream === undefined) return toFile("output taken");
   return openPromiseStream({ ledger, run, stream, overflow: () => toFile("reader gone") });
-}
-
-/** The writer gives the lock back. */
-async function releasing(lock: AsyncDisposable, open: () => Promise<PromiseWriter>): Promise<PromiseWriter> {
-  await using opened = new Opened();
-  opened.use(lock);
-  const writer = opened.use(await open());
-  const closing = opened.move();
-  return {
-    get path() {
-      return writer.path;
-    },
-    write: (chunk) => writer.write(chunk),
-    [Symbol.asyncDispose]: () => closing[Symbol.asyncDispose](),
-  };
-}
-
-async function openFile(context: RunContext, ledger: Ledger, run: Run, path: string): Promise<PromiseWriter> {
-  const { progress, cwd } = context;
-  const safeCsv = run.options.safeCsv === true;
-  const state = await inspectOutput(ledger, path, "promises", () => unwrittenPromises(ledger, run, path, safeCsv));
-  const why = await whyElsewhere(ledger, run, path, state);
-  const tell = (to: string, because: WhyElsewhere): void =>
-    progress.happened({ kind: "promises go elsewhere", path: to, why: because });
-  if (why === undefined && state.state !== "strange") {
-    const onMoved = (to: string): void => tell(to, { because: "changed meanwhile", file: path });
-    return openPromiseFile({ ledger, run, path, state, safeCsv, onMoved });
-  }
-  // The run is under way, so its promises need a place whatever happened to the first one.
-  const stem = why?.because === "folder gone" ? join(cwd, basename(path)) : path;
-  const elsewhere = await freeName(ledger, "promises", `${stem}.${run.run}`, promiseFormat(path));
-  if (why !== undefined) tell(elsewhere, why);
-  return openFile(context, ledger, run, elsewhere);
-}
-
-/** Why a run's file can't be appended to; undefined where it can. */
-async function whyElsewhere(
-  ledger: Ledger,
-  run: Run,
-  file: string,
-  state: OutputState,
-): Promise<WhyElsewhere | undefined> {
-  if (!existsSync(dirname(file))) return { because: "folder gone", file };
-  if (state.state === "strange") return { because: "strange", file, strange: state.why };
-  const known = state.state === "fresh" ? await ledger.output(file, machineOf(ledger)) : undefined;
-  if (known === undefined || known.length === 0) return undefined;
-  const chunks = await ledger.chunks(run.number);
-  return chunks.some(({ isWritten }) => isWritten) ? { because: "content gone", file } : undefined;
 }

@@ -10,6 +10,7 @@ import type { PublicValues } from "../plan/public-values.ts";
 import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { SendEvent, Wait } from "../send/send.ts";
+import type { WhyElsewhere } from "../write/promise-file.ts";
 import type { RunEnd } from "./summary.ts";
 
 /** Every function returns at once. */
@@ -144,11 +145,3 @@ interface SettledChunk {
   /** How many are closed, since a later one of their ticket was accepted. */
   readonly late: number;
 }
-
-/** Why promises do not go where they should. */
-export type WhyElsewhere =
-  /** The caller gave no stream for them. */
-  | { readonly because: "output taken" }
-  | { readonly because: "reader gone" }
-  | { readonly because: "folder gone" | "content gone" | "changed meanwhile"; readonly file: string }
-  | { readonly because: "strange"; readonly file: string; readonly strange: string };

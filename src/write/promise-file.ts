@@ -1,10 +1,13 @@
 /** Where a run's promises go: a file that grows with the ledger, or standard output. */
 
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { promisify } from "node:util";
+import { Opened } from "../disk/closing.ts";
 import { errorCode, notWritten } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
-import { freeName, OutputChanged, type OutputFile, type OutputState, openOutput } from "./output-file.ts";
+import { freeName, inspectOutput, machineOf, OutputChanged, type OutputState, openOutput } from "./output-file.ts";
 import { type LineStyle, promiseFormat, promiseLines, promisesHeader } from "./promises.ts";
 
 export interface PromiseWriter extends AsyncDisposable {
@@ -20,55 +23,94 @@ export function styleOf(run: Run, path: string | undefined, safeCsv: boolean): L
   return { environment: run.environment, run: run.run, inputs: run.inputs, format, safeCsv };
 }
 
-/** What a process that died may have been appending to a run's file: the header, or the lines of any unwritten chunk. */
-export async function* unwrittenPromises(ledger: Ledger, run: Run, path: string, safeCsv: boolean) {
-  const style = styleOf(run, path, safeCsv);
-  yield promisesHeader(style.format, safeCsv);
-  for (const { chunk } of await ledger.chunks(run.number, { unwritten: true }))
-    yield promiseLines(await ledger.outcomes(run.number, chunk), style);
-}
+/** Why promises do not go where they should. */
+export type WhyElsewhere =
+  /** The caller gave no stream for them. */
+  | { readonly because: "output taken" }
+  | { readonly because: "reader gone" }
+  | { readonly because: "folder gone" | "content gone" | "changed meanwhile"; readonly file: string }
+  | { readonly because: "strange"; readonly file: string; readonly strange: string };
 
-/**
- * Opens the file, whose state was looked at. What earlier processes answered and did not write is written first.
- *
- * @param onMoved told when the file was changed under the run and the rest goes elsewhere.
- */
-export async function openPromiseFile(options: {
+interface PromisesOf {
   readonly ledger: Ledger;
   readonly run: Run;
-  readonly path: string;
-  readonly state: Exclude<OutputState, { readonly state: "strange" }>;
-  readonly safeCsv: boolean;
-  readonly onMoved: (path: string) => void;
-}): Promise<PromiseWriter> {
-  const { ledger, run, safeCsv, onMoved } = options;
-  const style = styleOf(run, options.path, safeCsv);
+  readonly cwd: string;
+  /** Told when they go to another file. */
+  readonly elsewhere: (path: string, why: WhyElsewhere) => void;
+  /** Given back when the file is closed. */
+  readonly lock?: AsyncDisposable | undefined;
+}
+
+/** Opens a run's promises file, or another one in its place. What earlier processes answered and did not write is written first. */
+export async function openPromiseFile(of: PromisesOf, named: string): Promise<PromiseWriter> {
+  const { ledger, run, elsewhere, lock } = of;
+  await using opened = new Opened();
+  if (lock !== undefined) opened.use(lock);
+  const safeCsv = run.options.safeCsv === true;
+  const style = styleOf(run, named, safeCsv);
   const header = promisesHeader(style.format, safeCsv);
-  const start = (path: string, state: Exclude<OutputState, { readonly state: "strange" }>): Promise<OutputFile> =>
-    openOutput(ledger, path, { kind: "promises", header, state });
-  let file = await start(options.path, options.state);
+  const start = (path: string, state: Ours) => openOutput(ledger, path, { kind: "promises", header, state });
+  const { path, state } = await placeOf(of, named, style, header);
+  let file = await start(path, state);
+  opened.defer(() => file[Symbol.asyncDispose]());
   const append = async (chunk: number): Promise<void> => {
     const lines = promiseLines(await ledger.outcomes(run.number, chunk), style);
-    const of = { run: run.number, chunks: [chunk] };
+    const chunks = { run: run.number, chunks: [chunk] };
     try {
-      await file.append(lines, of);
+      await file.append(lines, chunks);
     } catch (cause) {
       if (!(cause instanceof OutputChanged)) throw cause;
       await file[Symbol.asyncDispose]();
-      const path = await freeName(ledger, "promises", `${options.path}.${run.run}`, style.format);
-      file = await start(path, { state: "fresh" });
-      onMoved(path);
-      await file.append(lines, of);
+      const next = await freeName(ledger, "promises", `${path}.${run.run}`, style.format);
+      file = await start(next, { state: "fresh" });
+      elsewhere(next, { because: "changed meanwhile", file: path });
+      await file.append(lines, chunks);
     }
   };
-  const writer = inTurn(append, () => file[Symbol.asyncDispose]());
-  for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await writer.write(chunk);
+  for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await append(chunk);
+  const closing = opened.move();
   return {
     get path() {
       return file.path;
     },
-    ...writer,
+    ...inTurn(append, () => closing[Symbol.asyncDispose]()),
   };
+}
+
+type Ours = Exclude<OutputState, { readonly state: "strange" }>;
+
+/** The file that can be appended to: the run is under way, so its promises need a place whatever happened to the first one. */
+async function placeOf(
+  { ledger, run, cwd, elsewhere }: PromisesOf,
+  named: string,
+  style: LineStyle,
+  header: string,
+): Promise<{ readonly path: string; readonly state: Ours }> {
+  /** What a process that died may have been appending: the header, or the lines of any unwritten chunk. */
+  const appends = async function* (): AsyncGenerator<string> {
+    yield header;
+    for (const { chunk } of await ledger.chunks(run.number, { unwritten: true }))
+      yield promiseLines(await ledger.outcomes(run.number, chunk), style);
+  };
+  for (let path = named; ; ) {
+    const state = await inspectOutput(ledger, path, "promises", appends);
+    let why: WhyElsewhere | undefined;
+    if (state.state === "strange") why = { because: "strange", file: path, strange: state.why };
+    else if (!existsSync(dirname(path))) why = { because: "folder gone", file: path };
+    else if (state.state === "fresh" && (await hadContent(ledger, run, path)))
+      why = { because: "content gone", file: path };
+    else return { path, state };
+    const stem = why.because === "folder gone" ? join(cwd, basename(path)) : path;
+    path = await freeName(ledger, "promises", `${stem}.${run.run}`, style.format);
+    elsewhere(path, why);
+  }
+}
+
+/** Whether promises of the run stood in a file that is not there, or empty. */
+async function hadContent(ledger: Ledger, run: Run, path: string): Promise<boolean> {
+  const known = await ledger.output(path, machineOf(ledger));
+  if (known === undefined || known.length === 0) return false;
+  return (await ledger.chunks(run.number)).some(({ isWritten }) => isWritten);
 }
 
 /**
