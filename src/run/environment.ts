@@ -105,21 +105,16 @@ export async function viewEnvironment(
   }
   const problem = await conflictOf(context, config, environment, flags);
   const from = name === undefined ? environment.origins.name : "named on the command line";
-  const { ledger, trouble } = await ledgerOf(environment);
+  let [ledger, trouble]: [LedgerState | undefined, Failure | undefined] = [undefined, undefined];
+  try {
+    ledger = await ledgerStateOf(environment);
+  } catch (cause) {
+    // A database that can't be reached is no reason to show nothing.
+    if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
+    trouble = cause;
+  }
   const used = { ...(await usedOf(environment, from, env)), ledger, isLedgerReadable: trouble === undefined };
   return { config, used, environments, problem: problem ?? trouble };
-}
-
-/** A database that can't be reached is no reason to show nothing. */
-async function ledgerOf(
-  environment: Environment,
-): Promise<{ readonly ledger: LedgerState | undefined; readonly trouble: Failure | undefined }> {
-  try {
-    return { ledger: await ledgerStateOf(environment), trouble: undefined };
-  } catch (cause) {
-    if (environment.ledgerServer === undefined || !(cause instanceof Failure)) throw cause;
-    return { ledger: undefined, trouble: cause };
-  }
 }
 
 async function usedOf(
@@ -128,19 +123,16 @@ async function usedOf(
   env: NodeJS.ProcessEnv,
 ): Promise<Omit<UsedEnvironment, "ledger" | "isLedgerReadable">> {
   const { name, kind, baseUrl, keySource, origins, ledgerPath, ledgerServer } = environment;
-  const settings: Record<string, { value: unknown; from: string }> = {};
-  for (const setting of SHOWN) {
-    const name = CALLED[setting] ?? setting;
-    settings[name] = { value: shownValue(environment, setting), from: origins[setting] };
-  }
+  const settings = SHOWN.map((setting) => {
+    const shown = { value: shownValue(environment, setting), from: origins[setting] };
+    return [CALLED[setting] ?? setting, shown] as const;
+  });
   return {
-    name,
-    from,
-    kind,
+    ...{ name, from, kind },
     baseUrl: { value: baseUrl === "" ? null : baseUrl, from: origins.baseUrl },
     proxy: proxyOf(environment, env)?.shown ?? null,
     apiKey: { source: describeKeySource(keySource), state: await keyPresence(keySource, env), from: origins.apiKey },
-    settings,
+    settings: Object.fromEntries(settings),
     ledgerPath,
     ledgerPlace: ledgerServer && describeLedgerServer(ledgerServer),
   };

@@ -94,20 +94,19 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
   }
   await using service = await openService(context, environment);
   await service.key();
+  await service.tls();
   await using ledger = await openLedgerOf(environment, service.boundTo, context);
   const problem = await lostRunsOf(environment, ledger, context.cwd);
   const runs = name === undefined ? await ledger.runs() : [await namedRun(ledger, name, environment)];
   const round = await askUntilDone({ context, options, statusPath, service, ledger, runs });
-  const counts = await countAll(ledger, runs);
   const by = context.stop.aborted ? (String(context.stop.reason) as StopSignal) : undefined; // no deadline is set here
-  const stoppedBy =
-    by !== undefined && Object.hasOwn(SIGNAL_CODES, by) && counts.final < counts.promises ? by : undefined;
+  const isCut = by !== undefined && Object.hasOwn(SIGNAL_CODES, by) && round.final < round.promises;
+  const stoppedBy = isCut ? by : undefined;
   return {
-    ...counts,
-    ...{ problem, hasLedger: true, runs: runs.length, ...round, stoppedBy },
+    ...round,
+    ...{ problem, hasLedger: true, runs: runs.length, stoppedBy },
     failures: await failuresOf(ledger, runs),
-    exitCode:
-      problem !== undefined ? EXIT_CODES.usage : exitCodeOf(counts, round.unreadable.answers, round.stop, stoppedBy),
+    exitCode: problem === undefined ? exitCodeOf(round, stoppedBy) : EXIT_CODES.usage,
   };
 }
 
@@ -137,40 +136,40 @@ interface Asking {
   readonly runs: readonly Run[];
 }
 
-type Round = Pick<RemoteStatus, "answers" | "unreadable" | "stop">;
+type Round = RemoteCounts & Pick<RemoteStatus, "answers" | "unreadable" | "stop">;
 
 async function askUntilDone(asking: Asking): Promise<Round> {
   const { context, options, ledger, runs } = asking;
   const first = options.watchMs ?? FIRST_WATCH_MS;
   let [waitMs, answers] = [first, 0];
+  let counts = await countAll(ledger, runs);
   for (;;) {
-    const round = await askOnce(asking);
+    const { hasChanged, ...round } = await askOnce(asking, counts.promises - counts.final);
     answers += round.answers;
-    const counts = await countAll(ledger, runs);
+    counts = await countAll(ledger, runs);
     const isOver = !options.watch || counts.final === counts.promises || round.stop !== undefined;
-    if (isOver || context.stop.aborted) return { ...round, answers };
-    waitMs = round.changed ? first : Math.min(LONGEST_WATCH_MS, waitMs * 2);
-    options.onRound?.(counts, waitMs);
-    await pause(waitMs, context.stop);
-    if (context.stop.aborted) return { ...round, answers };
+    if (!isOver && !context.stop.aborted) {
+      waitMs = hasChanged ? first : Math.min(LONGEST_WATCH_MS, waitMs * 2);
+      options.onRound?.(counts, waitMs);
+      await pause(waitMs, context.stop);
+    }
+    if (isOver || context.stop.aborted) return { ...counts, ...round, answers };
   }
 }
 
-/** Asks once about each promise that is not final. */
-async function askOnce(asking: Asking): Promise<Round & { readonly changed: boolean }> {
-  const { context, options, statusPath, service, ledger, runs } = asking;
-  const { environment } = options.settings;
-  const counts = await countAll(ledger, runs);
-  const total = counts.promises - counts.final;
-  const notes = openNotes(ledger);
-  let [answers, unread, detail, hasWaited] = [0, 0, "", false];
+/** Asks once about each promise that is not final, of which there are `total`. */
+async function askOnce({ context, options, statusPath, service, ledger, runs }: Asking, total: number) {
+  const { progress } = context;
+  const { retries, rate } = options.settings.environment;
+  const notes = new Notes(ledger);
+  let [answers, hasWaited] = [0, false];
+  const unreadable = { answers: 0, detail: "" };
   const tell = (waiting?: Wait): void =>
-    context.progress.advanced({
+    progress.advanced({
       ...{ doing: "asking about", done: answers, total, unit: "promise" },
       ...(waiting && { waiting }),
     });
   const connect = await connectorTo(service, context, { maxAnswerBytes: MAX_STATUS_BYTES });
-  const { retries, rate } = environment;
   let stop: AskStop | undefined;
   try {
     stop = await askStatuses(
@@ -179,26 +178,26 @@ async function askOnce(asking: Asking): Promise<Round & { readonly changed: bool
         stop: AbortSignal.any([context.stop, context.abort]),
         async answered(promise, answer) {
           answers += 1;
-          if (answer.kind === "status") await notes.note(promise, answer.status);
+          if (answer.kind === "status") await notes.add(promise, answer.status);
           else {
-            unread += 1;
-            if (unread === 1) detail = answer.detail;
+            unreadable.answers += 1;
+            unreadable.detail ||= answer.detail;
           }
           tell();
         },
-        waiting(why, waitMs) {
-          context.progress.happened({ kind: "question waits", detail: why, waitMs, isFirst: !hasWaited });
+        waiting(detail, waitMs) {
+          progress.happened({ kind: "question waits", detail, waitMs, isFirst: !hasWaited });
           hasWaited = true;
-          tell({ detail: why, waitMs });
+          tell({ detail, waitMs });
         },
       },
       openPromises(ledger, runs),
     );
   } finally {
     await notes.store();
-    context.progress.advanced(undefined);
+    progress.advanced(undefined);
   }
-  return { answers, unreadable: { answers: unread, detail }, stop, changed: notes.changed() };
+  return { answers, unreadable, stop, hasChanged: notes.hasChanged };
 }
 
 async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerator<OpenPromise> {
@@ -208,27 +207,31 @@ async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerat
 }
 
 /** Keeps what was learnt, some answers at a time. */
-function openNotes(ledger: Ledger) {
-  let waiting: OpenPromise[] = [];
-  let storedAt = performance.now();
-  let hasChanged = false;
-  const store = async (): Promise<void> => {
-    const stored = waiting;
-    waiting = [];
-    storedAt = performance.now();
+class Notes {
+  readonly #ledger: Ledger;
+  #waiting: OpenPromise[] = [];
+  #storedAt = performance.now();
+  hasChanged = false;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  async add(promise: OpenPromise, status: string): Promise<void> {
+    if (status === promise.status) return;
+    this.hasChanged = true;
+    this.#waiting.push({ ...promise, status });
+    const isDue = performance.now() - this.#storedAt > NOTED_EVERY_MS;
+    if (isDue || this.#waiting.length >= NOTED_AT_ONCE) await this.store();
+  }
+
+  async store(): Promise<void> {
+    const byRun = Map.groupBy(this.#waiting, ({ run }) => run);
+    this.#waiting = [];
+    this.#storedAt = performance.now();
     const at = new Date().toISOString();
-    for (const [run, statuses] of Map.groupBy(stored, (each) => each.run)) await ledger.noteStatuses(run, statuses, at);
-  };
-  return {
-    async note(promise: OpenPromise, status: string): Promise<void> {
-      if (status === promise.status) return;
-      hasChanged = true;
-      waiting.push({ ...promise, status });
-      if (waiting.length >= NOTED_AT_ONCE || performance.now() - storedAt > NOTED_EVERY_MS) await store();
-    },
-    store,
-    changed: () => hasChanged,
-  };
+    for (const [run, statuses] of byRun) await this.#ledger.noteStatuses(run, statuses, at);
+  }
 }
 
 async function countAll(ledger: Ledger, runs: readonly Run[]): Promise<RemoteCounts> {
@@ -270,15 +273,10 @@ async function failuresOf(ledger: Ledger, runs: readonly Run[]): Promise<readonl
   return failures;
 }
 
-function exitCodeOf(
-  { failed, notFound }: RemoteCounts,
-  unreadable: number,
-  stop: AskStop | undefined,
-  stoppedBy: StopSignal | undefined,
-): number {
+function exitCodeOf({ failed, notFound, unreadable, stop }: Round, stoppedBy: StopSignal | undefined): number {
   if (stop !== undefined) return EXIT_CODES[STOP_CODES[stop.kind]];
   if (stoppedBy !== undefined) return SIGNAL_CODES[stoppedBy];
-  return failed + notFound + unreadable > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
+  return failed + notFound + unreadable.answers > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;
 }
 
 const STOP_CODES = {
