@@ -5,7 +5,6 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { parseVerbatim, stringifyJson } from "../actions/json.ts";
 import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { EXIT_CODES, Failure, notWritten } from "../failure.ts";
@@ -85,15 +84,9 @@ function describePlan({ rows, actions, newByAction }: Plan): string {
   return `${describeRows(rows)} → ${count(actions.new, "action")}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}${back === "" ? "" : `; left out: ${back}`}.`;
 }
 
-/** The actions as lines of JSON, which are valid input. */
-async function* linesOf(plan: Plan): AsyncGenerator<string> {
-  for await (const { body } of plan.chunks()) yield* bodyLines(body);
-}
-
-/** The plan writes no line end into an action. */
-function* bodyLines(body: Uint8Array): Generator<string> {
-  const actions = parseVerbatim(Buffer.from(body).toString("utf8")) as readonly unknown[]; // as the plan wrote it
-  for (const action of actions) yield `${stringifyJson(action)}\n`;
+/** The actions as lines of JSON, which are valid input. The plan writes no line end into an action. */
+function* linesOf(plan: Plan): Generator<string> {
+  for (const bodies of plan.bodies()) yield `${bodies.join("\n")}\n`;
 }
 
 /** Written whole or not at all. @returns the absolute path. */
@@ -139,7 +132,7 @@ async function holdsActions(path: string): Promise<boolean> {
 async function copyToOutput(plan: Plan, { stdout }: Pick<Context, "stdout">): Promise<void> {
   const isTerminal = "isTTY" in stdout && stdout.isTTY === true;
   const lines = async function* (): AsyncGenerator<string> {
-    for await (const line of linesOf(plan)) yield isTerminal ? escapeUnseen(line) : line;
+    for (const line of linesOf(plan)) yield isTerminal ? escapeUnseen(line) : line;
   };
   return pipeline(Readable.from(lines()), stdout, { end: false });
 }

@@ -62,6 +62,13 @@ export async function* cutChunks(
   if (open !== undefined) yield open.end(store);
 }
 
+/** The JSON of the new actions, many at a time, in the order of the input or as they were moved. */
+export function* bodiesOf(store: Store, isAsRead: boolean): Generator<readonly string[]> {
+  const order = isAsRead ? "action.seq" : "stage, lane, place";
+  const query = `SELECT json FROM action JOIN body ON body.seq = action.seq WHERE verdict = 'new' ORDER BY ${order}`;
+  for (const batch of store.tuples<readonly [json: string]>(query)) yield batch.map(([json]) => json);
+}
+
 /** @param row its index in the chunk. */
 function originOf(
   [input, line, seq, kind, subject, mark, content, digest, time, event, owner, run, at]: OriginColumns,

@@ -12,7 +12,7 @@ import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keptRow } from "../read/row.ts";
 import { dependsText } from "./across.ts";
-import { actionsByKey, type ChunkLimits, cutChunks } from "./chunks.ts";
+import { actionsByKey, bodiesOf, type ChunkLimits, cutChunks } from "./chunks.ts";
 import { type Made, mappingChanged, notesOf, nothingRecognised, usuallyShows } from "./guard.ts";
 import { type Held, NOTHING_HELD, spreadHeld } from "./held.ts";
 import { type JudgeOptions, judgeActions, type Recognised } from "./judge.ts";
@@ -127,6 +127,11 @@ export class Plan implements Disposable {
   /** The new actions as chunks; to be read to the end before `byKey`. */
   chunks(): AsyncGenerator<NewChunk> {
     return cutChunks(this.#store, this.#isByPlace, this.#limits, (run) => this.#runs.idOf(run));
+  }
+
+  /** The JSON of the new actions, many at a time. */
+  bodies(): Generator<readonly string[]> {
+    return bodiesOf(this.#store, this.#isByPlace);
   }
 
   /** The new actions by identity, as the ledger enters or adopts them. */
