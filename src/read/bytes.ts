@@ -20,9 +20,6 @@ export interface BytesOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The bytes of an opened input, decompressed, while size and SHA-256 of what is stored are kept. */
-export type ByteSource = Awaited<ReturnType<typeof openBytes>>;
-
 /** A usage failure for an error of the file system, in one sentence. */
 export function fileFailure(file: { readonly name: string }, cause: unknown): Failure {
   const code = errorCode(cause) ?? "unknown error";
@@ -43,122 +40,130 @@ export function fileFailure(file: { readonly name: string }, cause: unknown): Fa
   return new Failure("usage", sentence, { hint, cause });
 }
 
+/** Opens an input. Throws a usage failure when that is not possible. */
+export async function openBytes(file: InputFile, options: BytesOptions = {}): Promise<ByteSource> {
+  const { signal, stdin } = options;
+  const { path } = file;
+  if (path === "-" && stdin === undefined)
+    throw new Failure("internal", "Standard input was asked for, but not given to the reader.");
+  const opening = path === "-" && stdin !== undefined ? openStream(stdin, signal) : openFile(path, signal);
+  return new ByteSource(file, await opening.catch((cause: unknown) => failReading(file, cause, signal)), options);
+}
+
 /** Throws what ended the reading of a file: the signal's reason, or a usage failure. */
 function failReading(file: InputFile, cause: unknown, signal: AbortSignal | undefined): never {
   signal?.throwIfAborted();
   throw fileFailure(file, cause);
 }
 
-/** Opens an input. Throws a usage failure when that is not possible. */
-export async function openBytes(file: InputFile, options: BytesOptions = {}) {
-  const { signal, maxInputBytes, clock = SYSTEM_CLOCK } = options;
-  const raw = await openRaw(file, options);
-  const { watched } = raw;
-  const hash = createHash("sha256");
-  let bytesRead = 0;
-  let sha256: string | undefined;
-  let contentSha256: string | undefined;
-  let isClosed = false;
+/** The bytes of an opened input, decompressed, while size and SHA-256 of what is stored are kept. */
+export class ByteSource implements AsyncDisposable {
+  readonly #file: InputFile;
+  readonly #raw: OpenedFile;
+  readonly #options: BytesOptions;
+  readonly #hash = createHash("sha256");
+  #contentSha256: string | undefined;
+  #isClosed = false;
+  /** The read in flight. */
+  #pending: Promise<unknown> = Promise.resolve();
+  /** Bytes read so far, as stored. */
+  bytesRead = 0;
+  /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
+  sha256: string | undefined;
 
-  // One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins.
-  let pending: Promise<unknown> = Promise.resolve();
-  function read(): Promise<Buffer | undefined> {
-    const block = pending.then(readNext);
-    pending = block.catch(() => {});
-    return block;
+  constructor(file: InputFile, raw: OpenedFile, options: BytesOptions) {
+    this.#file = file;
+    this.#raw = raw;
+    this.#options = options;
   }
 
-  async function readNext(): Promise<Buffer | undefined> {
+  /** The same of the decompressed bytes; undefined until all of them have been given. */
+  get contentSha256(): string | undefined {
+    return this.#file.compression === "none" ? this.sha256 : this.#contentSha256;
+  }
+
+  /** One read at a time: a decompressor that is being ended may still wait for its last one when `drain` begins. */
+  readonly #read: Read = () => {
+    const block = this.#pending.then(() => this.#readNext());
+    this.#pending = block.catch(() => {});
+    return block;
+  };
+
+  async #readNext(): Promise<Buffer | undefined> {
     // A decompressor whose blocks nobody asks for any more may still read on.
-    if (sha256 !== undefined || isClosed) return undefined;
+    if (this.sha256 !== undefined || this.#isClosed) return undefined;
+    const { signal } = this.#options;
     signal?.throwIfAborted();
-    const block = await raw.read().catch((cause: unknown) => failReading(file, cause, signal));
+    const block = await this.#raw.read().catch((cause: unknown) => failReading(this.#file, cause, signal));
     signal?.throwIfAborted();
     if (block === undefined) {
-      if (watched !== undefined) await refuseUnfinished(file, watched);
-      refuseEarlyEnd(file, raw.size, bytesRead);
-      sha256 = hash.digest("hex");
+      if (this.#raw.watched !== undefined) await refuseUnfinished(this.#file, this.#raw.watched);
+      refuseEarlyEnd(this.#file, this.#raw.size, this.bytesRead);
+      this.sha256 = this.#hash.digest("hex");
       return undefined;
     }
-    bytesRead += block.length;
-    hash.update(block);
+    this.bytesRead += block.length;
+    this.#hash.update(block);
     return block;
   }
 
-  return {
-    /** Blocks of the decompressed content. May be called once. */
-    blocks: () =>
-      contentOf(file, read, maxInputBytes, (digest) => {
-        contentSha256 = digest;
-      }),
-    /** Reads what is left, only to count and hash it. */
-    async drain(): Promise<void> {
-      while ((await read()) !== undefined);
-    },
-    /**
-     * Makes sure that the file is complete: one that changed just now is watched for a while. Throws a usage failure when
-     * it is still being written.
-     */
-    async believeEnd(): Promise<void> {
-      if (watched !== undefined) await watchEnd(file, watched, clock, signal);
-    },
-    /** Bytes read so far, as stored. */
-    get bytesRead() {
-      return bytesRead;
-    },
-    /** Hex SHA-256 of the bytes as stored; undefined until all of them have been read. */
-    get sha256() {
-      return sha256;
-    },
-    /** The same of the decompressed bytes; undefined until all of them have been given. */
-    get contentSha256() {
-      return file.compression === "none" ? sha256 : contentSha256;
-    },
-    async [Symbol.asyncDispose](): Promise<void> {
-      isClosed = true;
-      await raw[Symbol.asyncDispose]();
-    },
-  };
+  /** Blocks of the decompressed content. May be called once. */
+  async *blocks(): AsyncGenerator<Buffer, void> {
+    const file = this.#file;
+    const { maxInputBytes = Number.POSITIVE_INFINITY } = this.#options;
+    const unpacked = file.compression === "none" ? undefined : createHash("sha256");
+    let total = 0;
+    let readError: unknown; // decompressors may wrap it
+    const read = () =>
+      this.#read().catch((error: unknown) => {
+        readError = error;
+        throw error;
+      });
+    try {
+      // An empty compressed file is empty, not damaged.
+      let first = await read();
+      if (first === undefined) return;
+      const readOn: Read = async () => {
+        const block = first;
+        first = undefined;
+        return block ?? read();
+      };
+      for await (const block of DECOMPRESSORS[file.compression](readOn)) {
+        total += block.length;
+        if (total > maxInputBytes)
+          throw new Failure("usage", `${shownName(file)} holds more than ${maxInputBytes} bytes (--max-input-bytes).`, {
+            hint: "If it is what you meant to send, raise --max-input-bytes.",
+          });
+        unpacked?.update(block);
+        yield block;
+      }
+      this.#contentSha256 = unpacked?.digest("hex");
+    } catch (cause) {
+      throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
+    }
+  }
+
+  /** Reads what is left, only to count and hash it. */
+  async drain(): Promise<void> {
+    while ((await this.#read()) !== undefined);
+  }
+
+  /**
+   * Makes sure that the file is complete: one that changed just now is watched for a while. Throws a usage failure when
+   * it is still being written.
+   */
+  async believeEnd(): Promise<void> {
+    const { clock = SYSTEM_CLOCK, signal } = this.#options;
+    if (this.#raw.watched !== undefined) await watchEnd(this.#file, this.#raw.watched, clock, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.#raw[Symbol.asyncDispose]();
+  }
 }
 
 type Read = () => Promise<Buffer | undefined>;
-
-/** @param onEnd is told the SHA-256 of the content, where it is not that of what is stored. */
-async function* contentOf(
-  file: InputFile,
-  read: Read,
-  maxInputBytes: number | undefined,
-  onEnd: (sha256: string | undefined) => void,
-): AsyncGenerator<Buffer, void> {
-  let total = 0;
-  const unpacked = file.compression === "none" ? undefined : createHash("sha256");
-  let readError: unknown; // decompressors may wrap it
-  const readOnce = () =>
-    read().catch((error: unknown) => {
-      readError = error;
-      throw error;
-    });
-  try {
-    // An empty compressed file is empty, not damaged.
-    const first = await readOnce();
-    if (first === undefined) return;
-    let next: Buffer | undefined = first;
-    const readOn = async (): Promise<Buffer | undefined> => {
-      const block = next ?? (await readOnce());
-      next = undefined;
-      return block;
-    };
-    for await (const block of DECOMPRESSORS[file.compression](readOn)) {
-      total += block.length;
-      if (maxInputBytes !== undefined && total > maxInputBytes) throw tooManyBytes(file, maxInputBytes);
-      unpacked?.update(block);
-      yield block;
-    }
-    onEnd(unpacked?.digest("hex"));
-  } catch (cause) {
-    throw readError ?? (cause instanceof Failure ? cause : damaged(file, cause));
-  }
-}
 
 const DECOMPRESSORS = { none: plain, gz: gunzip, zst: unzstd } satisfies Record<
   Compression,
@@ -186,23 +191,6 @@ async function* gunzip(read: Read): AsyncGenerator<Buffer, void> {
   while ((await watchedRead()) !== undefined);
   // Zeros may pad the end, as on tapes. After the first zero, Node silently ignores whatever else follows.
   if (lastNonZero >= unpacker.bytesWritten) throw new Error("other data after its end");
-}
-
-async function openRaw(file: InputFile, { signal, stdin }: BytesOptions): Promise<OpenedFile> {
-  const { path } = file;
-  if (path === "-" && stdin === undefined)
-    throw new Failure("internal", "Standard input was asked for, but not given to the reader.");
-  try {
-    return await (path === "-" && stdin !== undefined ? openStream(stdin, signal) : openFile(path, signal));
-  } catch (cause) {
-    return failReading(file, cause, signal);
-  }
-}
-
-function tooManyBytes(file: InputFile, maxInputBytes: number): Failure {
-  return new Failure("usage", `${shownName(file)} holds more than ${maxInputBytes} bytes (--max-input-bytes).`, {
-    hint: "If it is what you meant to send, raise --max-input-bytes.",
-  });
 }
 
 function damaged(file: InputFile, cause: unknown): Failure {
