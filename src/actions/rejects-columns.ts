@@ -32,7 +32,7 @@ export function parseRowKey(written: unknown): RowKey | undefined {
   return { digest, ...(isUnclear !== undefined && { isUnclear: true }), run, seq: Number(seq) };
 }
 
-export const REJECTS_COLUMNS = [REASON_COLUMN, ROW_COLUMN] as const;
+const REJECTS_COLUMNS = [REASON_COLUMN, ROW_COLUMN] as const;
 
 /** Whether a header, or the keys of a row, are those of a rejects file. */
 export const showRejects = (names: readonly string[]): boolean =>

@@ -1,8 +1,6 @@
 /** The formats of inputs, one entry each: what its files are called, and who reads it. */
 
-import { REJECTS_COLUMNS } from "../actions/rejects-columns.ts";
 import { type CsvOptions, CsvParser } from "./csv.ts";
-import { detectDelimiter } from "./delimiter.ts";
 import { INPUT_FORMATS, type InputFormat } from "./input-file.ts";
 import { JsonArrayParser } from "./json-array.ts";
 import { NdjsonParser } from "./ndjson.ts";
@@ -16,8 +14,6 @@ export interface FormatSpec {
   readonly isOfLines: boolean;
   /** What standard input of this format begins with; undefined where it may begin with anything. */
   readonly firstCharacter?: string;
-  /** The keys that its first line shows, by which promises and rejects are known. */
-  readonly firstKeys: (line: string) => readonly string[];
   /** How one says that it has no rows, in a sentence; undefined where an empty file says so. */
   readonly whenEmpty?: string;
 }
@@ -29,27 +25,23 @@ export const FORMATS: Readonly<Record<InputFormat, FormatSpec>> = {
     ...TABLE,
     extensions: ["csv"],
     parser: (options) => new CsvParser(options),
-    firstKeys: (line) => keysOfCells(line, detectDelimiter(line)),
   },
   tsv: {
     ...TABLE,
     extensions: ["tsv"],
     parser: (options) => new CsvParser({ ...options, delimiter: options.delimiter ?? "\t" }),
-    firstKeys: (line) => keysOfCells(line, "\t"),
   },
   ndjson: {
     extensions: ["ndjson", "jsonl"],
     parser: () => new NdjsonParser(),
     isOfLines: true,
     firstCharacter: "{",
-    firstKeys: keysOfJson,
   },
   json: {
     extensions: ["json"],
     parser: () => new JsonArrayParser(),
     isOfLines: false,
     firstCharacter: "[",
-    firstKeys: keysOfJson,
     whenEmpty: "A payload without actions is [].",
   },
 };
@@ -60,15 +52,13 @@ export function formatOf(beginning: Buffer): InputFormat {
   return INPUT_FORMATS.find((format) => FORMATS[format].firstCharacter?.charCodeAt(0) === first) ?? "csv";
 }
 
-const keysOfCells = (line: string, delimiter: string): readonly string[] =>
-  line.split(delimiter).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
-
-/** In a line that is not a whole object, such as a cut one, only keys of rejects are found. */
-function keysOfJson(line: string): readonly string[] {
-  try {
-    const value: unknown = JSON.parse(line.replace(/[\s,\]]+$/, ""));
-    return typeof value === "object" && value !== null ? Object.keys(value) : [];
-  } catch {
-    return REJECTS_COLUMNS.filter((key) => new RegExp(`"${key}"\\s*:`).test(line));
-  }
+/**
+ * The columns or keys that the beginning of a file shows, by which promises and rejects are known: of the first line, and of
+ * the first item of an array, which may begin in the next.
+ */
+export function firstNames(beginning: string): readonly string[] {
+  const [line = ""] = beginning.replace(/^\ufeff?\s*(?:\[\s*(?=\{))?/, "").split(/[\r\n]/, 1);
+  return line.startsWith("{")
+    ? Array.from(line.matchAll(/"([^"]*)"\s*:/g), ([, key = ""]) => key)
+    : line.split(/[,;|\t]/).map((cell) => cell.replace(/^\s*"?|"?\s*$/g, ""));
 }

@@ -1,12 +1,12 @@
 /** An opened input: what is known of it from its first bytes, and its rows. */
 
 import { setImmediate } from "node:timers/promises";
-import { REJECTS_COLUMNS } from "../actions/rejects-columns.ts";
+import { showRejects } from "../actions/rejects-columns.ts";
 import { Failure } from "../failure.ts";
 import { type ByteSource, type BytesOptions, openBytes } from "./bytes.ts";
 import { type CsvOptions, CsvParser } from "./csv.ts";
 import { bomEncoding, resolveEncoding, toUtf8 } from "./encoding.ts";
-import { FORMATS, formatOf } from "./formats.ts";
+import { FORMATS, firstNames, formatOf } from "./formats.ts";
 import { type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import type { Row } from "./row.ts";
 import { EMPTY, type RowParser } from "./row-parser.ts";
@@ -72,8 +72,8 @@ export class Input implements AsyncDisposable {
     this.file = file;
     this.#source = source;
     this.#options = options;
-    const isRejects = showsRejects(head);
-    // An editor may have saved rejects without their byte order mark.
+    // Rejects are UTF-8, whatever a source or a flag says of what they come from, and without a byte order mark too.
+    const isRejects = showRejects(firstNames(head.toString("latin1")));
     this.encoding = bomEncoding(head) ?? (isRejects ? "utf-8" : wanted);
     const lineEnds = (): number => this.#parser?.lineEnds ?? 0;
     if (this.encoding !== "utf-8") this.asUtf8 = new Utf8Watch(() => lineEnds() + 1);
@@ -210,14 +210,6 @@ async function* watched(
     yield block;
   }
   watch?.end();
-}
-
-const OWN_COLUMN = new RegExp(`(?:^|["\\s,;|])(?:${REJECTS_COLUMNS.join("|")})(?:["\\s,;|]|$)`);
-
-/** Whether the first line is that of rejects: they are UTF-8, whatever a source or a flag says of what they come from. */
-function showsRejects(head: Buffer): boolean {
-  const end = head.findIndex((byte) => LINE_ENDS.includes(byte));
-  return OWN_COLUMN.test(head.toString("latin1", 0, end === -1 ? head.length : end));
 }
 
 const CSV_UTF8 = 'Save it as "CSV UTF-8".';

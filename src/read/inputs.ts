@@ -7,7 +7,7 @@ import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
 import { fileFailure, openBytes } from "./bytes.ts";
 import { bomEncoding } from "./encoding.ts";
-import { FORMATS } from "./formats.ts";
+import { FORMATS, firstNames } from "./formats.ts";
 import { INPUT_FORMATS, type InputFile, type InputFormat, shownName } from "./input-file.ts";
 import { findMatches } from "./matches.ts";
 import { keepRejectsApart, refuseRejects } from "./rejects.ts";
@@ -196,9 +196,9 @@ const PROMISES_KEYS = ["environment", "run", "seq"] as const;
 async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
   // A pipe or a shell's <(...) gives its bytes once: never look into it before it is read.
   if (input.format === "detect" || input.path === "-" || !(await stat(input.path)).isFile()) return undefined;
-  const keys = FORMATS[input.format].firstKeys(await firstLine(input));
+  const names = firstNames(await beginningOf(input));
   const isPromises =
-    PROMISES_KEYS.every((key) => keys.includes(key)) && (keys.includes("actionPromise") || keys.includes("status"));
+    PROMISES_KEYS.every((key) => names.includes(key)) && (names.includes("actionPromise") || names.includes("status"));
   if (isPromises) {
     throw new Failure("usage", `${shownName(input)} is a promises file that tickets wrote, not an input.`, {
       hint: input.fromGlob
@@ -206,18 +206,16 @@ async function refuseOwnOutput(input: InputFile): Promise<boolean | undefined> {
         : "Name the file it was made from.",
     });
   }
-  const isRejects = showRejects(keys);
+  const isRejects = showRejects(names);
   if (isRejects && input.fromGlob) throw refuseRejects(input, "a glob must not match it");
-  return keys.some((key) => key !== "") ? isRejects : undefined;
+  return names.some((name) => name !== "") ? isRejects : undefined;
 }
 
-/** The first line, as far as the first block goes; "" when it can't be read: opening the input will say why. */
-async function firstLine(input: InputFile): Promise<string> {
+/** The first block as text; "" when it can't be read: opening the input will say why. */
+async function beginningOf(input: InputFile): Promise<string> {
   await using source = await openBytes(input);
   const blocks = source.blocks();
   const head = await blocks.next().catch(() => undefined);
   await blocks.return();
-  const text = head?.done === false ? new TextDecoder(bomEncoding(head.value)).decode(head.value) : "";
-  // An array's items may begin on the line after its [.
-  return text.replace(/^\ufeff?\s*(?:\[\s*(?=\{))?/, "").split(/[\r\n]/, 1)[0] ?? "";
+  return head?.done === false ? new TextDecoder(bomEncoding(head.value)).decode(head.value) : "";
 }

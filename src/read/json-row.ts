@@ -114,8 +114,9 @@ function colonFollows(bytes: Buffer, quote: number): boolean {
 
 /** The keys of an object and of all in it. */
 function keysIn(value: object): number {
-  let keys = Array.isArray(value) ? 0 : Object.keys(value).length;
-  for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) keys += keysIn(inner);
+  const inside = Object.values(value);
+  let keys = Array.isArray(value) ? 0 : inside.length;
+  for (const inner of inside) if (typeof inner === "object" && inner !== null) keys += keysIn(inner);
   return keys;
 }
 
