@@ -192,12 +192,14 @@ function writeAttributes(list: unknown): string | undefined {
 
 function isAttribute(attribute: unknown): boolean {
   if (!isJsonObject(attribute)) return false;
-  const { trait_type: trait, value, display_type: display, ...others } = attribute;
-  const areSound =
-    (typeof value === "boolean" || Number.isFinite(value) || isWords(value)) &&
-    isWords(trait) &&
-    (display === undefined || isWords(display));
-  return areSound && Object.keys(others).length === 0;
+  for (const key of Object.keys(attribute)) {
+    const value = attribute[key];
+    const isPlain = key === "value" && (typeof value === "boolean" || Number.isFinite(value));
+    if (!isPlain && !(MEMBERS.has(key) && isWords(value))) return false;
+  }
+  return attribute.trait_type !== undefined && attribute.value !== undefined;
 }
+
+const MEMBERS: ReadonlySet<string> = new Set(["trait_type", "value", "display_type"]);
 
 const isWords = (value: unknown): boolean => typeof value === "string" && areWords(value);

@@ -11,8 +11,8 @@ const PUBLIC_TEXTS = FIELD_NAMES.filter((name) => {
 }).map((name) => ({ name, number: numberOf(name) }));
 const ATTRIBUTES = numberOf("metadataAttributes");
 const MOST_TRAITS = 8;
-/** The name of a trait in JSON without blanks between its parts. */
-const TRAIT = /"trait_type":"((?:[^"\\]|\\.)*)"/g;
+/** What stands before the name of a trait. */
+const TRAIT = '"trait_type":"';
 
 /** Looks at the rows of one file until each kind of value was seen. */
 export class PublicValues {
@@ -39,13 +39,22 @@ export class PublicValues {
   }
 
   #seeTraits(json: string): void {
-    const isNew = [...json.matchAll(TRAIT)].some(([, trait = ""]) => !this.traits.has(trait));
-    const attributes: unknown = isNew ? parseJson(json) : undefined;
+    if (this.#knowsAll(json)) return;
+    const attributes = parseJson(json);
     if (!Array.isArray(attributes)) return;
     for (const attribute of attributes) {
       const { trait_type: trait, value } = Object(attribute);
       if (typeof trait !== "string" || this.traits.size >= MOST_TRAITS || this.traits.has(trait)) continue;
       this.traits.set(trait, String(value));
     }
+  }
+
+  /** Whether the names of all traits were seen, by the look of them: a name with escapes is not looked at so. */
+  #knowsAll(json: string): boolean {
+    for (let at = json.indexOf(TRAIT); at !== -1; at = json.indexOf(TRAIT, at)) {
+      at += TRAIT.length;
+      if (!this.traits.has(json.slice(at, json.indexOf('"', at)))) return false;
+    }
+    return true;
   }
 }
