@@ -53,7 +53,7 @@ export const textLooksDamaged = (text: string): boolean =>
 /** Characters that steer a terminal or can't be seen. In an id none is allowed. */
 export const UNSEEN: RegExp = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 /** In words, line breaks and tabs have their use, and so have joiners and marks of direction. */
-export const CONTROL: RegExp = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]/;
+export const CONTROL: RegExp = /[[\p{Cc}\p{Zl}\p{Zp}\ufeff]--[\t\n\r]]/v;
 
 /** Whether the text, as bytes of windows-1252, is valid UTF-8 beyond ASCII. That hardly happens by chance. */
 function isMisreadUtf8(text: string): boolean {

@@ -66,7 +66,7 @@ const TEXTS: Readonly<Record<FieldKind, (spec: FieldSpec) => Ordinary<string>>> 
   id:
     ({ maxLength = 0 }) =>
     (text) =>
-      text.length <= maxLength && !startsBlank(text) && !looksMangled(text) ? jsonOfName(text) : undefined,
+      text.length <= maxLength && !looksMangled(text) ? jsonOfName(text) : undefined,
   text:
     ({ maxLength = 0 }) =>
     (text) =>
@@ -86,12 +86,10 @@ const TEXTS: Readonly<Record<FieldKind, (spec: FieldSpec) => Ordinary<string>>> 
   uuid: () => formed(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i),
 };
 
-const startsBlank = (text: string): boolean => !(text.charCodeAt(0) > 0x20) || text.trim() !== text;
-
 /** Ids, of which every character counts. */
 function jsonOfName(text: string): string | undefined {
-  if (PLAIN.test(text)) return `"${text}"`;
-  const isSound = text.isWellFormed() && !UNSEEN.test(text) && damageIn(text) === undefined;
+  if (PLAIN.test(text)) return text.charCodeAt(0) > 0x20 ? `"${text}"` : undefined;
+  const isSound = text.trim() !== "" && text.isWellFormed() && !UNSEEN.test(text) && damageIn(text) === undefined;
   return isSound ? JSON.stringify(text) : undefined;
 }
 

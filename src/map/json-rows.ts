@@ -11,7 +11,7 @@ import type { Row } from "../read/row.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, readColumns } from "./columns.ts";
 import { isLoose, looseNumber, writtenNumber } from "./exact-numbers.ts";
 import { ID_FIELDS } from "./guess.ts";
-import { isItem, mapItem } from "./items.ts";
+import { isItem, mapItem, mayBeItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
 import {
   actionOfRow,
@@ -31,10 +31,12 @@ type ObjectRow = Extract<Row, { kind: "object" }>;
 /** How many different sets of keys of one file are kept compiled; beyond this many, all are dropped. */
 const MOST_KEY_SETS = 1000;
 
-/** Flat rows of the same keys. */
+/** Rows of the same keys. */
 interface KeySet {
   readonly keys: readonly string[];
-  readonly compiled: CompiledColumns;
+  readonly mayBeItem: boolean;
+  /** Once one of them is flat. */
+  compiled: CompiledColumns | undefined;
 }
 
 /** A mapper for JSON rows. Its understanding grows with the rows, whose keys may differ from one to the next. */
@@ -52,11 +54,14 @@ export function createJsonMapper(settings: NamedSettings): Mapper {
     last = sets.get(signature);
     if (last !== undefined) return last;
     if (sets.size >= MOST_KEY_SETS) sets.clear();
-    const { isNamed, compiled } = compileKeys(keys, settings);
-    last = { keys, compiled };
+    last = { keys, mayBeItem: mayBeItem(keys), compiled: undefined };
     sets.set(signature, last);
-    flat = merge(flat, understandingOf(isNamed ? "by column action" : how, keys, compiled, settings.source));
     return last;
+  };
+  const compile = (keys: readonly string[]): CompiledColumns => {
+    const { isNamed, compiled } = compileKeys(keys, settings);
+    flat = merge(flat, understandingOf(isNamed ? "by column action" : how, keys, compiled, settings.source));
+    return compiled;
   };
 
   return {
@@ -69,10 +74,13 @@ export function createJsonMapper(settings: NamedSettings): Mapper {
     map(row) {
       if (row.kind === "malformed") return { kind: "invalid", findings: row.findings, attempted: [] };
       if (row.kind === "cells") throw new Error("a row of JSON was expected");
-      const keys = Object.keys(row.value);
-      if (settings.isPayload !== true && !isItem(row.value, keys)) return mapFlat(setWith(keys), row);
-      hasItems = true;
-      return mapItem(row.value);
+      const set = setWith(Object.keys(row.value));
+      if (settings.isPayload === true || (set.mayBeItem && isItem(row.value, set.keys))) {
+        hasItems = true;
+        return mapItem(row.value);
+      }
+      set.compiled ??= compile(set.keys);
+      return mapFlat(set.keys, set.compiled, row);
     },
   };
 }
@@ -127,7 +135,7 @@ const isReference = (field: FieldName): boolean => ID_FIELDS.some((id) => id ===
 /** Whether a column is a field that names something, such as userId. */
 const isId = (field: FieldName): boolean => fieldSpec(field).kind === "id" || fieldSpec(field).kind === "nftId";
 
-function mapFlat({ keys, compiled }: KeySet, row: ObjectRow): Mapped {
+function mapFlat(keys: readonly string[], compiled: CompiledColumns, row: ObjectRow): Mapped {
   const { columns, fixed } = compiled;
   const cells = new FlatCells(keys, row);
   const { findings } = cells;
