@@ -12,8 +12,8 @@ const DIST = join(ROOT, "dist");
 /** What the compiler made of each module, until it is put together. */
 const MODULES = join(ROOT, "dist/.modules");
 
-/** What is run or imported by name: the program and the library. */
-const ENTRIES = { main: "main.js", index: "index.js" };
+/** What is run or imported by name: the program, the library, and a thread of the program. */
+const ENTRIES = { main: "main.js", index: "index.js", "look-thread": "plan/look-thread.js" };
 
 /** Packages whose parts are so many that reading them takes a quarter of a command's start. All others stay files of their own. */
 const PUT_TOGETHER = ["zod", "undici"];

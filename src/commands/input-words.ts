@@ -3,7 +3,6 @@
 import { isFieldName } from "../actions/fields.ts";
 import { andMore, cleanText, count, number, quoted } from "../actions/text.ts";
 import { publicName } from "../map/columns.ts";
-import type { PublicValues } from "../plan/public-values.ts";
 import { INPUT_RULES } from "../read/rules.ts";
 import type { CheckedInput, RunEvent, UnderstoodInput } from "../run/progress.ts";
 import type { NothingSent } from "../run/stream.ts";
@@ -35,7 +34,7 @@ export function describeUnderstanding({ file, understanding, input, values }: Un
 }
 
 /** ` ("Anna Schmidt")`: what a person would not have sent is seen by its first value. */
-function exampleOf(name: string, { texts, traits }: PublicValues): string {
+function exampleOf(name: string, { texts, traits }: UnderstoodInput["values"]): string {
   if (name === "metadataAttributes" && traits.size > 0)
     return ` (${[...traits].map(([trait, text]) => `${cleanText(trait, 40)} ${quoted(text)}`).join(", ")})`;
   const text = isFieldName(name) ? texts.get(name) : undefined;

@@ -3,8 +3,7 @@
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { Failure } from "../failure.ts";
 import type { FileFinding } from "../map/file-finding.ts";
-import type { Input } from "../read/input.ts";
-import { shownName } from "../read/input-file.ts";
+import { type InputFile, shownName } from "../read/input-file.ts";
 
 export const tooLong = (items: number): FileFinding => ({
   rule: "payload-too-long",
@@ -13,7 +12,7 @@ export const tooLong = (items: number): FileFinding => ({
 });
 
 interface Seen {
-  readonly file: Input["file"];
+  readonly file: InputFile;
   readonly readAs: string;
 }
 
@@ -25,11 +24,11 @@ export class ContentsSeen {
    * A file beside its packed form is one file given twice. Under another name it may be a copy, or another night's file that
    * says the same: for actions that happen once or have a time, that makes no difference; for others it does.
    *
-   * @param input read to its end; it has rows.
+   * @param file read to its end; it has rows.
    * @param readAs what its rows are read as; "" where they say it themselves.
    * @throws Failure `usage` where an earlier one is the same file, packed or not.
    */
-  note({ file, contentSha256 }: Input, readAs: string): readonly FileFinding[] {
+  note(file: InputFile, contentSha256: string | undefined, readAs: string): readonly FileFinding[] {
     if (contentSha256 === undefined || file.isRejects === true) return [];
     const same = this.#seen.get(contentSha256) ?? [];
     const alike = same.filter((each) => each.readAs === readAs || each.readAs === "" || readAs === "");
@@ -47,7 +46,7 @@ export class ContentsSeen {
   }
 }
 
-const unpackedName = ({ path }: Input["file"]): string => path.replace(/\.(?:gz|zst)$/i, "");
+const unpackedName = ({ path }: InputFile): string => path.replace(/\.(?:gz|zst)$/i, "");
 
 /** A file's name within a sentence. */
-const nameWithin = (file: Input["file"]): string => (file.name === "-" ? "standard input" : shownName(file));
+const nameWithin = (file: InputFile): string => (file.name === "-" ? "standard input" : shownName(file));

@@ -320,7 +320,8 @@ class Judge implements Judged {
     const { run, seq: at } = item.position;
     const cause = heldBy === undefined ? null : String(heldBy);
     const position = run === THIS_RUN ? ([null, null] as const) : ([run, at] as const);
-    this.#store.run(JUDGED, verdict, item.why ?? null, cause, reason ?? null, mark ?? null, ...position, seq);
+    const why = verdict === "bad" ? null : (item.why ?? null); // a copy that is bad waits for nothing
+    this.#store.run(JUDGED, verdict, why, cause, reason ?? null, mark ?? null, ...position, seq);
   }
 
   #writeSent(): void {

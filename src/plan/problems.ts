@@ -104,7 +104,7 @@ export function reportFindings(
   problems: Problems,
   file: Pick<InputFile, "name" | "format">,
   severityOf: (rule: string) => Severity,
-  row: Row,
+  row: Pick<Row, "kind" | "line" | "text">,
   index: number,
   findings: readonly Finding[],
 ): boolean {
@@ -132,7 +132,7 @@ export function reportFindings(
 }
 
 /** By which a warning is known again when a later run would tell it once more: what its row holds, not where it stands. */
-function markOfRow(row: Row): string | undefined {
+function markOfRow(row: Pick<Row, "kind" | "text">): string | undefined {
   return row.text === "" ? undefined : digest([row.kind, row.text]);
 }
 

@@ -75,7 +75,8 @@ export function wholeCells(record: string, { delimiter, isGuarded }: TableText):
 }
 
 /** What the plan and the ledger keep of a row: its text. A line end, with which no row begins, marks one that can't be read. */
-export const keptText = (row: Row): string => (row.kind === "malformed" ? `\n${row.text}` : row.text);
+export const keptText = ({ kind, text }: Pick<Row, "kind" | "text">): string =>
+  kind === "malformed" ? `\n${text}` : text;
 
 /** The row that was kept. @param of what is known of its input; JSON has no header. */
 export function keptRow(

@@ -9,7 +9,6 @@ import { errorCode, Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
 import { Problems } from "../plan/problems.ts";
-import { openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { RunContext } from "./context.ts";
@@ -72,15 +71,13 @@ export async function checkInput(context: RunContext, options: CheckOptions): Pr
       ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, allowEmpty, severities, problems, signal },
       environment,
       readingOf: mappers.readingOf,
-      open: (file) =>
-        openInput(file, {
-          ...{ signal, stdin },
-          ...readingOf(mappers.sourceOf(file)?.config),
-          ...(encoding !== undefined && { encoding }),
-          ...(maxInputBytes !== undefined && { maxInputBytes }),
-        }),
-      onUnderstood: (file, understanding, input, values) =>
-        progress.happened({ kind: "input understood", file, understanding, input, values }),
+      openingOf: (file) => ({
+        ...{ signal, stdin },
+        ...readingOf(mappers.sourceOf(file)?.config),
+        ...(encoding !== undefined && { encoding }),
+        ...(maxInputBytes !== undefined && { maxInputBytes }),
+      }),
+      onUnderstood: (file, understood) => progress.happened({ kind: "input understood", file, ...understood }),
       onRows: (rows, bytes) => {
         const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
         progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });

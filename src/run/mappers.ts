@@ -116,24 +116,22 @@ function makeMapper(
     readonly findings: readonly FileFinding[];
   },
 ): MadeReading {
-  const settings = {
+  const mapping = {
     fileName: nameOf(file),
-    ...(header !== undefined && { header }),
     ...(action !== undefined && { action }),
     ...(source !== undefined && { source }),
     lookups,
     relaxedRules,
-    isPayload: format === "json",
   };
-  const mapper = createMapper(settings);
+  const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }), isPayload: format === "json" });
   const readAs =
-    action ?? (source === undefined ? actionOfFileName(settings.fileName) : readAsSource(source.name)) ?? "";
+    action ?? (source === undefined ? actionOfFileName(mapping.fileName) : readAsSource(source.name)) ?? "";
   const isSource = source !== undefined;
   const made = isSource && action === undefined ? madeBy(source.config) : [];
   const told = { readAs, isSource, made, findings };
-  if (onRow === undefined) return { mapper, ...told };
+  if (onRow === undefined) return { mapper, mapping, ...told };
   const from = { file, header, source: source?.config, mapper };
-  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), ...told };
+  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...told };
 }
 
 /** What the rows of a source are read as. */

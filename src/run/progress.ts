@@ -3,11 +3,9 @@
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
 import type { Chunk, LockHolder, RunCounts, Settlement } from "../ledger/ledger.ts";
-import type { Understanding } from "../map/mapper.ts";
+import type { Understood } from "../plan/look.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Problems } from "../plan/problems.ts";
-import type { PublicValues } from "../plan/public-values.ts";
-import type { Input } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { SendEvent, Wait } from "../send/send.ts";
 import type { WhyElsewhere } from "../write/promise-file.ts";
@@ -108,12 +106,8 @@ export interface OpenedLedger {
 }
 
 /** How an input file is read. */
-export interface UnderstoodInput {
+export interface UnderstoodInput extends Understood {
   readonly file: InputFile;
-  readonly understanding: Understanding;
-  readonly input: Input;
-  /** Examples of what will be public. */
-  readonly values: PublicValues;
 }
 
 /** What checking found in an input. */

@@ -66,6 +66,14 @@ describe("a ticket that two rows sell", () => {
     expect(processedBy(field.sandbox)).toBe("gala A1 A2");
   });
 
+  test("is bad once where they say the same, and waits for nothing", async () => {
+    const field = await openOrders();
+    const { said, summary } = await night(field, [ANN, ANN, CAT], { maxInvalid: { rows: 1 } });
+    expect(said).toContain(soldTwice(3, 2));
+    expect(said).not.toContain("depends on it");
+    expect(summary, said).toMatchObject({ rows: { invalid: 1, held: 0 }, actions: { held: 0, accepted: 3 } });
+  });
+
   test("holds back what else the file says of it", async () => {
     const field = await openOrders();
     await night(field, [ANN, CAT]);

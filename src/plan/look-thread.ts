@@ -1,0 +1,47 @@
+/** The thread that looks at a large file. What it began with is a `Job`; it says `Told`, and is told when it may go on. */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { Failure } from "../failure.ts";
+import { createMapper } from "../map/create-mapper.ts";
+import { openInput } from "../read/input.ts";
+import { Look, type Understood } from "./look.ts";
+import { type Job, MOST_UNDER_WAY, type Thrown, type Told } from "./thread.ts";
+
+const { file, opening, mapping, rules }: Job = workerData; // as thread.ts gives it
+const port = parentPort;
+if (port === null) throw new Error("This file is the beginning of a thread.");
+const tell = (told: Told): void => port.postMessage(told);
+
+let room = MOST_UNDER_WAY;
+let wake = (): void => {};
+port.on("message", () => {
+  room += 1;
+  wake();
+});
+
+let look: Look | undefined;
+const understood = (): Understood | undefined => look?.understood;
+try {
+  await using input = await openInput(file, opening);
+  const { header, format } = input;
+  const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }), isPayload: format === "json" });
+  look = new Look(input, mapper, rules);
+  for await (const batch of look.batches()) {
+    if (room === 0)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    room -= 1;
+    tell({ kind: "batch", batch });
+  }
+  tell({ kind: "end", understood: understood(), whole: look.whole });
+} catch (cause) {
+  tell({ kind: "end", understood: understood(), whole: thrownOf(cause) });
+}
+port.close();
+
+function thrownOf(cause: unknown): Thrown {
+  const { message, stack } = cause instanceof Error ? cause : new Error(String(cause));
+  const isFailure = cause instanceof Failure;
+  return { code: isFailure ? cause.code : undefined, message, hint: isFailure ? cause.hint : undefined, stack };
+}

@@ -1,0 +1,225 @@
+/** One file: read → map → check → identify. What it gives is plain data, so that a thread may do it. */
+
+import type { Action, ActionName } from "../actions/actions.ts";
+import { itemOf } from "../actions/draft.ts";
+import { type Identity, identityOf } from "../actions/marks.ts";
+import type { Finding, Severity } from "../actions/problem.ts";
+import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
+import { severityIn } from "../check/severity.ts";
+import type { FileFinding } from "../map/file-finding.ts";
+import type { Mapped, Mapper, Understanding } from "../map/mapper.ts";
+import { createRowDigester, type RowDigester } from "../map/row-digest.ts";
+import { findingsOfContent } from "../read/content.ts";
+import type { Input } from "../read/input.ts";
+import type { Row } from "../read/row.ts";
+import { PublicValues } from "./public-values.ts";
+import { findingsOfMapped } from "./row-findings.ts";
+
+/** What the rows of a file are looked at with. */
+export interface Rules {
+  /** The source, or the action; "" where the rows say it themselves. */
+  readonly readAs: string;
+  readonly severities: ReadonlyMap<string, Severity>;
+  /** In Unix seconds. */
+  readonly now: number;
+  /** So many rows are looked at. */
+  readonly limit: number;
+  /** Take a file of 0 bytes for an input without rows. */
+  readonly allowEmpty: boolean;
+}
+
+/** A row that gives actions, or is bad. */
+export interface Looked extends Pick<Row, "kind" | "line" | "text"> {
+  /** Number of the row in its file, from 0. */
+  readonly index: number;
+  readonly actions: readonly { readonly kind: ActionName; readonly identity: Identity }[];
+  /** The event that the row names, also where its actions do not take an eventId. */
+  readonly event?: string;
+  readonly unusual?: Unusual;
+}
+
+/** Of a row that is bad, of which something is told, or that is from rejects. */
+export interface Unusual {
+  readonly findings: readonly Finding[];
+  readonly isBad: boolean;
+  /** What a bad row would have given. */
+  readonly attempted: readonly Action[];
+  /** Of a bad row, or of the bad one that it corrects. */
+  readonly digest: string | undefined;
+  readonly own: RowKey | undefined;
+  /** It was unclear when it was put into its rejects, and stands there as it was. */
+  readonly isLeft: boolean;
+}
+
+/** What some rows came to. */
+export interface Batch {
+  readonly looked: readonly Looked[];
+  readonly rows: number;
+  /** Of the file so far, as it is stored. */
+  readonly bytes: number;
+  readonly skipReasons: ReadonlyMap<string, number>;
+  readonly eventOnlyReasons: ReadonlyMap<string, number>;
+  /** The first row of the file that is from rejects, and the first that is not, where JSON rows show it. */
+  readonly kinds: readonly { readonly isRejects: boolean; readonly line: number }[];
+  /** Rows beyond the limit were left out. */
+  readonly isCut: boolean;
+  /** Part of the file can't be read as rows. */
+  readonly isUnfit: boolean;
+}
+
+/** How a file was understood, as far as it was read. */
+export interface Understood {
+  readonly understanding: Understanding;
+  readonly input: Pick<Input, "format" | "header" | "headerLine" | "delimiter" | "encoding" | "bytesRead">;
+  /** Examples of what will be public. */
+  readonly values: Pick<PublicValues, "fields" | "texts" | "traits">;
+}
+
+/** What is known once all was read. */
+export interface Whole {
+  readonly sha256: string;
+  readonly contentSha256: string | undefined;
+  readonly ofContent: readonly FileFinding[];
+  readonly ofRows: readonly FileFinding[];
+}
+
+type Made = { -readonly [Key in keyof Batch]: Batch[Key] } & {
+  readonly looked: Looked[];
+  readonly skipReasons: Map<string, number>;
+  readonly eventOnlyReasons: Map<string, number>;
+  readonly kinds: Batch["kinds"][number][];
+};
+
+export class Look {
+  readonly #input: Input;
+  readonly #mapper: Mapper;
+  readonly #rules: Rules;
+  readonly #values = new PublicValues();
+  readonly #digester: RowDigester;
+  readonly #kinds = new Set<boolean>();
+  /** Index of the cell that rejects keep digest and position in; -1 where there is none. */
+  readonly #own: number;
+  #rows = 0;
+
+  constructor(input: Input, mapper: Mapper, rules: Rules) {
+    this.#input = input;
+    this.#mapper = mapper;
+    this.#rules = rules;
+    this.#digester = createRowDigester(input.header, rules.readAs);
+    this.#own = input.header?.findIndex((name) => name.trim() === ROW_COLUMN) ?? -1;
+    const { wanted } = mapper;
+    input.wanted = this.#own === -1 ? wanted : wanted?.with(this.#own, true);
+  }
+
+  async *batches(): AsyncGenerator<Batch> {
+    for await (const rows of this.#input.batches()) {
+      // What lies beyond the limit is read all the same: the plan notes the SHA-256 of the whole input.
+      const room = Math.min(rows.length, this.#rules.limit - this.#rows);
+      const batch: Made = {
+        looked: [],
+        rows: room,
+        bytes: this.#input.bytesRead,
+        skipReasons: new Map(),
+        eventOnlyReasons: new Map(),
+        kinds: [],
+        isCut: room < rows.length,
+        isUnfit: false,
+      };
+      for (let at = 0; at < room; at += 1) this.#look(rows[at] as Row, batch); // within its length
+      yield batch;
+    }
+  }
+
+  get understood(): Understood {
+    const { format, header, headerLine, delimiter, encoding, bytesRead } = this.#input;
+    const { fields, texts, traits } = this.#values;
+    return {
+      understanding: this.#mapper.understanding,
+      input: { format, header, headerLine, delimiter, encoding, bytesRead },
+      values: { fields, texts, traits },
+    };
+  }
+
+  /** After the last batch. */
+  get whole(): Whole {
+    const { sha256, contentSha256 } = this.#input;
+    const ofContent = findingsOfContent(this.#input, this.#rows, this.#rules.allowEmpty);
+    return { sha256, contentSha256, ofContent, ofRows: this.#mapper.findingsOfFile?.() ?? [] };
+  }
+
+  #look(row: Row, batch: Made): void {
+    const index = this.#rows;
+    this.#rows += 1;
+    if (row.kind === "object") this.#seeKind(row, batch);
+    const mapped = this.#mapper.map(row);
+    // A row that may hide something is neither skipped nor sent.
+    const hides = row.kind === "cells" && row.findings !== undefined && this.#isError(row.findings);
+    if (mapped.kind === "skipped" && !hides) {
+      count(batch.skipReasons, mapped.reason);
+      return;
+    }
+    const findings = hides ? (row.findings ?? []) : this.#findingsOf(row, mapped);
+    const isBad = hides || row.kind === "malformed" || mapped.kind === "invalid" || this.#isError(findings);
+    if (row.kind === "malformed" && !row.bordersKnown) batch.isUnfit = true;
+    if (mapped.kind === "actions") this.#note(mapped, row, isBad, batch);
+    const own = parseRowKey(row.kind === "object" ? row.value[ROW_COLUMN] : row.cells?.[this.#own]);
+    const { kind, line, text } = row;
+    batch.looked.push({
+      ...{ kind, line, text, index, actions: isBad || mapped.kind !== "actions" ? [] : identified(mapped) },
+      ...(mapped.kind === "actions" && mapped.eventId !== undefined && { event: mapped.eventId }),
+      ...((isBad || own !== undefined || findings.length > 0) && {
+        unusual: this.#unusual(row, mapped, { findings, isBad, own }),
+      }),
+    });
+  }
+
+  #unusual(row: Row, mapped: Mapped, of: Pick<Unusual, "findings" | "isBad" | "own">): Unusual {
+    const { isBad, own } = of;
+    const corrects = own?.isUnclear === true ? undefined : own?.digest;
+    return {
+      ...of,
+      attempted: isBad ? attemptedOf(mapped).map(itemOf) : [],
+      digest: corrects ?? (isBad ? this.#digester(row) : undefined),
+      isLeft: own?.isUnclear === true && own.digest === this.#digester(row),
+    };
+  }
+
+  /** Takes note of what a row with actions shows, or takes these back. */
+  #note(mapped: Extract<Mapped, { kind: "actions" }>, row: Row, isBad: boolean, batch: Made): void {
+    if (isBad) this.#mapper.retract?.(mapped.drafts);
+    else if (mapped.eventOnly !== undefined) count(batch.eventOnlyReasons, mapped.eventOnly);
+    this.#values.see(mapped.drafts, row.kind === "object");
+  }
+
+  #seeKind({ value, line }: Extract<Row, { kind: "object" }>, batch: Made): void {
+    const isRejects = ROW_COLUMN in value || REASON_COLUMN in value;
+    if (this.#kinds.has(isRejects)) return;
+    this.#kinds.add(isRejects);
+    batch.kinds.push({ isRejects, line });
+  }
+
+  #findingsOf(row: Row, mapped: Mapped): readonly Finding[] {
+    if (mapped.kind === "skipped") return [];
+    const own = row.kind === "malformed" && mapped.kind !== "invalid" ? row.findings : [];
+    const ofRow = row.kind === "cells" ? (row.findings ?? []) : own;
+    const found = findingsOfMapped(mapped, this.#rules.now);
+    return ofRow.length === 0 ? found : [...ofRow, ...found];
+  }
+
+  #isError(findings: readonly Finding[]): boolean {
+    const severityOf = severityIn(this.#rules.severities);
+    return findings.some(({ rule }) => severityOf(rule) === "error");
+  }
+}
+
+const identified = ({ drafts, keys }: Extract<Mapped, { kind: "actions" }>): Looked["actions"] =>
+  drafts.map((draft, nth) => ({ kind: draft.action, identity: identityOf(draft, keys?.[nth]) }));
+
+function attemptedOf(mapped: Mapped) {
+  if (mapped.kind === "actions") return mapped.drafts;
+  return mapped.kind === "invalid" ? mapped.attempted : [];
+}
+
+function count(reasons: Map<string, number>, reason: string): void {
+  reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+}
