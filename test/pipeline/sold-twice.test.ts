@@ -71,7 +71,7 @@ describe("a ticket that two rows sell", () => {
     const { said, summary } = await night(field, [ANN, ANN, CAT], { maxInvalid: { rows: 1 } });
     expect(said).toContain(soldTwice(3, 2));
     expect(said).not.toContain("depends on it");
-    expect(summary, said).toMatchObject({ rows: { invalid: 1, held: 0 }, actions: { held: 0, accepted: 3 } });
+    expect(summary, said).toMatchObject({ rows: { invalid: 1, held: 0 }, actions: { accepted: 3 } });
   });
 
   test("holds back what else the file says of it", async () => {
