@@ -360,35 +360,43 @@ function compileFieldRule(
   const { clearWord } = source;
   const put = compileField(action, field, { clearWord, zone: source.config.zone });
   const constant = typeof rule === "string" ? constantOf(rule, path) : undefined;
-  if (constant !== undefined) checkConstant(field, constant, put, new Draft(action), source, path);
+  if (constant !== undefined) return { field, ...constantField(field, constant, put, new Draft(action), source, path) };
   const compile = (from: Names): Read => compileValue(rule, { ...context, names: from });
   const read = isId(field) ? watchIdCells(field, names, compile) : compile(names);
-  return {
-    field,
-    read,
-    fill: (scope, draft) => {
-      const text = read(scope);
-      if (text !== "") put(text, draft, scope.findings);
-    },
-  };
+  return { field, read, fill: filledBy(read, put) };
 }
 
-/** A field that is the same in every row is checked once, in the config. */
-function checkConstant(
+const filledBy =
+  (read: Read, put: ReadField): Fill =>
+  (scope, draft) => {
+    const text = read(scope);
+    if (text !== "") put(text, draft, scope.findings);
+  };
+
+/** A field that is the same in every row is read and checked once, in the config. */
+function constantField(
   field: FieldName,
   text: string,
   put: ReadField,
   draft: Draft,
   { relaxedRules }: Source,
   path: RulePath,
-): void {
+): Pick<FieldRule, "read" | "fill"> {
+  const number = numberOf(field);
+  const read = () => text;
   const findings: Finding[] = [];
   if (text !== "") put(text, draft, findings);
   const [finding] = findings;
   if (finding !== undefined) throw new MappingError(path, finding.message.replace(/\.$/, ""), finding.hint);
-  const fault = draft.isOrdinary ? undefined : faultOf(field, draft.value(numberOf(field)));
-  if (fault !== undefined && !relaxedRules.has(fault.rule))
-    throw new MappingError(path, `${JSON.stringify(text)} ${fault.message}`, fault.hint);
+  if (text === "" || !draft.isOrdinary) {
+    const fault = text === "" ? undefined : faultOf(field, draft.value(number));
+    if (fault !== undefined && !relaxedRules.has(fault.rule))
+      throw new MappingError(path, `${JSON.stringify(text)} ${fault.message}`, fault.hint);
+    return { read, fill: filledBy(read, put) };
+  }
+  const json = draft.json(number);
+  const said = draft.text[number];
+  return { read, fill: (_scope, given) => given.put(number, json, said) };
 }
 
 function compileEvent(source: Source): Read | undefined {
