@@ -90,6 +90,8 @@ export interface Program {
   readonly event: Read | undefined;
   readonly fillDown: FillDown | undefined;
   readonly watch: ValueWatch;
+  /** The columns that conditions compare with values. */
+  readonly deciding: readonly Pick<WatchedColumn, "label" | "read">[];
   /** What the conditions look at, for the reason why a row is skipped. */
   readonly looked: readonly Looked[];
 }
@@ -149,17 +151,15 @@ export function compileSource(settings: SourceSettings): Program {
   const event = attempt(() => compileEvent(source));
   const fillDown = attempt(() => compileFillDown(source));
   faults.throwAny();
-  watch = new ValueWatch(watchedColumns(source, rules));
+  const watched = watchedColumns(source, rules);
+  watch = new ValueWatch(watched);
+  const deciding = watched.filter(({ isOfItem, isTested, takesOthers }) => !isOfItem && (isTested || takesOthers));
   const lookups = [...lookupNames.values()];
   const looked = uniqueLooks(rules.map(({ when }) => when));
-  return { columns, lookups, each, rules, expectations, skips, event, fillDown, watch, looked };
+  return { columns, lookups, each, rules, expectations, skips, event, fillDown, watch, deciding, looked };
 }
 
-/** @param path where the source's own names for columns stand. */
-export function columnsOf(
-  { config, header, fileName }: Pick<SourceSettings, "header" | "fileName"> & { readonly config: SourceConfig },
-  path: RulePath,
-): Columns {
+function columnsOf({ config, header, fileName }: SourceSettings, path: RulePath): Columns {
   const aliases = { aliases: config.columns ?? {}, path };
   if (header === undefined) return new JsonKeys(aliases);
   return new TableColumns(fileName === "" ? "the input" : fileName, header, aliases, config.csv?.guards === "strip");
@@ -486,7 +486,7 @@ function watchedColumns({ config, namesIn: within }: Source, rules: readonly Act
 const plainName = (label: string): string => /^\{([^{}]+)\}$/.exec(label)?.[1]?.trim() ?? label;
 
 /** Undefined for a name that is no column by itself, such as the counter of `each`. */
-export function readerOf(column: string, names: Names): Read | undefined {
+function readerOf(column: string, names: Names): Read | undefined {
   try {
     return compileColumn(column, names, []);
   } catch (cause) {

@@ -12,7 +12,7 @@ import type { FileFinding } from "./file-finding.ts";
 import { strangeCells, totalsCell } from "./id-cells.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
 import { JsonKeys } from "./json-keys.ts";
-import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import type { DecidingColumn, Mapped, Mapper, Understanding } from "./mapper.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
 import { bitsOfDigest, createRowDigester } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
@@ -26,6 +26,7 @@ const EVENT_ID = numberOf("eventId");
 
 export class SourceMapper implements Mapper {
   readonly wanted: readonly boolean[] | undefined;
+  readonly deciding: readonly DecidingColumn[];
   readonly #settings: SourceSettings;
   readonly #program: Program;
   readonly #scope: Scope;
@@ -50,6 +51,7 @@ export class SourceMapper implements Mapper {
     this.wanted = columns instanceof JsonKeys ? undefined : columns.wanted;
     const digestOf = createRowDigester(settings.header, settings.name);
     this.#scope = new Scope((row) => bitsOfDigest(digestOf(row)));
+    this.deciding = this.#program.deciding.map(({ label, read }) => ({ label, text: () => read(this.#scope) }));
     this.#addsEvents =
       rules.some(({ action }) => !registersEvent(action)) &&
       !rules.some(({ action, when }) => registersEvent(action) && when !== undefined);

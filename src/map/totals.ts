@@ -13,6 +13,7 @@ export function withTotals(mapper: Mapper): Mapper {
   const sum = new SumOfRows();
   return {
     wanted: mapper.wanted,
+    deciding: mapper.deciding,
     get understanding() {
       return mapper.understanding;
     },

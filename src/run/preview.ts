@@ -4,10 +4,9 @@ import { type Action, actionsThat, registersEvent } from "../actions/actions.ts"
 import { itemOf } from "../actions/draft.ts";
 import { stringifyJson } from "../actions/json.ts";
 import type { Problem } from "../actions/problem.ts";
-import { type DecidingColumn, decidingColumns } from "../map/deciding.ts";
 import { withExactNumbers } from "../map/exact-numbers.ts";
 import { leafAt } from "../map/json-keys.ts";
-import type { Mapped } from "../map/mapper.ts";
+import type { DecidingColumn, Mapped } from "../map/mapper.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Row } from "../read/row.ts";
 import type { MappedFile, OnRow } from "./mappers.ts";
@@ -88,7 +87,6 @@ export function createPreview(rowsPerFile: number): Preview {
     see(file, row, mapped) {
       let state = files.get(file);
       if (state === undefined) {
-        const columns = file.source?.actions === undefined ? [] : decidingColumns(file.source, file.header);
         const conditional = (file.source?.actions ?? []).some((entry) =>
           actionsThat("register-event").some((name) => entry[name]?.when !== undefined),
         );
@@ -97,7 +95,7 @@ export function createPreview(rowsPerFile: number): Preview {
         state = {
           seen: 0,
           isOfRow,
-          values: columns.map((column) => ({ source: file.file.name, column, counts: new Map() })),
+          values: (file.mapper.deciding ?? []).map((column) => ({ source: file.file.name, column, counts: new Map() })),
         };
         files.set(file, state);
       }
@@ -111,8 +109,7 @@ export function createPreview(rowsPerFile: number): Preview {
       }
       const own = mapped.kind === "invalid" ? ["(invalid)"] : drafts.map(({ action }) => action).filter(state.isOfRow);
       for (const { column, counts } of state.values) {
-        const value = column.read(row);
-        if (value === undefined) continue;
+        const value = column.text();
         const key = counts.has(value) || counts.size < MOST_KEPT ? value : OTHERS;
         const known = counts.get(key) ?? { rows: 0, actions: new Set<string>() };
         known.rows += 1;
