@@ -7,7 +7,8 @@ import type { Environment } from "../config/environment.ts";
 import type { EventCounts, Rejections, RunFigures } from "../run/report-figures.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
 import { durationText } from "../write/report/figures.ts";
-import type { Block, Command, Group, Section, Table, Tone } from "../write/report/report.ts";
+import type { Block, Command, Count, Group, Part, Section, Table, Tone } from "../write/report/report.ts";
+import type { EndCount, SendingTimes } from "../write/report/sending-times.ts";
 import { chunkNumber, describeSettlement } from "./chunk-words.ts";
 import type { Context } from "./context.ts";
 import { idsOf, tellingFields } from "./telling-fields.ts";
@@ -29,30 +30,42 @@ export function runSections(
   };
 }
 
-const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
-  accepted: "good",
-  rejected: "bad",
-  settled: "known",
-  "not sent": "warning",
+/** What a reader calls an answer, where the ledger calls it otherwise. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  retry: "sent again, since the environment says that it was not taken",
+  "not sent": "not reached",
 };
+const END_TONES: Readonly<Record<EndCount["end"], Tone>> = {
+  answered: "good",
+  "not taken": "warning",
+  unknown: "doubt",
+};
+/** Kinds of answers: a service knows few. */
+const ENDS_SHOWN = 12;
+
+/** The requests by what became of them. */
+export function requestCounts(times: SendingTimes | undefined): readonly Count[] {
+  if (times === undefined) return [];
+  const parts = times.ends.map(({ end, class: kind = "no answer known", httpStatus, requests }) => ({
+    name: `${ANSWERS[kind] ?? kind}${httpStatus === undefined ? "" : `, HTTP ${httpStatus}`}`,
+    value: requests,
+    tone: END_TONES[end],
+  }));
+  const others = parts.slice(ENDS_SHOWN).reduce((sum, { value }) => sum + value, 0);
+  const rest: readonly Part[] = others === 0 ? [] : [{ name: "others", value: others, tone: "plain" }];
+  return [{ unit: "requests", total: times.requests, parts: [...parts.slice(0, ENDS_SHOWN), ...rest], notes: [] }];
+}
 
 function actionSection(byAction: RunFigures["byAction"], byEvent: EventCounts): Section {
-  const kinds = [...Map.groupBy(byAction, ({ action }) => action)].map(([name, outcomes]) => ({
-    name,
-    parts: outcomes.map(({ outcome, actions }) => ({
-      name: outcome,
-      value: actions,
-      tone: OUTCOME_TONES[outcome] ?? "plain",
-    })),
-  }));
-  return {
-    id: "actions",
-    title: "Actions",
-    blocks: [
-      { kind: "bars", title: "Actions that have an outcome, by kind", bars: kinds },
-      eventBlock("The same by event", byEvent),
-    ],
+  const table: Table = {
+    kind: "table",
+    caption: "Actions that have an outcome, by kind",
+    columns: [{ name: "kind" }, { name: "outcome" }, { name: "actions", isNumber: true }],
+    rows: [...Map.groupBy(byAction, ({ action }) => action).values()]
+      .flat()
+      .map(({ action, outcome, actions }) => [action, outcome, number(actions)]),
   };
+  return { id: "actions", title: "Actions", blocks: [table, eventBlock("The same by event", byEvent)] };
 }
 
 /** The events with the most actions, to their own scale: what all others have together would make slivers of them. */
@@ -60,7 +73,7 @@ function eventBlock(title: string, { first, others, unnamed }: EventCounts): Blo
   if (first.length === 0) return { kind: "text", text: "None of them names an event." };
   const bars = first.map(({ eventId, actions }) => ({
     name: cleanText(eventId),
-    parts: [{ name: "actions", value: actions, tone: "known" as const }],
+    value: actions,
   }));
   const otherOnes =
     others.events === 0 ? [] : [`${count(others.actions, "action")} of ${count(others.events, "other event")}`];

@@ -16,7 +16,7 @@ import type { Context } from "./context.ts";
 import { describeUnderstanding } from "./input-words.ts";
 import type { Noted } from "./report-notes.ts";
 import { problemSections } from "./report-problems.ts";
-import { runSections } from "./report-run.ts";
+import { requestCounts, runSections } from "./report-run.ts";
 import { leadTo, NEXT, tellStop } from "./run-end.ts";
 import { actionParts, describeActions, rowParts } from "./summary.ts";
 
@@ -57,7 +57,7 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
     ].join(" · "),
     made: `${startedAt.toISOString()} · ${context.verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
     verdict: failure === undefined ? verdictOf(ended, exitCode, context) : failedVerdict(failure),
-    counts: countsOf(summary, checked?.plan, 0),
+    counts: [...countsOf(summary, checked?.plan, 0), ...requestCounts(figures?.times)],
     sections: [
       ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
       ...(ofRun?.toDecide ?? []),
@@ -95,7 +95,7 @@ export function runReport(figures: RunFigures, environment: Environment, context
     title: `Run ${run.run} · ${environment.name}`,
     made: `as the ledger knew it at ${new Date().toISOString()} · ${context.verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
     verdict: runVerdict(figures, environment),
-    counts: countsOf(summary, undefined, counts.inFlight),
+    counts: [...countsOf(summary, undefined, counts.inFlight), ...requestCounts(figures.times)],
     sections: [
       ...ofRun.toDecide,
       ...countedProblems(figures, environment),
@@ -132,14 +132,15 @@ function countedProblems({ summary, run }: RunFigures, environment: Environment)
 
 /** Actions of an input of which nothing was sent. */
 function checkedActions({ byAction }: Plan): readonly Section[] {
-  const bars = Object.entries(byAction).map(([name, value]) => ({
-    name,
-    parts: [{ name: "actions", value, tone: "known" as const }],
-  }));
-  if (bars.length === 0) return [];
-  return [
-    { id: "actions", title: "Actions", blocks: [{ kind: "bars", title: "Actions of the valid rows, by kind", bars }] },
-  ];
+  const kinds = Object.entries(byAction);
+  if (kinds.length === 0) return [];
+  const table: Table = {
+    kind: "table",
+    caption: "Actions of the valid rows, by kind",
+    columns: [{ name: "kind" }, { name: "actions", isNumber: true }],
+    rows: kinds.map(([kind, actions]) => [kind, number(actions)]),
+  };
+  return [{ id: "actions", title: "Actions", blocks: [table] }];
 }
 
 /** What an exit code says, in short (docs/cli.md, Exit codes). */

@@ -56,7 +56,7 @@ async function scan(browser: Browser, address: string, form: (typeof FORMS)[numb
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
 }
 
-/** The report in every form: quiet, not wider than the page, no column of a group or of the inputs out of sight, with both pictures, and readable by all. */
+/** The report in every form: quiet, not wider than the page, no column of a group or of the inputs out of sight, with its picture, and readable by all. */
 async function expectGood(browser: Browser, file: string): Promise<string> {
   expect(statSync(file).size).toBeLessThan(400_000);
   const address = `file://${file}`;
@@ -75,7 +75,7 @@ async function expectGood(browser: Browser, file: string): Promise<string> {
     );
     const seen = { ...form, heard, isTooWide, isCut, cutLabels };
     expect(seen).toEqual({ ...form, heard: [], isTooWide: false, isCut: false, cutLabels: 0 });
-    expect(await page.locator("svg[role=img]:visible").count()).toBe(2);
+    expect(await page.locator("svg[role=img]:visible").count()).toBe(1);
     text = await page.locator("body").innerText();
     await page.close();
     // Each colour scheme and each width is scanned once: a scan takes longer than all the rest.

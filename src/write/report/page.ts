@@ -2,11 +2,11 @@
 
 import { createHash } from "node:crypto";
 import { count, number } from "../../actions/text.ts";
-import { requestLegend, requestTimes, stackedBar, swatch, throughput } from "./charts.ts";
+import { requestTimes, stackedBar, swatch } from "./chart.ts";
 import { durationText, shareText } from "./figures.ts";
 import { Html, html, NOTHING } from "./html.ts";
 import type { Bars, Block, Command, Count, Group, Report, Section, Table } from "./report.ts";
-import type { RequestMark, SendingTimes } from "./sending-times.ts";
+import type { SendingTimes } from "./sending-times.ts";
 import { STYLE } from "./style.ts";
 
 /** How each of our reports begins: only a file that does is replaced. */
@@ -50,16 +50,17 @@ const navigation = (sections: readonly Section[]): Html =>
     ? NOTHING
     : html`<nav aria-label="Sections"><ul>${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>`;
 
-/** A whole, its parts, and their sum. */
+/** A whole and its parts, which add up. */
 function countCard({ unit, total, parts, notes }: Count): Html {
   const rows = parts.map(
     ({ name, value, tone }) =>
       html`<tr><th scope="row">${swatch(tone)} ${name}</th><td class="n">${number(value)}</td><td class="n">${shareText(value, total)}</td></tr>`,
   );
+  const head = html`<tr><th scope="col">part</th><th scope="col" class="n">${unit}</th><th scope="col" class="n">share</th></tr>`;
   const table =
     parts.length === 0
       ? NOTHING
-      : html`${stackedBar(parts, total)}<table><caption>${unit} by what became of them</caption><thead><tr><th scope="col">part</th><th scope="col" class="n">${unit}</th><th scope="col" class="n">share</th></tr></thead><tbody>${rows}</tbody><tfoot><tr><th scope="row">all</th><td class="n">${number(total)}</td><td class="n">${shareText(total, total)}</td></tr></tfoot></table>`;
+      : html`${stackedBar(parts, total)}<table><thead>${head}</thead><tbody>${rows}</tbody></table>`;
   return html`<section class="count"><h2>${count(total, unit.replace(/s$/, ""))}</h2>${table}${notes.map((note) => html`<p class="more">${note}</p>`)}</section>`;
 }
 
@@ -114,97 +115,47 @@ function tableOf({ caption, columns, rows, more }: Table): Html {
 const moreOf = (more: string | undefined): Html => (more === undefined ? NOTHING : html`<p class="more">${more}</p>`);
 
 function barsOf({ title, bars, more }: Bars): Html {
-  const sum = (parts: Bars["bars"][number]["parts"]): number => parts.reduce((all, { value }) => all + value, 0);
-  const longest = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
-  const tones = new Map(
-    bars.flatMap(({ parts }) => parts.filter(({ value }) => value > 0).map(({ name, tone }) => [name, tone])),
+  const longest = Math.max(1, ...bars.map(({ value }) => value));
+  const rows = bars.map(
+    ({ name, value }) =>
+      html`<tr><th scope="row">${name}</th><td>${stackedBar([{ value, tone: "known" }], longest)}</td><td class="n">${number(value)}</td></tr>`,
   );
-  const rows = bars.map(({ name, parts }) => {
-    const told = parts.filter(({ value }) => value > 0);
-    const words = told.map((part) => `${number(part.value)} ${part.name}`).join(", ");
-    return html`<tr><th scope="row">${name}</th><td>${stackedBar(told, longest)}<span class="more">${tones.size > 1 ? words : ""}</span></td><td class="n">${number(sum(parts))}</td></tr>`;
-  });
-  const legend =
-    tones.size > 1
-      ? html`<ul class="legend">${[...tones].map(([name, tone]) => html`<li>${swatch(tone)} ${name}</li>`)}</ul>`
-      : NOTHING;
-  return html`<table class="bars"><caption>${title}</caption><thead><tr><th scope="col">name</th><th scope="col">amount</th><th scope="col" class="n">actions</th></tr></thead><tbody>${rows}</tbody></table>${moreOf(more)}${legend}`;
+  return html`<table class="bars"><caption>${title}</caption><thead><tr><th scope="col">name</th><th scope="col">amount</th><th scope="col" class="n">actions</th></tr></thead><tbody>${rows}</tbody></table>${moreOf(more)}`;
 }
 
 function groupOf({ tone, title, amount, blocks }: Group, id: string): Html {
   return html`<div class="group ${tone}"><h3>${title}<span>${amount}</span></h3>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</div>`;
 }
 
-/** Pictures of requests and throughput, and the same as figures. */
+/** When requests were sent and how long they took: in words, in a picture, and as figures. */
 function timesOf(times: SendingTimes, id: string): Html {
-  const { requests, busyMs, medianMs, slowestMs, slowestChunk, again, answeredActions, marks, ends } = times;
+  const { requests, busyMs, medianMs, slowestMs, slowestChunk, again, answeredActions, marks } = times;
   const waited =
     again.requests === 0
       ? ""
       : ` ${count(again.requests, "request")} came after another one of the same chunk, with ${durationText(again.waitedMs)} between them in all, ${durationText(again.longestMs)} at most.`;
   const rate = Math.round((1000 * answeredActions) / Math.max(1, busyMs));
-  const one = requests === 1;
-  const took = one
-    ? `It took ${durationText(slowestMs)}.`
-    : `Half of them took up to ${durationText(medianMs)}; the slowest, of chunk ${slowestChunk}, ${durationText(slowestMs)}.`;
+  const took =
+    requests === 1
+      ? `It took ${durationText(slowestMs)}.`
+      : `Half of them took up to ${durationText(medianMs)}; the slowest, of chunk ${slowestChunk}, ${durationText(slowestMs)}.`;
+  const numbers = ["chunks", "requests", "actions answered", "mean", "slowest", "not taken", "unknown"];
   const table: Table = {
     kind: "table",
     caption: "Requests in the order in which they began",
-    columns: [
-      { name: "began after" },
-      ...["chunks", "requests", "actions answered", "mean", "slowest", "not taken", "unknown"].map((name) => ({
-        name,
-        isNumber: true,
-      })),
-    ],
-    rows: marks.map(figuresOf),
-  };
-  const answers: Table = {
-    kind: "table",
-    caption: "What became of the requests",
-    columns: [{ name: "answer" }, { name: "requests", isNumber: true }],
-    rows: ends
-      .slice(0, ENDS_SHOWN)
-      .map((end) => [
-        `${ANSWERS[end.class ?? ""] ?? end.class ?? "no answer known"}${end.httpStatus === undefined ? "" : `, HTTP ${end.httpStatus}`}`,
-        number(end.requests),
-      ]),
+    columns: [{ name: "began after" }, ...numbers.map((name) => ({ name, isNumber: true }))],
+    rows: marks.map(({ from, chunks: [first, last], ...mark }) => [
+      durationText(from),
+      first === last ? `${first}` : `${first} to ${last}`,
+      number(mark.requests),
+      number(mark.actions),
+      durationText(mark.meanMs),
+      durationText(mark.slowestMs),
+      number(mark.notTaken),
+      number(mark.unknown),
+    ]),
   };
   return html`<p>${count(requests, "request")} in ${durationText(busyMs)}, ${number(rate)} actions a second. ${took}${waited}</p>
-<figure><figcaption>How long the requests took, over the time of sending</figcaption>${requestTimes(times, `${id}-requests`)}${requestLegend(times)}</figure>
-<figure><figcaption>Answered actions a second, over the time of sending</figcaption>${throughput(times, `${id}-rate`)}</figure>
-${tableOf(answers)}
-<details><summary>The figures of both pictures</summary>${tableOf(table)}</details>`;
-}
-
-/** What the ledger calls an answer, where a reader would call it otherwise. */
-const ANSWERS: Readonly<Record<string, string>> = {
-  settled: "answered",
-  retry: "sent again, since the environment says that it was not taken",
-  "not sent": "not reached",
-};
-
-/** Kinds of answers: a service knows few. */
-const ENDS_SHOWN = 12;
-
-function figuresOf({
-  from,
-  chunks: [first, last],
-  requests,
-  actions,
-  meanMs,
-  slowestMs,
-  notTaken,
-  unknown,
-}: RequestMark): readonly string[] {
-  return [
-    durationText(from),
-    first === last ? `${first}` : `${first} to ${last}`,
-    number(requests),
-    number(actions),
-    durationText(meanMs),
-    durationText(slowestMs),
-    number(notTaken),
-    number(unknown),
-  ];
+<figure><figcaption>How long the requests took, over the time of sending</figcaption>${requestTimes(times, id)}</figure>
+<details><summary>The figures of the picture</summary>${tableOf(table)}</details>`;
 }

@@ -30,7 +30,7 @@ export interface Command {
 }
 
 export interface Count {
-  /** `rows`, `actions` */
+  /** `rows`, `actions`, `requests` */
   readonly unit: string;
   readonly total: number;
   readonly parts: readonly Part[];
@@ -73,11 +73,11 @@ export interface Table {
   readonly more?: string | undefined;
 }
 
-/** Amounts beside each other, each with its parts. */
+/** Amounts beside each other, to one scale. */
 export interface Bars {
   readonly kind: "bars";
   readonly title: string;
-  readonly bars: readonly { readonly name: string; readonly parts: readonly Part[] }[];
+  readonly bars: readonly { readonly name: string; readonly value: number }[];
   /** What has no bar, and so no part in their scale. */
   readonly more?: string | undefined;
 }

@@ -16,7 +16,7 @@ export interface TimedAttempt {
 }
 
 /** How a request ended: it decided its chunk, it was certainly not taken, or what became of it is not known. */
-export type RequestEnd = "answered" | "not taken" | "unknown";
+type RequestEnd = "answered" | "not taken" | "unknown";
 
 /** Requests that follow each other, as one mark of a picture. Times are milliseconds from the beginning, without cuts. */
 export interface RequestMark {
@@ -25,11 +25,10 @@ export interface RequestMark {
   /** The first and the last of their chunks. */
   readonly chunks: readonly [number, number];
   readonly requests: number;
+  /** Actions of those that were answered. */
   readonly actions: number;
   readonly slowestMs: number;
   readonly meanMs: number;
-  /** The worst among them. */
-  readonly end: RequestEnd;
   readonly notTaken: number;
   readonly unknown: number;
 }
@@ -42,7 +41,8 @@ interface Cut {
 }
 
 /** Requests of one kind of end. */
-interface EndCount {
+export interface EndCount {
+  readonly end: RequestEnd;
   readonly class: string | undefined;
   readonly httpStatus: number | undefined;
   readonly requests: number;
@@ -63,14 +63,12 @@ export interface SendingTimes {
   readonly again: { readonly requests: number; readonly waitedMs: number; readonly longestMs: number };
   readonly marks: readonly RequestMark[];
   readonly cuts: readonly Cut[];
-  /** Answered actions a second, over equal parts of `busyMs`. */
-  readonly rates: readonly number[];
+  /** The most frequent first. */
   readonly ends: readonly EndCount[];
 }
 
-/** Marks and parts in a picture: more would be thinner than a line. */
+/** Marks in a picture: more would be thinner than a line. */
 const MOST_MARKS = 120;
-const PARTS = 60;
 
 /** Shorter breaks are shown as they are. */
 const LEAST_CUT_MS = 10_000;
@@ -80,38 +78,32 @@ export function sendingTimes(attempts: () => Iterable<TimedAttempt>): SendingTim
   const { requests, workMs, beganAt } = measured(attempts());
   if (requests === 0) return undefined;
   const clock = createClock(beganAt, Math.max(LEAST_CUT_MS, workMs / 2));
-  const marks = createMarks(Math.ceil(requests / MOST_MARKS));
   const again = createAgain();
+  const marks: RequestMark[] = [];
   const ends = new Map<string, EndCount>();
-  const answered: { readonly from: number; readonly to: number; readonly actions: number }[] = [];
   const lasted = new Float64Array(requests);
+  const ofMark = Math.ceil(requests / MOST_MARKS);
   let [at, slowestMs, slowestChunk] = [0, 0, 0];
   for (const attempt of attempts()) {
     if (at === requests) break; // another process has begun more since
+    const { chunk, class: kind, httpStatus } = attempt;
     const ms = durationOf(attempt);
     const from = clock.place(attempt.from, ms);
     lasted[at] = ms;
-    at += 1;
-    if (ms > slowestMs || slowestChunk === 0) [slowestMs, slowestChunk] = [ms, attempt.chunk];
-    marks.add(attempt, from, ms);
+    if (ms > slowestMs || at === 0) [slowestMs, slowestChunk] = [ms, chunk];
+    const mark = (at % ofMark === 0 ? undefined : marks.pop()) ?? emptyMark(from, chunk);
+    marks.push(withRequest(mark, attempt, from, ms));
     again.add(attempt, from, ms);
-    const key = `${attempt.class} ${attempt.httpStatus}`;
-    const { class: kind, httpStatus } = attempt;
-    ends.set(key, { class: kind, httpStatus, requests: (ends.get(key)?.requests ?? 0) + 1 });
-    if (endOf(attempt) === "answered") answered.push({ from, to: from + ms, actions: attempt.actions });
+    const key = `${kind} ${httpStatus}`;
+    ends.set(key, { end: endOf(attempt), class: kind, httpStatus, requests: (ends.get(key)?.requests ?? 0) + 1 });
+    at += 1;
   }
-  const busyMs = clock.end();
   return {
-    beganAt,
-    busyMs,
-    requests,
-    answeredActions: answered.reduce((sum, { actions }) => sum + actions, 0),
+    ...{ beganAt, busyMs: clock.end(), requests, slowestMs, slowestChunk, marks },
+    answeredActions: marks.reduce((sum, { actions }) => sum + actions, 0),
     medianMs: lasted.toSorted()[Math.floor((requests - 1) / 2)] ?? 0,
-    ...{ slowestMs, slowestChunk },
     again: again.total(),
-    marks: marks.all(),
     cuts: clock.cuts,
-    rates: ratesOf(answered, busyMs),
     ends: [...ends.values()].toSorted((one, other) => other.requests - one.requests),
   };
 }
@@ -156,36 +148,25 @@ function createClock(beganAt: number, leastCutMs: number) {
   };
 }
 
-function createMarks(requestsOfMark: number) {
-  const marks: (RequestMark & { totalMs: number })[] = [];
+const emptyMark = (from: number, chunk: number): RequestMark => ({
+  ...{ from, to: from, chunks: [chunk, chunk] },
+  ...{ requests: 0, actions: 0, slowestMs: 0, meanMs: 0, notTaken: 0, unknown: 0 },
+});
+
+function withRequest(mark: RequestMark, attempt: TimedAttempt, from: number, ms: number): RequestMark {
+  const end = endOf(attempt);
+  const { chunk, actions } = attempt;
+  const [first, last] = mark.chunks;
   return {
-    add({ chunk, actions, ...attempt }: TimedAttempt, from: number, ms: number): void {
-      const end = endOf(attempt);
-      const last = marks.at(-1);
-      const isNew = last === undefined || last.requests >= requestsOfMark;
-      const before = isNew
-        ? { from, to: from, chunks: [chunk, chunk] as const, requests: 0, actions: 0, slowestMs: 0, totalMs: 0 }
-        : last;
-      const [known, notTaken, unknown] = isNew
-        ? (["answered", 0, 0] as const)
-        : [last.end, last.notTaken, last.unknown];
-      if (!isNew) marks.pop();
-      const [requests, totalMs] = [before.requests + 1, before.totalMs + ms];
-      marks.push({
-        from: before.from,
-        to: Math.max(before.to, from + ms),
-        chunks: [Math.min(before.chunks[0], chunk), Math.max(before.chunks[1], chunk)],
-        requests,
-        actions: before.actions + (end === "answered" ? actions : 0),
-        slowestMs: Math.max(before.slowestMs, ms),
-        totalMs,
-        meanMs: totalMs / requests,
-        end: known === "unknown" || end === "answered" ? known : end,
-        notTaken: notTaken + (end === "not taken" ? 1 : 0),
-        unknown: unknown + (end === "unknown" ? 1 : 0),
-      });
-    },
-    all: (): readonly RequestMark[] => marks.map(({ totalMs: _, ...mark }) => mark),
+    from: mark.from,
+    to: Math.max(mark.to, from + ms),
+    chunks: [Math.min(first, chunk), Math.max(last, chunk)],
+    requests: mark.requests + 1,
+    actions: mark.actions + (end === "answered" ? actions : 0),
+    slowestMs: Math.max(mark.slowestMs, ms),
+    meanMs: (mark.meanMs * mark.requests + ms) / (mark.requests + 1),
+    notTaken: mark.notTaken + (end === "not taken" ? 1 : 0),
+    unknown: mark.unknown + (end === "unknown" ? 1 : 0),
   };
 }
 
@@ -209,21 +190,4 @@ function createAgain() {
     },
     total: () => ({ requests, waitedMs, longestMs }),
   };
-}
-
-/** The actions of each request are spread over the time that it took. */
-function ratesOf(
-  answered: readonly { readonly from: number; readonly to: number; readonly actions: number }[],
-  busyMs: number,
-): readonly number[] {
-  const partMs = Math.max(1, busyMs) / PARTS;
-  const actions = new Float64Array(PARTS);
-  for (const each of answered) {
-    const to = Math.max(each.to, each.from + 1);
-    for (let part = Math.floor(each.from / partMs); part < PARTS && part * partMs < to; part += 1) {
-      const overlap = Math.min(to, (part + 1) * partMs) - Math.max(each.from, part * partMs);
-      actions[part] = (actions[part] ?? 0) + (each.actions * overlap) / (to - each.from);
-    }
-  }
-  return [...actions].map((sum) => (1000 * sum) / partMs);
 }

@@ -34,7 +34,6 @@ th:last-child,td:last-child{padding-right:0}
 thead th{color:var(--soft);font-weight:600;font-size:.875rem;overflow-wrap:normal;vertical-align:bottom}
 tbody th{font-weight:400}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-tfoot th,tfoot td{border-bottom:0;font-weight:600}
 .scroll{overflow-x:auto;margin:.5rem 0}
 .scroll:focus-visible,summary:focus-visible,a:focus-visible{outline:2px solid var(--link);outline-offset:2px}
 code{font:.875em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace}
@@ -50,7 +49,6 @@ summary{cursor:pointer;color:var(--link);font-size:.9375rem}
 .group h3{margin:0;display:flex;flex-wrap:wrap;gap:0 1rem;justify-content:space-between;overflow-wrap:anywhere}
 .group h3 span{font-weight:400;color:var(--soft);font-size:.9375rem}
 .bars{table-layout:fixed;margin-bottom:1rem}.bars th{width:12rem}.bars th+th,.bars td{width:auto}.bars .n,.bars th.n{width:6rem}
-.bars .more{display:block}
 .scroll th,.scroll td{overflow-wrap:break-word;max-width:24rem}
 .bars .bar{margin-top:.4rem}
 figure{margin:1rem 0}
