@@ -1,9 +1,10 @@
 /** What was entered, and neither rejected nor abandoned since. */
 
+import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, select } from "./database.ts";
 import type { ActionFacts, Actions, Corrected, Identity, KnownAction, NewAction, Origin } from "./ledger.ts";
-import { ACTIONS, CORRECTED, PENDING, SPELLINGS } from "./schema.ts";
-import { listOf, type Rows, raw, rowsOf, type Sql, sql, type Value } from "./sql.ts";
+import { ACTIONS, CORRECTED, SPELLINGS } from "./schema.ts";
+import { listOf, type Rows, raw, rowsOf, type Sql, sql, type Value, words } from "./sql.ts";
 
 const KEY = { subject: "text", kind: "text", mark: "text" } as const;
 const keyOf = ({ subject, kind, mark }: Identity): readonly string[] => [subject, kind, mark];
@@ -110,7 +111,7 @@ export async function selectActions(session: Session, from: Sql, where: Sql): Pr
     session,
     sql`SELECT actions.subject, actions.kind, mark, content, CAST(time AS TEXT) AS time, event, owner, actions.run, runs.id AS run_id,
         actions.chunk, place, position_run, position_seq,
-        CASE WHEN chunks.state IN ${raw(PENDING)} THEN 'pending' ELSE 'sent' END AS state
+        CASE WHEN chunks.state IN ${words(PENDING_STATES)} THEN 'pending' ELSE 'sent' END AS state
       FROM ${from} LEFT JOIN runs ON runs.number = actions.run
         LEFT JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk
       WHERE ${where} ORDER BY actions.subject, position_run, position_seq`,

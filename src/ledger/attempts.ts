@@ -9,7 +9,7 @@ import { QUESTION_STATES } from "./chunks.ts";
 import { type Database, first, type Session, scalar, select } from "./database.ts";
 import type { Attempt, Chunk, Given, Intent, Stepped } from "./ledger.ts";
 import { assigned, type Sql, sql, words } from "./sql.ts";
-import type { Claim, Pace } from "./workers.ts";
+import type { Pace } from "./workers.ts";
 
 /** The chunk is about to be sent, unless something is in its way. */
 export async function beginAttempt(
@@ -37,11 +37,33 @@ export async function beginAttempt(
 }
 
 /**
- * Ends the attempt under way, or the one that a worker says.
+ * Ends the attempt under way, or the one that a worker says. Where that was given up before, its answer is kept for a person, and
+ * decides nothing.
  *
- * @returns false where somebody has given it up. Else nobody does before the transaction ends.
+ * @param late the answer, what is said of it, and whether the service may have the actions.
+ * @returns false where it was given up. Else nobody gives it up before the transaction ends.
  */
 export async function endAttempt(
+  session: Session,
+  database: Database,
+  run: number,
+  chunk: number,
+  given: Given,
+  late: Late = { answer: given.raw, said: `a late answer says: ${given.class}`, mayBeTaken: given.raw !== undefined },
+): Promise<boolean> {
+  if ((await noteEnd(session, run, chunk, given)) || given.claim === undefined) return true;
+  await keepLate(session, database, chunk, given.claim, late);
+  return false;
+}
+
+interface Late {
+  readonly answer: Uint8Array | undefined;
+  readonly said: string;
+  readonly mayBeTaken: boolean;
+}
+
+/** @returns false where no such attempt is under way. */
+async function noteEnd(
   session: Session,
   run: number,
   chunk: number,
@@ -69,7 +91,7 @@ export async function doubtVanished(
   const doubted: Chunk[] = [];
   for (const { chunk } of await selectChunks(session, over)) {
     // Its answer may be stored just now.
-    if (!(await endAttempt(session, run, chunk, { at, class: "in doubt", detail: VANISHED }))) continue;
+    if (!(await noteEnd(session, run, chunk, { at, class: "in doubt", detail: VANISHED }))) continue;
     await mustPass(session, run, chunk, "doubt", { detail: VANISHED });
     doubted.push(await readChunk(session, run, chunk));
   }
@@ -131,16 +153,15 @@ async function takeTurn(
 }
 
 /**
- * Keeps an answer that came after its attempt had been given up: it decides nothing any more. Whoever decides about the chunk's
- * actions is told of it. Those that are planned again, by somebody's word or in a database that came back without the attempt,
- * are in doubt once more if the service may have them.
+ * Whoever decides about the chunk's actions is told of it. Those that are planned again, by somebody's word or in a database that
+ * came back without the attempt, are in doubt once more if the service may have them.
  */
-export async function keepLate(
+async function keepLate(
   session: Session,
   { dialect }: Database,
   chunk: number,
-  { claim: { run, lane }, attempt }: { readonly claim: Claim; readonly attempt: number },
-  late: { readonly answer: Uint8Array | undefined; readonly said: string; readonly mayBeTaken: boolean },
+  { claim: { run, lane }, attempt }: NonNullable<Given["claim"]>,
+  late: Late,
 ): Promise<void> {
   if (late.answer !== undefined)
     await session.run(sql`UPDATE attempts SET answer = ${late.answer}

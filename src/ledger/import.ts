@@ -5,12 +5,13 @@ import { Failure } from "../failure.ts";
 import { IS_WANTED, identities, insertSpellings, toRow } from "./actions.ts";
 import { storeAnswers } from "./answers.ts";
 import { cutOut, insertChunk, readWhole, selectChunks } from "./chunk-life.ts";
+import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
 import type { ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
 import { itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
-import { ACTIONS, PENDING } from "./schema.ts";
-import { raw, sql } from "./sql.ts";
+import { ACTIONS } from "./schema.ts";
+import { sql, words } from "./sql.ts";
 
 export const importMethods = (database: Database): Pick<Ledger, "importActions"> => ({
   async importActions(lines) {
@@ -80,7 +81,7 @@ const selectPending = (session: Session, lines: readonly ImportedLine[]): Promis
     session,
     sql`SELECT actions.run, runs.id, actions.chunk, actions.place, wanted.at FROM ${identities(lines)} AS wanted CROSS JOIN actions
       JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk JOIN runs ON runs.number = actions.run
-      WHERE ${IS_WANTED} AND chunks.state IN ${raw(PENDING)}`,
+      WHERE ${IS_WANTED} AND chunks.state IN ${words(PENDING_STATES)}`,
   );
 
 /**

@@ -3,13 +3,12 @@
 import { crashPoint } from "../disk/crash-points.ts";
 import { adoptActions, insertActions } from "./actions.ts";
 import { insertChunk } from "./chunk-life.ts";
-import { type ChunkState, DECIDED_STATES, OPEN_STATES } from "./chunks.ts";
+import { type ChunkState, DECIDED_STATES, OPEN_STATES, PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
 import type { By, NewRun, Run, RunCounts, RunFacts, RunFilter, RunState, Runs } from "./ledger.ts";
 import { noteGuards } from "./notes.ts";
-import { PENDING } from "./schema.ts";
 import { noteSettlement } from "./settle.ts";
-import { assigned, type Columns, every, insertInto, listOf, raw, type Sql, sql, words } from "./sql.ts";
+import { assigned, type Columns, every, insertInto, listOf, type Sql, sql, words } from "./sql.ts";
 
 type RunRow = Omit<Run, keyof RunFacts | "paused"> &
   Pick<Run, "createdAt" | "output"> & {
@@ -44,7 +43,7 @@ export async function insertRun(session: Session, run: NewRun, kind: Run["kind"]
   return number;
 }
 
-const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${raw(PENDING)})`;
+const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(PENDING_STATES)})`;
 const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(OPEN_STATES)})`;
 export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
 

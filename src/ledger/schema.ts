@@ -27,8 +27,6 @@ export interface Types {
   readonly hex: (bytes: string) => string;
 }
 
-export const PENDING = `(${PENDING_STATES.map((state) => `'${state}'`).join(", ")})`;
-
 export const tables = ({ int, text, key, bytes, id, table, keyed, hex }: Types): string => `
 CREATE TABLE meta (name ${key} PRIMARY KEY, value ${text} NOT NULL)${keyed};
 
@@ -44,7 +42,7 @@ CREATE TABLE chunks (run ${int} NOT NULL REFERENCES runs, chunk ${int} NOT NULL,
   whole ${int} NOT NULL, first ${int} NOT NULL, count ${int} NOT NULL, state ${text} NOT NULL,
   accepted ${int} NOT NULL DEFAULT 0, rejected ${int} NOT NULL DEFAULT 0, http_status ${int}, detail ${text}, answered_at ${text},
   corrects ${int} NOT NULL, is_written ${int} NOT NULL DEFAULT 0, PRIMARY KEY (run, chunk))${keyed};
-CREATE INDEX chunks_pending ON chunks (run, chunk) WHERE state IN ${PENDING};
+CREATE INDEX chunks_pending ON chunks (run, chunk) WHERE state IN (${PENDING_STATES.map((state) => `'${state}'`).join(", ")});
 CREATE INDEX chunks_unwritten ON chunks (run, chunk) WHERE is_written = 0;
 
 -- body: the request, zstd, without what others hold since; sha256: of the body. origins: JSON, zstd, see outcomes.ts.

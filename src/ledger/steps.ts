@@ -2,11 +2,11 @@
 
 import { crashPoint } from "../disk/crash-points.ts";
 import { storeAnswers } from "./answers.ts";
-import { beginAttempt, doubtVanished, endAttempt, keepLate, selectAttempts } from "./attempts.ts";
+import { beginAttempt, doubtVanished, endAttempt, selectAttempts } from "./attempts.ts";
 import { cut, mustPass, readBody, readChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import type { ChunkState } from "./chunks.ts";
 import type { Database, Reader, Session } from "./database.ts";
-import type { Answered, Chunk, Chunks, Given, Item, Outcomes, Stepped } from "./ledger.ts";
+import type { Answered, Chunks, Item, Outcomes, Stepped } from "./ledger.ts";
 import { itemsOf } from "./outcomes.ts";
 import { HAS_UNWRITTEN } from "./runs.ts";
 import { every, sql, words } from "./sql.ts";
@@ -35,23 +35,33 @@ export const stepMethods = (database: Database): Chunks => ({
   },
   change: (run, chunk, event, given) =>
     database.write(async (session) => {
-      const { claim, raw, httpStatus, detail } = given;
-      if (!(await endAttempt(session, run, chunk, given)) && claim !== undefined) {
-        const said = `a late answer says: ${given.class}`;
-        await keepLate(session, database, chunk, claim, { answer: raw, said, mayBeTaken: raw !== undefined });
-        return false;
-      }
+      const { httpStatus, detail } = given;
+      if (!(await endAttempt(session, database, run, chunk, given))) return false;
       await mustPass(session, run, chunk, event, { httpStatus, detail });
       return true;
     }),
   split: (run, chunk, most, given) =>
-    database.write((session) => split(session, database, { run, chunk, most, given })),
+    database.write(async (session) => {
+      const { httpStatus, detail } = given;
+      if (!(await endAttempt(session, database, run, chunk, given))) return [];
+      const { count } = await readChunk(session, run, chunk);
+      const places = Array.from({ length: count }, (_, at) => at);
+      const parts = Array.from({ length: Math.ceil(count / most) }, (_, at) =>
+        places.slice(at * most, (at + 1) * most),
+      );
+      const numbers = await cut(session, run, chunk, parts, "planned", database.place);
+      await mustPass(session, run, chunk, "split", { httpStatus, detail });
+      await session.run(
+        sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
+      );
+      return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${numbers[0]} AND ${numbers.at(-1)}`);
+    }),
   doubtVanished: (run, at) => database.write((session) => doubtVanished(session, database, run, at)),
   attempts: (run) => database.read((session) => selectAttempts(session, sql`attempts.run = ${run}`)),
   outcomes: (run, chunk) => readOutcomes(database.plain, run, chunk),
 });
 
-/** What became of a chunk whose answer says it; a late one is kept for a person. */
+/** What became of a chunk whose answer says it. */
 async function store(
   session: Session,
   database: Database,
@@ -60,39 +70,13 @@ async function store(
 ): Promise<Pick<Stepped, "isStored" | "doubt">> {
   const { chunk, attempt, claim, answers, httpStatus, at, raw } = answered;
   const count = (wanted: string): number => answers.filter(({ outcome }) => outcome === wanted).length;
-  const doubts = count("in doubt");
-  const attempted = claim && { claim, attempt };
-  const given = { at, class: "answered", httpStatus, raw: doubts > 0 ? raw : undefined, claim: attempted };
-  if ((await endAttempt(session, run, chunk, given)) || attempted === undefined)
-    return { isStored: true, doubt: await storeAnswers(session, run, answered, "answer", database.place) };
-  const accepted = count("accepted");
+  const [accepted, doubts] = [count("accepted"), count("in doubt")];
+  const kept = doubts > 0 ? raw : undefined;
+  const given = { at, class: "answered", httpStatus, raw: kept, claim: claim && { claim, attempt } };
   const said = `its answer came late, at ${at} (HTTP ${httpStatus}): ${accepted} of ${answers.length} accepted`;
-  await keepLate(session, database, chunk, attempted, { answer: raw, said, mayBeTaken: accepted + doubts > 0 });
-  return { isStored: false, doubt: undefined };
-}
-
-/** Into planned ones of at most so many actions. */
-async function split(
-  session: Session,
-  database: Database,
-  { run, chunk, most, given }: { run: number; chunk: number; most: number; given: Given },
-): Promise<readonly Chunk[]> {
-  const { claim, httpStatus, detail } = given;
-  const { count, state } = await readChunk(session, run, chunk);
-  const isEnded = state === "sending" && (await endAttempt(session, run, chunk, given));
-  if (claim !== undefined && !isEnded) {
-    const late = { answer: undefined, said: `a late answer says: ${given.class}`, mayBeTaken: false };
-    await keepLate(session, database, chunk, claim, late);
-    return [];
-  }
-  const places = Array.from({ length: count }, (_, at) => at);
-  const parts = Array.from({ length: Math.ceil(count / most) }, (_, at) => places.slice(at * most, (at + 1) * most));
-  const numbers = await cut(session, run, chunk, parts, "planned", database.place);
-  await mustPass(session, run, chunk, "split", { httpStatus, detail });
-  await session.run(
-    sql`UPDATE runs SET most_actions = ${most} WHERE number = ${run} AND coalesce(most_actions, ${most}) >= ${most}`,
-  );
-  return await selectChunks(session, sql`run = ${run} AND chunk BETWEEN ${numbers[0]} AND ${numbers.at(-1)}`);
+  const late = { answer: raw, said, mayBeTaken: accepted + doubts > 0 };
+  if (!(await endAttempt(session, database, run, chunk, given, late))) return { isStored: false, doubt: undefined };
+  return { isStored: true, doubt: await storeAnswers(session, run, answered, "answer", database.place) };
 }
 
 /** Of all its actions, where nothing else is stored. */
