@@ -251,96 +251,73 @@ test(named("workers share a run, and whichever comes last ends it"), ONLY_WITH, 
   expect(held).toEqual([]);
 });
 
-/** A worker is killed while its third request is answered. */
-async function killAtThird({ service, startWorker }: Rig): Promise<void> {
-  const killed = startWorker();
-  service.behave({
-    answer: () => {
-      if (service.requests.length === 3) killed.child.kill("SIGKILL");
-      return undefined;
-    },
-  });
-  expect((await killed.ended).exitCode).toBe(null);
-}
+test(
+  named(
+    "the chunk of a worker that is killed waits until its time is over; a decision that names no chunk is none before",
+  ),
+  LONG,
+  async () => {
+    const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+    const { service, startWorker, tickets, run } = rig;
+    const killed = startWorker();
+    service.behave({
+      answer: () => {
+        if (service.requests.length === 3) killed.child.kill("SIGKILL");
+        return undefined;
+      },
+    });
+    expect((await killed.ended).exitCode).toBe(null);
+    const unseen = await tickets(["settle", run, ...ENV, "--not-sent"]);
+    expect([unseen.exitCode, unseen.stderr]).toEqual([2, expect.stringContaining("is still being sent")]);
+    const next = await startWorker().ended;
+    expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
+    expect(next.stderr).toContain("waits for a person to decide about chunk 3");
+    const shown = await tickets(["settle", run, ...ENV]);
+    expect(`${shown.stdout}${shown.stderr}`).toContain("the process ended before the answer came");
+    expect(shown.stderr).toContain(`tickets settle ${run} --chunk 3 --sent --env playground`);
+    const seen = await tickets(["settle", run, ...ENV, "--sent"]);
+    expect(seen.stderr).toContain("Chunk 3: 10 actions settled as sent.");
+    expect((await startWorker().ended).exitCode).toBe(0);
+    await expectEachOnce(rig, service.sent());
+  },
+);
 
-test(named("the chunk of a worker that is killed waits until its time is over, and is in doubt"), LONG, async () => {
-  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
-  const { service, startWorker, tickets, run } = rig;
-  await killAtThird(rig);
-  const next = await startWorker().ended;
-  expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
-  expect(next.stderr).toContain("waits for a person to decide about chunk 3");
-  const shown = await tickets(["settle", run, ...ENV]);
-  expect(`${shown.stdout}${shown.stderr}`).toContain("the process ended before the answer came");
-  expect(await settleByTruth(rig, service.sent())).toBe(1);
-  expect((await startWorker().ended).exitCode).toBe(0);
-  await expectEachOnce(rig, service.sent());
-});
-
-test(named("a decision that names no chunk is none while something is on its way"), LONG, async () => {
-  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
-  const { service, startWorker, tickets, run } = rig;
-  await killAtThird(rig);
-  const unseen = await tickets(["settle", run, ...ENV, "--not-sent"]);
-  expect([unseen.exitCode, unseen.stderr]).toEqual([2, expect.stringContaining("is still being sent")]);
-  expect((await startWorker().ended).exitCode).toBe(6);
-  const shown = await tickets(["settle", run, ...ENV]);
-  expect(shown.stderr).toContain(`tickets settle ${run} --chunk 3 --sent --env playground`);
-  const seen = await tickets(["settle", run, ...ENV, "--sent"]);
-  expect(seen.stderr).toContain("Chunk 3: 10 actions settled as sent.");
-  expect((await startWorker().ended).exitCode).toBe(0);
-  await expectEachOnce(rig, service.sent());
-});
-
-/** A worker that stands still while the third of six requests is with the service. */
-async function freezeInThird() {
-  const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
-  const { service } = rig;
-  const frozen = rig.startWorker();
-  service.behave({
-    answer: () => {
-      if (service.requests.length === 3) frozen.freeze();
-      return undefined;
-    },
-  });
-  await frozen.rests;
-  return { rig, frozen };
-}
-
-test(named("a worker that was frozen finds its lane taken, and what its answer said is kept"), LONG, async () => {
-  const { rig, frozen } = await freezeInThird();
-  const { service, startWorker, server, schema } = rig;
-  const next = await startWorker().ended;
-  expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
-  frozen.child.kill("SIGCONT");
-  const woken = await frozen.ended;
-  expect(woken.exitCode, woken.stderr).toBe(6);
-  expect(woken.stderr).toContain("came after another machine had given it up");
-  const [doubt] = await server.query(`SELECT detail FROM ${schema}.chunks WHERE state = 'in doubt'`);
-  expect(doubt?.detail).toMatch(
-    /^the process ended before the answer came; its answer came late, at .* \(HTTP 200\): 10 of 10 accepted$/,
-  );
-  const kept = await server.query(`SELECT answer FROM ${schema}.attempts WHERE answer IS NOT NULL`);
-  expect(kept.map(({ answer }) => JSON.parse(String(answer)).data.length)).toEqual([10]);
-  expect(await settleByTruth(rig, service.sent())).toBe(1);
-  expect((await startWorker().ended).exitCode).toBe(0);
-  await expectEachOnce(rig, service.sent());
-});
-
-test(named("a late answer stops what a person has settled as not sent from being sent again"), LONG, async () => {
-  const { rig, frozen } = await freezeInThird();
-  const { service, startWorker, tickets, run } = rig;
-  expect((await startWorker().ended).exitCode).toBe(6);
-  expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);
-  frozen.child.kill("SIGCONT");
-  const woken = await frozen.ended;
-  expect([woken.exitCode, service.requests.length], woken.stderr).toEqual([6, 3]);
-  const shown = await tickets(["settle", run, ...ENV]);
-  expect(`${shown.stdout}${shown.stderr}`).toContain("its answer came late");
-  expect(await settleByTruth(rig, service.sent())).toBe(1);
-  expect((await startWorker().ended).exitCode).toBe(0);
-  await expectEachOnce(rig, service.sent());
-});
+test.each(["in doubt", "settled as not sent"])(
+  named("the answer of a worker that was frozen is kept, and stops what is %s meanwhile from being sent again"),
+  LONG,
+  async (state) => {
+    const rig = await openRig({ actions: 60, lanes: 1, chunkSize: 10 });
+    const { service, startWorker, tickets, run, server, schema } = rig;
+    const frozen = startWorker();
+    service.behave({
+      answer: () => {
+        if (service.requests.length === 3) frozen.freeze();
+        return undefined;
+      },
+    });
+    await frozen.rests;
+    const next = await startWorker().ended;
+    expect([next.exitCode, service.requests.length], next.stderr).toEqual([6, 3]);
+    const isSettled = state !== "in doubt";
+    if (isSettled) expect((await tickets(["settle", run, ...ENV, "--not-sent"])).exitCode).toBe(0);
+    frozen.child.kill("SIGCONT");
+    const woken = await frozen.ended;
+    expect([woken.exitCode, service.requests.length], woken.stderr).toEqual([6, 3]);
+    expect(woken.stderr).toContain("came after another machine had given it up");
+    const [doubt] = await server.query(`SELECT detail FROM ${schema}.chunks WHERE state = 'in doubt'`);
+    const said = /its answer came late, at .* \(HTTP 200\): 10 of 10 accepted$/;
+    expect(doubt?.detail).toMatch(
+      isSettled ? said : new RegExp(`^the process ended before the answer came; ${said.source}`),
+    );
+    const kept = await server.query(`SELECT answer FROM ${schema}.attempts WHERE answer IS NOT NULL`);
+    expect(kept.map(({ answer }) => JSON.parse(String(answer)).data.length)).toEqual([10]);
+    const shown = await tickets(["settle", run, ...ENV]);
+    expect(`${shown.stdout}${shown.stderr}`).toContain("its answer came late");
+    expect(await settleByTruth(rig, service.sent())).toBe(1);
+    expect((await startWorker().ended).exitCode).toBe(0);
+    await expectEachOnce(rig, service.sent());
+  },
+);
 
 test(
   named("a worker that loses its connections stores its answers on new ones, and nothing is in doubt"),

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, onTestFinished } from "vitest";
+import { describe, onTestFinished, test } from "vitest";
 import type { Ledger, NewAction, NewChunk, NewRun, Origin } from "../../src/ledger/ledger.ts";
 import { findLedger, type LedgerPlace, openLedger } from "../../src/ledger/open.ts";
 import { NEEDS_POSTGRES, startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
@@ -36,16 +36,29 @@ export function toPlace(place: LedgerPlace): Place {
 
 export const inSqlite = async (): Promise<Place> => toPlace({ kind: "sqlite", path: join(newFolder(), "ledger.db") });
 
-async function inPostgres(more: Partial<Extract<LedgerPlace, { kind: "postgres" }>> = {}): Promise<Place> {
+async function inPostgres(): Promise<Place> {
   const server = await startPostgres();
   const schema = server.newSchema();
   const shown = `postgres://127.0.0.1/ledgers (schema ${schema})`;
-  return toPlace({ kind: "postgres", url: server.url, tls: undefined, schema, shown, application: "test", ...more });
+  return toPlace({ kind: "postgres", url: server.url, tls: undefined, schema, shown, application: "test" });
 }
 
-export function describeBoth(name: string, tests: (newPlace: () => Promise<Place>) => void): void {
-  describe(`${name}: SQLite`, () => tests(inSqlite));
-  describe.skipIf(WITHOUT_POSTGRES)(`${name}: PostgreSQL${NEEDS_POSTGRES}`, () => tests(() => inPostgres()));
+type NewPlace = () => Promise<Place>;
+/** A test of a ledger that was just made. */
+type LedgerTest = (name: string, body: (ledger: Ledger, place: Place) => Promise<void>) => void;
+
+export function describeBoth(name: string, tests: (newPlace: NewPlace, it: LedgerTest) => void): void {
+  const suite = (newPlace: NewPlace) => (): void => {
+    const it: LedgerTest = (title, body) => {
+      test(title, async () => {
+        const place = await newPlace();
+        await body(await place.open(), place);
+      });
+    };
+    tests(newPlace, it);
+  };
+  describe(`${name}: SQLite`, suite(inSqlite));
+  describe.skipIf(WITHOUT_POSTGRES)(`${name}: PostgreSQL${NEEDS_POSTGRES}`, suite(inPostgres));
 }
 
 export const at = (second: number): string => new Date(Date.UTC(2026, 2, 1, 3, 0, second)).toISOString();

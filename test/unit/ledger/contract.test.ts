@@ -27,11 +27,9 @@ const known = async (ledger: Ledger, ...ids: readonly string[]) =>
 
 const TWO = () => planned([{ sales: [{ id: "b" }, { id: "a" }] }, { sales: [{ id: "c" }] }]);
 
-describeBoth("a run", (newPlace) => {
-  test("is entered whole, with the bodies as they were given, and its actions are pending", async () => {
-    const { open } = await newPlace();
+describeBoth("a run", (newPlace, it) => {
+  it("is entered whole, with the bodies as they were given, and its actions are pending", async (first, { open }) => {
     const run = newRun();
-    const first = await open();
     const number = await enter(first, run, TWO());
     await first[Symbol.asyncDispose]();
     const ledger = await open();
@@ -52,9 +50,7 @@ describeBoth("a run", (newPlace) => {
     expect(await ledger.counts(number)).toMatchObject({ notSent: 3, total: 3, chunks: 2, decidedChunks: 0 });
   });
 
-  test("is not entered where another one holds one of its actions, and nothing of it is left", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("is not entered where another one holds one of its actions, and nothing of it is left", async (ledger) => {
     await enter(ledger, newRun(), TWO());
     const again = newRun();
     await expect(enter(ledger, again, planned([{ sales: [{ id: "z" }, { id: "a" }] }]))).rejects.toMatchObject({
@@ -64,9 +60,7 @@ describeBoth("a run", (newPlace) => {
     expect(await known(ledger, "z")).toEqual([]);
   });
 
-  test("is not entered where its plan can't be read to its end", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("is not entered where its plan can't be read to its end", async (ledger) => {
     const run = newRun();
     const { chunks } = TWO();
     const broken = (async function* () {
@@ -77,9 +71,7 @@ describeBoth("a run", (newPlace) => {
     expect(await ledger.runs()).toEqual([]);
   });
 
-  test("keeps times and ids as they are, beyond what a number and a plain text hold", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("keeps times and ids as they are, beyond what a number and a plain text hold", async (ledger) => {
     const plan = planned([{ sales: [{ id: withoutNul("a\u0000\u0001b") }, { id: "z" }] }]);
     const [one, other] = plan.actions;
     const actions = [
@@ -95,9 +87,7 @@ describeBoth("a run", (newPlace) => {
     ]);
   });
 
-  test("is sent chunk by chunk: outcome and next intent in one step, promises and counts are kept", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("is sent chunk by chunk: outcome and next intent in one step, promises and counts are kept", async (ledger) => {
     const run = await enter(ledger, newRun(), TWO());
     const one = await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     expect(one).toEqual({ attempt: 1, obstacle: undefined, isStored: true, doubt: undefined });
@@ -128,9 +118,7 @@ describeBoth("a run", (newPlace) => {
     ]);
   });
 
-  test("forgets what was rejected, keeps its row and its item, and lets it be entered again", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("forgets what was rejected, keeps its row and its item, and lets it be entered again", async (ledger) => {
     const run = await enter(ledger, newRun(), TWO());
     await send(ledger, run, [accepted(1), REJECTED]);
     expect(await known(ledger, "a", "b")).toEqual(["t:b sent 1 0"]);
@@ -144,9 +132,7 @@ describeBoth("a run", (newPlace) => {
     expect(await known(ledger, "a")).toEqual(["t:a pending 1 0"]);
   });
 
-  test("has a chunk of its own for what an answer leaves in doubt", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("has a chunk of its own for what an answer leaves in doubt", async (ledger) => {
     const sales = [{ id: "a" }, { id: "b", price: "19.00" }, { id: "c" }];
     const run = await enter(ledger, newRun(), planned([{ sales }]));
     const { doubt = 0 } = await send(ledger, run, [accepted(1), DOUBT, accepted(3)]);
@@ -180,9 +166,7 @@ describeBoth("a run", (newPlace) => {
     if (decision === "sent") expect(await ledger.settle(run, doubt, decision, BY)).toBeUndefined();
   });
 
-  test("takes a person's word about the first actions of a doubt alone", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("takes a person's word about the first actions of a doubt alone", async (ledger) => {
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }, { id: "b" }, { id: "c" }] }]));
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     await ledger.change(run, 1, "doubt", { at: at(2), class: "in doubt" });
@@ -191,9 +175,7 @@ describeBoth("a run", (newPlace) => {
     expect(await known(ledger, "a", "b", "c")).toEqual(["t:a sent 2 0", "t:b pending 3 0", "t:c pending 3 1"]);
   });
 
-  test("is cut where a request is too large, in the order of its actions, and keeps to that", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("is cut where a request is too large, in the order of its actions, and keeps to that", async (ledger) => {
     const sales = ["e", "d", "c", "b", "a"].map((id) => ({ id }));
     const run = await enter(ledger, newRun(), planned([{ sales }, { sales: [{ id: "z" }] }]));
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
@@ -211,9 +193,7 @@ describeBoth("a run", (newPlace) => {
     expect((await ledger.counts(run)).total).toBe(6);
   });
 
-  test("is given back, refused or in doubt as its attempt ends", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("is given back, refused or in doubt as its attempt ends", async (ledger) => {
     const run = await enter(ledger, newRun(), TWO());
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     await ledger.change(run, 1, "giveBack", { at: at(2), class: "not taken", httpStatus: 429 });
@@ -230,9 +210,7 @@ describeBoth("a run", (newPlace) => {
     );
   });
 
-  test("knows after a crash what may have been sent: it is in doubt", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("knows after a crash what may have been sent: it is in doubt", async (ledger, { open }) => {
     const run = await enter(ledger, newRun(), TWO());
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     await ledger[Symbol.asyncDispose]();
@@ -245,9 +223,7 @@ describeBoth("a run", (newPlace) => {
     expect(await again.endRun(run, { exitCode: 6, at: at(6) })).toBe(false);
   });
 
-  test("is abandoned: what is planned may be sent by others, a doubt stays pending until it is settled", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("is abandoned: what is planned may be sent by others, a doubt stays pending until it is settled", async (ledger) => {
     const run = await enter(ledger, newRun(), TWO());
     await ledger.advance(run, { intent: { chunk: 1, at: at(1) } });
     expect(await ledger.abandon(run, BY)).toBe(1);
@@ -268,9 +244,7 @@ describeBoth("a run", (newPlace) => {
     ]);
   });
 
-  test("is listed by its id, its state and its chunks, and can be paused", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("is listed by its id, its state and its chunks, and can be paused", async (ledger) => {
     const [one, other] = [newRun(), newRun()];
     const first = await enter(ledger, one, TWO());
     await enter(ledger, other, planned([{ sales: [{ id: "x" }] }]));
@@ -286,9 +260,7 @@ describeBoth("a run", (newPlace) => {
     expect(await ledger.runs({ unwritten: true })).toEqual([]);
   });
 
-  test("has its lanes and stages apart", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("has its lanes and stages apart", async (ledger) => {
     const parts = [
       { sales: [{ id: "a" }], lane: 1, stage: 0 },
       { sales: [{ id: "b" }], lane: 2, stage: 0 },
@@ -301,10 +273,8 @@ describeBoth("a run", (newPlace) => {
   });
 });
 
-describeBoth("what a ledger knows beside its runs", (newPlace) => {
-  test("the corrected version of a bad row counts once it is accepted, not when an action of it is rejected", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+describeBoth("what a ledger knows beside its runs", (_, it) => {
+  it("the corrected version of a bad row counts once it is accepted, not when an action of it is rejected", async (ledger) => {
     const sales = ["a", "b", "c"].map((id) => ({ id, digest: id === "c" ? "d2" : "d1" }));
     const run = await enter(ledger, newRun(), planned([{ sales }]));
     expect(await ledger.corrected(["d1", "d2"])).toEqual([]);
@@ -318,9 +288,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect(await ledger.corrected(["d3"])).toEqual([known]);
   });
 
-  test("ids that differ only in how they are written", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("ids that differ only in how they are written", async (ledger) => {
     const plan = planned([{ sales: [{ id: "a-1" }, { id: "b2" }] }]);
     const actions = plan.actions.map((action) => (action.subject === "t:a-1" ? { ...action, normal: "t:a1" } : action));
     await enter(ledger, newRun(), { ...plan, actions });
@@ -330,9 +298,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     ]);
   });
 
-  test("adopted actions: sent, without a chunk; known ones get the content of now", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("adopted actions: sent, without a chunk; known ones get the content of now", async (ledger) => {
     const first = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
     await send(ledger, first, [accepted(1)]);
     const { actions } = planned([{ sales: [{ id: "a", price: "20" }, { id: "b" }] }]);
@@ -348,9 +314,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect((await ledger.about("b")).map(({ outcome }) => outcome)).toEqual(["adopted"]);
   });
 
-  test("all about an id: what was accepted, rejected, abandoned; by ticket, by event, by promise", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("all about an id: what was accepted, rejected, abandoned; by ticket, by event, by promise", async (ledger) => {
     const first = await enter(
       ledger,
       newRun(),
@@ -383,9 +347,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect(await about("nobody")).toEqual([]);
   });
 
-  test("how sources made their actions, with a run and without one", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("how sources made their actions, with a run and without one", async (ledger) => {
     const note = (zone: string, recognised: number | undefined) => ({
       ...{ source: "sales", kind: "soldTicket", made: { zone } },
       night: recognised === undefined ? undefined : { at: at(recognised), rows: 100, recognised },
@@ -405,9 +367,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect(await ledger.guard("scans")).toEqual([]);
   });
 
-  test("files: how far they are written, and under which name", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("files: how far they are written, and under which name", async (ledger) => {
     const run = await enter(ledger, newRun(), TWO());
     await send(ledger, run, [accepted(1), accepted(2)]);
     const output: Output = {
@@ -429,9 +389,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect((await ledger.outputs({ length: 200 })).length).toBe(2);
   });
 
-  test("invocations and told warnings", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("invocations and told warnings", async (ledger) => {
     const invocation = {
       ...{ startedAt: at(1), durationMs: 12, command: "stream", arguments: ["a.csv"], files: ["a.csv"], exitCode: 0 },
       ...{ error: undefined, run: "7f3a0c11", counts: { actions: { accepted: 2 } }, warnings: 1 },
@@ -444,9 +402,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect(await ledger.told(["d1", "d2"])).toEqual(new Set(["d1"]));
   });
 
-  test("statuses of promises: those that are open yet, chunk by chunk", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("statuses of promises: those that are open yet, chunk by chunk", async (ledger) => {
     const run = await enter(ledger, newRun(), TWO());
     await send(ledger, run, [accepted(1), REJECTED]);
     await send(ledger, run, [accepted(3)]);
@@ -466,9 +422,7 @@ describeBoth("what a ledger knows beside its runs", (newPlace) => {
     expect(await openOnes()).toEqual([]);
   });
 
-  test("bodies of old runs go, and what was sent stays known", async () => {
-    const { open } = await newPlace();
-    const ledger = await open();
+  it("bodies of old runs go, and what was sent stays known", async (ledger) => {
     const run = await enter(ledger, newRun(), planned([{ sales: [{ id: "a" }] }]));
     await send(ledger, run, [accepted(1)]);
     await ledger.endRun(run, { exitCode: 0, at: at(3) });
