@@ -1,12 +1,10 @@
 /** What is wrong, or probably wrong, with one action by itself. */
 
-import * as z from "zod";
 import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "../actions/actions.ts";
 import { CONTROL, damageIn, textLooksDamaged, UNSEEN, wordWithLostLetter } from "../actions/damage.ts";
 import { type Draft, type FieldSet, itemOf, numberOf, setOf } from "../actions/draft.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName } from "../actions/fields.ts";
-import { issuesOf, telling } from "../actions/formats.ts";
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { recordOf } from "../actions/schemas.ts";
@@ -26,10 +24,8 @@ export function checkAction(item: unknown, now?: number): readonly Finding[] {
   if (!isJsonObject(item) || !isJsonObject(item.data)) return wrong;
   const { action, data } = item;
   if (typeof action !== "string" || !isActionName(action)) return wrong;
-  const issues = issuesOf(likelySchemas(now)[action], data);
-  if (issues.length === 0) return wrong;
-  const likely = issues.map((issue) => (issue as z.core.$ZodIssueCustom).params as unknown as Finding); // by `telling`
-  return [...wrong, ...inOrder(likely)];
+  const likely = likelyMistakes(action, data, now);
+  return likely.length === 0 ? wrong : [...wrong, ...likely];
 }
 
 /**
@@ -93,8 +89,15 @@ function areNear({ text }: Draft, now: number): boolean {
 const TIMES = (["orderTime", "startTime", "endTime"] as const).map((field) => ({ field, number: numberOf(field) }));
 const [START, END] = [numberOf("startTime"), numberOf("endTime")];
 
-const inOrder = (likely: readonly Finding[]): readonly Finding[] =>
-  likely.toSorted((one, other) => placeOf(one) - placeOf(other));
+type Data = Readonly<Record<string, unknown>>;
+
+function likelyMistakes(action: ActionName, data: Data, now: number | undefined): readonly Finding[] {
+  const found = LOOKED_INTO[action].flatMap((field) => {
+    const value = data[field];
+    return value === undefined ? NONE : (LIKELY[fieldSpec(field).kind]?.(field, value, now) ?? NONE);
+  });
+  return [...found, ...mistakesOfWhole(action, data)].sort((one, other) => placeOf(one) - placeOf(other));
+}
 
 /** Kinds of fields that name somebody or something, so that every character counts. */
 const NAMES: readonly FieldKind[] = ["id", "nftId", "wallet"];
@@ -127,29 +130,6 @@ const LIKELY: Partial<Record<FieldKind, Find<unknown>>> = {
   u64: (field, value, now) =>
     typeof value === "number" || typeof value === "bigint" ? mistakesOfTime(field, value, now) : NONE,
 };
-
-type Data = Readonly<Record<string, unknown>>;
-type LikelySchemas = Readonly<Record<ActionName, z.ZodType>>;
-
-/** The schemas of the last time that was asked for: a run has only one. */
-let made: { readonly now: number | undefined; readonly schemas: LikelySchemas } | undefined;
-
-function likelySchemas(now: number | undefined): LikelySchemas {
-  if (made?.now !== now) made = undefined;
-  made ??= { now, schemas: recordOf(ACTION_NAMES, (action) => likelySchema(action, now)) };
-  return made.schemas;
-}
-
-/** The schema that tells likely mistakes in an action's data. It takes whatever else is there. */
-function likelySchema(action: ActionName, now: number | undefined): z.ZodType {
-  const shape = recordOf(LOOKED_INTO[action], (field) =>
-    z
-      .unknown()
-      .check(telling((value) => LIKELY[fieldSpec(field).kind]?.(field, value, now) ?? NONE))
-      .optional(),
-  );
-  return z.looseObject(shape).check(telling((data) => mistakesOfWhole(action, data)));
-}
 
 /** The fields of each action in which mistakes are looked for, by kind, names first. Attributes are always among them. */
 const LOOKED_INTO = recordOf(ACTION_NAMES, looksInto);
