@@ -81,7 +81,7 @@ const TEXTS: Readonly<Record<FieldKind, (spec: FieldSpec) => Ordinary<string>>> 
   u64: () => none,
   nftId: () => (text) => (NFT_ID.test(text) && !looksMangled(text) ? `"${text}"` : undefined),
   price: () => formed(/^\d+(?:\.\d+)?$/),
-  wallet: () => (text) => (LOWER_ADDRESS.test(text) || isKnownAddress(text) ? `"${text}"` : undefined),
+  wallet: () => (text) => (LOWER_ADDRESS.test(text) ? `"${text}"` : knownAddress(text)),
   metadata: () => readAttributes,
   uuid: () => formed(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i),
 };
@@ -125,16 +125,17 @@ function degrees(limit: number): Ordinary<string> {
 }
 
 const LOWER_ADDRESS = /^0x[0-9a-f]{40}$/;
-/** Addresses whose checksum was right: buyers come back, and a checksum takes 20 µs. */
+/** Addresses whose checksum was right, as JSON: buyers come back, and a checksum takes 20 µs. */
 const known = new Set<string>();
 const MOST_KNOWN = 10_000;
 
-function isKnownAddress(text: string): boolean {
-  if (known.has(text)) return true;
-  if (!isRightAddress(text)) return false;
+function knownAddress(text: string): string | undefined {
+  const json = `"${text}"`; // a text of its own: a cell would keep the block of the file that it was cut from
+  if (known.has(json)) return json;
+  if (!isRightAddress(text)) return undefined;
   if (known.size >= MOST_KNOWN) known.clear();
-  known.add(text);
-  return true;
+  known.add(json);
+  return json;
 }
 
 // ---- metadataAttributes ----
