@@ -4,9 +4,10 @@ import { randomUUID } from "node:crypto";
 import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
+import { echoed, type Ids, readItem } from "./item.ts";
 import { eventsOf, perform, RELAXABLE_RULES, type Refusal, type Register, WITHHELD } from "./lifecycle.ts";
 import { openState, type ProcessedAction } from "./state.ts";
-import { type EchoedIds, echoedIds, idIn, openView, type PromiseStatus } from "./view.ts";
+import { openView, type PromiseStatus } from "./view.ts";
 
 export interface EngineOptions {
   /** The SQLite file, made with its directory when missing; or `:memory:`. */
@@ -19,27 +20,13 @@ export interface EngineOptions {
   readonly integratorName?: string;
 }
 
-interface AcceptedItem extends EchoedIds {
-  readonly status: "success";
-  readonly action: string;
-  readonly actionPromise: string;
-}
-
+type AcceptedItem = Ids & { readonly status: "success"; readonly action: string; readonly actionPromise: string };
 /** The specification does not show it; own choice. */
-interface RefusedItem extends EchoedIds {
-  readonly status: "error";
-  readonly action?: string;
-  readonly error: Refusal;
-}
-
+type RefusedItem = Ids & { readonly status: "error"; readonly action?: string; readonly error: Refusal };
 export type ResultItem = AcceptedItem | RefusedItem;
 
 /** An accepted action whose event has a callbackUrl. */
-export interface Callback extends EchoedIds {
-  readonly callbackUrl: string;
-  readonly actionPromise: string;
-  readonly action: string;
-}
+export type Callback = Omit<AcceptedItem, "status"> & { readonly callbackUrl: string };
 
 interface ProcessOptions {
   /** 0-based places of items that are refused without being looked at (a fault on demand). */
@@ -69,16 +56,16 @@ export function openEngine(options: EngineOptions) {
     const request = state.countRequest();
     const register: Register = { state, events: eventsOf(state), relaxed, unixTime: Math.floor(at / 1000) };
     return items.map((item, place): ResultItem => {
-      const { action, data } = partsOf(item);
-      const ids = echoedIds(action, data);
+      const { action, data, ids } = readItem(item);
       const done = withhold.has(place) ? WITHHELD : perform(register, item);
-      const line = { request, item: place, action, data: stringifyJson(data ?? null), ...recordedIds(data), at };
+      const line = { request, item: place, action, ids, data: stringifyJson(data ?? null), at };
       if ("code" in done) {
         state.record({ ...line, status: "error", code: done.code, rule: done.rule ?? null, actionPromise: null });
-        return { status: "error", ...(action !== null && { action }), ...ids, error: done };
+        return { status: "error", ...(action !== null && { action }), ...echoed(action, ids), error: done };
       }
-      const accepted = { action: action ?? "", ...ids, actionPromise: newPromise(at) }; // an accepted action has a name
-      state.record({ ...line, status: "success", code: null, rule: null, actionPromise: accepted.actionPromise });
+      const actionPromise = newPromise(at);
+      state.record({ ...line, status: "success", code: null, rule: null, actionPromise });
+      const accepted = { action: action ?? "", ...echoed(action, ids), actionPromise }; // an accepted action has a name
       const { callbackUrl } = done.fields;
       if (typeof callbackUrl === "string") callbacks.push({ callbackUrl, ...accepted });
       return { status: "success", ...accepted };
@@ -128,20 +115,6 @@ function assertRelaxable(rule: string): void {
   throw new Failure("usage", `The sandbox can't relax the rule ${stringifyJson(rule)}.`, {
     hint: meant === undefined ? `It can relax ${RELAXABLE_RULES.join(", ")}.` : `Did you mean ${meant}?`,
   });
-}
-
-function partsOf(item: unknown): { action: string | null; data: unknown } {
-  if (typeof item !== "object" || item === null || Array.isArray(item)) return { action: null, data: item };
-  const { action, data } = item as { readonly action?: unknown; readonly data?: unknown }; // read with care below
-  return { action: typeof action === "string" ? action : null, data };
-}
-
-function recordedIds(data: unknown) {
-  return {
-    eventId: idIn(data, "eventId") ?? null,
-    ticketId: idIn(data, "ticketId") ?? null,
-    nftId: idIn(data, "nftId") ?? null,
-  };
 }
 
 /** A UUID of version 7: it starts with the time, so that the record's index grows at its end. */

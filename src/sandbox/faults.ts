@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { Failure } from "../failure.ts";
+import { readItem } from "./item.ts";
 import { type Exchange, KINDS } from "./misbehave.ts";
 
 /** Which requests a rule is for. All conditions that are given must hold; none means every request. */
@@ -153,25 +154,21 @@ function isEarly(rule: FaultRule): boolean {
 }
 
 function matches(on: z.infer<typeof onSchema>, facts: RequestFacts, random: () => number): boolean {
-  const { request, bytes, items } = facts;
-  if (on.request !== undefined && ![on.request].flat().includes(request)) return false;
-  if (on.from !== undefined && request < on.from) return false;
-  if (on.to !== undefined && request > on.to) return false;
-  if (on.every !== undefined && request % on.every !== 0) return false;
-  if (on.bytesOver !== undefined && bytes <= on.bytesOver) return false;
-  if (on.itemsOver !== undefined && (items === undefined || items.length <= on.itemsOver)) return false;
-  for (const name of ["action", "eventId", "ticketId"] as const) {
-    const wanted = on[name];
-    if (wanted !== undefined && items?.some((item) => partOf(item, name) === wanted) !== true) return false;
-  }
-  return on.probability === undefined || random() < on.probability;
-}
-
-function partOf(item: unknown, name: "action" | "eventId" | "ticketId"): unknown {
-  if (typeof item !== "object" || item === null) return undefined;
-  const { action, data } = item as { readonly action?: unknown; readonly data?: unknown }; // read only
-  if (name === "action") return action;
-  return typeof data === "object" && data !== null ? (data as Record<string, unknown>)[name] : undefined; // read only
+  const { request, bytes, items = [] } = facts;
+  const holds = (wanted: string | undefined, part: (item: ReturnType<typeof readItem>) => string | null | undefined) =>
+    wanted === undefined || items.some((item) => part(readItem(item)) === wanted);
+  return (
+    (on.request === undefined || [on.request].flat().includes(request)) &&
+    request >= (on.from ?? 1) &&
+    request <= (on.to ?? Number.POSITIVE_INFINITY) &&
+    request % (on.every ?? 1) === 0 &&
+    bytes > (on.bytesOver ?? -1) &&
+    items.length > (on.itemsOver ?? -1) &&
+    holds(on.action, ({ action }) => action) &&
+    holds(on.eventId, ({ ids }) => ids.eventId) &&
+    holds(on.ticketId, ({ ids }) => ids.ticketId) &&
+    (on.probability === undefined || random() < on.probability)
+  );
 }
 
 /** Mulberry32, started from a hash, so that neighbouring requests get unrelated numbers. */

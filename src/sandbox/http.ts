@@ -15,8 +15,8 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   sendText(response, status, stringifyJson(body));
 }
 
-/** Sends a text as it is, as JSON where no header says otherwise. */
-export function sendText(response: ServerResponse, status: number, text: string): void {
+/** Sends a text or bytes as they are, as JSON where no header says otherwise. */
+export function sendText(response: ServerResponse, status: number, text: string | Buffer): void {
   response.statusCode = status;
   if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
   response.setHeader("Content-Length", Buffer.byteLength(text));

@@ -10,6 +10,7 @@ import { fieldSpec, isFieldName } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 import { ACTION_RULES, type ActionRule } from "../actions/rules.ts";
 import { validateItem } from "../actions/validate.ts";
+import { isId } from "./item.ts";
 import type { EventRow, State, StoredFields, TicketRow } from "./state.ts";
 
 /** Why an item was refused. `invalid` is a broken field or resale rule; the others are about what is registered. */
@@ -64,7 +65,7 @@ export function perform(register: Register, item: unknown): Refusal | EventRow {
   for (const { rule, field, message } of validateItem(item)) {
     if (ACTION_RULES[rule].severity !== "error") continue;
     // Without an id, or with one that can't be kept as it was sent, nothing could be found again.
-    const isOfId = IDS.has(field) && (rule === "field-null" || rule === "text-not-unicode");
+    const isOfId = isId(field) && (rule === "field-null" || rule === "text-not-unicode");
     if (register.relaxed.has(rule) && !isOfId) continue;
     return refusal("invalid", message, rule, field);
   }
@@ -167,9 +168,6 @@ const REFUSED = {
   holder: refusal("invalid", "userId is the user who holds the ticket already.", "resold-to-holder", "userId"),
 } as const;
 
-/** Fields that say what an action is about; it doesn't change them. */
-export const IDS: ReadonlySet<string | undefined> = new Set(["eventId", "ticketId", "nftId"]);
-
 /** A ticket's holder and wallet stand beside its fields, since they change with what an action does. */
 const IN_COLUMNS: ReadonlySet<string> = new Set(["userId", "to"]);
 
@@ -180,7 +178,7 @@ const IN_COLUMNS: ReadonlySet<string> = new Set(["userId", "to"]);
 function merged(fields: StoredFields, data: ActionData, inColumns: ReadonlySet<string> = new Set()): StoredFields {
   const next = new Map(Object.entries(fields));
   for (const [name, value] of Object.entries(data)) {
-    if (value == null || IDS.has(name) || inColumns.has(name)) continue;
+    if (value == null || isId(name) || inColumns.has(name)) continue;
     if (isFieldName(name) && (value === "" || value === fieldSpec(name).default)) next.delete(name);
     else next.set(name, name === "metadataAttributes" && typeof value === "string" ? parseJson(value) : value);
   }

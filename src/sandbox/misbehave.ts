@@ -48,21 +48,36 @@ const items = whichItems.optional();
 const processed = z.union([z.literal("none"), z.literal("all"), count]).optional();
 const dateForm = z.enum(["imf", "rfc850", "asctime"]);
 
-/**
- * A byte order mark; trailers behind chunks; HTTP/1.0; a length that is too short or too long; a second answer at once,
- * which may be a 429; or one that is late.
- */
-const FRAMINGS = [
-  "bom",
-  "trailers",
-  "http-1.0",
-  "length-short",
-  "length-long",
-  "twice",
-  "then-429",
-  "late-429",
-  "late-twice",
-] as const;
+const TOO_MANY = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
+/** Time enough for the next request to be on its way. */
+const LATE_MS = 20;
+
+const head = (more: string, version = "1.1"): string =>
+  `HTTP/${version} 200 OK\r\nContent-Type: application/json\r\n${more}\r\n`;
+const whole = (text: string, lengthOff = 0): string =>
+  `${head(`Content-Length: ${Buffer.byteLength(text) + lengthOff}\r\n`)}${text}`;
+const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)};note=1\r\n${text}\r\n`;
+const trailed = (text: string, half = Math.floor(text.length / 2)): string =>
+  [
+    head("Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n"),
+    ...[chunk(text.slice(0, half)), chunk(text.slice(half))],
+    "0\r\nX-Sum: 4711\r\n\r\n",
+  ].join("");
+
+/** The bytes of an answer; those of another one that follows late; and whether the connection ends. */
+type Framed = (body: string) => { readonly now: string; readonly late?: string; readonly ends?: boolean };
+const FRAMINGS = {
+  bom: (body) => ({ now: whole(`\ufeff${body}`), ends: true }),
+  trailers: (body) => ({ now: trailed(body), ends: true }),
+  "http-1.0": (body) => ({ now: `${head("", "1.0")}${body}`, ends: true }),
+  "length-short": (body) => ({ now: whole(body, -5), ends: true }),
+  "length-long": (body) => ({ now: whole(body, +5), ends: true }),
+  twice: (body) => ({ now: whole(body).repeat(2) }),
+  "then-429": (body) => ({ now: whole(body) + TOO_MANY }),
+  "late-429": (body) => ({ now: whole(body), late: TOO_MANY }),
+  "late-twice": (body) => ({ now: whole(body), late: whole(body) }),
+} satisfies Record<string, Framed>;
+const framings = Object.keys(FRAMINGS) as (keyof typeof FRAMINGS)[]; // the keys of a constant object literal
 
 export const KINDS = {
   /** Adds to whatever else happens to the request, so it has no answer of its own. */
@@ -264,16 +279,21 @@ export const KINDS = {
         .optional(),
     },
     ({ encoding = "gzip", announce = encoding }, exchange) => {
-      const bytes = ENCODERS[encoding](Buffer.from(ordinary(exchange)));
       const { response } = exchange;
       if (announce !== "") response.setHeader("Content-Encoding", announce);
-      response.setHeader("Content-Type", "application/json");
-      response.setHeader("Content-Length", bytes.length);
-      response.end(bytes);
+      sendText(response, 200, ENCODERS[encoding](Buffer.from(ordinary(exchange))));
     },
   ),
   /** Other bytes on the bare connection, since Node's own responses are always in order. */
-  framing: kind({ as: z.enum(FRAMINGS) }, ({ as }, exchange) => sendFramed(as, exchange)),
+  framing: kind({ as: z.enum(framings) }, async ({ as }, exchange) => {
+    const { socket } = exchange.request;
+    const { now, late, ends }: ReturnType<Framed> = FRAMINGS[as](ordinary(exchange));
+    if (ends) return void socket.end(now);
+    socket.write(now);
+    if (late === undefined) return;
+    await delay(LATE_MS, undefined, { signal: exchange.signal });
+    if (!socket.destroyed) socket.write(late);
+  }),
   /**
    * Another status before the body is read; the connection stays. A 2xx has `items` bare failure items, which only a guess can
    * give. What comes of the body then may be processed all the same.
@@ -427,45 +447,4 @@ export function httpDate(at: Date, form: z.infer<typeof dateForm> = "imf"): stri
   const weekday = at.toLocaleDateString("en-US", { weekday: "long", timeZone: "UTC" });
   if (form === "rfc850") return `${weekday}, ${day}-${month}-${year.slice(-2)} ${time} GMT`;
   return `${weekday.slice(0, 3)} ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
-}
-
-const TOO_MANY = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
-/** Time enough for the next request to be on its way. */
-const LATE_MS = 20;
-
-const head = (more: string, version = "1.1"): string =>
-  `HTTP/${version} 200 OK\r\nContent-Type: application/json\r\n${more}\r\n`;
-const whole = (text: string, lengthOff = 0): string =>
-  `${head(`Content-Length: ${Buffer.byteLength(text) + lengthOff}\r\n`)}${text}`;
-
-async function sendFramed(as: (typeof FRAMINGS)[number], exchange: Exchange): Promise<void> {
-  const { socket } = exchange.request;
-  const body = ordinary(exchange);
-  switch (as) {
-    case "bom":
-      return void socket.end(whole(`\ufeff${body}`));
-    case "trailers": {
-      const half = Math.floor(body.length / 2);
-      const chunks = [body.slice(0, half), body.slice(half)]
-        .map((part) => `${Buffer.byteLength(part).toString(16)};note=1\r\n${part}\r\n`)
-        .join("");
-      const start = head("Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n");
-      return void socket.end(`${start}${chunks}0\r\nX-Sum: 4711\r\n\r\n`);
-    }
-    case "http-1.0":
-      return void socket.end(`${head("", "1.0")}${body}`);
-    case "length-short":
-      return void socket.end(whole(body, -5));
-    case "length-long":
-      return void socket.end(whole(body, +5));
-    case "twice":
-      return void socket.write(whole(body) + whole(body));
-    case "then-429":
-      return void socket.write(whole(body) + TOO_MANY);
-    case "late-429":
-    case "late-twice":
-      socket.write(whole(body));
-      await delay(LATE_MS, undefined, { signal: exchange.signal });
-      if (!socket.destroyed) socket.write(as === "late-429" ? TOO_MANY : whole(body));
-  }
 }

@@ -7,6 +7,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import type { FieldName, MetadataAttribute } from "../actions/fields.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
 import { Failure } from "../failure.ts";
+import type { Ids } from "./item.ts";
 
 /** Marks the file as a sandbox's, so that no other database is taken for one ("TKSB"). */
 const APPLICATION_ID = 0x544b_5342;
@@ -239,12 +240,13 @@ function recordIn({ run, one, all }: Sql, makeIndexes: () => void) {
   return {
     /** Counts a request; gives its number. */
     countRequest: () => (one("UPDATE sandbox SET requests = requests + 1 RETURNING requests") as Totals).requests,
-    record(action: Omit<ProcessedAction, "seq">): void {
-      const { request, item, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at } = action;
+    record({ ids, ...line }: Omit<ProcessedAction, "seq" | keyof Ids> & { readonly ids: Ids }): void {
+      const { eventId = null, ticketId = null, nftId = null } = ids;
+      const { request, item, action, data, status, code, rule, actionPromise, at } = line;
       run(
         `INSERT INTO actions (request, item, action, event_id, ticket_id, nft_id, data, status, code, rule, promise, at)
           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[request, item, action.action, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at],
+        ...[request, item, action, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at],
       );
     },
     actionOf: (promise: string) => actions("WHERE promise = ?", promise)[0],

@@ -1,7 +1,7 @@
 /** What the sandbox shows of what it holds: events, tickets and promises as the service would, and its record a page at a time. */
 
 import { hash } from "node:crypto";
-import { type ActionData, type ActionName, acceptedFields, actionSpec, echoesEvent } from "../actions/actions.ts";
+import { type ActionData, type ActionName, acceptedFields, actionSpec } from "../actions/actions.ts";
 import {
   FIELD_NAMES,
   FIELDS,
@@ -11,7 +11,7 @@ import {
   type MetadataAttribute,
 } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
-import { IDS } from "./lifecycle.ts";
+import { echoed, isId, readItem } from "./item.ts";
 import type { EventRow, ProcessedAction, State, StoredFields, TicketRow } from "./state.ts";
 
 /** What the service says of a promise. */
@@ -36,13 +36,6 @@ const PAGE = 50;
 /** So much of an action's data is shown. */
 const MOST_DATA_CHARACTERS = 20_000;
 const SUGGESTED = 8;
-
-/** The ids that a result echoes: those the action named its event and ticket by. */
-export interface EchoedIds {
-  readonly eventId?: string;
-  readonly ticketId?: string;
-  readonly nftId?: string;
-}
 
 /** A ticket by either of its ids. */
 type TicketName = { readonly ticketId: string } | { readonly nftId: string };
@@ -78,8 +71,8 @@ export function openView(state: State, integratorName: string, now: () => number
       const accepted = state.actionOf(actionPromise);
       if (accepted === undefined) return undefined;
       const action = accepted.action ?? "";
-      const ids = echoedIds(action, parseJson(accepted.data));
-      return { actionPromise, action, ...ids, status: statusOf(accepted, actionPromise) };
+      const { ids } = readItem({ data: parseJson(accepted.data) });
+      return { actionPromise, action, ...echoed(action, ids), status: statusOf(accepted, actionPromise) };
     },
     counts: countingIn(state),
 
@@ -157,22 +150,6 @@ function countingIn(state: State) {
     const sum = (kind: keyof Tally) => [...byAction.values()].reduce((total, tally) => total + tally[kind], 0);
     const [accepted, refused] = [sum("accepted"), sum("refused")];
     return { ...state.totals(), accepted, refused, byAction: Object.fromEntries(byAction) };
-  };
-}
-
-export function idIn(data: unknown, name: keyof EchoedIds): string | undefined {
-  if (typeof data !== "object" || data === null || !Object.hasOwn(data, name)) return undefined;
-  const id = (data as Record<string, unknown>)[name]; // an object, as checked above
-  return typeof id === "string" ? id : undefined;
-}
-
-export function echoedIds(action: string | null, data: unknown): EchoedIds {
-  const eventId = action === null || echoesEvent(action) ? idIn(data, "eventId") : undefined;
-  const [ticketId, nftId] = [idIn(data, "ticketId"), idIn(data, "nftId")];
-  return {
-    ...(eventId !== undefined && { eventId }),
-    ...(ticketId !== undefined && { ticketId }),
-    ...(nftId !== undefined && { nftId }),
   };
 }
 
@@ -260,7 +237,7 @@ function statusByAge({ action, data, at }: ProcessedAction, now: number): Promis
   // An accepted action is one of the table, with data that is an object.
   const { updates } = actionSpec(action as ActionName);
   const sent = Object.entries(parseJson(data) as ActionData).filter(([, value]) => value != null);
-  const broadcast = sent.some(([name]) => isFieldName(name) && !IDS.has(name) && FIELDS[name].onChain !== false);
+  const broadcast = sent.some(([name]) => isFieldName(name) && !isId(name) && FIELDS[name].onChain !== false);
   if (updates && !broadcast) return "no_broadcast_required";
   if (now - at < PENDING_AFTER_MS) return "waiting_broadcast";
   return now - at < CONFIRMED_AFTER_MS ? "pending" : "confirmed";
