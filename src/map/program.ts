@@ -31,7 +31,7 @@ import { TableColumns } from "./table-columns.ts";
 import { compileColumn, compileTemplate, constantOf, firstFilled, namesIn } from "./template.ts";
 import type { EventRules } from "./told-events.ts";
 import { compileValue, isTraits, type ValueContext } from "./value.ts";
-import { ValueWatch, type WatchedColumn } from "./value-watch.ts";
+import { ElseWatch, ValueWatch, type WatchedColumn } from "./value-watch.ts";
 import { compileWhen, type Looked, textsOf, uniqueLooks, type When } from "./when.ts";
 
 /** Everything that a source is compiled from, as plain data. */
@@ -104,7 +104,7 @@ interface Source extends SourceSettings {
   readonly lookupNames: ReadonlyMap<string, Lookup>;
   /** All names, with those that an `each` adds; without one, the names within the source's own `each`. */
   readonly namesIn: (added?: EachNames) => Names;
-  readonly onElse: ValueContext["onElse"];
+  readonly elses: ElseWatch;
   readonly faults: Faults;
 }
 
@@ -129,7 +129,7 @@ export function compileSource(settings: SourceSettings): Program {
       ? undefined
       : compileEach(config.each, { columns, optional, namesIn: within }, [...path, "each"]);
   const faults = collectFaults();
-  let watch = new ValueWatch([]);
+  const elses = new ElseWatch();
   const source: Source = {
     ...settings,
     path,
@@ -137,7 +137,7 @@ export function compileSource(settings: SourceSettings): Program {
     each,
     lookupNames,
     namesIn: (added = each?.names ?? { counts: false }) => within(added),
-    onElse: (...text) => watch.seeElse(...text),
+    elses,
     faults,
   };
   compileLookups(source, lookupNames);
@@ -152,7 +152,7 @@ export function compileSource(settings: SourceSettings): Program {
   const fillDown = attempt(() => compileFillDown(source));
   faults.throwAny();
   const watched = watchedColumns(source, rules);
-  watch = new ValueWatch(watched);
+  const watch = new ValueWatch(watched, elses);
   const deciding = watched.filter(({ isOfItem, isTested, takesOthers }) => !isOfItem && (isTested || takesOthers));
   const lookups = [...lookupNames.values()];
   const looked = uniqueLooks(rules.map(({ when }) => when));
@@ -338,7 +338,7 @@ function contextOf(field: FieldName, count: string | undefined, names: Names, so
     clearWord: source.clearWord,
     count,
     displays: false,
-    onElse: source.onElse,
+    elses: source.elses,
   } as const satisfies ValueContext;
 }
 

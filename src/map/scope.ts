@@ -43,7 +43,7 @@ export class Scope {
   #row: Row | undefined;
   #digest: bigint | undefined;
 
-  /** @param digestOf the first 64 bits of a digest of what a row holds; made only where something is told of the row. */
+  /** @param digestOf 64 bits of a digest of what a row holds; made only where something is told of the row. */
   constructor(digestOf: (row: Row) => bigint = () => 0n) {
     this.#digestOf = digestOf;
   }

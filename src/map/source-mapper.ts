@@ -13,8 +13,9 @@ import { strangeCells, totalsCell } from "./id-cells.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
 import { JsonKeys } from "./json-keys.ts";
 import type { DecidingColumn, Mapped, Mapper, Understanding } from "./mapper.ts";
+import type { Columns } from "./names.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
-import { bitsOfDigest, createRowDigester } from "./row-digest.ts";
+import { bitsOfDigest, createRowDigester, digestHex } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
 import type { TableColumns } from "./table-columns.ts";
@@ -49,8 +50,7 @@ export class SourceMapper implements Mapper {
     this.#program = compileSource(settings);
     const { rules, columns } = this.#program;
     this.wanted = columns instanceof JsonKeys ? undefined : columns.wanted;
-    const digestOf = createRowDigester(settings.header, settings.name);
-    this.#scope = new Scope((row) => bitsOfDigest(digestOf(row)));
+    this.#scope = new Scope(digesterOf(columns, settings.name));
     this.deciding = this.#program.deciding.map(({ label, read }) => ({ label, text: () => read(this.#scope) }));
     this.#addsEvents =
       rules.some(({ action }) => !registersEvent(action)) &&
@@ -304,6 +304,17 @@ function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
     const text = JSON.stringify([rule, field, value, message]);
     return !known.has(text) && known.add(text);
   });
+}
+
+/** What the columns say that the source reads: a row that is known again by it may stand elsewhere, in other company. */
+function digesterOf(columns: Columns, source: string): (row: Row) => bigint {
+  if (columns instanceof JsonKeys) {
+    const digest = createRowDigester(undefined, source);
+    return (row) => bitsOfDigest(digest(row));
+  }
+  const places = columns.usedByName;
+  return (row) =>
+    bitsOfDigest(digestHex(row.kind === "cells" ? places.map((place) => row.cells[place]).join("\u0000") : row.text));
 }
 
 /** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */

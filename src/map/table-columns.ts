@@ -85,6 +85,14 @@ export class TableColumns implements Names {
     return OWN_COLUMNS.has(this.#header[place] ?? "");
   }
 
+  /** The same in the order of their names. */
+  get usedByName(): readonly Place[] {
+    return [...this.#used].sort((one, other) => {
+      const [a = "", b = ""] = [this.#header[one], this.#header[other]];
+      return a === b ? one - other : a < b ? -1 : 1;
+    });
+  }
+
   /** For each column whether its cells are needed; those of the first may call the row a sum. */
   get wanted(): readonly boolean[] {
     return this.#header.map(

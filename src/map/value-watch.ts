@@ -46,16 +46,41 @@ const SPELLINGS = 5;
 /** In characters; the beginning of a longer text tells it from others. */
 const MOST_TEXT = 200;
 
+/** Texts that took the `else` of a value table which holds them in another spelling. */
+export class ElseWatch {
+  readonly #taken = new Map<string, Held & { readonly label: string; readonly known: string; readonly text: string }>();
+
+  see(label: string, known: string, text: string, { line, digest }: Scope): void {
+    const key = JSON.stringify([label, known, text]);
+    const before = this.#taken.get(key);
+    if (before !== undefined) add(before, 0, digest);
+    else if (this.#taken.size < MOST_KEPT)
+      this.#taken.set(key, { label, known, text, rows: 1, untaken: 0, line, digests: digest });
+  }
+
+  findings(): readonly FileFinding[] {
+    return [...this.#taken.values()].map(({ label, known, text, rows, line, digests }) => ({
+      rule: "value-near" satisfies MappingRule,
+      line,
+      field: label,
+      value: known,
+      message: `The value table names it, and ${rowsText(rows)} ${quoted(text)}, which took the else.`,
+      hint: `Add ${quoted(text)} to map. Values are compared exactly.`,
+      mark: markOf([[text, digests]]),
+    }));
+  }
+}
+
 export class ValueWatch {
+  readonly #elses: ElseWatch;
   readonly #all: readonly ColumnWatch[];
   readonly #ofRow: readonly ColumnWatch[];
   readonly #ofItem: readonly ColumnWatch[];
-  /** Texts that took the `else` of a value table which holds them in another spelling. */
-  readonly #elses = new Map<string, Held & { readonly label: string; readonly known: string; readonly text: string }>();
   #rows = 0;
   #gaveAny = false;
 
-  constructor(columns: readonly WatchedColumn[]) {
+  constructor(columns: readonly WatchedColumn[], elses: ElseWatch) {
+    this.#elses = elses;
     this.#all = columns.map((column) => new ColumnWatch(column));
     this.#ofRow = this.#all.filter(({ column }) => !column.isOfItem);
     this.#ofItem = this.#all.filter(({ column }) => column.isOfItem);
@@ -72,21 +97,13 @@ export class ValueWatch {
     if (this.#ofRow.length > 0) look(this.#ofRow, scope, outcome);
   }
 
-  readonly seeElse = (label: string, known: string, text: string, scope: Scope): void => {
-    const key = JSON.stringify([label, known, text]);
-    const before = this.#elses.get(key);
-    if (before !== undefined) add(before, 0, scope.digest);
-    else if (this.#elses.size < MOST_KEPT)
-      this.#elses.set(key, { label, known, text, rows: 1, untaken: 0, line: scope.line, digests: scope.digest });
-  };
-
   /** The findings about all rows. */
   findings(): readonly FileFinding[] {
     const watched = this.#all;
     const isFamiliar = watched.length === 0 || watched.some((watch) => watch.isFamiliar);
     return [
       ...watched.flatMap((watch) => watch.nearMisses()),
-      ...[...this.#elses.values()].map(({ label, known, text, ...held }) => takenByElse(label, known, text, held)),
+      ...this.#elses.findings(),
       ...watched.flatMap((watch) => watch.notNamed()),
       ...(this.#rows > 0 && !this.#gaveAny && !isFamiliar ? [nothingMapped(this.#rows, watched)] : []),
     ];
@@ -237,16 +254,6 @@ const sum64 = (one: bigint, other: bigint): bigint => BigInt.asUintN(64, one + o
 /** The same for the same rows with these values. */
 const markOf = (values: readonly (readonly [value: string, digests: bigint])[]): string =>
   digestHex(JSON.stringify(values.map(([value, digests]) => `${digests.toString(16)} ${value}`).sort()));
-
-const takenByElse = (label: string, known: string, text: string, { rows, line, digests }: Held): FileFinding => ({
-  rule: "value-near" satisfies MappingRule,
-  line,
-  field: label,
-  value: known,
-  message: `The value table names it, and ${rowsText(rows)} ${quoted(text)}, which took the else.`,
-  hint: `Add ${quoted(text)} to map. Values are compared exactly.`,
-  mark: markOf([[text, digests]]),
-});
 
 function nothingMapped(rows: number, watched: readonly ColumnWatch[]): FileFinding {
   const whose =

@@ -5,9 +5,10 @@ import { MappingError, type RulePath } from "./mapping-error.ts";
 import { amountStep, divideStep, type ParseContext, type Step, timeStep } from "./parse-steps.ts";
 import type { MappingRule } from "./rules.ts";
 import { isList } from "./schema-words.ts";
-import type { Read, Scope } from "./scope.ts";
+import type { Read } from "./scope.ts";
 import type { TraitRules, ValueRule, ValueSteps } from "./source.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
+import type { ElseWatch } from "./value-watch.ts";
 import { listed } from "./words.ts";
 
 export interface ValueContext extends ParseContext {
@@ -15,8 +16,7 @@ export interface ValueContext extends ParseContext {
   readonly clearWord: string;
   /** Whether `display` may stand here. */
   readonly displays: boolean;
-  /** Called for a text that takes the `else` of a value table although the table holds it in another spelling. */
-  readonly onElse: (label: string, known: string, text: string, scope: Scope) => void;
+  readonly elses: ElseWatch;
 }
 
 export const isSteps = (rule: ValueRule | TraitRules): rule is ValueSteps =>
@@ -55,7 +55,7 @@ function compileSteps(steps: ValueSteps, context: ValueContext): Read {
 
 /** A value table: exact texts, each with its template. */
 function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined {
-  const { path, names, label, emptyWhen, onElse } = context;
+  const { path, names, label, emptyWhen, elses } = context;
   if (steps.map === undefined) {
     if (steps.else !== undefined) throw new MappingError([...path, "else"], "has no map before it");
     return undefined;
@@ -72,7 +72,7 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
     if (text === "") return "";
     if (otherwise !== undefined) {
       const known = spellings.get(foldSpelling(text));
-      if (known !== undefined) onElse(label, known, text, scope);
+      if (known !== undefined) elses.see(label, known, text, scope);
       return otherwise(scope);
     }
     const near = nearest(text, table.keys());
