@@ -45,7 +45,7 @@ const inParts = {
  */
 const FILES = {
   start: ["actions/text", "cli/version", "failure"],
-  common: [...["actions/actions", "actions/fields", "actions/formula-guard", "actions/marks", "actions/json"]],
+  common: [...["actions/actions", "actions/fields", "actions/formula-guard", "actions/json"]],
   program: ["cli/program"],
   command: ["cli/run-command", "commands/status"],
   runs: ["commands/plan", "commands/resume", "commands/stream", "commands/validate"],
