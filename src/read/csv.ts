@@ -69,7 +69,7 @@ export class CsvParser implements RowParser {
   }
 
   get lineEnds(): number {
-    const open = this.#table === undefined ? 0 : lineEndsIn(this.#carry, this.#table.crEndsRows);
+    const open = this.#table === undefined ? 0 : lineEndsIn(this.#carry.toString("latin1"), this.#table.crEndsRows);
     return this.#line - 1 + (this.#long?.lines ?? 0) + open;
   }
 
@@ -225,7 +225,7 @@ class Table implements CsvDialect, TableText, KnownTable {
   }
 
   #findRowsIn(records: CsvRecords) {
-    const countLineEnds = (cell: string): number => lineEndsIn(Buffer.from(cell), this.crEndsRows);
+    const countLineEnds = (cell: string): number => lineEndsIn(cell, this.crEndsRows);
     const found = findRowsInCell(records.cells(), this.header, this.delimiter, records.line, countLineEnds);
     return found === undefined ? undefined : [rowsInCellFinding(this, found)];
   }
@@ -265,12 +265,8 @@ function lengthOfOpen(row: Buffer): number {
 }
 
 /** Physical line ends. */
-function lineEndsIn(bytes: Buffer, crEndsRows: boolean): number {
-  let count = 0;
-  for (const [at, byte] of bytes.entries())
-    if (byte === LF ? !(crEndsRows && bytes[at - 1] === CR) : byte === CR && crEndsRows) count += 1;
-  return count;
-}
+const lineEndsIn = (text: string, crEndsRows: boolean): number =>
+  text.split(crEndsRows ? /\r\n|\n|\r/ : "\n").length - 1;
 
 function refuseDelimiter(text: string): void {
   const code = text.charCodeAt(0);
