@@ -111,20 +111,17 @@ async function refusePipe(name: string, cwd: string): Promise<void> {
 
 /** Runs of digits compare as numbers, so that `updates-8.csv` comes before `updates-10.csv`; all else by its characters. */
 function compareNames(a: string, b: string): number {
-  const [ofA, ofB] = [partsOf(a), partsOf(b)];
-  for (let at = 0; at < ofA.length && at < ofB.length; at += 1) {
-    const [one = "", other = ""] = [ofA[at], ofB[at]];
-    // At odd places stand digits. A number of fewer digits is smaller, however long both are.
-    const digits = at % 2 === 1 ? [one.replace(/^0+/, ""), other.replace(/^0+/, "")] : [one, other];
-    const [left = "", right = ""] = digits;
-    if (at % 2 === 1 && left.length !== right.length) return left.length - right.length;
-    if (left !== right) return left < right ? -1 : 1;
-  }
-  if (ofA.length !== ofB.length) return ofA.length - ofB.length;
-  return a < b ? -1 : a > b ? 1 : 0;
+  const [one, other] = [placeOf(a), placeOf(b)];
+  if (one === other) return a < b ? -1 : 1;
+  return one < other ? -1 : 1;
 }
 
-const partsOf = (name: string): readonly string[] => name.split(/(\d+)/);
+/** A number of fewer digits is smaller, and stands before any other character. */
+const placeOf = (name: string): string =>
+  name.replace(/\d+/g, (run) => {
+    const digits = run.replace(/^0+/, "");
+    return `\0${String(digits.length).padStart(3, "0")}${digits}`;
+  });
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined;
 

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
+import { globSync } from "tinyglobby";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { type CsvOptions, CsvParser } from "../../../src/read/csv.ts";
@@ -274,10 +276,21 @@ test("random bytes: blocks make no difference, and what csv-parse accepts is rea
   );
 });
 
+test.each(globSync("fixtures/**/*.csv").sort())("csv-parse reads %s alike", (path) => {
+  const text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
+  const parser = new CsvParser();
+  const rows = feed(parser, text, 1000);
+  const reference = csvParseRows(text, parser.delimiter);
+  if (reference === undefined) return expect(rows.at(-1)).toMatchObject({ bordersKnown: false });
+  const above = text.startsWith("sep=") ? 1 : 0;
+  for (const [at, row] of rows.entries()) if (row.kind === "cells") expect(row.whole()).toEqual(reference[above + at]);
+});
+
 /** What csv-parse alone makes of it; undefined when it refuses. */
-function csvParseRows(text: string): string[][] | undefined {
+function csvParseRows(text: string, delimiter = ","): string[][] | undefined {
   try {
     const rows: string[][] = parse(text, {
+      delimiter,
       record_delimiter: ["\r\n", "\n"],
       relax_column_count: true,
       skip_empty_lines: true,
