@@ -101,6 +101,7 @@ type TicketColumns = Omit<TicketRow, "nftId" | "fields" | "claimed"> & {
 };
 type Count = Pick<ProcessedAction, "action" | "status"> & { readonly count: number; readonly last: number };
 type Totals = Readonly<Record<"requests" | "events" | "tickets", number>>;
+
 /** What is read of a row, under the names that its object has. */
 const EVENT = "SELECT number, event_id AS eventId, tickets, fields FROM events";
 const TICKET =

@@ -63,49 +63,36 @@ describe("the answer's items", () => {
     expect(await itemsBy(rule)).toEqual({ data: expected, accepted });
   });
 
-  test("lose a promise, or have their neighbour's", async () => {
-    const { data: lost } = await itemsBy({ fault: "missing-promise", items: [2] });
-    expect(lost.map((item) => "actionPromise" in item)).toEqual([true, true, false, true]);
-    const { data: doubled } = await itemsBy({ fault: "duplicate-promise", items: [0, 3] });
-    expect(doubled[0]?.actionPromise).toBe(doubled[1]?.actionPromise);
-    expect(doubled[3]?.actionPromise).toBe(doubled[2]?.actionPromise);
-  });
-
-  test("are touched one at random, or as many as are asked for, and shuffled into another order", async () => {
-    const touched = async (rule: object) => (await itemsBy({ fault: "replaced-items", body: 7, ...rule })).data;
-    expect((await touched({})).filter((item) => (item as unknown) === 7)).toHaveLength(1);
-    expect((await touched({ items: { count: 3 } })).filter((item) => (item as unknown) === 7)).toHaveLength(3);
+  test("lose a promise, have their neighbour's, are touched at random, and are shuffled", async () => {
+    const promises = async (rule: object) => (await itemsBy(rule)).data.map((item) => item?.actionPromise);
+    expect(await promises({ fault: "missing-promise", items: [2] })).toEqual([
+      ...Array(2).fill(actionPromise),
+      undefined,
+      actionPromise,
+    ]);
+    const [one, two, three, four] = await promises({ fault: "duplicate-promise", items: [0, 3] });
+    expect([one, four]).toEqual([two, three]);
+    const lost = async (items?: object) =>
+      (await promises({ fault: "missing-promise", items })).filter((promise) => promise === undefined).length;
+    expect([await lost(), await lost({ count: 3 })]).toEqual([1, 3]);
     const { data } = await itemsBy({ fault: "shuffle" });
     expect(data).not.toEqual(fine);
     expect(data).toEqual(expect.arrayContaining([...fine]));
   });
 });
 
-describe("a status", () => {
-  test("has whatever body and headers it is given", async () => {
-    const sandbox = await startWith(
-      { fault: "status", status: 403, body: { reason: "quota" }, times: 1 },
-      {
-        fault: "status",
-        status: 502,
-        body: "<h1>Bad gateway</h1>",
-        headers: { "Content-Type": "text/html", Server: "x" },
-      },
-    );
-    const first = await send(sandbox);
-    expect([first.status, first.text]).toEqual([403, '{"reason":"quota"}']);
-    const second = await send(sandbox);
-    expect(second).toMatchObject({
-      status: 502,
-      text: "<h1>Bad gateway</h1>",
-      headers: { "content-type": "text/html", server: "x" },
-    });
-  });
-});
-
-test("a redirect leads elsewhere", async () => {
-  const sandbox = await startWith({ fault: "redirect", location: "http://127.0.0.1:1/stream" });
-  expect(await send(sandbox)).toMatchObject({ status: 307, headers: { location: "http://127.0.0.1:1/stream" } });
+test("a status has whatever body and headers it is given, a redirect leads elsewhere", async () => {
+  const page = "<h1>Bad gateway</h1>";
+  const location = "http://127.0.0.1:1/stream";
+  const sandbox = await startWith(
+    { fault: "status", status: 403, body: { reason: "quota" }, times: 1 },
+    { fault: "status", status: 502, body: page, headers: { "Content-Type": "text/html", Server: "x" }, times: 1 },
+    { fault: "redirect", location },
+  );
+  expect(await send(sandbox)).toMatchObject({ status: 403, text: '{"reason":"quota"}' });
+  const headers = { "content-type": "text/html", server: "x" };
+  expect(await send(sandbox)).toMatchObject({ status: 502, text: page, headers });
+  expect(await send(sandbox)).toMatchObject({ status: 307, headers: { location } });
 });
 
 test("a request that hangs holds until the client or the sandbox ends it", async () => {
@@ -116,18 +103,12 @@ test("a request that hangs holds until the client or the sandbox ends it", async
   await held;
 });
 
-test("an endless body goes on until the client leaves", async () => {
-  const sandbox = await startWith({ fault: "endless" });
-  const answer = await send(sandbox, { stopAfterBytes: 5_000_000 });
-  expect([answer.status, answer.whole]).toEqual([200, false]);
-  expect(answer.text.length).toBeGreaterThan(5_000_000 - 1);
-  expect(processed(sandbox)).toBe(4);
-});
-
-test("an endless body has an end, where one is asked for", async () => {
-  const sandbox = await startWith({ fault: "endless", mebibytes: 3 });
-  const answer = await send(sandbox);
-  expect([answer.whole, answer.text.length > 3 * 1024 * 1024]).toEqual([true, true]);
+test("an endless body goes on until the client leaves, or has an end where one is asked for", async () => {
+  const endless = await startWith({ fault: "endless" });
+  const { status, whole, text } = await send(endless, { stopAfterBytes: 5_000_000 });
+  expect([status, whole, text.length >= 5_000_000, processed(endless)]).toEqual([200, false, true, 4]);
+  const ended = await send(await startWith({ fault: "endless", mebibytes: 3 }));
+  expect([ended.whole, ended.text.length > 3 * 1024 * 1024]).toEqual([true, true]);
 });
 
 test("a slow drip ends with the client", async () => {
@@ -147,14 +128,12 @@ test("413 comes before the body has been sent, and the connection is closed on t
   expect(processed(sandbox)).toBe(4);
 });
 
-describe("a kept-alive connection", () => {
-  test("ends without a word", async () => {
-    const sandbox = await startWith({ fault: "close" });
-    const body = JSON.stringify(ITEMS);
-    const answer = await rawAnswer(sandbox, body.length, body);
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(answer).toMatch(/connection: keep-alive/i);
-  });
+test("a kept-alive connection ends without a word", async () => {
+  const sandbox = await startWith({ fault: "close" });
+  const body = JSON.stringify(ITEMS);
+  const answer = await rawAnswer(sandbox, body.length, body);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect(answer).toMatch(/connection: keep-alive/i);
 });
 
 describe("the control endpoint", () => {

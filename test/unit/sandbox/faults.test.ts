@@ -36,9 +36,7 @@ describe("a rule strikes", () => {
     const rule = { on: { probability: 0.3 } };
     expect(struck(rule, 200, 7)).toEqual(struck(rule, 200, 7));
     expect(struck(rule, 200, 7)).not.toEqual(struck(rule, 200, 8));
-    const share = struck(rule, 1000).length;
-    expect(share).toBeGreaterThan(230);
-    expect(share).toBeLessThan(370);
+    expect(Math.abs(struck(rule, 1000).length - 300)).toBeLessThan(70);
   });
 
   test("by what the request is about", () => {
@@ -52,17 +50,13 @@ describe("a rule strikes", () => {
 });
 
 test("latency adds up with whatever else strikes first", () => {
-  const faults = openFaults(
-    script([
-      { fault: "latency", ms: 5 },
-      { fault: "latency", ms: [10, 20] },
-      { fault: "status", status: 503 },
-      { fault: "shuffle" },
-    ]),
-  );
+  const waits = [
+    { fault: "latency", ms: 5 },
+    { fault: "latency", ms: [10, 20] },
+  ];
+  const faults = openFaults(script([...waits, { fault: "status", status: 503 }, { fault: "shuffle" }]));
   const { latencyMs, fault } = faults.choose({ request: 1, bytes: 1, items: [] });
-  expect(latencyMs).toBeGreaterThanOrEqual(15);
-  expect(latencyMs).toBeLessThanOrEqual(25);
+  expect([latencyMs >= 15, latencyMs <= 25]).toEqual([true, true]);
   expect(fault?.rule).toMatchObject({ fault: "status", status: 503 });
 });
 
@@ -90,34 +84,26 @@ describe("a fault script", () => {
 
   test("names every mistake with its place", () => {
     const text = "rules:\n  - fault: explode\n  - fault: drop\n    when: never\n    colour: red\n  - fault: latency\n";
-    const problem = (() => {
-      try {
-        return parseFaultText(text, "faults.yaml");
-      } catch (error) {
-        return error;
-      }
-    })();
-    expect(problem).toMatchObject({ code: "usage" });
-    const { message } = problem as Error; // as matched above
-    expect(message).toContain("faults.yaml");
-    expect(message).toContain("2:12 rules[0].fault: is not one of latency, status");
-    expect(message).toContain("4:11 rules[1].when: ");
-    expect(message).toMatch(/3:5 rules\[1\]: .*colour/);
-    expect(message).toMatch(/6:5 rules\[2\]\.ms: /);
+    const read = () => parseFaultText(text, "faults.yaml");
+    for (const part of [
+      "faults.yaml",
+      "2:12 rules[0].fault: is not one of latency, status",
+      "4:11 rules[1].when: ",
+      /3:5 rules\[1\]: .*colour/,
+      /6:5 rules\[2\]\.ms: /,
+    ])
+      expect(read).toThrow(part);
   });
 
   test.each(["rules: [", "rules: []\nrules: []", "7", "rule: []"])("%j is refused", (text) => {
     expect(() => parseFaultText(text, "x")).toThrow(expect.objectContaining({ code: "usage" }));
   });
 
-  test("knows the faults that a service of this kind can have", () => {
-    expect(FAULTS).toEqual([
-      ...["latency", "status", "redirect", "drop", "hang", "cut", "count", "shuffle", "failure-items"],
-      ...["replaced-items", "contradiction", "denial", "promise-value", "promise-status", "missing-promise"],
-      ...["duplicate-promise", "echo-mismatch", "extra-keys"],
-      ...["duplicate-key", "answer-status", "interim", "encoding", "framing", "early-answer"],
-      ...["endless", "drip", "too-large", "not-json", "close"],
-    ]);
+  test("may name what docs/sandbox.md describes, in its order", () => {
+    const [, , faults = ""] = readFileSync(new URL("../../../docs/sandbox.md", import.meta.url), "utf8").split(
+      /^\| fault \||^## Faults/m,
+    );
+    expect([...faults.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name)).toEqual(FAULTS);
   });
 });
 
