@@ -1,16 +1,7 @@
 /** What is in doubt although the service answered: how a person ends it, and what a run remembers of the promises it was given. */
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  type Done,
-  expectNothingDoubled,
-  type Field,
-  makeContext,
-  type Options,
-  openField,
-  processedBy,
-  verbs,
-} from "../support/context.ts";
+import { type Done, expectNothingDoubled, type Field, openField, processedBy } from "../support/context.ts";
 import { startService } from "../support/service.ts";
 
 const eventOf = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
@@ -23,40 +14,16 @@ const ALL = "E T1 T2 T3 T4 T5";
 
 async function begin(input: readonly object[] = INPUT, settings = ""): Promise<Field> {
   const field = await openField(settings);
-  await field.write("night.ndjson", input.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  await field.write("night.ndjson", input);
   return field;
 }
 
 const night = (field: Field, more: object = {}): Promise<Done> =>
   field.stream(["night.ndjson"], { flags: { chunkSize: 2, ...more } });
 
-const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
-
-async function person(
-  field: Field,
-  says: Pick<Options<"settle">, "decision"> & {
-    readonly chunk?: number;
-    readonly first?: number;
-    readonly run?: string;
-  },
-): Promise<{ readonly exitCode: number; readonly said: string }> {
-  const { context, said } = makeContext(field.folder, field.env);
-  const run = await oldestRun(field);
-  const exitCode = await verbs.settle(
-    { ...OPTIONS, run, reason: "looked", chunk: undefined, first: undefined, ...says },
-    context,
-  );
-  return { exitCode, said: said() };
-}
-
 const oldestRun = async (field: Field): Promise<string> => (await field.runs()).at(-1)?.run ?? "";
 
-async function goOn(field: Field): Promise<number> {
-  return verbs.resume(
-    { ...OPTIONS, run: undefined, maxDuration: undefined },
-    makeContext(field.folder, field.env).context,
-  );
-}
+const goOn = async (field: Field): Promise<number> => (await field.ask("resume", {})).exitCode;
 
 interface Line {
   readonly ticketId?: string;
@@ -75,7 +42,7 @@ test("every night after a run was closed with a doubt names the run and the comm
   const field = await begin();
   field.setFaults({ fault: "drop", when: "after", on: { request: 3 } });
   expect((await night(field)).exitCode).toBe(6);
-  expect((await person(field, { decision: "abandon" })).exitCode).toBe(6);
+  expect((await field.settle("abandon")).exitCode).toBe(6);
   field.setFaults();
   const run = await oldestRun(field);
   const next = `tickets settle ${run} --env local`;
@@ -87,19 +54,12 @@ test("every night after a run was closed with a doubt names the run and the comm
   // With nothing else to send, with something new, with what only waits, and where nothing is sent on purpose.
   isTold(await night(field));
   isTold(await field.stream(["night.ndjson"], { dryRun: true }), 4);
-  await field.write(
-    "night.ndjson",
-    [...INPUT, sale("E", "T6")].map((action) => `${JSON.stringify(action)}\n`).join(""),
-  );
+  await field.write("night.ndjson", [...INPUT, sale("E", "T6")]);
   isTold(await night(field));
   await field.write("scans.ndjson", `${JSON.stringify({ action: "scannedTicket", data: { ticketId: "T5" } })}\n`);
   isTold(await field.stream(["scans.ndjson"]));
 
-  const shown = async (name: string | undefined, json: boolean): Promise<{ said: string; out: string }> => {
-    const { context, said, out } = makeContext(field.folder, field.env);
-    expect(await verbs.status({ flags: {}, run: name, chunk: undefined, maxAge: undefined, json }, context)).toBe(0);
-    return { said: said(), out: out() };
-  };
+  const shown = (name: string | undefined, json: boolean) => field.ask("status", { run: name, json });
   expect((await shown(run, false)).said).toContain(`Look, then decide: ${next}`);
   expect((await shown(undefined, false)).out).toMatch(
     new RegExp(
@@ -110,7 +70,7 @@ test("every night after a run was closed with a doubt names the run and the comm
   expect(JSON.parse((await shown(undefined, true)).out).runs.map(({ next }: { next: unknown }) => next)).toEqual([
     ...[null, next],
   ]);
-  expect((await person(field, { decision: "sent", run })).exitCode).toBe(0);
+  expect((await field.settle("sent", { run })).exitCode).toBe(0);
   expect((await shown(undefined, false)).out).not.toContain("tickets settle");
   expect((await night(field)).exitCode).toBe(0);
   expectNothingDoubled(field.sandbox);
@@ -133,29 +93,26 @@ describe("a run that held back what another one had in doubt, and stopped with a
     const field = await begin();
     field.setFaults({ fault: "drop", when, on: { request: 2 } });
     await night(field);
-    await person(field, { decision: "abandon" });
+    await field.settle("abandon");
     const first = await oldestRun(field);
     field.setFaults();
     const more = [...INPUT.slice(0, 4), ...["T7", "T8", "T9"].map((ticketId) => sale("E", ticketId)), ...waiting];
-    await field.write("night.ndjson", more.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    await field.write("night.ndjson", more);
     field.setFaults({ fault: "drop", when: "after", on: { request: 1 } });
     const stopped = await night(field);
     expect(stopped.exitCode).toBe(6);
     field.setFaults();
     const second = (await field.runs())[0]?.run ?? "";
     expect(stopped.summary?.actions).toMatchObject({ inDoubt: 2, notSent: 3 + waiting.length });
-    await person(field, { decision: "sent", run: second });
+    await field.settle("sent", { run: second });
     return { field, first, second };
   }
-  const shown = async (field: Field, run: string): Promise<object> => {
-    const { context, out } = makeContext(field.folder, field.env);
-    await verbs.status({ flags: {}, run, chunk: undefined, maxAge: undefined, json: true }, context);
-    return JSON.parse(out()) as object; // of ours
-  };
+  const shown = async (field: Field, run: string): Promise<object> =>
+    JSON.parse((await field.ask("status", { run, json: true })).out) as object; // of ours
 
   test.each(["stream", "resume"])("ends well with %s where both are settled as sent", async (way) => {
     const { field, first, second } = await held();
-    await person(field, { decision: "sent", run: first });
+    await field.settle("sent", { run: first });
     // Its own rows waited as it was planned.
     if (way === "resume") expect(await goOn(field)).toBe(4);
     else expect((await night(field)).exitCode).toBe(4);
@@ -178,7 +135,7 @@ describe("a run that held back what another one had in doubt, and stopped with a
     for (const decision of ["sent", "not-sent"] as const) {
       const scan = { action: "scannedTicket", data: { ticketId: "T2" } };
       const { field, first, second } = await held(decision === "sent" ? "after" : "before", scan);
-      await person(field, { decision, run: first });
+      await field.settle(decision, { run: first });
       expect((await field.ask("resume", { run: second })).exitCode).toBe(4);
       expect(await shown(field, second)).toMatchObject({ exitCode: 4, actions: { inDoubt: 0, notSent: 3 } });
       const next = await night(field);
@@ -195,11 +152,11 @@ test("a promise beside another status: the service has it, a person says, and th
     exitCode: 6,
     summary: { actions: { accepted: 2, inDoubt: 2, notSent: 2 } },
   });
-  const shown = await person(field, { decision: undefined });
+  const shown = await field.settle(undefined);
   expect(shown.said).toContain('an actionPromise beside a status other than success: {"status":"queued"');
   // In two steps: what the service said of each stays with it.
-  expect((await person(field, { decision: "sent", chunk: 4, first: 1 })).exitCode).toBe(6);
-  expect((await person(field, { decision: "sent" })).exitCode).toBe(0);
+  expect((await field.settle("sent", { chunk: 4, first: 1 })).exitCode).toBe(6);
+  expect((await field.settle("sent")).exitCode).toBe(0);
   expect(await goOn(field)).toBe(0);
   const promised = new Map(
     Array.from(field.sandbox.engine.processed(), ({ ticketId, actionPromise }) => [ticketId, actionPromise]),
@@ -223,7 +180,7 @@ test("a promise beside another status: the service does not have it, a person sa
   });
   expect((await night(field)).exitCode).toBe(6);
   expect(processedBy(field.sandbox)).toBe("E T1 (T2) T3");
-  expect((await person(field, { decision: "not-sent" })).exitCode).toBe(0);
+  expect((await field.settle("not-sent")).exitCode).toBe(0);
   expect(await goOn(field)).toBe(0);
   expect(processedBy(field.sandbox)).toBe("E T1 (T2) T3 T2 T4 T5");
   expectNothingDoubled(field.sandbox);
@@ -236,19 +193,19 @@ test("a doubt of a closed run: what the service does not have goes into rejects,
   const field = await begin();
   field.setFaults({ fault: "drop", when: "before", on: { request: 2 } });
   expect((await night(field)).exitCode).toBe(6);
-  const looked = await person(field, { decision: undefined });
+  const looked = await field.settle(undefined);
   expect(looked.said).toMatch(
     /If it does not \(they are sent again\): tickets settle \w+ --chunk 2 --not-sent --env local/,
   );
   expect(looked.said).toMatch(/^To close the run and leave its doubts: tickets settle \w+ --abandon --env local/m);
-  await person(field, { decision: "abandon" });
-  const closed = await person(field, { decision: undefined });
+  await field.settle("abandon");
+  const closed = await field.settle(undefined);
   expect(closed.said).toMatch(/If the service has them: +tickets settle \w+ --chunk 2 --sent --env local/);
   expect(closed.said).toMatch(
     /If it does not \(they are listed in the rejects\): tickets settle \w+ --chunk 2 --not-sent/,
   );
   expect(closed.said).not.toContain("--abandon");
-  const settled = await person(field, { decision: "not-sent" });
+  const settled = await field.settle("not-sent");
   expect(settled.said).toContain("Next: tickets stream night.rejects.ndjson --env local");
 });
 
@@ -256,27 +213,25 @@ test("what was on its way may still be at work there: who looks is told to wait"
   const field = await begin();
   field.setFaults({ fault: "drop", when: "before", on: { request: 2 } }, { fault: "status", status: 500 });
   await night(field);
-  expect((await person(field, { decision: undefined })).said).toMatch(
+  expect((await field.settle(undefined)).said).toMatch(
     /The request left at 20\S+Z\. A slow service may still be working on it: wait longer than that can take before you look, above all before --not-sent\./,
   );
   const answered = await begin();
   answered.setFaults({ fault: "missing-promise", items: [1] });
   await night(answered);
-  expect((await person(answered, { decision: undefined })).said).not.toContain("may still be working");
+  expect((await answered.settle(undefined)).said).not.toContain("may still be working");
 });
 
 test("of several doubts each is decided by its own command, and a word without a chunk decides nothing", async () => {
   const field = await begin([eventOf("E"), ...["T1", "T2", "T3", "T4"].map((ticketId) => sale("E", ticketId))]);
   field.setFaults({ fault: "drop", when: "before", on: { from: 2 } });
   expect((await night(field, { chunkSize: 1, lanes: 4 })).exitCode).toBe(6);
-  const asked = (await person(field, { decision: undefined })).said;
+  const asked = (await field.settle(undefined)).said;
   const commands = asked.match(/tickets settle \w+ --chunk \d+ --not-sent/g) ?? [];
   expect(commands.length).toBeGreaterThan(1);
   expect(asked).not.toMatch(/tickets settle \w+ --(?:not-)?sent/);
-  await expect(person(field, { decision: "not-sent" })).rejects.toMatchObject({
-    ...{ code: "usage", message: expect.stringContaining("Nothing was settled.") },
-    hint: expect.stringContaining(commands[0] ?? ""),
-  });
+  const { exitCode, said } = await field.settle("not-sent");
+  expect([exitCode, said]).toEqual([2, expect.stringMatching(`Nothing was settled[^]*${commands[0]}`)]);
   expect((await field.runs())[0]?.actions.inDoubt).toBe(commands.length);
 });
 
@@ -285,13 +240,13 @@ test("closing a run leaves what the service refused to a person: part of it may 
   field.setFaults({ fault: "status", status: 400, processed: 1, on: { request: 2 } });
   expect((await night(field)).exitCode).toBe(9);
   field.setFaults();
-  const closed = await person(field, { decision: "abandon" });
+  const closed = await field.settle("abandon");
   expect([closed.exitCode, closed.said]).toEqual([6, expect.stringContaining("2 actions stay in doubt")]);
   const next = await night(field);
   expect([next.exitCode, next.summary?.actions]).toMatchObject([6, { accepted: 2, notSent: 2 }]);
   expect(processedBy(field.sandbox)).toBe("E T1 T2 T4 T5");
-  expect((await person(field, { decision: "sent", chunk: 2, first: 1 })).exitCode).toBe(6);
-  expect((await person(field, { decision: "not-sent" })).exitCode).toBe(0);
+  expect((await field.settle("sent", { chunk: 2, first: 1 })).exitCode).toBe(6);
+  expect((await field.settle("not-sent")).exitCode).toBe(0);
   expect((await night(field)).exitCode).toBe(0);
   expect(processedBy(field.sandbox)).toBe("E T1 T2 T4 T5 T3");
   expectNothingDoubled(field.sandbox);
@@ -345,7 +300,7 @@ test("a promise that stands in a doubt counts too", async () => {
   const field = await begin();
   field.setFaults({ fault: "contradiction", items: [0], on: { request: 1 } });
   expect((await night(field)).exitCode).toBe(6);
-  expect((await person(field, { decision: "sent" })).exitCode).toBe(0);
+  expect((await field.settle("sent")).exitCode).toBe(0);
   field.setFaults({ fault: "duplicate-promise", items: [0], of: "earlier-request", on: { request: 1 } });
   expect(await goOn(field)).toBe(6);
 });
@@ -390,7 +345,7 @@ describe("a run that stopped for too many rejections", () => {
 
   test("waits for resume, whatever is settled in vain", async () => {
     const field = await stopped();
-    expect((await person(field, { decision: "not-sent" })).said).toContain("has nothing to settle");
+    expect((await field.settle("not-sent")).said).toContain("has nothing to settle");
     expect((await night(field)).said).toContain(WAITS);
     expect(processedBy(field.sandbox)).toBe("(A) (B)");
   });
@@ -400,7 +355,7 @@ describe("a run that stopped for too many rejections", () => {
     async (decision) => {
       const field = await stopped();
       expect(await goOn(field)).toBe(9);
-      await person(field, { decision });
+      await field.settle(decision);
       const next = await night(field);
       expect([next.exitCode, next.said]).toEqual([4, expect.not.stringContaining(WAITS)]);
       expect(processedBy(field.sandbox)).toBe(decision === "sent" ? "(A) (B) F G" : "(A) (B) C D F G");

@@ -5,8 +5,6 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type Field, openField, processedBy } from "../support/context.ts";
 
-const lines = (...actions: readonly object[]): string =>
-  actions.map((action) => `${JSON.stringify(action)}\n`).join("");
 const newEvent = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
 const sold = (ticketId: string, userId = "u1"): object => ({
   action: "soldTicket",
@@ -28,7 +26,7 @@ const rejecting = (...items: readonly number[]): object => ({ on: { request: 1 }
 /** An event and a ticket that was sold. */
 async function openSold(): Promise<Field> {
   const field = await openField();
-  await field.write("base.ndjson", lines(newEvent("E"), sold("T")));
+  await field.write("base.ndjson", [newEvent("E"), sold("T")]);
   expect((await field.stream(["base.ndjson"])).exitCode).toBe(0);
   return field;
 }
@@ -49,7 +47,7 @@ const ANSWER_LOST = { on: { request: 1 }, fault: "drop", when: "after" };
 
 /** Streams one file of these actions. */
 async function night(field: Field, name: string, actions: readonly object[], options: object = {}) {
-  await field.write(name, lines(...actions));
+  await field.write(name, actions);
   return field.stream([name], options);
 }
 
@@ -256,7 +254,7 @@ describe("unclear", () => {
 
   test("is what is new where an accepted one is missing: its time was corrected, or its row can't be read", async () => {
     const field = await openSold();
-    await field.write("more.ndjson", lines(sold("S")));
+    await field.write("more.ndjson", [sold("S")]);
     await field.stream(["more.ndjson"]);
     const [one, two] = [scanned(1768600010), scanned(1768600020)];
     const others = [scanned(1768600001, "S"), scanned(1768600090, "S")];
@@ -371,7 +369,7 @@ describe("held", () => {
           fields: {ticketId: "{Old}", orderTime: "1768600001"}
 `,
     );
-    await field.write("events.ndjson", lines(newEvent("E")));
+    await field.write("events.ndjson", [newEvent("E")]);
     await field.write("swaps.csv", "New,Old\nA,\nB,\nA,B\nC,B\n");
     const { summary, exitCode } = await field.stream(["events.ndjson", "swaps.csv"], { maxInvalid: { rows: 2 } });
     expect(exitCode).toBe(4);
@@ -383,7 +381,7 @@ describe("held", () => {
 
   test("is what another run may have sent, also with --resend, and all that is new of its ticket", async () => {
     const field = await openSold();
-    await field.write("more.ndjson", lines(sold("S")));
+    await field.write("more.ndjson", [sold("S")]);
     await field.stream(["more.ndjson"]);
     field.setFaults(ANSWER_LOST);
     expect((await night(field, "updates.ndjson", updates("a"))).exitCode).toBe(6);
@@ -412,7 +410,7 @@ describe("held", () => {
 
 test("times of one ticket that fall within an input are a problem, which --order time solves", async () => {
   const field = await openSold();
-  await field.write("resales.ndjson", lines(resold("b", 1768600020), resold("a", 1768600010)));
+  await field.write("resales.ndjson", [resold("b", 1768600020), resold("a", 1768600010)]);
   const fall = await field.stream(["resales.ndjson"]);
   expect(fall.exitCode).toBe(3);
   expect(fall.said).toContain("[times-fall]");
@@ -422,7 +420,7 @@ test("times of one ticket that fall within an input are a problem, which --order
 
 test("a newEvent of which only an update was accepted is sent with a warning, or not where its rule is an error", async () => {
   const field = await openField();
-  await field.write("elsewhere.ndjson", lines(newEvent("E")));
+  await field.write("elsewhere.ndjson", [newEvent("E")]);
   await field.stream(
     ["elsewhere.ndjson"],
     { output: "elsewhere.promises.ndjson" },

@@ -1,7 +1,7 @@
 /** Of one ticket something later was accepted while an action was in doubt: sent now, it would undo that. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, makeContext, type Options, openField, verbs } from "../support/context.ts";
+import { type Field, openField } from "../support/context.ts";
 
 interface Given {
   readonly action: string;
@@ -24,7 +24,6 @@ const resale = (ticketId: string, userId: string, orderTime?: number): Given => 
   action: "resoldTicket",
   data: { ticketId, userId, price: "1", ...(orderTime !== undefined && { orderTime }) },
 });
-const text = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 
 /** Tickets T1 and T2 of event E, T3 of event F. */
 async function openSold(): Promise<Field> {
@@ -34,7 +33,7 @@ async function openSold(): Promise<Field> {
     data: { eventId, ticketId, userId: "u", price: "1", orderTime: 100 },
   }));
   const events = ["E", "F"].map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } }));
-  await field.write("sales.ndjson", text([...events, ...sales]));
+  await field.write("sales.ndjson", [...events, ...sales]);
   expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
   return field;
 }
@@ -46,7 +45,7 @@ async function doubtOf(
   faults?: readonly object[],
 ): Promise<Field> {
   const field = await openSold();
-  await field.write("night.ndjson", text(actions));
+  await field.write("night.ndjson", actions);
   const fault =
     items.length === 1
       ? { fault: "failure-items", items, body: { status: "failed", actionPromise: "p" }, on: { request: 1 } }
@@ -56,26 +55,6 @@ async function doubtOf(
   expect(exitCode, said).toBe(6);
   field.setFaults();
   return field;
-}
-
-const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
-
-const openRun = async (field: Field): Promise<string> => (await field.runs())[0]?.run ?? "";
-
-async function person(field: Field, says: Partial<Pick<Options<"settle">, "decision" | "chunk" | "first">> = {}) {
-  const { context, said } = makeContext(field.folder, field.env);
-  const exitCode = await verbs.settle(
-    { ...OPTIONS, run: await openRun(field), reason: "looked", yes: true, ...NOTHING, ...says },
-    context,
-  );
-  return { exitCode, said: said() };
-}
-const NOTHING = { decision: undefined, chunk: undefined, first: undefined };
-
-async function goOn(field: Field) {
-  const { context, said } = makeContext(field.folder, field.env);
-  const exitCode = await verbs.resume({ ...OPTIONS, run: undefined, maxDuration: undefined }, context);
-  return { exitCode, said: said() };
 }
 
 const CHANGES: ReadonlySet<unknown> = new Set([
@@ -98,9 +77,9 @@ const rejects = (field: Field) => field.read("night.rejects.ndjson");
 describe("an action in doubt of which something later was accepted", () => {
   test("is not sent when a person says that the service lacks it: it is told, and goes into rejects", async () => {
     const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")]);
-    const settled = await person(field, { decision: "not-sent" });
+    const settled = await field.settle("not-sent");
     expect(settled.said).toContain("1 action will not be sent: a later one of the same ticket or event was accepted");
-    const ended = await goOn(field);
+    const ended = await field.ask("resume", {});
     expect(ended.exitCode).toBe(4);
     expect(ended.said).toContain("2 actions: 1 accepted, 1 not sent");
     expect(taken(field)).toBe("T1B");
@@ -111,8 +90,8 @@ describe("an action in doubt of which something later was accepted", () => {
 
   test("is late by its rejects and in a full export; only --resend sends it", async () => {
     const field = await doubtOf([0], [update("T1", "A"), update("T1", "B")]);
-    await person(field, { decision: "not-sent" });
-    expect((await goOn(field)).exitCode).toBe(4);
+    await field.settle("not-sent");
+    expect((await field.ask("resume", {})).exitCode).toBe(4);
     for (const name of ["night.rejects.ndjson", "night.ndjson"])
       expect((await field.stream([name])).summary?.actions, name).toMatchObject({ accepted: 0, late: 1 });
     expect(taken(field)).toBe("T1B");
@@ -132,31 +111,31 @@ describe("an action in doubt of which something later was accepted", () => {
         scan("T1", 300),
       ],
     );
-    await person(field, { decision: "not-sent" });
-    expect((await goOn(field)).exitCode).toBe(4);
+    await field.settle("not-sent");
+    expect((await field.ask("resume", {})).exitCode).toBe(4);
     // What lacks a promise was taken all the same; a second resale to the same user the sandbox refuses.
     expect(taken(field)).toBe("T1A T2A T1100 T1a T1B T1300 T2A T1100");
   });
 
   test("is closed where it concerns an event", async () => {
     const field = await doubtOf([0], [updateOfEvent("A"), updateOfEvent("B")]);
-    await person(field, { decision: "not-sent" });
-    expect((await goOn(field)).exitCode).toBe(4);
+    await field.settle("not-sent");
+    expect((await field.ask("resume", {})).exitCode).toBe(4);
     expect(taken(field)).toBe("EB");
   });
 
   test("is closed also when the later one is settled as sent after it", async () => {
     const field = await doubtOf([0, 1], [update("T1", "A"), update("T1", "B"), update("T2", "A")]);
-    expect((await person(field, { decision: "not-sent", chunk: 2, first: 1 })).said).not.toContain("will not be sent");
-    expect((await person(field, { decision: "sent" })).said).toContain("1 action will not be sent");
-    expect((await goOn(field)).exitCode).toBe(4);
+    expect((await field.settle("not-sent", { chunk: 2, first: 1 })).said).not.toContain("will not be sent");
+    expect((await field.settle("sent")).said).toContain("1 action will not be sent");
+    expect((await field.ask("resume", {})).exitCode).toBe(4);
     expect(taken(field)).toBe("T1A T1B T2A");
   });
 
   test("is sent, in its place, where nothing later was accepted", async () => {
     const field = await doubtOf([1], [update("T1", "A"), update("T1", "B")]);
-    await person(field, { decision: "not-sent" });
-    expect((await goOn(field)).exitCode).toBe(0);
+    await field.settle("not-sent");
+    expect((await field.ask("resume", {})).exitCode).toBe(0);
     expect(taken(field)).toBe("T1A T1B");
   });
 
@@ -169,8 +148,8 @@ describe("an action in doubt of which something later was accepted", () => {
         { fault: "missing-promise", items: [0], on: { request: 2 } },
       ],
     );
-    await person(field, { decision: "not-sent" });
-    expect((await goOn(field)).exitCode).toBe(4);
+    await field.settle("not-sent");
+    expect((await field.ask("resume", {})).exitCode).toBe(4);
     expect(taken(field)).toBe("T1A T2A T1B T2B T1C");
   });
 });
@@ -178,12 +157,12 @@ describe("an action in doubt of which something later was accepted", () => {
 test("what a closed run left is late once something later was accepted", async () => {
   const field = await openSold();
   const given = [update("T1", "A"), updateOfEvent("A"), resale("T1", "ann"), scan("T2")];
-  await field.write("night.ndjson", text(given));
-  await field.write("night-2.ndjson", text([update("T1", "B"), updateOfEvent("B"), resale("T1", "ben")]));
+  await field.write("night.ndjson", given);
+  await field.write("night-2.ndjson", [update("T1", "B"), updateOfEvent("B"), resale("T1", "ben")]);
   field.setFaults({ fault: "status", status: 429, on: { request: 1 } });
   expect((await field.stream(["night.ndjson"], { flags: { retries: 0 } })).exitCode).toBe(7);
   field.setFaults();
-  await person(field, { decision: "abandon" });
+  await field.settle("abandon");
   expect((await field.stream(["night-2.ndjson"])).summary?.actions).toMatchObject({ accepted: 3 });
   const ofRejects = await field.stream(["night.rejects.ndjson"]);
   expect(ofRejects.summary?.actions, ofRejects.said).toMatchObject({ accepted: 1, late: 3 });

@@ -18,7 +18,7 @@ const ALL = ["E", ...SALES].join(" ");
 
 async function begin(): Promise<Field> {
   const field = await openField();
-  await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  await field.write("night.ndjson", INPUT);
   return field;
 }
 

@@ -445,7 +445,7 @@ describe("files of a source", () => {
       { E: "e", N: "Gala", T: "t1" },
       { action: "soldTicket", data },
     ];
-    await field.write("gala.ndjson", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await field.write("gala.ndjson", lines);
     const night = await field.stream(["gala.ndjson"]);
     expect(night.summary?.actions, night.said).toMatchObject({ total: 3, accepted: 3 });
   });

@@ -76,7 +76,7 @@ const KEY = "key-of-the-test";
 /** What a command does while it runs, so that a test can act at that moment. */
 interface Watch {
   readonly onProgress?: (state: ProgressState) => void;
-  readonly onDetail?: (text: string) => void;
+  readonly onDetail?: (text: string, asked: Asked) => void;
 }
 
 export interface Asked {
@@ -102,7 +102,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
   };
   const stdout = new PassThrough();
   stdout.on("data", (text: Buffer) => out.push(text.toString()));
-  return {
+  const asked: Asked = {
     context: {
       cwd,
       env,
@@ -116,7 +116,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
         error: say,
         detail: (text) => {
           say(text);
-          watch.onDetail?.(text);
+          watch.onDetail?.(text, asked);
         },
         log: (_, { event }) => {
           if (event === "chunk.sent") requests += 1;
@@ -143,6 +143,7 @@ export function makeContext(cwd: string, env: NodeJS.ProcessEnv, watch: Watch = 
     stop: (by) => stopping.abort(by),
     abort: () => aborting.abort(new Error("interrupted by a second SIGINT")),
   };
+  return asked;
 }
 
 export interface Done {
@@ -167,7 +168,8 @@ export interface Field {
   /** What a process of its own needs to know of the environment. */
   readonly env: NodeJS.ProcessEnv;
   readonly sandbox: Sandbox;
-  readonly write: (name: string, text: string | Buffer) => Promise<void>;
+  /** Rows as objects are written as NDJSON. */
+  readonly write: (name: string, content: string | Buffer | readonly object[]) => Promise<void>;
   readonly read: (name: string) => Promise<string>;
   readonly setFaults: (...rules: readonly object[]) => void;
   readonly stream: (
@@ -181,10 +183,10 @@ export interface Field {
   readonly runs: (env?: NodeJS.ProcessEnv) => Promise<readonly (Summary & { readonly run: string })[]>;
   /** Those of the newest run. */
   readonly chunks: (env?: NodeJS.ProcessEnv) => Promise<readonly Chunk[]>;
-  /** Says what became of the newest run that has a doubt, or of the newest. */
+  /** Says what became of a run: without a name, of the newest that has a doubt, or of the newest. */
   readonly settle: (
     decision: Options<"settle">["decision"],
-    which?: Pick<Options<"settle">, "chunk" | "first">,
+    which?: Partial<Pick<Options<"settle">, "run" | "chunk" | "first">>,
     env?: NodeJS.ProcessEnv,
   ) => Promise<Ran>;
 }
@@ -200,7 +202,9 @@ export async function openField(settings = "", port = 0): Promise<Field> {
   await mkdir(join(folder, "home"));
   await makeBallast(join(folder, "state", "local"));
   const shared = IS_LEDGER_SHARED ? await sharedLedger() : undefined;
-  const write = async (name: string, text: string | Buffer): Promise<void> => {
+  const write: Field["write"] = async (name, content) => {
+    const isText = typeof content === "string" || Buffer.isBuffer(content);
+    const text = isText ? content : content.map((row) => `${JSON.stringify(row)}\n`).join("");
     const isConfig = shared !== undefined && name === CONFIG;
     await writeFile(join(folder, name), isConfig ? withLedger(String(text), shared) : text);
     // No export that is being written just now, whose end would be watched.
@@ -232,7 +236,8 @@ export async function openField(settings = "", port = 0): Promise<Field> {
     async settle(decision, which, more) {
       const known = await runs(more);
       const doubted = known.find(({ actions }) => actions.inDoubt > 0);
-      return ask("settle", { run: (doubted ?? known[0])?.run ?? "", decision, ...which }, more);
+      const run = (doubted ?? known[0])?.run ?? "";
+      return ask("settle", { run, decision, ...which }, more);
     },
     env: ownEnv,
     sandbox,

@@ -7,8 +7,6 @@ const OPTIONS = { flags: {}, json: false, waitLock: 0 } as const;
 const EVENT = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
 const SALE = { action: "soldTicket", data: { eventId: "E", ticketId: "T1", userId: "holder", price: "10.00" } };
 
-const lines = (actions: readonly object[]): string => actions.map((action) => `${JSON.stringify(action)}\n`).join("");
-
 interface Doubt extends Field {
   readonly run: string;
 }
@@ -16,9 +14,9 @@ interface Doubt extends Field {
 /** The event and the ticket are there, and what was sent of the actions is in doubt. */
 async function doubtOf(actions: readonly object[]): Promise<Doubt> {
   const field = await openField();
-  await field.write("sales.ndjson", lines([EVENT, SALE]));
+  await field.write("sales.ndjson", [EVENT, SALE]);
   expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
-  await field.write("doubt.ndjson", lines(actions));
+  await field.write("doubt.ndjson", actions);
   field.setFaults({ fault: "drop", when: "before" });
   const { exitCode, summary } = await field.stream(["doubt.ndjson"]);
   expect(exitCode).toBe(6);

@@ -12,7 +12,7 @@ const ITEMS = ACTION_NAMES.flatMap((action) =>
 test.each(["input", "time"] as const)("by %s", async (order) => {
   const field = await openField();
   await field.write("tickets.config.yaml", `rules: {${KNOWN_RULES.map((rule) => `${rule}: off`).join(", ")}}\n`);
-  await field.write("x.ndjson", ITEMS.map((item) => `${JSON.stringify(item)}\n`).join(""));
+  await field.write("x.ndjson", ITEMS);
   const first = await field.stream(["x.ndjson"], { order, dryRun: true });
   expect(first.summary?.actions.notSent, first.said).toBeGreaterThan(100);
   const adopted = await field.stream(["x.ndjson"], { order, adopt: true });

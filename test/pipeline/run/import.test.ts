@@ -16,7 +16,7 @@ type Line = Record<string, unknown>;
 /** One night, after which the ledger is lost, and the lines of its promises. */
 async function afterLoss() {
   const field = await openField();
-  await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  await field.write("night.ndjson", INPUT);
   expect(await night(field)).toBe(0);
   const state = join(field.folder, "state", "local");
   for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(join(state, name));
@@ -50,7 +50,7 @@ function night(field: Field): Promise<number> {
 }
 
 async function importOf(field: Field, lines: readonly Line[], file = "promises.local.ndjson"): Promise<number> {
-  await field.write(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  await field.write(file, lines);
   const { context } = makeContext(field.folder, field.env);
   return verbs.importResults({ flags: {}, waitLock: 0, files: [file] }, context);
 }

@@ -477,7 +477,7 @@ const ROWS: readonly Row[] = [
 ];
 
 async function writeInput(field: Field): Promise<void> {
-  await field.write("night.ndjson", INPUT.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  await field.write("night.ndjson", INPUT);
 }
 
 const run = (field: Field, options: Partial<Options<"stream">> = {}): Promise<Done> =>
@@ -597,7 +597,7 @@ describe("an answer that comes while the request is still being written", () => 
   ];
   const early = async (fault: object): Promise<{ readonly field: Field; readonly first: Done }> => {
     const field = await openField("maxChunkBytes: 67108864");
-    await field.write("night.ndjson", LARGE.map((action) => `${JSON.stringify(action)}\n`).join(""));
+    await field.write("night.ndjson", LARGE);
     field.setFaults({ fault: "early-answer", on: { request: 1 }, ...fault });
     return { field, first: await field.stream(["night.ndjson"], { flags: { chunkSize: 5000, retries: 0 } }) };
   };
@@ -667,19 +667,10 @@ describe("what comes before any answer", () => {
 describe("a signal", () => {
   /** Gives the signal when the sender waits before a retry. */
   const whileWaiting = (field: Field, by: "SIGINT" | "SIGTERM" | "SIGHUP"): Promise<Done> => {
-    let asked: Asked | undefined;
-    return field.stream(
-      ["night.ndjson"],
-      { flags: { chunkSize: 2, retries: 5 } },
-      {
-        asked: (given) => {
-          asked = given;
-        },
-        onDetail: (text) => {
-          if (text.includes("trying again")) asked?.stop(by);
-        },
-      },
-    );
+    const onDetail = (text: string, asked: Asked): void => {
+      if (text.includes("trying again")) asked.stop(by);
+    };
+    return field.stream(["night.ndjson"], { flags: { chunkSize: 2, retries: 5 } }, { onDetail });
   };
 
   test.each([

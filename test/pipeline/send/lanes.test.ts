@@ -53,8 +53,8 @@ function expectInOrder(sent: readonly Item[], tickets: number): void {
 }
 
 /** What was sent by requests that the service took. */
-const takenBy = (service: Service, isTaken: (request: ServiceRequest) => boolean = () => true): readonly Item[] =>
-  service.requests.filter(isTaken).flatMap(({ items }) => items);
+const takenBy = (service: Service, ...refused: readonly (ServiceRequest | undefined)[]): readonly Item[] =>
+  service.requests.filter((request) => !refused.includes(request)).flatMap(({ items }) => items);
 
 interface Night {
   readonly field: Field;
@@ -75,7 +75,7 @@ interface Night {
 async function openNight(items: readonly Item[], given: ServiceOptions = {}, settings = ""): Promise<Night> {
   const field = await openField(settings);
   const service = await startService(given);
-  await field.write("night.ndjson", items.map((item) => `${JSON.stringify(item)}\n`).join(""));
+  await field.write("night.ndjson", items);
   const env = { TICKETS_LOCAL_BASE_URL: service.baseUrl, TICKETS_LOCAL_API_KEY: service.key };
   const asked = (): Asked => makeContext(field.folder, { ...field.env, ...env });
   return {
@@ -202,10 +202,7 @@ describe("how many lanes", () => {
     expect(await resume()).toBe(0);
     expect(new Set((await states()).split(", "))).toEqual(new Set(["answered"]));
     expectSpokenAsSpecified(service, 4);
-    expectInOrder(
-      takenBy(service, (request) => request !== refused),
-      20,
-    );
+    expectInOrder(takenBy(service, refused), 20);
   });
 });
 
@@ -251,7 +248,7 @@ describe("which lane", () => {
       data: { ticketId, orderTime: 1_768_700_900 },
     });
     const items = [update, ...ticketsOf(12).map(later)];
-    await field.write("night.ndjson", items.map((item) => `${JSON.stringify(item)}\n`).join(""));
+    await field.write("night.ndjson", items);
     const before = service.requests.length;
     expect((await stream({ lanes: 8 })).exitCode).toBe(0);
     const [first, ...others] = service.requests.slice(before);
@@ -312,10 +309,7 @@ describe("a lane that can't go on ends all", () => {
     expect(await settle("not-sent")).toBe(0);
     expect(await resume()).toBe(0);
     expectSpokenAsSpecified(service, 2);
-    expectInOrder(
-      takenBy(service, (request) => !failed.includes(request)),
-      10,
-    );
+    expectInOrder(takenBy(service, ...failed), 10);
     expect(await promised()).toHaveLength(21);
   });
 
@@ -338,10 +332,7 @@ describe("a lane that can't go on ends all", () => {
     }
     expect(service.requests).toHaveLength(5);
     expect(await resume()).toBe(0);
-    expectInOrder(
-      takenBy(service, (request) => !failed.includes(request)),
-      40,
-    );
+    expectInOrder(takenBy(service, ...failed), 40);
     expect(await promised()).toHaveLength(81);
   });
 
@@ -359,10 +350,7 @@ describe("a lane that can't go on ends all", () => {
     if (status === 422) await settle("not-sent");
     expect(await resume()).toBe(0);
     expectSpokenAsSpecified(service, 4);
-    expectInOrder(
-      takenBy(service, (request) => !failed.includes(request)),
-      40,
-    );
+    expectInOrder(takenBy(service, ...failed), 40);
   });
 
   test("an update of the event that is refused: no stage behind it begins, however many lanes wait for it", async () => {
@@ -402,30 +390,18 @@ describe("what counts for all lanes", () => {
         return request === waiting ? { status: 429, body: "", headers: { "Retry-After": "600" } } : undefined;
       },
     });
-    let asked: Asked | undefined;
-    const { exitCode } = await stream(
-      { lanes: 2, chunkSize: 2, retries: 8 },
-      {},
-      {
-        asked: (given) => {
-          asked = given;
-        },
-        onDetail: (text) => {
-          if (text.includes("trying again in 600.0 s")) both.open();
-          // The other answer is stored while this one waits; its lane must not have sent anything meanwhile.
-          if (text.includes("2 accepted")) asked?.stop("SIGTERM");
-        },
-      },
-    );
+    const onDetail = (text: string, asked: Asked): void => {
+      if (text.includes("trying again in 600.0 s")) both.open();
+      // The other answer is stored while this one waits; its lane must not have sent anything meanwhile.
+      if (text.includes("2 accepted")) asked.stop("SIGTERM");
+    };
+    const { exitCode } = await stream({ lanes: 2, chunkSize: 2, retries: 8 }, {}, { onDetail });
     expect(exitCode).toBe(143);
     expect(service.requests.filter(isOfTickets)).toHaveLength(2);
     service.behave({});
     expect(await resume()).toBe(0);
     expectSpokenAsSpecified(service, 2);
-    expectInOrder(
-      takenBy(service, (request) => request !== waiting),
-      10,
-    );
+    expectInOrder(takenBy(service, waiting), 10);
   });
 
   test("retries: a lane that is told to wait goes on as long as others get answers", { tags: ["long"] }, async () => {
@@ -443,19 +419,10 @@ describe("what counts for all lanes", () => {
 
   test("--rate: what one lane has sent keeps the others waiting", { tags: ["long"] }, async () => {
     const { service, stream, resume } = await openNight(ticketsOf(8).map(sale));
-    let asked: Asked | undefined;
-    const { exitCode } = await stream(
-      { lanes: 4, chunkSize: 2, rate: 0.001 },
-      {},
-      {
-        asked: (given) => {
-          asked = given;
-        },
-        onDetail: (text) => {
-          if (text.includes("accepted")) asked?.stop("SIGTERM");
-        },
-      },
-    );
+    const onDetail = (text: string, asked: Asked): void => {
+      if (text.includes("accepted")) asked.stop("SIGTERM");
+    };
+    const { exitCode } = await stream({ lanes: 4, chunkSize: 2, rate: 0.001 }, {}, { onDetail });
     expect([exitCode, service.requests.length]).toEqual([143, 1]);
     expect(await resume()).toBe(0);
   });
@@ -468,10 +435,7 @@ describe("what counts for all lanes", () => {
     expectSpokenAsSpecified(service, 4);
     const isTooLarge = ({ items }: ServiceRequest): boolean => items.length > 16;
     expect(service.requests.filter(isTooLarge).length).toBeLessThanOrEqual(4);
-    expectInOrder(
-      takenBy(service, (request) => !isTooLarge(request)),
-      120,
-    );
+    expectInOrder(takenBy(service, ...service.requests.filter(isTooLarge)), 120);
   });
 
   async function fourOnTheirWay() {

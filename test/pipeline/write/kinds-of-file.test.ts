@@ -9,12 +9,11 @@ const sale = (ticketId: string): object => ({
   action: "soldTicket",
   data: { eventId: "E", ticketId, userId: `user of ${ticketId}`, price: "10.00", orderTime: 1768600000 },
 });
-const linesOf = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 
 /** A first night, of which the service rejects the second sale. */
 async function rejecting(output?: string) {
   const field = await openField();
-  await field.write("s.ndjson", linesOf([EVENT, sale("A"), sale("B")]));
+  await field.write("s.ndjson", [EVENT, sale("A"), sale("B")]);
   field.setFaults({ fault: "failure-items", items: [2], on: { request: 1 } });
   const night = await field.stream(["s.ndjson"], output === undefined ? {} : { output });
   expect(night.exitCode).toBe(4);
@@ -41,7 +40,7 @@ test("rejects go beside promises that are called as they would be, which can be 
 
 test("promises that hold no line yet are no place for rejects", async () => {
   const field = await openField();
-  await field.write("s.ndjson", linesOf([{ ...EVENT, data: { ...EVENT.data, currency: "euros" } }]));
+  await field.write("s.ndjson", [{ ...EVENT, data: { ...EVENT.data, currency: "euros" } }]);
   const night = await field.stream(["s.ndjson"], { output: "s.rejects.ndjson", maxInvalid: { rows: 1 } });
   expect(night.summary?.rejects).toEqual([join(field.folder, "s.rejects.2.ndjson")]);
 });
@@ -49,7 +48,7 @@ test("promises that hold no line yet are no place for rejects", async () => {
 test("promises don't go into rejects of earlier nights: nothing is sent", async () => {
   const { field, night } = await rejecting();
   const rejects = await field.read("s.rejects.ndjson");
-  await field.write("next.ndjson", linesOf([sale("C")]));
+  await field.write("next.ndjson", [sale("C")]);
   expect(await field.stream(["next.ndjson"], { output: "s.rejects.ndjson" })).toMatchObject({
     exitCode: 2,
     said: expect.stringContaining("s.rejects.ndjson is not appended to: it is a rejects file. Nothing was sent."),

@@ -38,7 +38,7 @@ async function openSold(config: string, { name, text }: Pick<(typeof FORMS)[numb
       data: { eventId: "E", ticketId, userId: "z", price: "1", orderTime: TIME - 9000 },
     })),
   ];
-  await field.write("before.ndjson", before.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  await field.write("before.ndjson", before);
   expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
   await field.write("tickets.config.yaml", config);
   await field.write(name, text);

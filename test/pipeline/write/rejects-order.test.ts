@@ -47,7 +47,7 @@ async function openSold(): Promise<Field> {
     { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
     ...["T1", "T2"].map((ticketId) => ({ action: "soldTicket", data: { ...sale, ticketId } })),
   ];
-  await field.write("sales.ndjson", actions.map((action) => `${JSON.stringify(action)}\n`).join(""));
+  await field.write("sales.ndjson", actions);
   expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
   return field;
 }

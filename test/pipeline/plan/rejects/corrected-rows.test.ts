@@ -24,7 +24,7 @@ async function openSold(): Promise<Field> {
     action: "soldTicket",
     data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1780000000 },
   }));
-  await field.write("before.ndjson", [...events, ...sales].map((each) => `${JSON.stringify(each)}\n`).join(""));
+  await field.write("before.ndjson", [...events, ...sales]);
   expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
   return field;
 }
