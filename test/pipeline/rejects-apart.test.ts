@@ -2,7 +2,7 @@
 
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { type Field, makeContext, openField, processedBy, verbs } from "../support/context.ts";
+import { type Field, openField, processedBy } from "../support/context.ts";
 
 const url = (name: string): string => `https://img.example.com/${name}.png`;
 const COLUMNS = "ticketId,imageUrl,tickets:reason,tickets:row\n";
@@ -68,16 +68,10 @@ describe("refused beside an export, with nothing sent", () => {
     const files = ["updates.csv", "updates.rejects.csv"];
     for (const options of [{ resend: true }, { dryRun: true }, { limit: 1 }, { maxInvalid: { percent: 100 } }])
       expect((await field.stream(files, { ...updating, ...options })).exitCode).toBe(2);
-    const { context } = makeContext(field.folder, field.env);
-    const options = { files, ...updating, flags: {} };
-    await expect(verbs.validate({ ...options, json: false }, context)).rejects.toMatchObject({
-      code: "usage",
-      message: NAMED,
-    });
-    await expect(verbs.plan({ ...options, json: false }, context)).rejects.toMatchObject({
-      code: "usage",
-      message: NAMED,
-    });
+    for (const verb of ["validate", "plan"] as const) {
+      const { exitCode, said } = await field.ask(verb, { files, ...updating });
+      expect([exitCode, said], verb).toEqual([2, expect.stringContaining(NAMED)]);
+    }
     expect(processedBy(field.sandbox)).toBe("");
   });
 

@@ -3,7 +3,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeContext, openField, verbs } from "../../support/context.ts";
+import { openField } from "../../support/context.ts";
 import { IS_LEDGER_SHARED } from "../../support/shared-ledger.ts";
 
 test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () => {
@@ -12,17 +12,14 @@ test.skipIf(IS_LEDGER_SHARED)("claims nothing of what it can't know", async () =
   field.setFaults({ on: { request: 1 }, fault: "status", status: 500 });
   await field.stream(["events.csv"]);
   const look = async (): Promise<string> => {
-    const asked = makeContext(field.folder, field.env);
-    const options = { run: undefined, json: false, metricsFile: "t.prom", flags: {} } as const;
-    await verbs.status(options, asked.context);
+    await field.ask("status", { metricsFile: "t.prom" });
     return field.read("t.prom");
   };
   expect(await look()).toContain("tickets_unfinished_runs{");
   const state = String(field.env.TICKETS_STATE_DIR);
   for (const ending of ["", "-wal", "-shm"]) rmSync(join(state, "local", `ledger.db${ending}`), { force: true });
   expect(await look()).not.toContain("tickets_");
-  const asked = makeContext(field.folder, field.env);
-  await verbs.find({ id: "E", json: false, flags: {} }, asked.context);
-  expect(asked.said()).toContain("was lost");
-  expect(asked.said()).not.toContain("Nothing was ever sent");
+  const { said } = await field.ask("find", { id: "E" });
+  expect(said).toContain("was lost");
+  expect(said).not.toContain("Nothing was ever sent");
 });

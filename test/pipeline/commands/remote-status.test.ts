@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { EXIT_CODES, Failure } from "../../../src/failure.ts";
 import type { PromiseStatus } from "../../../src/sandbox/view.ts";
 import { type Field, makeContext, type Options, openField, verbs } from "../../support/context.ts";
 import { startService } from "../../support/service.ts";
@@ -26,17 +25,8 @@ function set(field: Field, statuses: Readonly<Record<string, PromiseStatus>>): v
   }
 }
 
-async function ask(field: Field, options: Partial<Options<"remoteStatus">> = {}, env: NodeJS.ProcessEnv = {}) {
-  const asked = makeContext(field.folder, { ...field.env, ...env });
-  const call = { run: undefined, watch: false, json: false, flags: { retries: 0 }, ...options };
-  try {
-    const exitCode = await verbs.remoteStatus(call, asked.context);
-    return { exitCode, out: asked.out(), said: asked.said() };
-  } catch (cause) {
-    if (!(cause instanceof Failure)) throw cause;
-    return { exitCode: EXIT_CODES[cause.code], out: asked.out(), said: `${cause.message}\n${cause.hint ?? ""}` };
-  }
-}
+const ask = (field: Field, options: Partial<Options<"remoteStatus">> = {}, env: NodeJS.ProcessEnv = {}) =>
+  field.ask("remoteStatus", { flags: { retries: 0 }, ...options }, env);
 
 async function askDocument(field: Field, options: Partial<Options<"remoteStatus">> = {}) {
   const { out, exitCode } = await ask(field, { ...options, json: true });
@@ -216,7 +206,6 @@ describe("the ledger", () => {
     expect(await askDocument(field)).toMatchObject({ answers: 1, final: 2 });
     const again = await field.stream(["sales.csv"]);
     expect([again.exitCode, again.summary?.actions.alreadySent]).toEqual([0, 3]);
-    const asked = makeContext(field.folder, field.env);
-    expect(await verbs.status({ run: undefined, json: true, flags: {} }, asked.context)).toBe(0);
+    expect(await field.ask("status", {})).toMatchObject({ exitCode: 0 });
   });
 });

@@ -3,12 +3,11 @@
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type Field, makeContext, openField, verbs } from "../../support/context.ts";
+import { type Field, openField } from "../../support/context.ts";
 
 async function resultsOf(field: Field) {
-  const asked = makeContext(field.folder, field.env);
-  const exitCode = await verbs.results({ force: false, safeCsv: false, flags: {} }, asked.context);
-  return { exitCode, said: asked.said(), lines: asked.out().split("\n").length - 1 };
+  const { exitCode, said, out } = await field.ask("results", {});
+  return { exitCode, said, lines: out.split("\n").length - 1 };
 }
 
 it("names a run of which something has no line, until it is decided and sent", async () => {
@@ -22,9 +21,7 @@ it("names a run of which something has no line, until it is decided and sent", a
   expect(stopped.said).toContain(
     `Run ${run} is not finished, and what is open of it has no line: 1 in doubt, 1 not sent. Look: tickets status ${run}`,
   );
-
-  const decided = makeContext(field.folder, field.env);
-  await verbs.settle({ run: run, decision: "sent", json: true }, decided.context);
+  await field.settle("sent");
   expect((await resultsOf(field)).said).toContain("has no line: 1 not sent.");
   await field.stream(["events.csv"]);
   expect(await resultsOf(field)).toEqual({ exitCode: 0, said: "", lines: 3 });

@@ -157,9 +157,8 @@ describe("the words of a settlement fit", () => {
     expect(said).toContain("The service would probably refuse one of them a second time (invalidatedTicket).");
     expect(said).toContain("The service would register one of them twice (scannedTicket).");
     expect(said).toContain("If the service has them:");
-    const { context, said: settled } = makeContext(field.folder, field.env);
-    await verbs.settle({ run: field.run, decision: "sent", json: true, chunk: 1, first: 1 }, context);
-    expect(settled()).toContain("Chunk 1: the first of 2 actions settled as sent.");
-    expect(settled()).toContain("The other one still waits, as chunk 3.");
+    const settled = await field.settle("sent", { chunk: 1, first: 1 });
+    expect(settled.said).toContain("Chunk 1: the first of 2 actions settled as sent.");
+    expect(settled.said).toContain("The other one still waits, as chunk 3.");
   });
 });

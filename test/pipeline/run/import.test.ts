@@ -1,8 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Field, makeContext, openField, processedBy, verbs } from "../../support/context.ts";
+import { type Field, openField, processedBy } from "../../support/context.ts";
 
 const sale = (ticketId: string): object => ({
   action: "soldTicket",
@@ -20,39 +19,15 @@ async function afterLoss() {
   expect(await night(field)).toBe(0);
   const state = join(field.folder, "state", "local");
   for (const name of readdirSync(state)) if (name.startsWith("ledger.db")) rmSync(join(state, name));
-  const text = await readFile(join(field.folder, "promises.local.ndjson"), "utf8");
-  return {
-    field,
-    lines: text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Line),
-  };
+  const lines = (await field.read("promises.local.ndjson")).trim().split("\n");
+  return { field, lines: lines.map((line) => JSON.parse(line) as Line) };
 }
 
-function night(field: Field): Promise<number> {
-  const { context } = makeContext(field.folder, field.env);
-  return verbs.stream(
-    {
-      ...{
-        files: ["night.ndjson"],
-        flags: { retries: 0 },
-        resend: false,
-        adopt: false,
-        publish: false,
-        dryRun: false,
-        moveAside: false,
-      },
-      ...{ json: false, yes: false, safeCsv: false, waitLock: 0 },
-    },
-    { ...context, now: () => new Date() },
-  );
-}
+const night = async (field: Field): Promise<number> => (await field.stream(["night.ndjson"])).exitCode;
 
-async function importOf(field: Field, lines: readonly Line[], file = "promises.local.ndjson"): Promise<number> {
-  await field.write(file, lines);
-  const { context } = makeContext(field.folder, field.env);
-  return verbs.importResults({ flags: {}, waitLock: 0, files: [file] }, context);
+async function importOf(field: Field, lines: readonly Line[]) {
+  await field.write("promises.local.ndjson", lines);
+  return field.ask("importResults", { files: ["promises.local.ndjson"] });
 }
 
 const change = (lines: readonly Line[], at: number, more: Line): readonly Line[] =>
@@ -61,13 +36,12 @@ const change = (lines: readonly Line[], at: number, more: Line): readonly Line[]
 describe("an import refuses, and nothing is imported of", () => {
   test.each([undefined, ""])("a success whose actionPromise is %j", async (actionPromise) => {
     const { field, lines } = await afterLoss();
-    await expect(importOf(field, change(lines, 1, { actionPromise }))).rejects.toMatchObject({
-      code: "usage",
-      message: expect.stringMatching(
-        /^promises\.local\.ndjson:2 is not a line of a promises file: success without an actionPromise\./,
-      ),
-    });
-    expect(await importOf(field, lines)).toBe(0);
+    const { exitCode, said } = await importOf(field, change(lines, 1, { actionPromise }));
+    expect(exitCode).toBe(2);
+    expect(said).toMatch(
+      /^promises\.local\.ndjson:2 is not a line of a promises file: success without an actionPromise\./,
+    );
+    expect((await importOf(field, lines)).exitCode).toBe(0);
     expect(await night(field)).toBe(0);
     expect(processedBy(field.sandbox)).toBe(ALL);
   });
@@ -76,7 +50,7 @@ describe("an import refuses, and nothing is imported of", () => {
 test("a line that was settled needs no promise", async () => {
   const { field, lines } = await afterLoss();
   const settled = change(lines, 2, { status: "settled", actionPromise: undefined });
-  expect(await importOf(field, settled)).toBe(0);
+  expect((await importOf(field, settled)).exitCode).toBe(0);
   expect(await night(field)).toBe(0);
   expect(processedBy(field.sandbox)).toBe(ALL);
 });

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Field, makeContext, openField, processedBy, verbs } from "../../support/context.ts";
+import { type Field, openField, processedBy } from "../../support/context.ts";
 
 const EVENT = { action: "newEvent", data: { eventId: "E", currency: "EUR" } };
 const sale = (ticketId: string): object => ({
@@ -20,10 +20,7 @@ async function rejecting(output?: string) {
   return { field, night };
 }
 
-async function importOf(field: Field, file: string): Promise<{ readonly exitCode: number; readonly said: string }> {
-  const { context, said } = makeContext(field.folder, field.env);
-  return { exitCode: await verbs.importResults({ flags: {}, waitLock: 0, files: [file] }, context), said: said() };
-}
+const importOf = (field: Field, file: string) => field.ask("importResults", { files: [file] });
 
 test("rejects go beside promises that are called as they would be, which can be imported", async () => {
   const { field, night } = await rejecting("s.rejects.ndjson");

@@ -3,7 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Field, makeContext, openField, processedBy, verbs } from "../../support/context.ts";
+import { type Field, openField, processedBy } from "../../support/context.ts";
 
 const EVENTS = "eventId,currency,eventName\nE,EUR,Fair\n";
 const SALE_COLUMNS = "eventId,ticketId,userId,price,orderTime";
@@ -53,8 +53,7 @@ test("in the name of an input: the promises are written as a table, and imported
   expect(sent.exitCode, sent.said).toBe(0);
   expect(await field.read("p.csv")).toContain('"events\r.csv"');
   await rm(join(field.folder, "state"), { recursive: true });
-  const asked = makeContext(field.folder, field.env);
-  expect(await verbs.importResults({ files: ["p.csv"], waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(0);
+  expect(await field.ask("importResults", { files: ["p.csv"] })).toMatchObject({ exitCode: 0 });
   const again = await field.stream(["events\r.csv"]);
   expect(again.summary?.actions, again.said).toMatchObject({ accepted: 0, alreadySent: 1 });
 });

@@ -3,7 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeContext, openField, verbs } from "../../support/context.ts";
+import { openField } from "../../support/context.ts";
 
 test("is not named any more, and the next night writes it again", async () => {
   const field = await openField();
@@ -15,11 +15,9 @@ test("is not named any more, and the next night writes it again", async () => {
   expect(stopped.exitCode, stopped.said).toBe(5);
   field.setFaults();
   await rm(join(field.folder, "sales.rejects.csv"));
-  const asked = makeContext(field.folder, field.env);
-  expect(await verbs.resume({ run: undefined, json: true, waitLock: 0, flags: {} }, asked.context), asked.said()).toBe(
-    4,
-  );
-  expect(JSON.parse(asked.out())).toMatchObject({ rows: { invalid: 1 }, rejects: [], next: null });
+  const { exitCode, said, out } = await field.ask("resume", { json: true });
+  expect(exitCode, said).toBe(4);
+  expect(JSON.parse(out)).toMatchObject({ rows: { invalid: 1 }, rejects: [], next: null });
   // The input brings the row again.
   const again = await field.stream(["sales.csv"], { maxInvalid: { rows: 1 } });
   expect(again.exitCode, again.said).toBe(4);
