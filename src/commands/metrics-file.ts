@@ -137,7 +137,7 @@ export async function writeMetrics(name: string, cwd: string, metrics: Metrics):
   // The collector reads what ends in .prom.
   const nameOf = (name: string): string => `.${name}.${process.pid}.tmp`;
   try {
-    await replaceFile(path, (file) => file.writeFile(metricsText(metrics)), { mode: 0o644, nameOf });
+    await replaceFile(path, metricsText(metrics), { mode: 0o644, nameOf });
   } catch (cause) {
     throw new Failure(
       "storage",

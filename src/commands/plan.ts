@@ -1,13 +1,11 @@
 /** `tickets plan`: check, and write what would be sent. */
 
-import { createWriteStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { count, displayPath, escapeUnseen, number } from "../actions/text.ts";
-import { replaceFile } from "../disk/replace-file.ts";
-import { EXIT_CODES, Failure, notWritten } from "../failure.ts";
+import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Plan } from "../plan/plan.ts";
 import { toldBefore } from "../run/check-input.ts";
 import { createPreview } from "../run/preview.ts";
@@ -15,7 +13,7 @@ import type { CheckedInput } from "../run/progress.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
 import { plan as planInput } from "../run/validate.ts";
-import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
+import { isPlainFile, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { tellPending } from "./input-words.ts";
 import { describePreview } from "./preview.ts";
@@ -106,13 +104,7 @@ async function writeActions({ plan, files }: CheckedInput, output: string, { cwd
         hint: "Name another file with --output, or remove this one.",
       },
     );
-  makeOutputFolder(path);
-  try {
-    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(linesOf(plan)));
-    else await pipeline(Readable.from(linesOf(plan)), createWriteStream(path));
-  } catch (cause) {
-    throw notWritten(displayPath(path, cwd), cause);
-  }
+  await writeWhole(path, linesOf(plan), displayPath(path, cwd));
   return path;
 }
 

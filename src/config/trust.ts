@@ -134,7 +134,7 @@ export async function keepTrust(file: string, digest: string, env: NodeJS.Proces
   makeFolder(dirname(store), { mode: 0o700 });
   const trusted = { ...(await readStore(store)), [await realpath(file)]: digest };
   try {
-    await replaceFile(store, (file) => file.writeFile(`${JSON.stringify(trusted, null, 2)}\n`), { mode: 0o600 });
+    await replaceFile(store, `${JSON.stringify(trusted, null, 2)}\n`, { mode: 0o600 });
   } catch (cause) {
     throw new Failure("storage", `The list of trusted configs can't be written to ${cleanText(store, 300)}.`, {
       hint: "Check who may write in its folder, or name the config with --config: then it counts as trusted.",

@@ -25,7 +25,7 @@ async function openAnew(path: string): Promise<FileHandle> {
  */
 export async function replaceFile(
   path: string,
-  write: (file: FileHandle) => Promise<unknown>,
+  content: string | AsyncIterable<string>,
   {
     mode,
     nameOf = (name) => `${name}.${process.pid}.tmp`,
@@ -39,7 +39,7 @@ export async function replaceFile(
     {
       await using file = await openAnew(temporary);
       if (given !== undefined) await file.chmod(given & PERMISSIONS);
-      await write(file);
+      await file.writeFile(content);
       await file.sync();
     }
     await rename(temporary, target);

@@ -1,12 +1,11 @@
 /** The file of a report: where it may stand, looked at before anything is sent, and how it is written. */
 
 import { constants } from "node:fs";
-import { access, lstat, open, realpath, stat, writeFile } from "node:fs/promises";
+import { access, lstat, open, realpath, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { displayPath, quoted } from "../actions/text.ts";
-import { replaceFile } from "../disk/replace-file.ts";
-import { Failure, notWritten } from "../failure.ts";
-import { isPlainFile, makeOutputFolder } from "../write/output-file.ts";
+import { Failure } from "../failure.ts";
+import { writeWhole } from "../write/output-file.ts";
 import type { RunContext } from "./context.ts";
 
 /**
@@ -85,12 +84,11 @@ async function refuseStranger(path: string, shown: string): Promise<void> {
  */
 export async function writeReport(path: string, page: string): Promise<Failure | undefined> {
   try {
-    makeOutputFolder(path);
-    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(page));
-    else await writeFile(path, page);
+    await writeWhole(path, page);
     return undefined;
   } catch (cause) {
-    return notWritten(path, cause);
+    if (cause instanceof Failure) return cause;
+    throw cause;
   }
 }
 

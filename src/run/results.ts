@@ -1,16 +1,15 @@
 /** Writes the promises of runs again from the ledger, and refills a ledger from promises files. */
 
-import { createReadStream, createWriteStream, existsSync, statSync } from "node:fs";
+import { createReadStream, existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { resultsCommand } from "../actions/next-command.ts";
 import { cleanText, displayPath } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import { replaceFile } from "../disk/replace-file.ts";
-import { Failure, notWritten } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import type { Imported, Ledger, Run, RunCounts } from "../ledger/ledger.ts";
-import { adoptPromises, isPlainFile, makeOutputFolder } from "../write/output-file.ts";
+import { adoptPromises, isPlainFile, writeWhole } from "../write/output-file.ts";
 import { styleOf } from "../write/promise-file.ts";
 import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.ts";
 import { parsePromises } from "../write/read-promises.ts";
@@ -78,13 +77,7 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
     throw new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
       hint: "Name another file, or replace it with --force.",
     });
-  makeOutputFolder(path);
-  try {
-    if (await isPlainFile(path)) await replaceFile(path, (file) => file.writeFile(Readable.from(lines(ledger))));
-    else await pipeline(Readable.from(lines(ledger)), createWriteStream(path));
-  } catch (cause) {
-    throw notWritten(displayPath(path, cwd), cause);
-  }
+  await writeWhole(path, lines(ledger), displayPath(path, cwd));
   return { lines: written, path, undecided, problem };
 }
 

@@ -5,12 +5,13 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { type BigIntStats, constants, createReadStream, existsSync } from "node:fs";
-import { type FileHandle, lstat, open, stat } from "node:fs/promises";
+import { type FileHandle, lstat, open, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { orClosed } from "../disk/closing.ts";
 import { crashPoint } from "../disk/crash-points.ts";
 import { makeFolder } from "../disk/folders.ts";
+import { replaceFile } from "../disk/replace-file.ts";
 import { syncDirectory } from "../disk/sync.ts";
 import { errorCode, Failure, notWritten } from "../failure.ts";
 import type { Ledger, Output } from "../ledger/ledger.ts";
@@ -264,6 +265,16 @@ export async function freeName(ledger: Ledger, kind: OutputKind, stem: string, e
   for (let number = 1; ; number += 1) {
     const path = `${stem}${number === 1 ? "" : `.${number}`}.${extension}`;
     if ((await inspectOutput(ledger, path, kind)).state === "fresh") return path;
+  }
+}
+
+/** Writes a file whole or not at all; a device or a pipe takes what comes. @param shown for messages. */
+export async function writeWhole(path: string, content: string | AsyncIterable<string>, shown = path): Promise<void> {
+  try {
+    makeOutputFolder(path);
+    await ((await isPlainFile(path)) ? replaceFile : writeFile)(path, content);
+  } catch (cause) {
+    throw notWritten(shown, cause);
   }
 }
 

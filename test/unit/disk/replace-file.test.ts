@@ -10,11 +10,6 @@ async function openFolder(): Promise<string> {
   return folder;
 }
 
-const put =
-  (text: string): Parameters<typeof replaceFile>[1] =>
-  (file) =>
-    file.writeFile(text);
-
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 test("a link that somebody put under the temporary name is not followed", async () => {
@@ -26,7 +21,7 @@ test("a link that somebody put under the temporary name is not followed", async 
     [(name: string) => `.${name}.new`, join(folder, ".out.csv.new")],
   ] as const) {
     await symlink(victim, planted);
-    await replaceFile(path, put("new"), { mode: 0o644, ...(nameOf && { nameOf }) });
+    await replaceFile(path, "new", { mode: 0o644, ...(nameOf && { nameOf }) });
     expect([await readFile(path, "utf8"), (await lstat(path)).isSymbolicLink()]).toEqual(["new", false]);
     expect([await readFile(victim, "utf8"), await modeOf(victim)]).toEqual(["precious", 0o600]);
   }
@@ -38,7 +33,7 @@ test("what a link leads to is replaced, with its mode, and the link stays", asyn
   await writeFile(real, "old");
   await chmod(real, 0o640);
   await symlink("real.csv", path);
-  await replaceFile(path, put("new"));
+  await replaceFile(path, "new");
   expect((await lstat(path)).isSymbolicLink()).toBe(true);
   expect([await readFile(real, "utf8"), await modeOf(real)]).toEqual(["new", 0o640]);
 });
@@ -47,9 +42,10 @@ test("where it can't be written, all is as it was", async () => {
   const folder = await openFolder();
   const path = join(folder, "out.csv");
   await writeFile(path, "old");
-  const failing = async (): Promise<never> => {
+  const failing = async function* (): AsyncGenerator<string> {
+    yield "half of it";
     throw new Error("no room");
   };
-  await expect(replaceFile(path, failing)).rejects.toThrow("no room");
+  await expect(replaceFile(path, failing())).rejects.toThrow("no room");
   expect([await readFile(path, "utf8"), await readdir(folder)]).toEqual(["old", ["out.csv"]]);
 });
