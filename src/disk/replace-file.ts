@@ -25,7 +25,7 @@ async function openAnew(path: string): Promise<FileHandle> {
  */
 export async function replaceFile(
   path: string,
-  content: string | AsyncIterable<string>,
+  content: string | Iterable<string> | AsyncIterable<string>,
   {
     mode,
     nameOf = (name) => `${name}.${process.pid}.tmp`,

@@ -269,7 +269,11 @@ export async function freeName(ledger: Ledger, kind: OutputKind, stem: string, e
 }
 
 /** Writes a file whole or not at all; a device or a pipe takes what comes. @param shown for messages. */
-export async function writeWhole(path: string, content: string | AsyncIterable<string>, shown = path): Promise<void> {
+export async function writeWhole(
+  path: string,
+  content: string | Iterable<string> | AsyncIterable<string>,
+  shown = path,
+): Promise<void> {
   try {
     makeOutputFolder(path);
     await ((await isPlainFile(path)) ? replaceFile : writeFile)(path, content);
