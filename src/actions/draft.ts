@@ -74,7 +74,9 @@ export class Draft {
   }
 }
 
+/** By number of field. */
 const READERS = FIELD_NAMES.map(ordinaryValue);
+/** What each action takes by its table; whatever else it has is never ordinary. */
 const TAKEN = recordOf(ACTION_NAMES, (action) => setOf(acceptedFields(action)));
 
 /** The draft of an action whose data is typed already, as in an `{action, data}` row. */

@@ -1,7 +1,7 @@
 /** Prices with more decimals than their currency has, or with a point that may part thousands. */
 
 import { MOST_CURRENCY_DIGITS } from "../actions/currencies.ts";
-import { decimalsOf } from "../actions/marks.ts";
+import { decimalsOf } from "../actions/identity.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { count } from "../actions/text.ts";
 

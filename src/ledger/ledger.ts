@@ -8,7 +8,7 @@ import type { ActionName } from "../actions/actions.ts";
 import type { ChunkState } from "./chunks.ts";
 import type { Claim, Pace, Workers } from "./workers.ts";
 
-/** An action's identity is its subject, its kind and its mark (src/actions/marks.ts). */
+/** An action's identity is its subject, its kind and its mark (src/actions/identity.ts). */
 export interface Identity {
   /** `t:<ticketId>`, `n:<nftId>` or `e:<eventId>`. */
   readonly subject: string;

@@ -2,7 +2,7 @@
 
 import type { Action, ActionName } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
-import { type Identity, identityOf } from "../actions/marks.ts";
+import { type Identity, identityOf } from "../actions/identity.ts";
 import type { Finding, Severity } from "../actions/problem.ts";
 import { parseRowKey, REASON_COLUMN, ROW_COLUMN, type RowKey } from "../actions/rejects-columns.ts";
 import { severityIn } from "../check/severity.ts";

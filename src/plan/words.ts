@@ -2,8 +2,8 @@
 
 import { actionSpec, type Effect } from "../actions/actions.ts";
 import { isPersonal } from "../actions/fields.ts";
+import { saysTheSame } from "../actions/identity.ts";
 import { parseJson, stringifyJson } from "../actions/json.ts";
-import { saysTheSame } from "../actions/marks.ts";
 import type { Finding, SourceLine } from "../actions/problem.ts";
 import { cleanText, masked, utcText } from "../actions/text.ts";
 import type { KnownAction, Ledger } from "../ledger/ledger.ts";

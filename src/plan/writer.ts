@@ -1,7 +1,8 @@
 /** Puts rows and actions into the plan's file as they are read. */
 
 import { type Action, type ActionName, actionSpec } from "../actions/actions.ts";
-import { baseOf, formOf, type Identity } from "../actions/marks.ts";
+import type { Identity } from "../actions/identity.ts";
+import { baseOf, formOf } from "../actions/marks.ts";
 import { withoutNul } from "../actions/nul.ts";
 import type { Corrected, Position } from "../ledger/ledger.ts";
 import type { RowsRead } from "./rows-read.ts";

@@ -4,8 +4,8 @@ import { ACTION_NAMES, type ActionName, acceptedFields } from "../../../src/acti
 import { coercerOf, compileField } from "../../../src/actions/coerce.ts";
 import { Draft, draftOf, itemOf } from "../../../src/actions/draft.ts";
 import type { FieldName } from "../../../src/actions/fields.ts";
+import { identityOf } from "../../../src/actions/identity.ts";
 import { stringifyJson } from "../../../src/actions/json.ts";
-import { identityOf } from "../../../src/actions/marks.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
 import { checkAction, checkDraft } from "../../../src/check/shape.ts";
 import { actionArbitrary, mutate } from "../../support/arbitraries.ts";

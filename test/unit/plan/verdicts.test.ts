@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { draftOf } from "../../../src/actions/draft.ts";
-import { baseOf, kindOfMark, markOf, resentMark, timesOf } from "../../../src/actions/marks.ts";
+import { markOf } from "../../../src/actions/identity.ts";
+import { baseOf, kindOfMark, resentMark, timesOf } from "../../../src/actions/marks.ts";
 import type { KnownAction, Position } from "../../../src/ledger/ledger.ts";
 import { type Item, judge, type Span, THIS_RUN, type Verdict } from "../../../src/plan/verdicts.ts";
 import { randomOf } from "../../support/random.ts";

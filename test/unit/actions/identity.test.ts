@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ActionData, ActionName } from "../../../src/actions/actions.ts";
 import { draftOf } from "../../../src/actions/draft.ts";
-import { formOf, identityOf } from "../../../src/actions/marks.ts";
+import { identityOf } from "../../../src/actions/identity.ts";
+import { formOf } from "../../../src/actions/marks.ts";
 
 const of = (action: ActionName, data: ActionData, key?: string) => identityOf(draftOf(action, data), key);
 
