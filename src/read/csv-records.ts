@@ -44,7 +44,7 @@ export class CsvRecords {
   /** Of each cell, one behind the other: where it begins, where it ends, and what must be done to its bytes. */
   readonly #bounds: number[] = [];
   /** Behind the last record that was found, and the physical line there. */
-  at: number;
+  at = 0;
   atLine: number;
   /** Where the record stands, without its line end. */
   start = 0;
@@ -63,10 +63,12 @@ export class CsvRecords {
   returnIn = -1;
   #isAscii = true;
 
-  /** @param isEnd the text ends with the bytes, so that its last record may lack its line end. */
-  constructor(bytes: Buffer, at: number, line: number, { delimiter, crEndsRows }: CsvDialect, isEnd: boolean) {
+  /**
+   * @param line on which the bytes begin.
+   * @param isEnd the text ends with the bytes, so that its last record may lack its line end.
+   */
+  constructor(bytes: Buffer, line: number, { delimiter, crEndsRows }: CsvDialect, isEnd: boolean) {
     this.#bytes = bytes;
-    this.at = at;
     this.atLine = line;
     this.#delimiter = delimiter.charCodeAt(0);
     this.#crEndsRows = crEndsRows;
@@ -285,7 +287,7 @@ const HIGH = 2;
 
 /** The cells of one record without its line end; what is wrong with a quote instead. */
 export function cellsOfRecord(record: string | Buffer, dialect: CsvDialect): string[] | QuoteFault {
-  const records = new CsvRecords(Buffer.from(record), 0, 1, dialect, true);
+  const records = new CsvRecords(Buffer.from(record), 1, dialect, true);
   records.next();
   return records.fault ?? records.cells();
 }

@@ -13,7 +13,6 @@ import {
   secondHeaderRow,
 } from "./csv-findings.ts";
 import { type CsvDialect, CsvRecords, cellsOfRecord, type OpenCell, type QuoteFault } from "./csv-records.ts";
-import { detectDelimiter } from "./delimiter.ts";
 import { CellsRow, type Row, type TableText, wholeCells } from "./row.ts";
 import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
 import { findRowsInCell } from "./rows-in-cell.ts";
@@ -141,7 +140,7 @@ export class CsvParser implements RowParser {
   /** Reads the rows that end in `bytes`. */
   #readRows(bytes: Buffer, table: Table, isEnd: boolean): Row[] {
     const rows: Row[] = [];
-    const records = new CsvRecords(bytes, 0, this.#line + (this.#long?.lines ?? 0), table, isEnd);
+    const records = new CsvRecords(bytes, this.#line + (this.#long?.lines ?? 0), table, isEnd);
     while (records.next()) {
       const row = this.#long === undefined ? table.rowOf(records, this.wanted) : this.#longRow(table, records.fault);
       rows.push(row);
@@ -267,6 +266,19 @@ function lengthOfOpen(row: Buffer): number {
 /** Physical line ends. */
 const lineEndsIn = (text: string, crEndsRows: boolean): number =>
   text.split(crEndsRows ? /\r\n|\n|\r/ : "\n").length - 1;
+
+const CANDIDATES = [",", ";", "\t", "|"] as const;
+
+/**
+ * The delimiter of a CSV file, told from its header: whichever of `,` `;` TAB `|` stands there most often outside quotes.
+ * A tie between the first two or none at all means `,`.
+ */
+export function detectDelimiter(headerText: string): string {
+  const unquoted = headerText.replace(/"[^"]*(?:"|$)/g, "");
+  const counts = CANDIDATES.map((candidate) => ({ candidate, count: unquoted.split(candidate).length }));
+  const [first, second] = counts.sort((one, other) => other.count - one.count);
+  return first !== undefined && first.count > (second?.count ?? 0) ? first.candidate : ",";
+}
 
 function refuseDelimiter(text: string): void {
   const code = text.charCodeAt(0);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { detectDelimiter } from "../../../src/read/delimiter.ts";
+import { detectDelimiter } from "../../../src/read/csv.ts";
 
 test.each([
   ["eventId,ticketId,price", ","],
