@@ -21,13 +21,13 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
-  const { origin } = new URL(url);
+  const own = url.startsWith("file:") ? "file:" : new URL(url).origin;
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("request", (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) complaints.push(request.url());
+    if (!request.url().startsWith(own) && !request.url().startsWith("data:")) complaints.push(request.url());
   });
   await page.goto(url);
   return {
