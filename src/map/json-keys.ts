@@ -2,9 +2,12 @@
 
 import { typeName } from "../actions/formats.ts";
 import { LooseNumber } from "./exact-numbers.ts";
+import type { FileFinding } from "./file-finding.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import { type Aliases, isPosition } from "./table-columns.ts";
+import { quote } from "./words.ts";
 
 /** A key or path that a rule of the source reads. */
 interface WantedKey {
@@ -67,6 +70,9 @@ export class JsonKeys implements Names {
     return [...this.#used];
   }
 
+  readonly unused: readonly string[] = [];
+  readonly wanted: undefined;
+
   want(names: readonly string[], list: string | undefined, isIn: (value: unknown) => boolean): void {
     const id = JSON.stringify([list, names[0]]);
     if (this.#wanted.has(id)) return;
@@ -95,10 +101,28 @@ export class JsonKeys implements Names {
   }
 
   /** The names of each key that no row had; keys of items only where there were items. */
-  get neverFound(): readonly (readonly string[])[] {
+  get #neverFound(): readonly (readonly string[])[] {
     return [...this.#wanted.values()]
       .filter(({ isFound, list }) => !isFound && (list === undefined ? this.#hasRows : this.#lists.has(list)))
       .map(({ names }) => names);
+  }
+  get notes(): readonly string[] {
+    return this.#neverFound.map(([key]) => `no row so far has ${JSON.stringify(key)}`);
+  }
+
+  /**
+   * Findings for keys that no row has, like a table that lacks columns. They mean nothing where only the first rows were read.
+   */
+  findings(optional: readonly string[] = []): readonly FileFinding[] {
+    return this.#neverFound
+      .filter((names) => !names.some((name) => optional.includes(name)))
+      .map(([name = "", ...choices]) => ({
+        rule: "key-missing" satisfies MappingRule,
+        field: name,
+        message: `No row has ${(choices.length === 0 ? [name] : choices).map(quote).join(" or ")}, which the source reads.`,
+        hint: `Is it spelt as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
+        isOfAllRows: true,
+      }));
   }
 }
 

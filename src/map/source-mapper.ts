@@ -18,10 +18,8 @@ import { type ActionRules, compileSource, type Program, type SourceSettings } fr
 import { bitsOfDigest, createRowDigester, digestHex } from "./row-digest.ts";
 import type { MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
-import type { TableColumns } from "./table-columns.ts";
 import { ToldEvents } from "./told-events.ts";
 import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
-import { quote } from "./words.ts";
 
 const EVENT_ID = numberOf("eventId");
 
@@ -49,7 +47,7 @@ export class SourceMapper implements Mapper {
     this.#settings = settings;
     this.#program = compileSource(settings);
     const { rules, columns } = this.#program;
-    this.wanted = columns instanceof JsonKeys ? undefined : columns.wanted;
+    this.wanted = columns.wanted;
     this.#scope = new Scope(digesterOf(columns, settings.name));
     this.deciding = this.#program.deciding.map(({ label, read }) => ({ label, text: () => read(this.#scope) }));
     this.#addsEvents =
@@ -86,7 +84,7 @@ export class SourceMapper implements Mapper {
   findingsOfFile(): readonly FileFinding[] {
     const { columns, lookups, watch } = this.#program;
     return [
-      ...(columns instanceof JsonKeys ? keysMissing(columns, this.#settings.config.optional) : byPosition(columns)),
+      ...columns.findings(this.#settings.config.optional),
       ...watch.findings(),
       ...this.#told.findings(),
       ...lookups.flatMap(({ findings }) => findings),
@@ -317,40 +315,16 @@ function digesterOf(columns: Columns, source: string): (row: Row) => bigint {
     bitsOfDigest(digestHex(row.kind === "cells" ? places.map((place) => row.cells[place]).join("\u0000") : row.text));
 }
 
-/** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
-const byPosition = (columns: TableColumns): readonly FileFinding[] =>
-  columns.byPosition.map(({ name, at, header }) => ({
-    rule: "column-by-position" satisfies MappingRule,
-    field: name,
-    message: `It is column ${at}, whatever its header; now that is ${quote(header)}.`,
-    hint: `So that another column is never taken for it: ${name}: {at: ${at}, named: ${JSON.stringify(header)}}.`,
-  }));
-
-/**
- * Findings for keys that no row has, like a table that lacks columns. They mean nothing where only the first rows were read.
- */
-const keysMissing = ({ neverFound }: JsonKeys, optional: readonly string[] = []): readonly FileFinding[] =>
-  neverFound
-    .filter((names) => !names.some((name) => optional.includes(name)))
-    .map(([name = "", ...choices]) => ({
-      rule: "key-missing" satisfies MappingRule,
-      field: name,
-      message: `No row has ${(choices.length === 0 ? [name] : choices).map(quote).join(" or ")}, which the source reads.`,
-      hint: `Is it spelt as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
-      isOfAllRows: true,
-    }));
-
 function understandingOf({ name, header = [] }: SourceSettings, { columns, rules }: Program): Understanding {
   const [only, ...others] = new Set(rules.map(({ action }) => action));
   const given = new Set(rules.flatMap(({ fields }) => fields.map(({ field }) => field)));
-  const isJson = columns instanceof JsonKeys;
   return {
     how: `source ${name}`,
     ...(only !== undefined && others.length === 0 && { action: only }),
     columns: header.length,
-    used: isJson ? columns.used : header.filter((_name, place) => columns.used.has(place)),
-    unused: isJson ? [] : header.filter((_name, place) => !columns.used.has(place) && !columns.isOwn(place)),
+    used: columns.used,
+    unused: columns.unused,
     publicFields: FIELD_NAMES.filter((field) => given.has(field)).flatMap((field) => publicName(field) ?? []),
-    notes: isJson ? columns.neverFound.map(([key]) => `no row so far has ${JSON.stringify(key)}`) : [],
+    notes: columns instanceof JsonKeys ? columns.notes : [],
   };
 }

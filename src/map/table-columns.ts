@@ -2,8 +2,10 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
+import type { FileFinding } from "./file-finding.ts";
 import { unguard } from "./guards.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { MappingRule } from "./rules.ts";
 import { isList } from "./schema-words.ts";
 import type { Names, Read } from "./scope.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
@@ -15,27 +17,21 @@ export interface Aliases {
   readonly path: RulePath;
 }
 
-/** A column that is taken by its position alone. */
-interface ByPosition {
-  /** The source's own name for it. */
-  readonly name: string;
-  /** From 1. */
-  readonly at: number;
-  readonly header: string;
-}
-
 /** Where a column stands, from 0. */
 type Place = number;
 
 export class TableColumns implements Names {
   readonly #what: string;
+  /** As the file has it, and trimmed. */
+  readonly #written: readonly string[];
   readonly #header: readonly string[];
   readonly #aliases: Aliases;
   readonly #guards: boolean;
   readonly #places: ReadonlyMap<string, readonly Place[]>;
   readonly #used = new Set<Place>();
   readonly #needed = new Set<Place>();
-  readonly #byPosition = new Map<string, ByPosition>();
+  /** The columns that were asked for by their position alone, by the source's own names. */
+  readonly #byPosition = new Map<string, Place>();
 
   /**
    * @param what the file, in messages.
@@ -43,6 +39,7 @@ export class TableColumns implements Names {
    */
   constructor(what: string, header: readonly string[], aliases: Aliases, guards: boolean) {
     this.#what = what;
+    this.#written = header;
     this.#header = header.map((name) => name.trim());
     this.#aliases = aliases;
     this.#guards = guards;
@@ -70,22 +67,23 @@ export class TableColumns implements Names {
     return place;
   }
 
-  /** The places of the columns that were asked for. */
-  get used(): ReadonlySet<Place> {
-    return this.#used;
+  /** The headers of the columns that were asked for. */
+  get used(): readonly string[] {
+    return this.#written.filter((_name, place) => this.#used.has(place));
   }
 
-  /** The columns that were asked for by their position alone. */
-  get byPosition(): readonly ByPosition[] {
-    return [...this.#byPosition.values()];
+  get unused(): readonly string[] {
+    return this.#written.filter((_name, place) => !this.#used.has(place) && !this.#isOwn(place));
   }
 
-  /** Whether a column is one of those that `tickets` adds to rejects. */
-  isOwn(place: Place): boolean {
-    return OWN_COLUMNS.has(this.#header[place] ?? "");
+  /** For each column whether its cells are needed; those of the first may call the row a sum. */
+  get wanted(): readonly boolean[] {
+    return this.#header.map(
+      (_name, place) => place === 0 || this.#used.has(place) || this.#needed.has(place) || this.#isOwn(place),
+    );
   }
 
-  /** The same in the order of their names. */
+  /** The places of the columns that were asked for, in the order of their names. */
   get usedByName(): readonly Place[] {
     return [...this.#used].sort((one, other) => {
       const [a = "", b = ""] = [this.#header[one], this.#header[other]];
@@ -93,11 +91,21 @@ export class TableColumns implements Names {
     });
   }
 
-  /** For each column whether its cells are needed; those of the first may call the row a sum. */
-  get wanted(): readonly boolean[] {
-    return this.#header.map(
-      (_name, place) => place === 0 || this.#used.has(place) || this.#needed.has(place) || this.isOwn(place),
-    );
+  /** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
+  findings(): readonly FileFinding[] {
+    return [...this.#byPosition].map(([name, place]) => {
+      const header = this.#header[place] ?? "";
+      return {
+        rule: "column-by-position" satisfies MappingRule,
+        field: name,
+        message: `It is column ${place + 1}, whatever its header; now that is ${quote(header)}.`,
+        hint: `So that another column is never taken for it: ${name}: {at: ${place + 1}, named: ${JSON.stringify(header)}}.`,
+      };
+    });
+  }
+
+  #isOwn(place: Place): boolean {
+    return OWN_COLUMNS.has(this.#header[place] ?? "");
   }
 
   #placeOf(name: string, path: RulePath): Place | undefined {
@@ -159,7 +167,7 @@ export class TableColumns implements Names {
   }
 
   #takenByPosition(name: string, place: Place): Place {
-    this.#byPosition.set(name, { name, at: place + 1, header: this.#header[place] ?? "" });
+    this.#byPosition.set(name, place);
     return place;
   }
 

@@ -1,10 +1,10 @@
-/** Mappers whose drafts are shown as the actions that they are. */
+/** Mappers as a thread has them: made of data that was copied, given the cells they want; their drafts shown as actions. */
 
 import type { Action } from "../../../src/actions/actions.ts";
 import { draftOf, itemOf } from "../../../src/actions/draft.ts";
 import { createMapper as createDrafting, type MapperOptions } from "../../../src/map/create-mapper.ts";
 import type { Mapped as Drafted } from "../../../src/map/mapper.ts";
-import type { Row } from "../../../src/read/row.ts";
+import { CellsRow, type Row } from "../../../src/read/row.ts";
 
 type Given = Extract<Drafted, { kind: "actions" }>;
 type Invalid = Extract<Drafted, { kind: "invalid" }>;
@@ -17,15 +17,23 @@ export type Mapped =
 export type Mapper = ReturnType<typeof createMapper>;
 
 export function createMapper(options: MapperOptions) {
-  const mapper = createDrafting(options);
+  const mapper = createDrafting(structuredClone(options));
   return {
     get understanding() {
       return mapper.understanding;
     },
-    map: (row: Row): Mapped => shown(mapper.map(row)),
+    deciding: mapper.deciding,
+    map: (row: Row): Mapped => shown(mapper.map(withWanted(row, mapper.wanted))),
     retract: (actions: readonly Action[]) => mapper.retract?.(actions.map(({ action, data }) => draftOf(action, data))),
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
+}
+
+/** The row as a reader gives it that was told which columns are wanted. */
+function withWanted(row: Row, wanted: readonly boolean[] | undefined): Row {
+  if (row.kind !== "cells" || wanted === undefined) return row;
+  const cells = row.cells.map((cell, at) => (wanted[at] === true ? cell : ""));
+  return new CellsRow(row.line, cells, row.text, { delimiter: ",", isGuarded: false }, row.findings); // as rows.ts makes them
 }
 
 function shown(mapped: Drafted): Mapped {
