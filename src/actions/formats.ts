@@ -32,29 +32,21 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 /** The keywords of each schema here; those that have an `id` are defined once and referred to by it. */
 export const KEYWORDS = z.registry<JsonSchema>();
 
-/** A check of zod that tells what it finds as the `params` of issues, which stop no other check. */
-export const telling =
-  <T>(find: (value: T) => readonly { readonly message: string }[]): z.core.CheckFn<T> =>
+/** A check of zod that tells the fault as the `params` of an issue. */
+const refusing =
+  <T>(faultIn: (value: T) => Fault | undefined): z.core.CheckFn<T> =>
   ({ value, issues }) => {
-    for (const found of find(value))
-      issues.push({ code: "custom", input: value, continue: true, message: found.message, params: { ...found } });
+    const fault = faultIn(value);
+    if (fault !== undefined)
+      issues.push({ code: "custom", input: value, message: fault.message, params: { ...fault } });
   };
 
-const refusing = <T>(faultIn: (value: T) => Fault | undefined): z.core.CheckFn<T> =>
-  telling((value) => {
-    const fault = faultIn(value);
-    return fault === undefined ? [] : [fault];
-  });
-
-/** What a schema says of a value. `safeParse` says the same, at ten times the cost, since it makes an error of it. */
-export function issuesOf(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
+/** What a field's schema says of a value. `safeParse` says the same, at ten times the cost, since it makes an error of it. */
+export function faultBy(schema: z.ZodType, value: unknown): Fault | undefined {
   const judged = schema["~standard"].validate(value);
   if (judged instanceof Promise) throw new TypeError("a check of the schema failed");
-  return (judged.issues ?? []) as readonly z.core.$ZodIssue[]; // zod's own, as it says of this interface
-}
-
-/** What is wrong with `value`, as an issue of its field's schema says it. */
-export function faultOfIssue(issue: z.core.$ZodIssue, value: unknown): Fault {
+  const [issue] = (judged.issues ?? []) as readonly z.core.$ZodIssue[]; // zod's own, as it says of this interface
+  if (issue === undefined) return undefined;
   // Nothing but text has a type of zod's own; what else is wrong comes from `refusing`.
   return issue.code === "custom" ? (issue.params as unknown as Fault) : wrongType("text", value);
 }

@@ -1,21 +1,21 @@
 /** The rules of one action by itself, for the client's checks and for the sandbox alike. */
 
-import type { z } from "zod";
-import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec } from "./actions.ts";
+import { ACTION_NAMES, type ActionName, acceptedFields, actionSpec, isActionName } from "./actions.ts";
 import { isJsonObject } from "./exact-number.ts";
 import { FIELD_NAMES, type FieldName, fieldSpec, isFieldName, relaxingRule } from "./fields.ts";
-import { faultOfIssue, issuesOf, typeName } from "./formats.ts";
+import { faultBy, typeName } from "./formats.ts";
 import { escapePointer, stringifyJson } from "./json.ts";
 import { nearest } from "./nearest.ts";
 import type { ActionFinding } from "./rules.ts";
-import { FIELD_SCHEMAS, itemSchema } from "./schemas.ts";
+import { FIELD_SCHEMAS } from "./schemas.ts";
 
 /** Shared by all sound items. */
 export const NONE: readonly ActionFinding[] = Object.freeze([]);
 
 /**
- * Everything that is wrong with an item of a request body, `{action, data}`; empty when nothing is. It is judged by the
- * schema of its action. The findings' severity is the rule's (`ACTION_RULES`), unless the reader relaxes it.
+ * Everything that is wrong with an item of a request body, `{action, data}`; empty when nothing is. First what is wrong with
+ * its keys, then its fields as they stand in data, and at last what is not there. The findings' severity is the rule's
+ * (`ACTION_RULES`), unless the reader relaxes it.
  */
 export function validateItem(item: unknown): readonly ActionFinding[] {
   if (!isJsonObject(item))
@@ -27,68 +27,48 @@ export function validateItem(item: unknown): readonly ActionFinding[] {
         hint: ITEM_HINT,
       },
     ];
-  const issues = issuesOf(itemSchema(item.action), item);
-  if (issues.length === 0) return NONE;
-  const data = isJsonObject(item.data) ? item.data : {};
-  const action = item.action as ActionName; // else its data is not looked into
-  return issues
-    .flatMap((issue) => (issue.code === "unrecognized_keys" ? issuesOfKeys(issue, action, data) : [issue]))
-    .map((issue) => ({ issue, place: placeOf(issue, data) }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ issue }) => {
-      const isOfItem = issue.path.length === 1;
-      return ownFinding(issue) ?? (isOfItem ? itemFinding(issue, item) : dataFinding(issue, action, data));
-    });
-}
-
-const ITEM_HINT = 'Write {"action": ..., "data": {...}}.';
-
-type Issue = z.core.$ZodIssue;
-type Members = Readonly<Record<string, unknown>>;
-
-/** Of each strange key an issue, and those of its value where it is the name of a field. */
-function issuesOfKeys(strange: z.core.$ZodIssueUnrecognizedKeys, action: ActionName, data: Members): readonly Issue[] {
-  const issues = strange.keys.map((key) => ({ ...strange, path: [...strange.path, key] }));
-  if (strange.path.length === 0) return issues;
-  return issues.flatMap((issue): readonly Issue[] => {
-    const name = String(issue.path[1]);
-    const value = data[name];
-    if (value === undefined) return [];
-    // In an update null says the same as leaving the field out.
-    if (!isFieldName(name) || (value === null && actionSpec(action).updates)) return [issue];
-    return [issue, ...issuesOf(FIELD_SCHEMAS[name], value).map((inner) => ({ ...inner, path: issue.path }))];
-  });
-}
-
-/** First what is wrong with the item's keys, then its fields as they stand in data, and at last what is not there. */
-function placeOf(issue: Issue, data: Members): number {
-  const [key, name] = issue.path.map(String);
-  if (ownFinding(issue) !== undefined) return Number.MAX_SAFE_INTEGER;
-  if (name === undefined) return issue.code === "unrecognized_keys" ? -3 : key === "data" ? -2 : -1;
-  return data[name] === undefined ? Number.MAX_SAFE_INTEGER : Object.keys(data).indexOf(name);
-}
-
-/** What is wrong with data as a whole is told by its schema. */
-function ownFinding({ code, path, params }: Issue & { readonly params?: unknown }): ActionFinding | undefined {
-  return code === "custom" && path.length === 1 ? (params as ActionFinding | undefined) : undefined; // `choiceFindings`
-}
-
-function itemFinding({ code, path: [key = ""] }: Issue, { action, data }: Members): ActionFinding {
-  if (code === "unrecognized_keys") return strangeKey(String(key));
-  if (key === "data")
-    return {
+  const { action, data } = item;
+  const findings = Object.keys(item)
+    .filter((key) => key !== "action" && key !== "data")
+    .map(strangeKey);
+  if (!isJsonObject(data))
+    findings.push({
       rule: "item-shape",
       pointer: "/data",
       message: `data is ${typeName(data)}, not an object.`,
       hint: ITEM_HINT,
-    };
-  return {
-    rule: "action-unknown",
-    pointer: "/action",
-    ...textOf(action),
-    message: `action is ${typeof action === "string" ? "not one of the service's actions" : typeName(action)}.`,
-    hint: actionHint(action),
-  };
+    });
+  if (typeof action !== "string" || !isActionName(action))
+    findings.push({
+      rule: "action-unknown",
+      pointer: "/action",
+      ...textOf(action),
+      message: `action is ${typeof action === "string" ? "not one of the service's actions" : typeName(action)}.`,
+      hint: actionHint(action),
+    });
+  else if (isJsonObject(data)) findings.push(...dataFindings(action, data));
+  return findings.length === 0 ? NONE : findings;
+}
+
+const ITEM_HINT = 'Write {"action": ..., "data": {...}}.';
+
+type Members = Readonly<Record<string, unknown>>;
+
+function dataFindings(action: ActionName, data: Members): readonly ActionFinding[] {
+  const { required, updates } = actionSpec(action);
+  const accepted: readonly string[] = acceptedFields(action);
+  const findings: ActionFinding[] = [];
+  for (const [name, value] of Object.entries(data)) {
+    if (value === undefined) continue;
+    if (!accepted.includes(name)) findings.push(strangeField(action, name, value));
+    if (!isFieldName(name)) continue;
+    if (value !== null) findings.push(...valueFindings(action, name, value));
+    // In an update null says the same as leaving the field out.
+    else if (!updates || required.includes(name)) findings.push(nullField(action, name));
+  }
+  for (const name of required) if (data[name] === undefined) findings.push(missingField(action, name));
+  findings.push(...choiceFindings(action, data));
+  return findings;
 }
 
 function strangeKey(key: string): ActionFinding {
@@ -109,34 +89,34 @@ export function actionHint(written: unknown): string {
   return meant === undefined ? `Actions are ${ACTION_NAMES.join(", ")}.` : `Did you mean ${meant}?`;
 }
 
-function dataFinding(issue: Issue, action: ActionName, data: Members): ActionFinding {
-  const name = String(issue.path[1]);
-  const value = data[name];
-  if (issue.code === "unrecognized_keys") return strangeField(action, name, value);
-  const field = name as FieldName; // the schemas know no others
-  const { updates } = actionSpec(action);
-  const about = { field, pointer: `/data/${field}` };
-  if (value === undefined) return missingField(action, field);
-  if (value === null)
-    return {
-      rule: "field-null",
-      ...about,
-      value: "null",
-      message: updates
-        ? `${field} is null, and ${action} needs it.`
-        : `${field} is null; only an update takes null, for "leave unchanged".`,
-      hint: "Leave the field out.",
-    };
-  const { rule, inside = "", message, hint } = faultOfIssue(issue, value);
-  const isNoId = updates && value === "" && fieldSpec(field).kind !== "id";
+function nullField(action: ActionName, field: FieldName): ActionFinding {
   return {
-    rule,
+    rule: "field-null",
     field,
-    pointer: `/data/${field}${inside}`,
-    ...textOf(value),
-    message: `${field} ${message}.`,
-    hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
+    pointer: `/data/${field}`,
+    value: "null",
+    message: actionSpec(action).updates
+      ? `${field} is null, and ${action} needs it.`
+      : `${field} is null; only an update takes null, for "leave unchanged".`,
+    hint: "Leave the field out.",
   };
+}
+
+function valueFindings(action: ActionName, field: FieldName, value: unknown): readonly ActionFinding[] {
+  const fault = faultBy(FIELD_SCHEMAS[field], value);
+  if (fault === undefined) return NONE;
+  const { rule, inside = "", message, hint } = fault;
+  const isNoId = actionSpec(action).updates && value === "" && fieldSpec(field).kind !== "id";
+  return [
+    {
+      rule,
+      field,
+      pointer: `/data/${field}${inside}`,
+      ...textOf(value),
+      message: `${field} ${message}.`,
+      hint: isNoId ? "Leave the field out: it has no default, so it can't be cleared." : hint,
+    },
+  ];
 }
 
 function strangeField(action: ActionName, name: string, value: unknown): ActionFinding {
@@ -177,6 +157,41 @@ function missingField(action: ActionName, name: FieldName): ActionFinding {
       ? `Add ${name}.`
       : `Add userId. If your service takes a sale without it, set rules: {${rule}: off} in the config.`;
   return { rule, field: name, pointer: "/data", message: `${action} has no ${name}, which is required.`, hint };
+}
+
+/** What is wrong with the fields of which one is enough. A null that has a finding of its own is not missing as well. */
+function choiceFindings(action: ActionName, data: Readonly<Record<string, unknown>>): readonly ActionFinding[] {
+  const { exclusive, anyOf, updates } = actionSpec(action);
+  const findings: ActionFinding[] = [];
+  const isGivenIn = (name: FieldName): boolean => data[name] != null;
+  const isTold = (name: FieldName): boolean => !updates && data[name] === null;
+  const isMissing = (names: readonly FieldName[]): boolean =>
+    names.length > 0 && !names.some((name) => isGivenIn(name) || isTold(name));
+  if (isMissing(exclusive))
+    findings.push({
+      rule: "ticket-reference-missing",
+      field: "ticketId",
+      pointer: "/data",
+      message: `${action} names no ticket: exactly one of ${exclusive.join(" and ")} is required.`,
+      hint: "Add the ticketId, or the nftId that the service made.",
+    });
+  if (exclusive.filter(isGivenIn).length > 1)
+    findings.push({
+      rule: "ticket-reference-both",
+      field: "nftId",
+      pointer: "/data/nftId",
+      message: `${action} has ${exclusive.join(" and ")}; exactly one is accepted.`,
+      hint: "Leave one out.",
+    });
+  if (isMissing(anyOf))
+    findings.push({
+      rule: "claim-recipient-missing",
+      field: "to",
+      pointer: "/data",
+      message: `${action} has neither ${anyOf.join(" nor ")}; at least one is required.`,
+      hint: "Add the wallet address (to), the userId or both.",
+    });
+  return findings;
 }
 
 /** The value as text. What nests too deeply to be written out is a value without a text. */
