@@ -37,7 +37,7 @@ CREATE TABLE bad (digest TEXT PRIMARY KEY, times INTEGER NOT NULL) STRICT, WITHO
  * database has nothing to undo, so that its journal stays empty.
  */
 const SETTINGS =
-  "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768";
+  "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384";
 
 /** Rows that a query gives at a time. */
 const BATCH = 1000;

@@ -44,7 +44,7 @@ export function isWorthThread({ path }: InputFile): boolean {
 export const MOST_UNDER_WAY = 4;
 
 /** V8 lets what is short-lived take more than 64 MiB before it tidies up; this costs nothing. */
-const YOUNG_MB = 16;
+const YOUNG_MB = 8;
 
 /** From source it is TypeScript, built it is not. */
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "look-thread.ts" : "look-thread.js", import.meta.url);
