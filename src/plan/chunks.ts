@@ -12,13 +12,8 @@ export interface ChunkLimits {
   readonly bytes: number;
 }
 
-const WHOLE = `SELECT action.seq, lane, stage, json, action.row, text, action.input, line, place, kind, subject, mark, content, digest, time,
+const COLUMNS = `action.seq, lane, stage, json, action.row, text, action.input, line, place, kind, subject, mark, content, digest, time,
   event, owner, action.run, action.at`;
-const AS_READ = `${WHOLE} FROM action JOIN body ON body.seq = action.seq JOIN row ON row.row = action.row
-  WHERE verdict = 'new' ORDER BY action.seq`;
-/** Sorted without what is long. */
-const SORTED = `${WHOLE} FROM sorted CROSS JOIN action ON action.seq = sorted.seq CROSS JOIN body ON body.seq = action.seq
-  CROSS JOIN row ON row.row = action.row ORDER BY sorted.number`;
 type Stored = readonly [
   ...[seq: number, lane: number, stage: number, json: string, row: number, text: string],
   ...[input: number, line: number, place: number, kind: ActionName, subject: string, mark: string, content: string],
@@ -27,11 +22,27 @@ type Stored = readonly [
 ];
 
 /**
- * All chunks, in the order in which they are sent: by stage and lane, then as the plan has them.
+ * A query of the new actions in the order in which they are sent: by stage and lane, then as the plan has them.
  *
- * @param isAsRead nothing moved them: they stand in the order of the input, in one lane.
- * @param idOf the id of a run by its number.
+ * @param isAsRead nothing moved them: they stand in the order of the input, in one lane. Else they are sorted without what is long.
+ * @param rows how the columns' other tables are joined.
  */
+function inOrder(store: Store, isAsRead: boolean, columns: string, rows = ""): string {
+  const bodies = `CROSS JOIN body ON body.seq = action.seq ${rows}`;
+  if (isAsRead) return `SELECT ${columns} FROM action ${bodies} WHERE verdict = 'new' ORDER BY action.seq`;
+  store.run("DROP TABLE IF EXISTS sorted");
+  store.run("CREATE TABLE sorted (number INTEGER PRIMARY KEY, seq INTEGER NOT NULL)");
+  store.run("INSERT INTO sorted (seq) SELECT seq FROM action WHERE verdict = 'new' ORDER BY stage, lane, place");
+  return `SELECT ${columns} FROM sorted CROSS JOIN action ON action.seq = sorted.seq ${bodies} ORDER BY sorted.number`;
+}
+
+/** The JSON of the new actions, many at a time. */
+export function* bodiesOf(store: Store, isAsRead: boolean): Generator<readonly string[]> {
+  for (const batch of store.tuples<readonly [json: string]>(inOrder(store, isAsRead, "json")))
+    yield batch.map(([json]) => json);
+}
+
+/** All chunks. @param idOf the id of a run by its number. */
 export async function* cutChunks(
   store: Store,
   isAsRead: boolean,
@@ -39,14 +50,10 @@ export async function* cutChunks(
   idOf: (run: number) => string,
 ): AsyncGenerator<NewChunk> {
   store.run("DELETE FROM spot");
-  if (!isAsRead) {
-    store.run("DROP TABLE IF EXISTS sorted");
-    store.run("CREATE TABLE sorted (number INTEGER PRIMARY KEY, seq INTEGER NOT NULL)");
-    store.run("INSERT INTO sorted (seq) SELECT seq FROM action WHERE verdict = 'new' ORDER BY stage, lane, place");
-  }
+  const query = inOrder(store, isAsRead, COLUMNS, "CROSS JOIN row ON row.row = action.row");
   let open: OpenChunk | undefined;
   let count = 0;
-  for (const batch of store.tuples<Stored>(isAsRead ? AS_READ : SORTED))
+  for (const batch of store.tuples<Stored>(query))
     for (const [seq, lane, stage, json, row, text, ...origin] of batch) {
       const bytes = Buffer.byteLength(json) + 1;
       if (open?.takes(lane, stage, bytes, limits) === false) {
@@ -60,13 +67,6 @@ export async function* cutChunks(
       open.add(seq, json, bytes, originOf(origin, open.placeOf(row, text), idOf));
     }
   if (open !== undefined) yield open.end(store);
-}
-
-/** The JSON of the new actions, many at a time, in the order of the input or as they were moved. */
-export function* bodiesOf(store: Store, isAsRead: boolean): Generator<readonly string[]> {
-  const order = isAsRead ? "action.seq" : "stage, lane, place";
-  const query = `SELECT json FROM action JOIN body ON body.seq = action.seq WHERE verdict = 'new' ORDER BY ${order}`;
-  for (const batch of store.tuples<readonly [json: string]>(query)) yield batch.map(([json]) => json);
 }
 
 /** @param row its index in the chunk. */
