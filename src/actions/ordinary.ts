@@ -130,7 +130,7 @@ const known = new Set<string>();
 const MOST_KNOWN = 10_000;
 
 function knownAddress(text: string): string | undefined {
-  const json = `"${text}"`; // a text of its own: a cell would keep the block of the file that it was cut from
+  const json = `"${text}"`; // a text of its own: a cell keeps its whole record
   if (known.has(json)) return json;
   if (!isRightAddress(text)) return undefined;
   if (known.size >= MOST_KNOWN) known.clear();

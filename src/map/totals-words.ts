@@ -32,7 +32,9 @@ export function isTotalsWord(text: string): boolean {
   if (text.length > LONGEST) return false;
   if (!/\d/.test(text)) return TOTALS_WORDS.has(folded(text));
   if (!text.includes(":") && !text.includes("=")) return false;
-  const word = folded(WITH_NUMBER.exec(text.trim())?.[1] ?? "");
+  const [, before] = WITH_NUMBER.exec(text.trim()) ?? [];
+  if (before === undefined) return false;
+  const word = folded(before);
   return TOTALS_WORDS.has(word) || COUNT_WORDS.has(word);
 }
 
