@@ -4,35 +4,15 @@
  * statement of each transaction notes its number there. That row is locked from then on, so the answer is final.
  */
 
-import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { withoutNul } from "../actions/nul.ts";
-import { Failure } from "../failure.ts";
 import { type Database, oneAtATime, type Reader, type Session, scalar } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { untilTaken } from "./lock.ts";
-import {
-  type Bound,
-  type Connection,
-  connectToPrimary,
-  type Reply,
-  type ServerOptions,
-} from "./postgres-connection.ts";
-import {
-  forgotten,
-  isDeadlock,
-  isLost,
-  isPassing,
-  isTaken,
-  pooled,
-  refuseServer,
-  ServerError,
-  serverFailure,
-  takenMeanwhile,
-  unwaited,
-} from "./postgres-failures.ts";
+import type { Bound, ServerOptions } from "./postgres-connection.ts";
+import { forgotten, isDeadlock, isLost, isTaken, pooled, ServerError, serverFailure } from "./postgres-failures.ts";
+import { HELD, Sessions } from "./postgres-session.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
 import { isRows, raw, type Sql, sql, type Value } from "./sql.ts";
 import { taken } from "./sqlite-failures.ts";
@@ -56,10 +36,8 @@ export async function openPostgres(options: ServerOptions, isToRead: boolean): P
   }
 }
 
-const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000, 1_000];
-const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [50, 1000];
-/** The server's settings are looked at again after so long. */
-const LOOK_MS = 60_000;
+/** A server is given up after so many lost sessions in a row, however long that took. */
+const MOST_LOSSES = 3;
 
 export class Postgres implements Database {
   readonly kind = "postgres";
@@ -72,34 +50,17 @@ export class Postgres implements Database {
   };
   readonly #options: ServerOptions;
   readonly #isToRead: boolean;
+  readonly #sessions: Sessions;
   readonly #inOrder = oneAtATime();
-  /** Key of the row of `commits`, and the signature of each session. */
-  readonly #id = randomUUID();
-  #connection: Connection | undefined;
-  /** Sessions that were lost, which the server may not know yet. */
-  #lost: Connection[] = [];
-  /** Number of the transaction that was committed last, from 1. */
-  #committed = 0;
+  /** Of the transaction that was begun last. */
   #number = 0;
-  #timeline: Timeline | undefined;
-  /** Names of locks with the fence that they were taken by; without one, a fence elsewhere guards them. */
-  readonly #locks = new Map<string, number | undefined>();
-  #silentMs = 0;
-  #isListening = false;
-  #notifications = 0;
+  /** Notifications that whoever waits has heard of. */
   #seen = 0;
-  #wakers = new Set<() => void>();
-  /** Why there is no going on: what was decided so far counts no more. */
-  #over: Failure | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  /** Since when nothing that was asked was answered; undefined where all is well. */
-  #lostAt: number | undefined;
-  #isAway = false;
-  readonly #closing = new AbortController();
 
   constructor(options: ServerOptions, isToRead: boolean) {
     this.#options = options;
     this.#isToRead = isToRead;
+    this.#sessions = new Sessions(options, isToRead);
     this.place = options.shown;
   }
 
@@ -110,37 +71,39 @@ export class Postgres implements Database {
       const isThere = await this.#hasTables();
       if (this.#isToRead) return isThere;
       if (!isThere) await this.#makeTables();
-      await this.#ask(FORGET_COMMITS);
-      await this.#ask(`INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW}) ON CONFLICT DO NOTHING`, [
-        this.#id,
-      ]);
+      await this.#sessions.ask(FORGET_COMMITS);
+      await this.#sessions.ask(
+        `INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW}) ON CONFLICT DO NOTHING`,
+        [this.#sessions.id],
+      );
       return true;
     });
   }
 
   async #makeTables(): Promise<void> {
     const { schema } = this.#options;
-    await this.#ask("BEGIN");
-    await this.#ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
+    await this.#sessions.ask("BEGIN");
+    await this.#sessions.ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
     // Another process may have made them just now.
     if (!(await this.#hasTables())) {
       // Even of a schema that there is, CREATE asks for a right on the whole database.
-      const found = await this.#row("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
-      if (found === undefined) await this.#ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
-      await this.#ask(tables(TYPES));
-      await this.#ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
+      const found = await this.#sessions.row("SELECT 1 AS one FROM pg_namespace WHERE nspname = $1", [schema]);
+      if (found === undefined) await this.#sessions.ask(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
+      await this.#sessions.ask(tables(TYPES));
+      await this.#sessions.ask(`INSERT INTO meta (name, value) VALUES ('schema', '${SCHEMA_VERSION}')`);
     }
-    await this.#ask("COMMIT");
+    await this.#sessions.ask("COMMIT");
   }
 
   async #hasTables(): Promise<boolean> {
-    const found = await this.#row(
+    const found = await this.#sessions.row(
       `SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS count,
       (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'name') AS ours`,
       [this.#options.schema, `${pg.escapeIdentifier(this.#options.schema)}.meta`],
     );
     if (found?.count === 0) return false;
-    const meta = found?.ours === 0 ? undefined : await this.#row("SELECT value FROM meta WHERE name = 'schema'");
+    const meta =
+      found?.ours === 0 ? undefined : await this.#sessions.row("SELECT value FROM meta WHERE name = 'schema'");
     refuseVersion(this.place, meta && String(meta.value));
     return true;
   }
@@ -149,18 +112,18 @@ export class Postgres implements Database {
 
   async read<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return await this.#asked(async () => {
-      await this.#ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      await this.#sessions.ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       try {
         return await work(this.#session);
       } finally {
-        if (this.#connection?.isLost === false) await this.#ask("COMMIT");
+        if (!this.#sessions.isLost) await this.#sessions.ask("COMMIT");
       }
     });
   }
 
   async write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
     return await this.#asked(async () => {
-      await this.#ask("BEGIN");
+      await this.#sessions.ask("BEGIN");
       this.#number += 1;
       const number = this.#number;
       let result: T;
@@ -168,7 +131,7 @@ export class Postgres implements Database {
         result = await work(this.#session);
         await this.#note(number);
       } catch (cause) {
-        if (this.#connection?.isLost === false) await this.#ask("ROLLBACK");
+        if (!this.#sessions.isLost) await this.#sessions.ask("ROLLBACK");
         throw cause;
       }
       if (await this.#commit(number)) return result;
@@ -178,23 +141,17 @@ export class Postgres implements Database {
 
   /** The last statement of a transaction. From now on its row is locked until the transaction ends. */
   async #note(number: number): Promise<void> {
-    const row = await this.#row(NOTE, [this.#id, number]);
-    if (row === undefined) this.#giveUp(forgotten(this.place));
-    if (row.session !== this.#id) this.#giveUp(pooled(this.place));
-  }
-
-  /** There is no going on. */
-  #giveUp(why: Failure): never {
-    this.#over = why;
-    throw why;
+    const row = await this.#sessions.row(NOTE, [this.#sessions.id, number]);
+    if (row === undefined) this.#sessions.giveUp(forgotten(this.place));
+    if (row.session !== this.#sessions.id) this.#sessions.giveUp(pooled(this.place));
   }
 
   /** False where it was not committed, and never will be. */
   async #commit(number: number): Promise<boolean> {
     try {
       // A server that warns may have committed what its standby does not have.
-      if (!(await this.#ask("COMMIT")).isWarned) {
-        this.#committed = number;
+      if (!(await this.#sessions.ask("COMMIT")).isWarned) {
+        this.#sessions.committed = number;
         return true;
       }
     } catch (cause) {
@@ -202,15 +159,15 @@ export class Postgres implements Database {
     }
     for (;;) {
       try {
-        await this.#ready();
+        await this.#sessions.ready();
         // It waits for the transaction, if that is still on its way to its end.
-        const { rows, isWarned } = await this.#ask(
+        const { rows, isWarned } = await this.#sessions.ask(
           "UPDATE commits SET at_ms = at_ms + 1 WHERE session = $1 RETURNING number",
-          [this.#id],
+          [this.#sessions.id],
         );
         if (isWarned) continue;
-        this.#committed = Number(rows[0]?.number);
-        return this.#committed === number;
+        this.#sessions.committed = Number(rows[0]?.number);
+        return this.#sessions.committed === number;
       } catch (cause) {
         if (!isLost(cause)) throw cause;
       }
@@ -222,13 +179,13 @@ export class Postgres implements Database {
     return await this.#inOrder(async () => {
       for (let losses = 0; ; ) {
         try {
-          await this.#ready();
+          await this.#sessions.ready();
           const result = await work();
-          this.#tellAway(false);
+          this.#sessions.tellAway(false);
           return result;
         } catch (cause) {
           if (isTaken(cause)) throw taken(cause);
-          const isOver = this.#over !== undefined || how === "once" || losses >= MOST_LOSSES;
+          const isOver = this.#sessions.isOver || how === "once" || losses >= MOST_LOSSES;
           if (isOver || (!isLost(cause) && !isDeadlock(cause))) throw serverFailure(this.place, cause);
           if (isLost(cause)) losses += 1;
         }
@@ -236,142 +193,21 @@ export class Postgres implements Database {
     });
   }
 
-  async #ready(): Promise<void> {
-    if (this.#over !== undefined) throw this.#over;
-    if (this.#connection?.isLost !== false)
-      await this.#begin().catch((cause: unknown) => {
-        throw serverFailure(this.place, cause);
-      });
-    if (performance.now() - this.#lookedAt < LOOK_MS) return;
-    await refuseServer(this.place, this.#options.isUnsafe === true, async (text) => (await this.#ask(text)).rows);
-    this.#lookedAt = performance.now();
-  }
-
-  /** Begins a session with all that the one before had, for as long as patience lasts. */
-  async #begin(): Promise<void> {
-    const { patienceMs = PATIENCE_MS, signal } = this.#options;
-    this.#lostAt ??= performance.now();
-    const deadline = this.#lostAt + patienceMs;
-    let stopBy = Number.POSITIVE_INFINITY;
-    const telling = setTimeout(() => this.#tellAway(true), AWAY_MS);
-    try {
-      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-        try {
-          await this.#connect();
-          for (const [name, fence] of this.#locks) await this.#lockAgain(name, fence, deadline);
-          return;
-        } catch (cause) {
-          this.#drop();
-          if (this.#over !== undefined) throw this.#over;
-          const now = performance.now();
-          if (signal?.aborted === true) stopBy = Math.min(stopBy, now + STOP_PATIENCE_MS);
-          const isOver = this.#closing.signal.aborted || now > deadline || now > stopBy;
-          if (!isPassing(cause) || isOver) throw cause;
-          await wait(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-        }
-      }
-    } finally {
-      clearTimeout(telling);
-    }
-  }
-
-  #tellAway(isAway: boolean): void {
-    if (!isAway) this.#lostAt = undefined;
-    if (this.#isAway === isAway) return;
-    this.#isAway = isAway;
-    this.#options.onAway?.(isAway);
-  }
-
-  #drop(): void {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (connection === undefined) return;
-    connection.end();
-    this.#lost.push(connection);
-  }
-
-  async #connect(): Promise<void> {
-    this.#drop();
-    this.#connection = await connectToPrimary(this.#options, {
-      onSilent: () => this.#tellAway(true),
-      onNotified: () => {
-        this.#notifications += 1;
-        for (const waker of this.#wakers) waker();
-      },
-      closing: this.#closing.signal,
-    });
-    if (this.#isToRead) await this.#ask("SET default_transaction_read_only = on");
-    this.#lookedAt = Number.NEGATIVE_INFINITY;
-    // What they were still to do can't come any more, and their locks are free.
-    for (const { id } of this.#lost) await this.#ask(END_SESSION, id);
-    this.#lost = [];
-    await this.#ask("SELECT set_config('tickets.session', $1, false)", [this.#id]);
-    if (this.#silentMs > 0) await this.#setSilence();
-    if (this.#isListening) await this.#listen();
-    await this.#refuseOther();
-  }
-
-  /** A server that took the place of another may lack what that had confirmed, to this program or to others. */
-  async #refuseOther(): Promise<void> {
-    const before = this.#timeline;
-    const now = await this.#row(TIMELINE);
-    this.#timeline = { id: String(now?.id), isWaitedFor: now?.standbys !== "" };
-    if (this.#isToRead) return;
-    if (this.#committed > 0) {
-      const noted = await this.#row("SELECT number FROM commits WHERE session = $1", [this.#id]);
-      if (noted === undefined || Number(noted.number) < this.#committed) this.#giveUp(forgotten(this.place));
-    }
-    if (before !== undefined && before.id !== this.#timeline.id && !before.isWaitedFor)
-      this.#giveUp(unwaited(this.place));
-  }
-
-  /** The server may hold a lock for the session that was lost until it notices. */
-  async #lockAgain(name: string, fence: number | undefined, deadline: number): Promise<void> {
-    while (!(await this.#tryLock(name))) {
-      if (fence === undefined) {
-        this.#locks.delete(name);
-        return;
-      }
-      if (performance.now() > deadline) this.#giveUp(takenMeanwhile(this.place));
-      await wait(FIRST_WAIT_MS);
-    }
-    if (fence === undefined) return;
-    // Whoever held it meanwhile may have changed what this process has read.
-    const held = await this.#row("SELECT fence FROM locks WHERE name = $1", [name]);
-    if (held?.fence !== fence) this.#giveUp(takenMeanwhile(this.place));
-  }
-
-  async #tryLock(name: string): Promise<boolean> {
-    const row = await this.#row(TRY_LOCK, [name]);
-    if (row?.session !== this.#id) this.#giveUp(pooled(this.place));
-    return row.held === true;
-  }
-
-  async #ask(text: string, values?: readonly Bound[]): Promise<Reply> {
-    if (this.#connection === undefined) throw new ServerError("the connection was lost", "08003", true);
-    return await this.#connection.ask(text, values);
-  }
-
-  /** The first. */
-  async #row(text: string, values?: readonly Bound[]): Promise<Reply["rows"][number] | undefined> {
-    return (await this.#ask(text, values)).rows[0];
-  }
-
   readonly #session: Session = {
     all: async <T extends object>(statement: Sql) => {
       const { text, values } = rendered(statement);
-      return (await this.#ask(text, values)).rows as T[]; // see Session
+      return (await this.#sessions.ask(text, values)).rows as T[]; // see Session
     },
     run: async (statement) => {
       const { text, values } = rendered(statement);
-      return (await this.#ask(text, values)).changes;
+      return (await this.#sessions.ask(text, values)).changes;
     },
     insert: async ({ name, columns }, rows, onConflict = "") => {
       const names = Object.keys(columns);
       const arrays = names.map((column, at) => `$${at + 1}::${castOf(columns[column])}[]`);
       const text = `INSERT INTO ${name} (${names.join(", ")}) SELECT * FROM unnest(${arrays.join(", ")}) ${onConflict}`;
       return (
-        await this.#ask(
+        await this.#sessions.ask(
           text,
           names.map((_, at) => arrayText(rows.map((row) => row[at] ?? null))),
         )
@@ -388,10 +224,9 @@ export class Postgres implements Database {
     // In one transaction: whoever has lost its session meanwhile may have lost the lock.
     const tryIt = (): Promise<boolean> =>
       this.write(async (session) => {
-        this.#locks.delete(name);
-        if (!(await this.#tryLock(name))) return false;
-        const [row] = await session.all<{ fence: number }>(take);
-        this.#locks.set(name, Number(row?.fence));
+        this.#sessions.letGo(name);
+        if (!(await this.#sessions.tryLock(name))) return false;
+        this.#sessions.holds(name, await scalar<number>(session, take));
         return true;
       });
     await untilTaken(tryIt, () => this.holder(name), options);
@@ -399,7 +234,7 @@ export class Postgres implements Database {
   }
 
   async holder(name: string): Promise<LockHolder | undefined> {
-    const row = await this.#asked(() => this.#row(HOLDER, [name]));
+    const row = await this.#asked(() => this.#sessions.row(HOLDER, [name]));
     if (row === undefined) return undefined;
     const { host, pid, since, command } = row;
     return { host: String(host), pid: Number(pid), since: String(since), command: String(command) };
@@ -416,38 +251,24 @@ export class Postgres implements Database {
 
   /** Takes a lock whose purpose a fence guards: where a new session can't have it again, that is no failure. */
   async tryFenced(name: string): Promise<boolean> {
-    const isTaken = await this.#asked(() => this.#tryLock(name));
-    if (isTaken) this.#locks.set(name, undefined);
+    const isTaken = await this.#asked(() => this.#sessions.tryLock(name));
+    if (isTaken) this.#sessions.holds(name);
     return isTaken;
   }
 
   async unlock(name: string): Promise<void> {
-    if (!this.#locks.delete(name)) return;
-    // Where there is no going on, and where the session is lost, it has ended with that.
-    if (this.#over !== undefined) return;
-    await this.#inOrder(async () => {
-      if (this.#connection?.isLost !== false) return;
-      await this.#ask(`SELECT pg_advisory_unlock(${KEY})`, [name]).catch((cause) => {
-        if (!isLost(cause)) throw cause;
-      });
-    });
+    // Where there is no going on, it has ended with that.
+    if (this.#sessions.letGo(name) && !this.#sessions.isOver) await this.#inOrder(() => this.#sessions.unlock(name));
   }
 
   /** Ends the session that holds a lock, if it has asked nothing for so long. */
   async endSilentHolder(name: string, silentMs: number): Promise<void> {
-    await this.#asked(() => this.#ask(END_SILENT, [name, silentMs]));
+    await this.#asked(() => this.#sessions.ask(END_SILENT, [name, silentMs]));
   }
 
-  /** Has the server end this session once it has asked nothing for so long: its process is frozen then. */
+  /** Has the server end this program's session once it has asked nothing for so long: its process is frozen then. */
   async endWhenSilent(ms: number): Promise<void> {
-    this.#silentMs = ms;
-    await this.#asked(() => this.#setSilence());
-  }
-
-  async #setSilence(): Promise<void> {
-    const sides =
-      "set_config('idle_session_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $1, false)";
-    await this.#ask(`SELECT ${sides}`, [String(this.#silentMs)]);
+    await this.#asked(() => this.#sessions.endWhenSilent(ms));
   }
 
   /** Part of a transaction: wakes all who wait. */
@@ -455,49 +276,26 @@ export class Postgres implements Database {
     await session.all(sql`SELECT pg_notify(${this.#options.schema}, '')`);
   }
 
-  async #listen(): Promise<void> {
-    await this.#ask(`LISTEN ${pg.escapeIdentifier(this.#options.schema)}`);
-  }
-
   /** Resolves when somebody notifies, or after so long, or when the signal comes. */
   async woken(waitMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isListening) {
-      this.#isListening = true;
-      await this.#asked(() => this.#listen());
-    }
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, waitMs);
     const wake = (): void => resolve();
-    this.#wakers.add(wake);
+    const timer = setTimeout(wake, waitMs);
+    this.#sessions.wakers.add(wake);
     signal.addEventListener("abort", wake, { once: true });
     // One that came between the last look and now counts.
-    if (this.#notifications > this.#seen || signal.aborted) resolve();
+    if (this.#sessions.notifications > this.#seen || signal.aborted) wake();
     await promise;
-    this.#seen = this.#notifications;
+    this.#seen = this.#sessions.notifications;
     clearTimeout(timer);
-    this.#wakers.delete(wake);
+    this.#sessions.wakers.delete(wake);
     signal.removeEventListener("abort", wake);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort();
-    // What nobody waits for any more is not waited for here either.
-    const limit = setTimeout(() => this.#connection?.end(), CLOSE_MS);
-    await this.#inOrder(async () => {
-      this.#over ??= new Failure("internal", "The ledger is closed.");
-      await this.#connection?.close();
-      this.#connection = undefined;
-    });
-    clearTimeout(limit);
+    using _ = this.#sessions.stop();
+    await this.#inOrder(() => this.#sessions.close());
   }
-}
-
-/** A server is given up after so many lost sessions in a row, however long that took. */
-const MOST_LOSSES = 3;
-
-interface Timeline {
-  readonly id: string;
-  readonly isWaitedFor: boolean;
 }
 
 const castOf = (type: "text" | "int" | undefined): string => (type === "int" ? "bigint" : "text");
@@ -535,27 +333,12 @@ function rendered({ texts, values }: Sql): { readonly text: string; readonly val
 const castOfValue = (value: Value): string =>
   typeof value === "number" || typeof value === "bigint" ? "::bigint" : "";
 
-const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
-
-/** Sessions with the lock; the server shows its number in two halves (PostgreSQL, pg_locks). */
-const HELD = `pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-  AND ((classid::bigint << 32) | objid::bigint) = ${KEY}`;
-/** Taken twice by one session, it would have to be given back twice. */
-const TRY_LOCK = `SELECT current_setting('tickets.session', true) AS session,
-  CASE WHEN EXISTS (SELECT 1 FROM ${HELD} AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock(${KEY}) END AS held`;
 const HOLDER = `SELECT host, locks.pid, since, command FROM locks WHERE name = $1 AND EXISTS (SELECT 1 FROM ${HELD})`;
 /** One that waits for its next statement, or for someone to read what it has answered. */
 const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid IN (SELECT pid FROM ${HELD}) AND pid <> pg_backend_pid()
   AND (state <> 'active' OR wait_event = 'ClientWrite') AND state_change < clock_timestamp() - $2 * interval '1 millisecond'`;
-const END_SESSION =
-  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
-
 const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 const NOTE = `UPDATE commits SET number = $2, at_ms = ${NOW} WHERE session = $1
   RETURNING current_setting('tickets.session', true) AS session`;
 /** Of programs that had the ledger open long ago. */
 const FORGET_COMMITS = `DELETE FROM commits WHERE at_ms < ${NOW} - 90 * 24 * 3600000::bigint`;
-/** A server that is made the primary begins a timeline. */
-const TIMELINE = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS id,
-  current_setting('synchronous_standby_names') AS standbys`;
