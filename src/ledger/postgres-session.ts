@@ -247,7 +247,7 @@ interface Timeline {
   readonly isWaitedFor: boolean;
 }
 
-export const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
+const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
 
 /** Sessions with the lock; the server shows its number in two halves (PostgreSQL, pg_locks). */
 export const HELD = `pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
