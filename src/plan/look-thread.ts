@@ -5,6 +5,7 @@ import { Failure } from "../failure.ts";
 import { createMapper } from "../map/create-mapper.ts";
 import { openInput } from "../read/input.ts";
 import { Look, type Understood } from "./look.ts";
+import { pack } from "./packed.ts";
 import { type Job, MOST_UNDER_WAY, type Thrown, type Told } from "./thread.ts";
 
 const { file, opening, mapping, rules }: Job = workerData; // as thread.ts gives it
@@ -26,13 +27,13 @@ try {
   const { header, format } = input;
   const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }), isPayload: format === "json" });
   look = new Look(input, mapper, rules);
-  for await (const batch of look.batches()) {
+  for await (const { looked, ...batch } of look.batches()) {
     if (room === 0)
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     room -= 1;
-    tell({ kind: "batch", batch });
+    tell({ kind: "batch", rows: pack(looked), batch });
   }
   tell({ kind: "end", understood: understood(), whole: look.whole });
 } catch (cause) {

@@ -8,6 +8,7 @@ import type { MapperOptions } from "../map/create-mapper.ts";
 import type { OpenInputOptions } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import type { Batch, Rules, Understood, Whole } from "./look.ts";
+import { type Packed, unpack } from "./packed.ts";
 
 /** What a mapper is made of beside what its input says. */
 export type Mapping = Omit<MapperOptions, "header" | "isPayload">;
@@ -22,7 +23,7 @@ export interface Job {
 
 /** What the thread gives. An error crosses the border as plain data. */
 export type Told =
-  | { readonly kind: "batch"; readonly batch: Batch }
+  | { readonly kind: "batch"; readonly rows: Packed; readonly batch: Omit<Batch, "looked"> }
   | { readonly kind: "end"; readonly understood: Understood | undefined; readonly whole: Whole | Thrown };
 
 export interface Thrown {
@@ -83,7 +84,7 @@ export class ThreadLook implements AsyncDisposable {
         const next = told.shift();
         this.#signal.throwIfAborted();
         if (next?.kind === "batch") {
-          yield next.batch;
+          yield { ...next.batch, looked: unpack(next.rows) };
           this.#worker.postMessage("next");
         } else if (next !== undefined) {
           this.understood = next.understood ?? this.understood;
