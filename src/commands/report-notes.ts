@@ -32,6 +32,17 @@ export interface Noted {
   readonly unnoted: number;
 }
 
+const ALL_TONES: readonly Said["tone"][] = ["plain", "warning", "bad"];
+
+/** What is said of these stands in the verdict, the tiles and the sections already. */
+const STANDS_ELSEWHERE: { readonly [Kind in RunEvent["kind"]]?: readonly Said["tone"][] } = {
+  "ledger opened": ["plain"],
+  "input understood": ALL_TONES,
+  "input checked": ALL_TONES,
+  "sending planned": ["plain"],
+  "run ended": ["plain", "bad"],
+};
+
 /** Sentences that are kept; a report that repeats every attempt of a bad night is not read. */
 const MOST_SAID = 100;
 
@@ -43,7 +54,8 @@ export function takeNotes(reporter: Reporter): {
 } {
   const said: Said[] = [];
   const inputs: UnderstoodInput[] = [];
-  let [isListening, unnoted] = [true, 0];
+  // What is said of the command as a whole is in the verdict, as long as it does not warn.
+  let [heard, unnoted]: [readonly Said["tone"][], number] = [["warning", "bad"], 0];
   let noted: Pick<Noted, "opened" | "checked" | "summary" | "end"> = {
     opened: undefined,
     checked: undefined,
@@ -54,7 +66,7 @@ export function takeNotes(reporter: Reporter): {
     (tone: Said["tone"], say: (text: string) => void) =>
     (text: string): void => {
       say(text);
-      if (!isListening) return;
+      if (!heard.includes(tone)) return;
       if (said.length < MOST_SAID) said.push({ tone, text });
       else unnoted += 1;
     };
@@ -74,15 +86,14 @@ export function takeNotes(reporter: Reporter): {
         if (event.kind === "input understood") inputs.push(event);
         if (event.kind === "input checked") noted = { ...noted, checked: event.checked };
         if (event.kind === "run ended") noted = { ...noted, end: event.end };
-        const before = isListening;
-        // Both have sections of their own.
-        if (event.kind === "input checked" || event.kind === "input understood") isListening = false;
+        const before = heard;
+        if (before.length > 0) heard = ALL_TONES.filter((tone) => !STANDS_ELSEWHERE[event.kind]?.includes(tone));
         say();
-        isListening = before;
+        heard = before;
       },
       checkedAlone(checked) {
         noted = { ...noted, checked };
-        isListening = false;
+        heard = [];
       },
       ended(summary) {
         noted = { ...noted, summary };
