@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { type Field, openField, processedBy } from "../support/context.ts";
+import { acceptedBy, type Field, openField, processedBy } from "../support/context.ts";
 
 const newEvent = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
 const sold = (ticketId: string, userId = "u1"): object => ({
@@ -33,9 +33,9 @@ async function openSold(): Promise<Field> {
 
 /** What the service has accepted of one kind, by one field of its data, in order. */
 function acceptedOf({ sandbox }: Field, kind: string, field: string): readonly unknown[] {
-  return Array.from(sandbox.engine.processed())
-    .filter(({ action, status }) => action === kind && status === "success")
-    .map(({ data }) => (JSON.parse(data) as Record<string, unknown>)[field]);
+  return acceptedBy(sandbox)
+    .filter(({ action }) => action === kind)
+    .map(({ data }) => data[field]);
 }
 
 const images = (field: Field): string =>

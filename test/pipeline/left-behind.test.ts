@@ -1,7 +1,7 @@
 /** Of one ticket something later was accepted while an action was in doubt: sent now, it would undo that. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, openField } from "../support/context.ts";
+import { acceptedBy, type Field, openSold } from "../support/context.ts";
 
 interface Given {
   readonly action: string;
@@ -24,19 +24,6 @@ const resale = (ticketId: string, userId: string, orderTime?: number): Given => 
   action: "resoldTicket",
   data: { ticketId, userId, price: "1", ...(orderTime !== undefined && { orderTime }) },
 });
-
-/** Tickets T1 and T2 of event E, T3 of event F. */
-async function openSold(): Promise<Field> {
-  const field = await openField();
-  const sales = Object.entries({ T1: "E", T2: "E", T3: "F" }).map(([ticketId, eventId]) => ({
-    action: "soldTicket",
-    data: { eventId, ticketId, userId: "u", price: "1", orderTime: 100 },
-  }));
-  const events = ["E", "F"].map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } }));
-  await field.write("sales.ndjson", [...events, ...sales]);
-  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
-  return field;
-}
 
 /** The service says of the actions with these numbers something that leaves them in doubt. A single one it has not taken. */
 async function doubtOf(
@@ -62,13 +49,12 @@ const CHANGES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** What the service has taken of the night's actions, in order. */
-const taken = ({ sandbox }: Field, ticket?: string): string =>
-  Array.from(sandbox.engine.processed())
-    .filter(({ action, status }) => status === "success" && CHANGES.has(action))
-    .filter(({ ticketId }) => ticket === undefined || ticketId === ticket)
-    .map(({ ticketId, eventId, data }) => {
-      const { imageUrl, coverImageUrl, userId, orderTime } = JSON.parse(data) as Readonly<Record<string, string>>;
-      return `${ticketId ?? eventId}${(imageUrl ?? coverImageUrl)?.slice(-1) ?? userId ?? orderTime ?? ""}`;
+const taken = ({ sandbox }: Field): string =>
+  acceptedBy(sandbox)
+    .filter(({ action }) => CHANGES.has(action))
+    .map(({ ticketId, eventId, data: { imageUrl, coverImageUrl, userId, orderTime } }) => {
+      const image = imageUrl ?? coverImageUrl;
+      return `${ticketId ?? eventId}${typeof image === "string" ? image.slice(-1) : (userId ?? orderTime ?? "")}`;
     })
     .join(" ");
 

@@ -1,30 +1,20 @@
 /** `stream --resend`: what was accepted is sent once more, and counted as sent ever after. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, openField, processedBy } from "../support/context.ts";
+import { type Field, openField, openSold, processedBy } from "../support/context.ts";
 
-const update = (ticketId: string, number: number): string =>
-  `${JSON.stringify({ action: "updateTicket", data: { ticketId, imageUrl: `https://img.example/${number}` } })}\n`;
-
-const SALE = { eventId: "E", ticketId: "A", userId: "u", price: "1", orderTime: 1768600000 };
+const newEvent = (eventId: string): object => ({ action: "newEvent", data: { eventId, currency: "EUR" } });
+const sale = { action: "soldTicket", data: { eventId: "E", ticketId: "A", userId: "u", price: "1", orderTime: 100 } };
+const update = (ticketId: string, number: number): object => ({
+  action: "updateTicket",
+  data: { ticketId, imageUrl: `https://img.example/${number}` },
+});
 
 /** `a.ndjson` was sent, and is being sent again when the service stops taking anything. */
 async function interrupted(): Promise<Field> {
-  const field = await openField();
-  await field.write(
-    "sales.ndjson",
-    `${JSON.stringify({ action: "newEvent", data: { eventId: "E", currency: "EUR" } })}\n${["A", "B"]
-      .map((ticketId) =>
-        JSON.stringify({
-          action: "soldTicket",
-          data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1768600000 },
-        }),
-      )
-      .join("\n")}\n`,
-  );
-  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
-  await field.write("a.ndjson", update("A", 1));
-  await field.write("b.ndjson", update("B", 1));
+  const field = await openSold({ A: "E", B: "E" });
+  await field.write("a.ndjson", [update("A", 1)]);
+  await field.write("b.ndjson", [update("B", 1)]);
   expect((await field.stream(["a.ndjson"])).exitCode).toBe(0);
   field.setFaults({ fault: "status", status: 429, on: { request: 1 } });
   expect((await field.stream(["a.ndjson"], { resend: true })).exitCode).toBe(7);
@@ -38,37 +28,28 @@ test("a row that is sent alone with --resend knows that its ticket was sold, and
     "tickets.config.yaml",
     "environments: {local: {complete: true}}\nrules: {ticket-not-sold: error}\n",
   );
-  const line = (action: string, data: object): string => `${JSON.stringify({ action, data })}\n`;
-  const resale = line("resoldTicket", { ticketId: "A", userId: "v", price: "2", orderTime: 1768600100 });
-  await field.write(
-    "night.ndjson",
-    line("newEvent", { eventId: "E", currency: "EUR" }) +
-      line("soldTicket", { eventId: "E", ticketId: "A", userId: "u", price: "1", orderTime: 1768600000 }) +
-      resale,
-  );
+  const resale = { action: "resoldTicket", data: { ticketId: "A", userId: "v", price: "2", orderTime: 200 } };
+  await field.write("night.ndjson", [newEvent("E"), sale, resale]);
   expect((await field.stream(["night.ndjson"])).exitCode).toBe(0);
-  await field.write("alone.ndjson", update("A", 1));
+  await field.write("alone.ndjson", [update("A", 1)]);
   const done = await field.stream(["alone.ndjson"], { resend: true });
   expect(done.said).not.toContain("ticket-not-sold");
   expect(done).toMatchObject({ exitCode: 0, summary: { actions: { accepted: 1 } } });
-  await field.write("alone.ndjson", resale);
+  await field.write("alone.ndjson", [resale]);
   expect((await field.stream(["alone.ndjson"], { resend: true, dryRun: true })).exitCode).toBe(0);
-  await field.write("alone.ndjson", update("B", 1));
+  await field.write("alone.ndjson", [update("B", 1)]);
   expect((await field.stream(["alone.ndjson"], { resend: true })).exitCode).toBe(3);
 });
 
 test("what was sent again is known ever after", async () => {
   const field = await openField();
-  await field.write("updates.ndjson", update("A", 1) + update("A", 2));
+  await field.write("updates.ndjson", [update("A", 1), update("A", 2)]);
   expect((await field.stream(["updates.ndjson"])).exitCode).toBe(4); // nobody has sold it
-  await field.write(
-    "sales.ndjson",
-    `{"action":"newEvent","data":{"eventId":"E","currency":"EUR"}}\n${JSON.stringify({ action: "soldTicket", data: SALE })}\n`,
-  );
+  await field.write("sales.ndjson", [newEvent("E"), sale]);
   expect((await field.stream(["sales.ndjson", "updates.ndjson"])).summary?.actions).toMatchObject({ accepted: 4 });
   expect((await field.stream(["updates.ndjson"], { resend: true })).summary?.actions).toMatchObject({ accepted: 2 });
   expect((await field.stream(["updates.ndjson"])).summary?.actions).toMatchObject({ accepted: 0, alreadySent: 2 });
-  await field.write("updates.ndjson", update("A", 2) + update("A", 1));
+  await field.write("updates.ndjson", [update("A", 2), update("A", 1)]);
   expect((await field.stream(["updates.ndjson"])).summary?.actions).toMatchObject({ accepted: 0 });
   expect(processedBy(field.sandbox)).toBe("(A) (A) E A A A A A");
 });
@@ -90,8 +71,8 @@ describe("after an interrupted --resend", () => {
   });
 
   test.each([
-    ["the file changed", "a.ndjson", update("A", 1) + update("B", 1)],
-    ["it is another file", "b.ndjson", update("B", 1)],
+    ["the file changed", "a.ndjson", [update("A", 1), update("B", 1)]],
+    ["it is another file", "b.ndjson", [update("B", 1)]],
   ])("%s: it is finished, and that the file was not sent is said, with an exit code", async (_what, name, text) => {
     const field = await interrupted();
     await field.write(name, text);
@@ -105,9 +86,8 @@ describe("after an interrupted --resend", () => {
 
 test("a failure behind an earlier run that was finished first says that nothing of the input was sent, not that nothing was", async () => {
   const field = await openField();
-  const event = (eventId: string): string => `{"action":"newEvent","data":{"eventId":"${eventId}","currency":"EUR"}}\n`;
-  await field.write("first.ndjson", event("E1"));
-  await field.write("second.ndjson", event("E2"));
+  await field.write("first.ndjson", [newEvent("E1")]);
+  await field.write("second.ndjson", [newEvent("E2")]);
   await field.write("taken.ndjson", "something else\n");
   field.setFaults({ fault: "status", status: 403, on: { request: 1 } });
   expect((await field.stream(["first.ndjson"])).exitCode).toBe(5);
@@ -122,8 +102,7 @@ test("a failure behind an earlier run that was finished first says that nothing 
 
 test("a whole file behind an interrupted run of its first rows is sent, too", async () => {
   const field = await openField();
-  const event = (eventId: string): string => `{"action":"newEvent","data":{"eventId":"${eventId}","currency":"EUR"}}\n`;
-  await field.write("events.ndjson", event("E1") + event("E2") + event("E3"));
+  await field.write("events.ndjson", ["E1", "E2", "E3"].map(newEvent));
   field.setFaults({ fault: "status", status: 403, on: { request: 1 } });
   expect((await field.stream(["events.ndjson"], { limit: 1 })).exitCode).toBe(5);
   field.setFaults();

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../src/actions/actions.ts";
-import { type Done, type Field, type Options, openField } from "../support/context.ts";
+import { acceptedBy, type Done, type Field, type Options, openField } from "../support/context.ts";
 import { isLeft, mend } from "../support/rejects.ts";
 
 /** Built by `npm test`. */
@@ -25,10 +25,10 @@ const OUTPUT = { output: "o.ndjson" } as const;
 const BEARING = { ...OUTPUT, maxInvalid: { rows: 9 } } as const;
 
 /** What the service has accepted of a kind, in order. */
-const acceptedOf = ({ sandbox }: Field, action: ActionName = "resoldTicket", name = "userId"): string =>
-  Array.from(sandbox.engine.processed())
-    .filter((each) => each.action === action && each.status === "success")
-    .map(({ data }) => String((JSON.parse(data) as Record<string, unknown>)[name])) // as the engine wrote it
+const acceptedOf = ({ sandbox }: Field, kind: ActionName = "resoldTicket", name = "userId"): string =>
+  acceptedBy(sandbox)
+    .filter(({ action }) => action === kind)
+    .map(({ data }) => data[name])
     .join(" ");
 
 /** As `field.stream`, with the time of the machine: what came when is compared. */

@@ -308,6 +308,30 @@ export function processedBy({ engine }: Sandbox): string {
   ).join(" ");
 }
 
+/** What the sandbox has accepted, in order. */
+export const acceptedBy = ({ engine }: Sandbox) =>
+  Array.from(engine.processed())
+    .filter(({ status }) => status === "success")
+    .map(({ data, ...action }) => ({ ...action, data: JSON.parse(data) as Readonly<Record<string, unknown>> })); // as the engine wrote it
+
+/** A field in which these tickets are sold to `u`, by their events. */
+export async function openSold(
+  tickets: Readonly<Record<string, string>> = { T1: "E", T2: "E", T3: "F" },
+): Promise<Field> {
+  const field = await openField();
+  const events = [...new Set(Object.values(tickets))];
+  await field.write("before.ndjson", [
+    ...events.map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } })),
+    ...Object.entries(tickets).map(([ticketId, eventId]) => ({
+      action: "soldTicket",
+      data: { eventId, ticketId, userId: "u", price: "1", orderTime: 100 },
+    })),
+  ]);
+  const { exitCode, said } = await field.stream(["before.ndjson"]);
+  expect(exitCode, said).toBe(0);
+  return field;
+}
+
 /** Every action accepted at most once. */
 export function expectNothingDoubled({ engine }: Sandbox): void {
   const accepted = Array.from(engine.processed()).filter(({ status }) => status === "success");

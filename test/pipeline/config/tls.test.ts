@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { issuedBy, selfSigned } from "../../support/certificate.ts";
 import { failureOf } from "../../support/config-files.ts";
-import { makeContext, verbs } from "../../support/context.ts";
+import { type Asked, makeContext, verbs } from "../../support/context.ts";
 import { startRaw } from "../../support/raw-server.ts";
 import { startService } from "../../support/service.ts";
 import { salesTable } from "../../support/tables.ts";
@@ -44,33 +44,21 @@ describe("a service that asks for certificates", () => {
   async function openCertified(baseUrl: string, key: string) {
     const folder = await openFolder({ ...FILES, "sales.csv": salesTable(3) });
     const env = { HOME: folder, TICKETS_LIVE_API_KEY: key, TICKETS_ENV: "live" };
-    const withTls = async (tls: string) => {
+    const typed = (command: (context: Asked["context"]) => Promise<number>) => async (tls: string) => {
       const lines = [
         `baseUrl: ${baseUrl}`,
         "statusPath: /actions/{actionPromise}",
         ...(tls === "" ? [] : [`tls: ${tls}`]),
       ];
       await writeFile(join(folder, "tickets.config.yaml"), `environments:\n  live:\n    ${lines.join("\n    ")}\n`);
-      return makeContext(folder, env);
+      const { context, said, out } = makeContext(folder, env);
+      return { said, out, command: command(context) };
     };
     const flags = { retries: 0 };
     return {
-      stream: async (tls: string) => {
-        const { context, said, out } = await withTls(tls);
-        return { said, out, command: verbs.stream({ files: ["sales.csv"], json: true, flags }, context) };
-      },
-      check: async (tls: string) => {
-        const { context, said, out } = await withTls(tls);
-        return { said, out, command: verbs.checkEnvironment({ name: undefined, json: false, flags }, context) };
-      },
-      askRemote: async (tls: string) => {
-        const { context, said, out } = await withTls(tls);
-        return {
-          said,
-          out,
-          command: verbs.remoteStatus({ run: undefined, watch: false, json: false, flags }, context),
-        };
-      },
+      stream: typed((context) => verbs.stream({ files: ["sales.csv"], json: true, flags }, context)),
+      check: typed((context) => verbs.checkEnvironment({ flags }, context)),
+      askRemote: typed((context) => verbs.remoteStatus({ flags }, context)),
     };
   }
 
@@ -223,18 +211,8 @@ describe("a service that asks for certificates", () => {
 /** A server of OpenSSL, which says with an alert what it thinks of a certificate. */
 async function startOpenssl(): Promise<string> {
   const folder = await openFolder({ "cert.pem": AUTHORITY.cert, "key.pem": AUTHORITY.key });
-  const options = [
-    "-cert",
-    "cert.pem",
-    "-key",
-    "key.pem",
-    "-CAfile",
-    "cert.pem",
-    "-Verify",
-    "1",
-    "-verify_return_error",
-  ];
-  const server = spawn("openssl", ["s_server", "-accept", "127.0.0.1:0", "-naccept", "20", "-tls1_3", ...options], {
+  const options = "-accept 127.0.0.1:0 -naccept 20 -tls1_3 -cert cert.pem -key key.pem -CAfile cert.pem -Verify 1";
+  const server = spawn("openssl", ["s_server", ...options.split(" "), "-verify_return_error"], {
     cwd: folder,
     stdio: ["pipe", "pipe", "ignore"], // it ends with its standard input
   });

@@ -1,7 +1,7 @@
 /** A row whose actions are found open one after the other stands in its rejects file once, and gives what is left of it. */
 
 import { describe, expect, test } from "vitest";
-import { type Field, openField } from "../../support/context.ts";
+import { acceptedBy, type Field, openSold } from "../../support/context.ts";
 
 const TIME = 1_767_225_600;
 const log = (...actions: readonly string[]): string => `sources:
@@ -29,17 +29,8 @@ const FORMS = [
   { name: "log.ndjson", rejects: "log.rejects.ndjson", text: `${JSON.stringify(ROW)}\n` },
 ] as const;
 
-async function openSold(config: string, { name, text }: Pick<(typeof FORMS)[number], "name" | "text">): Promise<Field> {
-  const field = await openField();
-  const before = [
-    { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
-    ...["T1", "T2"].map((ticketId) => ({
-      action: "soldTicket",
-      data: { eventId: "E", ticketId, userId: "z", price: "1", orderTime: TIME - 9000 },
-    })),
-  ];
-  await field.write("before.ndjson", before);
-  expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
+async function openLog(config: string, { name, text }: Pick<(typeof FORMS)[number], "name" | "text">): Promise<Field> {
+  const field = await openSold();
   await field.write("tickets.config.yaml", config);
   await field.write(name, text);
   return field;
@@ -47,13 +38,9 @@ async function openSold(config: string, { name, text }: Pick<(typeof FORMS)[numb
 
 /** What the service has taken beside what was there before. */
 const taken = ({ sandbox }: Field): string =>
-  Array.from(sandbox.engine.processed())
-    .filter(({ status }) => status === "success")
-    .slice(3)
-    .map(({ data }) => {
-      const { userId, imageUrl } = JSON.parse(data) as Readonly<Record<string, string>>;
-      return userId ?? imageUrl?.slice(-1);
-    })
+  acceptedBy(sandbox)
+    .slice(5)
+    .map(({ data: { userId, imageUrl } }) => userId ?? String(imageUrl).slice(-1))
     .join(" ");
 
 const chunkInDoubt = async (field: Field): Promise<number | undefined> =>
@@ -63,7 +50,7 @@ describe.each(FORMS)("of $name", (form) => {
   const { name, rejects } = form;
 
   test("that lies on both sides of the border of two chunks, of which one is decided about later", async () => {
-    const field = await openSold(BOTH, form);
+    const field = await openLog(BOTH, form);
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
     expect((await field.stream([name], { flags: { chunkSize: 1 } })).exitCode).toBe(6);
     await field.settle("abandon");
@@ -81,7 +68,7 @@ describe.each(FORMS)("of $name", (form) => {
 
   test("of which a part was streamed before the other is found gives what is left of it", async () => {
     // Of another ticket, so that it waits for nothing.
-    const field = await openSold(log(RESALE, UPDATE("Image").replace("{T}", "{Beside}")), form);
+    const field = await openLog(log(RESALE, UPDATE("Image").replace("{T}", "{Beside}")), form);
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
     await field.stream([name], { flags: { chunkSize: 1 } });
     await field.settle("abandon");
@@ -94,7 +81,7 @@ describe.each(FORMS)("of $name", (form) => {
   });
 
   test("of which one part of a chunk is found not to have been sent after the other", async () => {
-    const field = await openSold(log(RESALE, UPDATE("Image"), UPDATE("Next")), form);
+    const field = await openLog(log(RESALE, UPDATE("Image"), UPDATE("Next")), form);
     field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
     expect((await field.stream([name])).exitCode).toBe(6);
     await field.settle("abandon");
@@ -105,7 +92,7 @@ describe.each(FORMS)("of $name", (form) => {
   });
 
   test("of which the service rejects one action gives that one alone", async () => {
-    const field = await openSold(log(RESALE, UPDATE("Image"), UPDATE("Next")), form);
+    const field = await openLog(log(RESALE, UPDATE("Image"), UPDATE("Next")), form);
     field.setFaults({ fault: "failure-items", items: [1], on: { request: 1 } });
     expect((await field.stream([name])).exitCode).toBe(4);
     expect(taken(field)).toBe("anna b");
@@ -117,7 +104,7 @@ describe.each(FORMS)("of $name", (form) => {
 
 test("whose file a person has begun to correct gets another file, and both together send it once", async () => {
   const form = FORMS[0];
-  const field = await openSold(BOTH, form);
+  const field = await openLog(BOTH, form);
   field.setFaults({ fault: "drop", when: "before", on: { request: 1 } });
   await field.stream([form.name], { flags: { chunkSize: 1 } });
   await field.settle("abandon");

@@ -3,16 +3,13 @@
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Asked, type Field, type Options, openField } from "../../support/context.ts";
+import { type Asked, acceptedBy, type Field, type Options, openSold } from "../../support/context.ts";
 
 /** What the service has taken of T1 beside its sale, in order. */
 const taken = ({ sandbox }: Field): string =>
-  Array.from(sandbox.engine.processed())
-    .filter(({ action, status, ticketId }) => status === "success" && action !== "soldTicket" && ticketId === "T1")
-    .map(({ data }) => {
-      const { userId, imageUrl } = JSON.parse(data) as Readonly<Record<string, string>>;
-      return userId ?? imageUrl?.slice(-1);
-    })
+  acceptedBy(sandbox)
+    .filter(({ action, ticketId }) => action !== "soldTicket" && ticketId === "T1")
+    .map(({ data: { userId, imageUrl } }) => userId ?? String(imageUrl).slice(-1))
     .join(" ");
 
 interface Kind {
@@ -38,18 +35,6 @@ const KINDS: readonly Kind[] = [
 async function write(field: Field, { name, header, row }: Kind, whos: string): Promise<void> {
   const rows = whos.split(" ").map((who) => row(...(who.split(":") as [string, string?]))); // as the tests write them
   await field.write(name, `${[header, ...rows].join("\n")}\n`);
-}
-
-async function openSold(): Promise<Field> {
-  const field = await openField();
-  const sale = { eventId: "E", userId: "z", price: "1", orderTime: 100 };
-  const actions = [
-    { action: "newEvent", data: { eventId: "E", currency: "EUR" } },
-    ...["T1", "T2"].map((ticketId) => ({ action: "soldTicket", data: { ...sale, ticketId } })),
-  ];
-  await field.write("sales.ndjson", actions);
-  expect((await field.stream(["sales.ndjson"])).exitCode).toBe(0);
-  return field;
 }
 
 const rejectsOf = ({ name }: Kind): string => name.replace(".csv", ".rejects.csv");

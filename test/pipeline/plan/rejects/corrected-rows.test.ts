@@ -2,31 +2,18 @@
 
 import { describe, expect, test } from "vitest";
 import type { ActionName } from "../../../../src/actions/actions.ts";
-import { type Field, openField } from "../../../support/context.ts";
+import { acceptedBy, type Field, openSold } from "../../../support/context.ts";
 import { forWalks } from "../../../support/walks.ts";
 
 const BEARING = { maxInvalid: { rows: 2 } } as const;
 
 const acceptedOf = ({ sandbox }: Field, kind: ActionName): number =>
-  Array.from(sandbox.engine.processed()).filter(({ action, status }) => action === kind && status === "success").length;
+  acceptedBy(sandbox).filter(({ action }) => action === kind).length;
 
 async function correct(field: Field, name: string, bad: string, good: string): Promise<void> {
   const rejects = await field.read(name);
   expect(rejects).toContain(bad);
   await field.write(name, rejects.replace(bad, good));
-}
-
-/** Events and tickets that were sold. */
-async function openSold(): Promise<Field> {
-  const field = await openField();
-  const events = ["E", "F"].map((eventId) => ({ action: "newEvent", data: { eventId, currency: "EUR" } }));
-  const sales = ["T1", "T2"].map((ticketId) => ({
-    action: "soldTicket",
-    data: { eventId: "E", ticketId, userId: "u", price: "1", orderTime: 1780000000 },
-  }));
-  await field.write("before.ndjson", [...events, ...sales]);
-  expect((await field.stream(["before.ndjson"])).exitCode).toBe(0);
-  return field;
 }
 
 test.each(["input", "time"] as const)("a sale, by %s", async (order) => {
