@@ -31,8 +31,9 @@ export class Lookup implements Names {
   readonly #joined = new Scope();
   #turn = -1;
   #found: Found = "none";
-  /** How often rows with a key asked, how often a row was found, and what was looked for first. */
+  /** How many rows with a key asked, the last of them, how often a row was found, and what was looked for first. */
   #asked = 0;
+  #line = 0;
   #hits = 0;
   #example: string | undefined;
 
@@ -73,7 +74,8 @@ export class Lookup implements Names {
     this.#found = found;
     const value = found === "none" || found === "several" ? this.#key.map((read) => read(scope)).join(", ") : "";
     if (key !== undefined) {
-      this.#asked += 1;
+      if (scope.line !== this.#line) this.#asked += 1;
+      this.#line = scope.line;
       this.#example ??= value;
       if (found !== "none") this.#hits += 1;
     }

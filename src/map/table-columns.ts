@@ -76,11 +76,9 @@ export class TableColumns implements Names {
     return this.#written.filter((_name, place) => !this.#used.has(place) && !this.#isOwn(place));
   }
 
-  /** For each column whether its cells are needed; those of the first may call the row a sum. */
+  /** For each column whether its cells are needed. */
   get wanted(): readonly boolean[] {
-    return this.#header.map(
-      (_name, place) => place === 0 || this.#used.has(place) || this.#needed.has(place) || this.#isOwn(place),
-    );
+    return this.#header.map((_name, place) => this.#used.has(place) || this.#needed.has(place));
   }
 
   /** The places of the columns that were asked for, in the order of their names. */

@@ -12,7 +12,8 @@ import { isTotalsWord } from "./totals-words.ts";
 export function withTotals(mapper: Mapper): Mapper {
   const sum = new SumOfRows();
   return {
-    wanted: mapper.wanted,
+    // The first cell may call the row a sum.
+    wanted: mapper.wanted?.with(0, true),
     deciding: mapper.deciding,
     get understanding() {
       return mapper.understanding;
@@ -47,8 +48,9 @@ function totalsWord(row: Row, mapped: Read): string | undefined {
     if (id !== undefined && isTotalsWord(id)) return id;
   }
   if (row.kind !== "cells") return undefined;
-  // Of a row that gives its actions, only the cells that these need are at hand.
-  if (mapped.kind === "actions" && firstWord(row.cells) === undefined) return undefined;
+  const [first = ""] = row.cells;
+  if (first !== "" && !isTotalsWord(first)) return undefined;
+  // Besides the first, only the cells that its actions need are at hand.
   const cells = row.whole();
   return cells.filter(isFilled).length * 2 <= cells.length ? firstWord(cells) : undefined;
 }
