@@ -186,6 +186,20 @@ function dataOf({ data, isCut }) {
 const requestOf = ({ seq, item, request }) =>
   h("a", { href: `#/request/${seq - item}` }, `request ${number(request)}, item ${number(item + 1)}`);
 
+/** What a table of actions can show of each. */
+const CELLS = {
+  time: ({ at }) => [".time", timeOf(at)],
+  action: (action) => ["", nameOf(action)],
+  about: (action) => ["", aboutOf(action)],
+  outcome: (action) => ["", outcomeOf(action)],
+  promise: (action) => [".wide", promiseOf(action)],
+  request: (action) => ["", requestOf(action)],
+  data: (action) => [".wide", dataOf(action)],
+};
+
+const rowOf = (columns, action, more = {}) =>
+  row({ "data-seq": String(action.seq), ...more }, ...columns.map((name) => CELLS[name](action)));
+
 // ---- views: each draws itself; what it returns is called when something has changed, and while promises are on their way ----
 
 /** Draws anew, unless somebody reads, marks or types there. */
@@ -197,25 +211,18 @@ async function unlessInUse(redraw) {
 
 const NOTHING_YET = ["Nothing was processed yet. In another shell: ", h("code", "tickets stream FILE --env local")];
 
+const ACTIVITY = ["time", "action", "about", "outcome", "promise"];
+
 /** @param seen the last line of the record that was shown before. */
 async function showActivity(before, seen = Number.MAX_SAFE_INTEGER) {
   const { actions, hasMore } = await control("actions", before === undefined ? {} : { before });
   const focused = document.activeElement?.closest?.("tr")?.dataset.seq;
-  const rows = actions.map((action) =>
-    row(
-      { "data-seq": String(action.seq), class: action.seq > seen && "new" },
-      [".time", timeOf(action.at)],
-      ["", nameOf(action)],
-      ["", aboutOf(action)],
-      ["", outcomeOf(action)],
-      [".wide", promiseOf(action)],
-    ),
-  );
+  const rows = actions.map((action) => rowOf(ACTIVITY, action, { class: action.seq > seen && "new" }));
   draw(
     h("h2", before === undefined ? "Activity" : "Activity before this"),
     rows.length === 0
       ? h("p.panel", before === undefined ? NOTHING_YET : "That is all.")
-      : table("What was processed", ["time", "action", "about", "outcome", "promise"], rows),
+      : table("What was processed", ACTIVITY, rows),
     moreButton("Older", hasMore, () => go("actions", actions.at(-1).seq)),
   );
   if (focused !== undefined) view.querySelector(`[data-seq="${focused}"] a`)?.focus({ preventScroll: true });
@@ -292,20 +299,12 @@ function fieldsOf({ fields, onChain }) {
   return [h("h3", "Fields"), table("Fields", ["field", "value", "on the blockchain"], rows)];
 }
 
+const HISTORY = ["time", "action", "outcome", "promise", "request", "data"];
+
 /** @param ask for the part of the history before a line of the record. */
 function historyOf({ actions, hasMore }, ask) {
-  const toRow = (action) =>
-    row(
-      { "data-seq": String(action.seq) },
-      [".time", timeOf(action.at)],
-      ["", h("strong", nameOf(action))],
-      ["", outcomeOf(action)],
-      [".wide", promiseOf(action)],
-      ["", requestOf(action)],
-      [".wide", dataOf(action)],
-    );
-  const columns = ["time", "action", "outcome", "promise", "request", "data"];
-  const history = table("History, the newest first", columns, actions.map(toRow));
+  const toRow = (action) => rowOf(HISTORY, action);
+  const history = table("History, the newest first", HISTORY, actions.map(toRow));
   const body = history.querySelector("tbody");
   const more = moreButton("Older", hasMore, async () => {
     const older = await ask(Number(body.lastElementChild.dataset.seq));
