@@ -29,29 +29,23 @@ export async function storeAnswers(
   place: string,
 ): Promise<number | undefined> {
   const doubts = answers.filter((answer) => answer.outcome === "in doubt");
-  const is = (place: number, ...outcomes: readonly string[]): boolean =>
-    outcomes.includes(answers[place]?.outcome ?? "");
-  const count = (outcome: string): number => answers.filter((answer) => answer.outcome === outcome).length;
-  const [accepted, rejected] = [count("accepted"), count("rejected")];
-  const { corrects } = await mustPass(session, run, chunk, event, {
-    ...{ httpStatus, answeredAt: at, detail: undefined, accepted, rejected, count: answers.length - doubts.length },
-  });
+  const placesOf = (...outcomes: readonly string[]): readonly number[] =>
+    answers.flatMap((answer, index) => (outcomes.includes(answer.outcome) ? [index] : []));
+  const [accepted, rejected] = [placesOf("accepted").length, placesOf("rejected").length];
+  const decided = { accepted, rejected, count: answers.length - doubts.length };
+  const also = { httpStatus, answeredAt: at, detail: undefined, ...decided };
+  const { corrects } = await mustPass(session, run, chunk, event, also);
   const kept = answers.map((answer) => (answer.outcome === "in doubt" ? ({ outcome: "moved" } as const) : answer));
   await storeOutcomes(session, run, chunk, toStored(kept));
   if (rejected + doubts.length === 0) await dropRows(session, run, chunk);
   if (rejected + doubts.length + corrects === 0) return undefined;
   const { origins } = await readWhole(session, run, chunk);
-  await deleteActions(
-    session,
-    run,
-    chunk,
-    origins.filter((_, place) => is(place, "rejected")),
-  );
-  await noteAccepted(session, origins, (place) => is(place, "accepted", "settled"));
+  const gone = placesOf("rejected").flatMap((index) => origins[index] ?? []);
+  await deleteActions(session, run, chunk, gone);
+  await noteAccepted(session, origins, placesOf("accepted", "settled"));
   const [doubt] = doubts;
   if (doubt === undefined) return undefined;
-  const places = origins.flatMap((_, place) => (is(place, "in doubt") ? [place] : []));
-  const [part = 0] = await cut(session, run, chunk, [places], "in doubt", place);
+  const [part = 0] = await cut(session, run, chunk, [placesOf("in doubt")], "in doubt", place);
   const detail = `${doubt.why}: ${cleanText(doubt.response, 200)}`;
   await session.run(sql`UPDATE chunks SET detail = ${detail} WHERE run = ${run} AND chunk = ${part}`);
   await storeOutcomes(session, run, part, toStored(doubts));
@@ -63,9 +57,9 @@ export async function storeSettled(session: Session, run: number, chunk: number,
   if ((await pass(session, run, chunk, "settleSent", { answeredAt: at, isWritten: 0 })) === undefined) return false;
   const { origins, stored } = await readWhole(session, run, chunk);
   const said = responsesOf(stored);
-  const settled = origins.map((_, place) => ({ outcome: "settled", response: said.get(place) }) as const);
+  const settled = origins.map((_, index) => ({ outcome: "settled", response: said.get(index) }) as const);
   await storeOutcomes(session, run, chunk, toStored(settled));
-  await noteAccepted(session, origins, () => true);
+  await noteAccepted(session, origins, [...origins.keys()]);
   await dropRows(session, run, chunk);
   return true;
 }
@@ -100,14 +94,11 @@ const dropOutcomes = (session: Session, run: number, chunk: number): Promise<num
   session.run(sql`DELETE FROM outcomes WHERE run = ${run} AND chunk = ${chunk}`);
 
 /** A bad row counts as corrected once every action of its corrected version that is here was accepted. */
-async function noteAccepted(
-  session: Session,
-  origins: readonly Origin[],
-  isAccepted: (place: number) => boolean,
-): Promise<void> {
-  const others = new Set(origins.filter((_, place) => !isAccepted(place)).map(({ digest }) => digest));
+async function noteAccepted(session: Session, origins: readonly Origin[], places: readonly number[]): Promise<void> {
+  const accepted = new Set(places);
+  const others = new Set(origins.filter((_, index) => !accepted.has(index)).map(({ digest }) => digest));
   await noteCorrected(
     session,
-    origins.filter(({ digest }) => digest !== undefined && !others.has(digest)),
+    origins.filter(({ digest }) => !others.has(digest)),
   );
 }

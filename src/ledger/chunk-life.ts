@@ -31,17 +31,14 @@ const COLUMNS = raw(
 );
 const ofChunk = (run: number, chunk: number): Sql => sql`run = ${run} AND chunk = ${chunk}`;
 
-const toChunk = ({ isWritten, ...row }: Omit<ChunkRow, "isWritten"> & { readonly isWritten: number }): ChunkRow => ({
-  ...row,
-  isWritten: isWritten === 1,
-});
+type Stored = Omit<ChunkRow, "isWritten"> & { readonly isWritten: number };
+
+const toChunk = (row: Stored): ChunkRow => ({ ...row, isWritten: row.isWritten === 1 });
 
 /** In the order in which they are sent. */
 export async function selectChunks(session: Reader, where: Sql): Promise<readonly ChunkRow[]> {
   const order = sql`ORDER BY stage, whole, first, chunk`;
-  return (
-    await select<Parameters<typeof toChunk>[0]>(session, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ${order}`)
-  ).map(toChunk);
+  return (await select<Stored>(session, sql`SELECT ${COLUMNS} FROM chunks WHERE ${where} ${order}`)).map(toChunk);
 }
 
 export async function readChunk(session: Reader, run: number, chunk: number): Promise<ChunkRow> {
@@ -126,9 +123,7 @@ export async function readBody(session: Reader, run: number, chunk: number, plac
 
 /** A chunk with all that is known of its actions but the request, by one statement. */
 export async function readWhole(session: Reader, run: number, chunk: number) {
-  const row = await first<
-    Parameters<typeof toChunk>[0] & StoredOutcomes & { origins: Uint8Array; texts?: Uint8Array; decided?: number }
-  >(
+  const row = await first<Stored & StoredOutcomes & { origins: Uint8Array; texts?: Uint8Array; decided?: number }>(
     session,
     sql`SELECT ${COLUMNS}, origins, texts, letters, promises, promises_json, responses, outcomes.run AS decided
       FROM chunks JOIN bodies USING (run, chunk) LEFT JOIN row_texts USING (run, chunk) LEFT JOIN outcomes USING (run, chunk)

@@ -41,13 +41,13 @@ export const TRANSITIONS = {
 } as const satisfies Record<string, { readonly from: readonly ChunkState[]; readonly to: ChunkState }>;
 export type ChunkEvent = keyof typeof TRANSITIONS;
 
-const listed = <const S extends readonly ChunkState[]>(...states: S): S => states;
+type Listed = readonly ChunkState[];
 
 /** Its actions are pending: no other run sends them, nor what depends on them. */
-export const PENDING_STATES = listed("planned", "sending", "refused", "in doubt");
+export const PENDING_STATES = ["planned", "sending", "refused", "in doubt"] as const satisfies Listed;
 /** Something is left to send, or is being sent: a run that is closed has none of it. */
-export const OPEN_STATES = listed("planned", "sending");
+export const OPEN_STATES = ["planned", "sending"] as const satisfies Listed;
 /** A person has to decide. */
-export const QUESTION_STATES = listed("in doubt", "refused");
+export const QUESTION_STATES = ["in doubt", "refused"] as const satisfies Listed;
 /** Every outcome is known. */
-export const DECIDED_STATES = listed("answered", "settled");
+export const DECIDED_STATES = ["answered", "settled"] as const satisfies Listed;
