@@ -8,7 +8,6 @@ import { CONTROL, damageIn, UNSEEN, wordWithLostLetter } from "./damage.ts";
 import { isJsonObject } from "./exact-number.ts";
 import { type FieldKind, type FieldName, type FieldSpec, fieldSpec } from "./fields.ts";
 import { isRightAddress } from "./formats.ts";
-import { parseJson } from "./json.ts";
 import { looksMangled, standsForNoText } from "./mangled-ids.ts";
 
 /** JSON of what is ordinary, else undefined. */
@@ -147,10 +146,10 @@ const WRITTEN = listOf({
   blank: "",
   orders: ["tv", "tvd"],
 });
-/** Any other spelling of it, and any order of keys, each of them once. */
+/** Any other spelling of it, and any order of keys, each of them once; of numbers those that `JSON.parse` reads exactly. */
 const SPELT = listOf({
   text: String.raw`"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"`,
-  number: String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`,
+  number: String.raw`-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?`,
   blank: String.raw`[ \t\r\n]*`,
   orders: ["tv", "tvd", "vt", "vtd", "tdv", "vdt", "dtv", "dvt"],
 });
@@ -178,15 +177,21 @@ function listOf({ text, number, blank, orders }: Spelling): RegExp {
 /** What scripts and spreadsheets write for none, at the beginning of a text in the list or as the whole of it. */
 const MAY_BE_NONE = /"(?:#|Err:|Fehler:|\(null|\[object|(?:[Nn]ull|NULL|[Nn]a[Nn]|undefined)")/;
 
-const isWritten = (text: string): boolean => WRITTEN.test(text) && !MAY_BE_NONE.test(text) && areWords(text);
+/** Whether all texts of a list without escapes are fit to be read. */
+const areAllWords = (json: string): boolean => !MAY_BE_NONE.test(json) && areWords(json);
+
+const isWritten = (text: string): boolean => WRITTEN.test(text) && areAllWords(text);
 
 function readAttributes(text: string): string | undefined {
   if (isWritten(text)) return text;
-  return SPELT.test(text) ? writeAttributes(parseJson(text)) : undefined;
+  return SPELT.test(text) ? writeAttributes(JSON.parse(text)) : undefined;
 }
 
 function writeAttributes(list: unknown): string | undefined {
-  return Array.isArray(list) && list.every(isAttribute) ? JSON.stringify(list) : undefined;
+  if (!Array.isArray(list) || !list.every(isAttribute)) return undefined;
+  const json = JSON.stringify(list);
+  const isSound = json.includes("\\") ? list.every(holdsWords) : areAllWords(json);
+  return isSound ? json : undefined;
 }
 
 function isAttribute(attribute: unknown): boolean {
@@ -194,11 +199,12 @@ function isAttribute(attribute: unknown): boolean {
   for (const key of Object.keys(attribute)) {
     const value = attribute[key];
     const isPlain = key === "value" && (typeof value === "boolean" || Number.isFinite(value));
-    if (!isPlain && !(MEMBERS.has(key) && isWords(value))) return false;
+    if (!isPlain && !(MEMBERS.has(key) && typeof value === "string")) return false;
   }
   return attribute.trait_type !== undefined && attribute.value !== undefined;
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(["trait_type", "value", "display_type"]);
 
-const isWords = (value: unknown): boolean => typeof value === "string" && areWords(value);
+const holdsWords = (attribute: object): boolean =>
+  Object.values(attribute).every((value) => typeof value !== "string" || areWords(value));

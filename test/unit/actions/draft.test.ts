@@ -5,7 +5,7 @@ import { coercerOf, compileField } from "../../../src/actions/coerce.ts";
 import { Draft, draftOf, itemOf } from "../../../src/actions/draft.ts";
 import type { FieldName } from "../../../src/actions/fields.ts";
 import { identityOf } from "../../../src/actions/identity.ts";
-import { stringifyJson } from "../../../src/actions/json.ts";
+import { parseJson, stringifyJson } from "../../../src/actions/json.ts";
 import type { Finding } from "../../../src/actions/problem.ts";
 import { checkAction, checkDraft } from "../../../src/check/shape.ts";
 import { actionArbitrary, mutate } from "../../support/arbitraries.ts";
@@ -73,6 +73,18 @@ const anyText = fc
   .map((text) => text.trim())
   .filter((text) => text !== "");
 
+/** Lists of attributes whose texts are anything. */
+const attributes = fc.array(
+  fc.record(
+    { trait_type: anyText, value: fc.oneof(anyText, fc.integer(), fc.double()), display_type: anyText },
+    { requiredKeys: ["trait_type", "value"] },
+  ),
+  { maxLength: 3 },
+);
+const attributesAsText = fc
+  .tuple(attributes, fc.constantFrom(undefined, 1))
+  .map(([list, indent]) => JSON.stringify(list, undefined, indent));
+
 /** The value of a valid action as a cell holds it. */
 const validTexts = (action: ActionName, field: FieldName) =>
   actionArbitrary({ action, forCells: true })
@@ -84,10 +96,11 @@ describe.each(ALL)("%s.%s", (action, field) => {
   const settings = { clearWord: "\\clear", zone: "Europe/Berlin" };
   const read = compileField(action, field, settings);
   const exact = coercerOf(action, field, settings.clearWord, settings.zone);
+  const special = field === "metadataAttributes" ? [attributesAsText] : [];
 
   it("reads any text as its exact rules do", () => {
     fc.assert(
-      fc.property(fc.oneof(anyText, validTexts(action, field)), (text) => {
+      fc.property(fc.oneof(anyText, validTexts(action, field), ...special), (text) => {
         const [draft, findings, exactFindings] = [new Draft(action), [] as Finding[], [] as Finding[]];
         read(text, draft, findings);
         const value = exact(text, exactFindings);
@@ -114,6 +127,7 @@ describe("the draft of typed data", () => {
     );
     const items = fc.oneof(
       actionArbitrary(),
+      attributesAsText.map((text) => ({ action: "updateTicket", data: { metadataAttributes: parseJson(text) } })),
       fc.record({ action: fc.constantFrom(...ACTION_NAMES), data: texts }),
       actionArbitrary().chain((action) => mutate(action).map(({ item }) => item)),
     );
