@@ -69,9 +69,9 @@ export const textsOf = (values: string | readonly string[]): ReadonlySet<string>
   new Set([values].flat().map((text) => text.trim()));
 
 /** What the conditions of actions look at, each column once. */
-export function uniqueLooks(conditions: readonly (When | undefined)[]): readonly Looked[] {
+export function uniqueLooks(looked: readonly Looked[]): readonly Looked[] {
   const byLabel = new Map<string, Looked>();
-  for (const look of conditions.flatMap((when) => when?.looked ?? [])) {
+  for (const look of looked) {
     const known = byLabel.get(look.label);
     if (known === undefined || known.presenceOnly) byLabel.set(look.label, look);
   }

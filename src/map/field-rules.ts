@@ -1,0 +1,118 @@
+/** One field of an action: how its text is found in a row, and put into the draft. */
+
+import type { ActionName } from "../actions/actions.ts";
+import { compileField, type ReadField } from "../actions/coerce.ts";
+import { Draft, numberOf } from "../actions/draft.ts";
+import { type FieldKind, type FieldName, fieldSpec } from "../actions/fields.ts";
+import type { Finding } from "../actions/problem.ts";
+import { faultOf } from "../actions/schemas.ts";
+import { compileAttributes } from "./attributes.ts";
+import { watchIdCells } from "./id-cells.ts";
+import { MappingError, type RulePath } from "./mapping-error.ts";
+import type { Parsing } from "./parse-steps.ts";
+import type { Names, Read, Scope } from "./scope.ts";
+import type { TraitRules, ValueRule } from "./source.ts";
+import { constantOf } from "./template.ts";
+import { compileValue, isTraits, type ValueContext } from "./value.ts";
+
+/** Reads a field of the row into the draft. */
+type Fill = (scope: Scope, draft: Draft) => void;
+
+export interface FieldRule {
+  readonly field: FieldName;
+  readonly fill: Fill;
+  /** The text of the field; undefined for attributes. */
+  readonly read: Read | undefined;
+}
+
+/** What holds for all fields of an action. */
+export interface FieldContext
+  extends Pick<ValueContext, "names" | "zone" | "zonePath" | "clearWord" | "count" | "elses"> {
+  readonly action: ActionName;
+  readonly relaxedRules: ReadonlySet<string>;
+}
+
+const PARSED_AS: Partial<Record<FieldKind, Parsing>> = {
+  price: "amount",
+  latitude: "amount",
+  longitude: "amount",
+  u64: "time",
+};
+
+export function compileFieldRule(
+  field: FieldName,
+  rule: ValueRule | TraitRules,
+  context: FieldContext,
+  path: RulePath,
+): FieldRule {
+  const { kind } = fieldSpec(field);
+  const isId = kind === "id" || kind === "nftId";
+  const emptyWhen = isId ? "any column is" : "all columns are";
+  const ofValue = {
+    ...context,
+    label: field,
+    parsing: PARSED_AS[kind] ?? "none",
+    emptyWhen,
+    displays: false,
+    path,
+  } as const;
+  if (isTraits(rule)) {
+    if (field !== "metadataAttributes")
+      throw new MappingError(path, "has no from", "Write {from: ...}, or a template.");
+    return { field, fill: compileAttributes(rule, ofValue), read: undefined };
+  }
+  const put = compileField(context.action, field, context);
+  const constant = typeof rule === "string" ? constantOf(rule, path) : undefined;
+  if (constant !== undefined) return constantField(field, constant, put, context, path);
+  const compile = (names: Names): Read => compileValue(rule, { ...ofValue, names });
+  const read = isId ? watchIdCells(field, context.names, compile) : compile(context.names);
+  return { field, read, fill: filledBy(read, put) };
+}
+
+const filledBy =
+  (read: Read, put: ReadField): Fill =>
+  (scope, draft) => {
+    const text = read(scope);
+    if (text !== "") put(text, draft, scope.findings);
+  };
+
+/** A field that is the same in every row is read and checked once, in the config. */
+function constantField(
+  field: FieldName,
+  text: string,
+  put: ReadField,
+  { action, relaxedRules }: FieldContext,
+  path: RulePath,
+): FieldRule {
+  const read = () => text;
+  const draft = new Draft(action);
+  const findings: Finding[] = [];
+  if (text !== "") put(text, draft, findings);
+  const [finding] = findings;
+  if (finding !== undefined) throw new MappingError(path, finding.message.replace(/\.$/, ""), finding.hint);
+  const number = numberOf(field);
+  if (text === "" || !draft.isOrdinary) {
+    const fault = text === "" ? undefined : faultOf(field, draft.value(number));
+    if (fault !== undefined && !relaxedRules.has(fault.rule))
+      throw new MappingError(path, `${JSON.stringify(text)} ${fault.message}`, fault.hint);
+    return { field, read, fill: filledBy(read, put) };
+  }
+  const json = draft.json(number);
+  const said = draft.text[number];
+  return { field, read, fill: (_scope, given) => given.put(number, json, said) };
+}
+
+/** What the fields say that are not empty. */
+export function textsOfFields(
+  action: ActionName,
+  fields: readonly FieldRule[],
+  scope: Scope,
+): readonly (readonly [FieldName, string])[] {
+  return fields.flatMap(({ field, fill }) => {
+    const draft = new Draft(action);
+    fill(scope, draft);
+    const [key] = draft.keys;
+    const text = key === undefined ? "" : (draft.text[numberOf(field)] ?? draft.json(key));
+    return text === "" ? [] : [[field, text]];
+  });
+}
