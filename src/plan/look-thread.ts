@@ -6,14 +6,14 @@ import { createMapper } from "../map/create-mapper.ts";
 import { openInput } from "../read/input.ts";
 import { Look, type Understood } from "./look.ts";
 import { pack } from "./packed.ts";
-import { type Job, MOST_UNDER_WAY, type Thrown, type Told } from "./thread.ts";
+import type { Job, Thrown, Told } from "./thread.ts";
 
-const { file, opening, mapping, rules }: Job = workerData; // as thread.ts gives it
+const { file, opening, mapping, rules, most }: Job = workerData; // as thread.ts gives it
 const port = parentPort;
 if (port === null) throw new Error("This file is the beginning of a thread.");
 const tell = (told: Told): void => port.postMessage(told);
 
-let room = MOST_UNDER_WAY;
+let room = most;
 let wake = (): void => {};
 port.on("message", () => {
   room += 1;

@@ -19,6 +19,8 @@ export interface Job {
   readonly opening: Pick<OpenInputOptions, "encoding" | "csv" | "maxInputBytes">;
   readonly mapping: Mapping;
   readonly rules: Rules;
+  /** Batches that may be under way. */
+  readonly most: number;
 }
 
 /** What the thread gives. An error crosses the border as plain data. */
@@ -41,11 +43,11 @@ export function isWorthThread({ path }: InputFile): boolean {
   return found?.isFile() === true && found.size >= LEAST_BYTES;
 }
 
-/** Batches that may be under way, so that neither thread waits for long and memory does not grow. */
-export const MOST_UNDER_WAY = 4;
+/** So many batches keep either thread from waiting, and memory from growing. */
+const MOST_UNDER_WAY = 4;
 
 /** V8 lets what is short-lived take more than 64 MiB before it tidies up; this costs nothing. */
-const YOUNG_MB = 8;
+const YOUNG_MB = 16;
 
 /** From source it is TypeScript, built it is not. */
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "look-thread.ts" : "look-thread.js", import.meta.url);
@@ -57,12 +59,17 @@ export class ThreadLook implements AsyncDisposable {
   #whole: Whole | undefined;
 
   /** @param understood before its first row. */
-  constructor(job: Job, understood: Understood, signal: AbortSignal) {
+  constructor(job: Omit<Job, "most">, understood: Understood, signal: AbortSignal) {
     this.understood = understood;
     this.#signal = signal;
     const cache = getCompileCacheDir();
-    const env = cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache };
-    this.#worker = new Worker(ENTRY, { workerData: job, env, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } });
+    this.#worker = new Worker(ENTRY, {
+      workerData: { ...job, most: MOST_UNDER_WAY } satisfies Job,
+      env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache },
+      // What the program filters out of warnings, it filters in its own thread.
+      execArgv: [...process.execArgv, "--disable-warning=ExperimentalWarning"],
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+    });
   }
 
   async *batches(): AsyncGenerator<Batch> {

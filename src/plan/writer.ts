@@ -46,8 +46,8 @@ export class Writer {
     // Each value that is bound takes time: what is the same in almost all rows is left to defaults.
     this.#row = store.prepare("INSERT INTO row (row, input, line, text) VALUES (?, ?, ?, ?)");
     this.#action = store.prepare(
-      `INSERT INTO action (seq, row, input, kind, subject, mark, content, time, event, owner, decimals, clock, place)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?1)`,
+      `INSERT INTO action (seq, place, row, input, kind, subject, mark, content, time, event, owner, decimals, clock)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#body = store.prepare("INSERT INTO body VALUES (?, ?)");
   }
@@ -97,7 +97,7 @@ export class Writer {
     this.#seq += 1;
     if (time !== undefined) this.#clock = time;
     this.#action.run(
-      ...([this.#seq, row, input, kind, subject, mark ?? null, content ?? null, time ?? null] as const),
+      ...([this.#seq, this.#seq, row, input, kind, subject, mark ?? null, content ?? null, time ?? null] as const),
       ...([textOf(event), textOf(owner), decimals ?? null, this.#isByTime ? this.#clock : null] as const),
     );
   }
