@@ -59,14 +59,7 @@ const compiled = new Map<string, (text: string) => number | bigint | undefined>(
 export function readerOf(format: string): (text: string) => number | bigint | undefined {
   let reader = compiled.get(format);
   if (reader === undefined) {
-    const read = compileTime({
-      formats: [format],
-      formatPath: [],
-      zone: "UTC",
-      zonePath: [],
-      rollover: undefined,
-      rolloverPath: [],
-    });
+    const read = compileTime({ formats: [format], path: [], zone: "UTC" });
     reader = (text) => {
       const time = read(text);
       return typeof time === "string" ? undefined : time;

@@ -93,11 +93,10 @@ export function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePa
   const formats = steps.format === undefined ? DEFAULT_FORMATS : [steps.format].flat();
   const read = compileTime({
     formats,
-    formatPath: [...path, "format"],
+    path,
     zone: steps.zone ?? zone,
     zonePath: steps.zone === undefined ? zonePath : [...path, "zone"],
     rollover: steps.rollover,
-    rolloverPath: [...path, "rollover"],
   });
   let looks = MOST_LOOKS;
   const faultOf = (time: ReturnType<typeof read>, text: string): Told => {

@@ -88,7 +88,7 @@ const KEYWORDS: Readonly<Record<string, Parse>> = {
   "unix-ms": (text) => {
     const milliseconds = readDigits(text);
     if (milliseconds === undefined) return undefined;
-    return typeof milliseconds === "number" ? Math.floor(milliseconds / 1000) : Number(milliseconds / 1000n);
+    return typeof milliseconds === "number" ? Math.floor(milliseconds / 1000) : milliseconds / 1000n;
   },
 };
 
@@ -102,26 +102,26 @@ interface Format {
 }
 
 export interface TimeOptions {
-  /** Default: Unix seconds or ISO. */
   readonly formats: readonly string[];
-  readonly formatPath: RulePath;
-  readonly zone: string | undefined;
-  readonly zonePath: RulePath;
+  /** Where `format` and `rollover` stand. */
+  readonly path: RulePath;
+  readonly zone?: string | undefined;
+  readonly zonePath?: RulePath;
   /** `HH:mm`: earlier times belong to the day after. */
-  readonly rollover: string | undefined;
-  readonly rolloverPath: RulePath;
+  readonly rollover?: string | undefined;
 }
 
 /** Throws `MappingError` for patterns that can't be read, that lack a zone, or that read the same text differently. */
 export function compileTime(options: TimeOptions): (text: string) => ReadTime {
-  const { formatPath } = options;
+  const { path, zonePath = path } = options;
+  const formatPath = [...path, "format"];
   const formats = options.formats.map((name, at) =>
     compileFormat(name, options.formats.length === 1 ? formatPath : [...formatPath, at]),
   );
   refuseContradictions(formats, formatPath);
   const zone = options.zone === undefined ? undefined : zoneOf(options.zone);
   if (options.zone !== undefined && zone === undefined)
-    throw new MappingError(options.zonePath, `${options.zone} is not a time zone such as Europe/Berlin or UTC`);
+    throw new MappingError(zonePath, `${options.zone} is not a time zone such as Europe/Berlin or UTC`);
   const lacking = zone === undefined ? formats.find(({ isLocal }) => isLocal) : undefined;
   if (lacking !== undefined)
     throw new MappingError(
@@ -141,11 +141,11 @@ export function compileTime(options: TimeOptions): (text: string) => ReadTime {
   };
 }
 
-function withRollover({ rollover, rolloverPath }: TimeOptions, toInstant: ToInstant): ToInstant {
+function withRollover({ rollover, path }: TimeOptions, toInstant: ToInstant): ToInstant {
   if (rollover === undefined) return toInstant;
   const [, hour, minute] = /^(\d{1,2}):(\d{2})$/.exec(rollover) ?? [];
   if (hour === undefined || Number(hour) > 23 || Number(minute) > 59)
-    throw new MappingError(rolloverPath, `${rollover} is not a time of day such as 06:00`);
+    throw new MappingError([...path, "rollover"], `${rollover} is not a time of day such as 06:00`);
   const border = 3600 * Number(hour) + 60 * Number(minute);
   return (local, named) => toInstant(local - DAY * Math.floor(local / DAY) < border ? local + DAY : local, named);
 }

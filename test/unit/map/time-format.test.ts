@@ -4,15 +4,7 @@ import { compileTime, type TimeOptions } from "../../../src/map/time-format.ts";
 
 const path = ["sources", "s"];
 const timeIn = (formats: readonly string[], zone?: string, rest: Partial<TimeOptions> = {}) =>
-  compileTime({
-    formats,
-    formatPath: [...path, "format"],
-    zone,
-    zonePath: [...path, "zone"],
-    rollover: undefined,
-    rolloverPath: [...path, "rollover"],
-    ...rest,
-  });
+  compileTime({ formats, path, zone, zonePath: [...path, "zone"], ...rest });
 
 const iso = (seconds: number | bigint) => new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z");
 
@@ -68,6 +60,7 @@ describe("a time format", () => {
     expect(read("1767225600")).toBe(1767225600);
     expect(read("18446744073709551615")).toBe(18446744073709551615n);
     expect(read("01.01.2026")).toBeUndefined();
+    expect(timeIn(["unix-ms"])("18446744073709551615")).toBe(18446744073709551n);
   });
 
   test.each([
