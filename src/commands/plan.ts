@@ -1,6 +1,6 @@
 /** `tickets plan`: check, and write what would be sent. */
 
-import { readFile, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -114,10 +114,13 @@ async function fileAt(path: string): Promise<string | undefined> {
   return found && `${found.dev}:${found.ino}`;
 }
 
+const BEGINNING = '{"action":"';
+
 /** Whether it is empty, or begins as an earlier plan does. */
 async function holdsActions(path: string): Promise<boolean> {
-  const [first = ""] = (await readFile(path, "utf8")).split("\n", 1);
-  return first === "" || first.startsWith('{"action":"');
+  await using file = await open(path);
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(BEGINNING.length));
+  return bytesRead === 0 || buffer.toString("utf8", 0, bytesRead) === BEGINNING;
 }
 
 /** JSON lines: their very bytes for a program, and for a terminal the same without what would steer it. */
