@@ -310,7 +310,7 @@ function digesterOf(columns: Columns, source: string): (row: Row) => bigint {
     const digest = createRowDigester(undefined, source);
     return (row) => bitsOfDigest(digest(row));
   }
-  const places = columns.usedByName;
+  const { places } = columns;
   return (row) =>
     bitsOfDigest(digestHex(row.kind === "cells" ? places.map((place) => row.cells[place]).join("\u0000") : row.text));
 }

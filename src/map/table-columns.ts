@@ -81,12 +81,9 @@ export class TableColumns implements Names {
     return this.#header.map((_name, place) => this.#used.has(place) || this.#needed.has(place));
   }
 
-  /** The places of the columns that were asked for, in the order of their names. */
-  get usedByName(): readonly Place[] {
-    return [...this.#used].sort((one, other) => {
-      const [a = "", b = ""] = [this.#header[one], this.#header[other]];
-      return a === b ? one - other : a < b ? -1 : 1;
-    });
+  /** The places of the columns that were asked for, in the order in which the rules ask, whatever the order of the header. */
+  get places(): readonly Place[] {
+    return [...this.#used];
   }
 
   /** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
