@@ -75,7 +75,7 @@ interface Pending {
   readonly at: number;
 }
 
-/** Which of these some run has still to send, or waits for. @param of what the run is. */
+/** Which of these some run has still to send, or waits for. */
 const selectPending = (session: Session, lines: readonly ImportedLine[]): Promise<readonly Pending[]> =>
   select(
     session,
