@@ -107,63 +107,63 @@ function judgeKey(
   }
 }
 
+/** What a step that failed means. */
+type Meaning = "stopped-early" | "not-let-in";
+
 /** Connects as a request would, and says how far it came. Returns what a step that failed means; undefined where none did. */
 async function reach(
   { env, stop }: RunContext,
   { baseUrl, tls: places }: Environment,
   tls: ClientTls | undefined,
   checks: Check[],
-): Promise<"stopped-early" | "not-let-in" | undefined> {
+): Promise<Meaning | undefined> {
   const { protocol, hostname, port } = new URL(baseUrl);
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
   const target = { host, port: Number(port || (protocol === "https:" ? 443 : 80)) };
   const proxy = proxyFor(baseUrl, env);
-  let meaning: "stopped-early" | "not-let-in" = "stopped-early";
+  let meaning: Meaning | undefined;
   const step = async <T>(check: CheckName, work: (signal: AbortSignal) => Promise<T>, say: (value: T) => string) => {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(MOST_MS)]);
-    try {
-      const value = await work(signal);
-      checks.push({ check, result: "ok", detail: say(value) });
-      return value;
-    } catch (cause) {
+    const value = await work(signal).catch((cause: unknown) => {
       stop.throwIfAborted();
       const error = toError(cause);
       const why = signal.aborted ? `no answer within ${MOST_MS / 1000} s` : describe(error);
       const isRefused = isCertificateRefused(error);
-      if (isRefused) meaning = "not-let-in";
-      const detail = isRefused ? describeRefusal(places, why) : why;
-      checks.push({ check, result: "failed", detail });
-      return undefined;
-    }
+      checks.push({ check, result: "failed", detail: isRefused ? describeRefusal(places, why) : why });
+      meaning = isRefused ? "not-let-in" : "stopped-early";
+      throw error;
+    });
+    checks.push({ check, result: "ok", detail: say(value) });
+    return value;
   };
   let socket: Socket | undefined;
   try {
-    if (proxy === undefined) {
-      if (isIP(host) === 0) {
-        const found = await step(
-          "name",
-          (signal) => inTime(lookup(host, { all: true }), signal),
-          (addresses) => `${host} is ${addresses.map(({ address }) => address).join(", ")}`,
-        );
-        if (found === undefined) return meaning;
-      }
-      socket = await step(
-        "connection",
-        (signal) => connectPlain(target, signal),
-        (open) => `${placeOf(open)} takes connections`,
+    if (proxy === undefined && isIP(host) === 0)
+      await step(
+        "name",
+        (signal) => inTime(lookup(host, { all: true }), signal),
+        (addresses) => `${host} is ${addresses.map(({ address }) => address).join(", ")}`,
       );
-    } else
-      socket = await step(
-        "proxy",
-        (signal) => tunnel(proxy.url, target, signal),
-        () => `${proxy.shown} leads to ${host}`,
-      );
-    if (socket === undefined) return meaning;
+    const plain =
+      proxy === undefined
+        ? await step(
+            "connection",
+            (signal) => opened(connectTcp(target), "connect", signal),
+            (open) => `${placeOf(open)} takes connections`,
+          )
+        : await step(
+            "proxy",
+            (signal) => tunnel(proxy.url, target, signal),
+            () => `${proxy.shown} leads to ${host}`,
+          );
+    socket = plain;
     if (protocol !== "https:") return undefined;
-    const plain = socket;
     const secure = await step("TLS", (signal) => handshake(plain, host, tls, signal), describeTls);
-    secure?.destroy();
-    return secure === undefined ? meaning : undefined;
+    secure.destroy();
+    return undefined;
+  } catch (cause) {
+    if (meaning === undefined) throw cause;
+    return meaning;
   } finally {
     socket?.destroy();
   }
@@ -175,11 +175,6 @@ const describeRefusal = (tls: Environment["tls"], why: string): string =>
 interface Target {
   readonly host: string;
   readonly port: number;
-}
-
-async function connectPlain({ host, port }: Target, signal: AbortSignal): Promise<Socket> {
-  const socket = connectTcp({ host, port });
-  return opened(socket, "connect", signal);
 }
 
 /** A connection to the service through the proxy. */

@@ -3,7 +3,7 @@
 import { withoutNul } from "../actions/nul.ts";
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
-import type { FoundAction } from "../ledger/ledger.ts";
+import type { FoundAction, Ledger } from "../ledger/ledger.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./session.ts";
@@ -34,10 +34,8 @@ export async function find({ cwd }: RunContext, environment: Environment, id: st
   return { problem, hasLedger: true, actions, similar };
 }
 
-type Near = Pick<Awaited<ReturnType<typeof findLedgerOf>> & object, "near" | "actionsOf">;
-
 /** Ids of the same normal form. */
-async function similarIds(ledger: Near, id: string): Promise<readonly string[]> {
+async function similarIds(ledger: Ledger, id: string): Promise<readonly string[]> {
   const { formOf } = await import("../actions/marks.ts");
   const forms = ["t:", "e:", "n:"].map((kind) => formOf(`${kind}${id}`));
   const known = await ledger.actionsOf(forms.toSorted());

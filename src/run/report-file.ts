@@ -19,18 +19,11 @@ export async function reportPath(
   file: string,
   { taken, isToSend }: { readonly taken: readonly (string | undefined)[]; readonly isToSend: boolean },
 ): Promise<string> {
-  try {
-    return await placeOf(cwd, file, taken);
-  } catch (cause) {
-    if (!isToSend || !(cause instanceof Failure)) throw cause;
-    throw new Failure(cause.code, `${cause.message} Nothing was sent.`, { hint: cause.hint, cause: cause.cause });
-  }
-}
-
-async function placeOf(cwd: string, file: string, taken: readonly (string | undefined)[]): Promise<string> {
+  const refuse = (why: string, hint = "Name another file with --report.", cause?: unknown): Failure =>
+    new Failure("usage", `--report ${why}${isToSend ? " Nothing was sent." : ""}`, { hint, cause });
   if (!/\.html?$/i.test(file))
-    throw usage(
-      `--report ${quoted(file, 200)} does not end in .html.`,
+    throw refuse(
+      `${quoted(file, 200)} does not end in .html.`,
       "A report is an HTML page: name a file such as report.html.",
     );
   const named = resolve(cwd, file);
@@ -38,43 +31,30 @@ async function placeOf(cwd: string, file: string, taken: readonly (string | unde
   // What a link leads to is replaced, and the link stays.
   const path = await realpath(named).catch(() => named);
   if (taken.some((other) => other !== undefined && other !== "-" && resolve(cwd, other) === named))
-    throw usage(`--report ${shown} is also the file of another flag or an input.`, ANOTHER);
+    throw refuse(`${shown} is also the file of another flag or an input.`);
   const folder = dirname(path);
-  const found = await stat(folder).catch(() => undefined);
-  if (!found?.isDirectory())
-    throw usage(
-      `--report ${shown}: ${found === undefined ? "there is no folder" : "no folder is"} ${displayPath(folder, cwd)}.`,
+  const place = displayPath(folder, cwd);
+  const above = await stat(folder).catch(() => undefined);
+  if (!above?.isDirectory())
+    throw refuse(
+      `${shown}: ${above === undefined ? "there is no folder" : "no folder is"} ${place}.`,
       "Create it, or name another file.",
     );
   await access(folder, constants.W_OK).catch((cause: unknown) => {
-    throw usage(`--report ${shown}: the folder ${displayPath(folder, cwd)} is not writable.`, ANOTHER, cause);
+    throw refuse(`${shown}: the folder ${place} is not writable.`, undefined, cause);
   });
-  await refuseStranger(path, shown);
-  return path;
-}
-
-const ANOTHER = "Name another file with --report.";
-
-const usage = (message: string, hint: string, cause?: unknown): Failure =>
-  new Failure("usage", message, { hint, cause });
-
-/** Only an earlier report and an empty file are replaced. */
-async function refuseStranger(path: string, shown: string): Promise<void> {
+  // Only an earlier report and an empty file are replaced.
   const found = await stat(path).catch(() => undefined);
   if (found === undefined && (await lstat(path).catch(() => undefined))?.isSymbolicLink())
-    throw usage(`--report ${shown} is a link to a file that does not exist.`, "Name another file, or remove the link.");
-  if (found === undefined) return;
-  if (found.isDirectory()) throw usage(`--report ${shown} is a folder.`, ANOTHER);
-  if (!found.isFile() || found.size === 0) return; // a device or a pipe takes what is written
+    throw refuse(`${shown} is a link to a file that does not exist.`, "Name another file, or remove the link.");
+  if (found?.isDirectory()) throw refuse(`${shown} is a folder.`);
+  if (!found?.isFile() || found.size === 0) return path; // a device or a pipe takes what is written
   const { REPORT_MARK } = await import("../write/report/page.ts");
   const beginning = await readBeginning(path, Buffer.byteLength(REPORT_MARK)).catch((cause: unknown) => {
-    throw usage(`--report ${shown} can't be read, so it is not known what it is.`, ANOTHER, cause);
+    throw refuse(`${shown} can't be read, so it is not known what it is.`, undefined, cause);
   });
-  if (beginning !== REPORT_MARK)
-    throw usage(
-      `--report ${shown} is not replaced: it is no report of tickets.`,
-      "Name another file, or move this one away.",
-    );
+  if (beginning === REPORT_MARK) return path;
+  throw refuse(`${shown} is not replaced: it is no report of tickets.`, "Name another file, or move this one away.");
 }
 
 /**
