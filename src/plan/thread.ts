@@ -2,6 +2,7 @@
 
 import { statSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
+import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { Failure, type FailureCode } from "../failure.ts";
 import type { MapperOptions } from "../map/create-mapper.ts";
@@ -43,6 +44,12 @@ export function isWorthThread({ path }: InputFile): boolean {
   return found?.isFile() === true && found.size >= LEAST_BYTES;
 }
 
+/** Whether the room for what lives briefly grows, in all threads of the process; what it has by then, it keeps. */
+const letYoungGrow = (grows: boolean): void => setFlagsFromString(`--semi-space-growth-factor=${grows ? 2 : 1}`);
+
+/** By then the room for what lives briefly in the thread has grown as far as it needs; the program's own stays small. */
+const GROWN = 20;
+
 /** So many batches keep either thread from waiting, and memory from growing. */
 const MOST_UNDER_WAY = 4;
 
@@ -62,6 +69,7 @@ export class ThreadLook implements AsyncDisposable {
   constructor(job: Omit<Job, "most">, understood: Understood, signal: AbortSignal) {
     this.understood = understood;
     this.#signal = signal;
+    letYoungGrow(true);
     const cache = getCompileCacheDir();
     this.#worker = new Worker(ENTRY, {
       workerData: { ...job, most: MOST_UNDER_WAY } satisfies Job,
@@ -74,6 +82,7 @@ export class ThreadLook implements AsyncDisposable {
 
   async *batches(): AsyncGenerator<Batch> {
     const told: Told[] = [];
+    let batches = 0;
     let wake = (): void => {};
     let fault: unknown;
     this.#worker.on("message", (message: Told) => {
@@ -91,6 +100,8 @@ export class ThreadLook implements AsyncDisposable {
         const next = told.shift();
         this.#signal.throwIfAborted();
         if (next?.kind === "batch") {
+          batches += 1;
+          if (batches === GROWN) letYoungGrow(false);
           yield { ...next.batch, looked: unpack(next.rows) };
           this.#worker.postMessage("next");
         } else if (next !== undefined) {
