@@ -80,10 +80,8 @@ export function refuseOtherLog(path: string): void {
   if (bytesOf(`${path}-wal`) === 0) return;
   let [log, own] = [0, 0];
   try {
-    using file = new DatabaseSync(path, { readOnly: true, timeout: LOCKED_MS });
-    log = numberOfLog(file);
-    using alone = new DatabaseSync(unchanging(path), { readOnly: true });
-    own = numberIn(alone);
+    log = askedOf(path, numberOfLog);
+    own = askedOf(unchanging(path), numberIn);
   } catch {
     // What else is wrong with it is told by who opens it.
     return;
@@ -97,6 +95,16 @@ export function refuseOtherLog(path: string): void {
       hint: "Put back both as they were; or move the log away, and what the ledger then lacks is told before anything is sent.",
     },
   );
+}
+
+/** What is read from a database that is opened for it alone. */
+function askedOf(path: string | URL, ask: (file: DatabaseSync) => number): number {
+  const file = new DatabaseSync(path, { readOnly: true, timeout: LOCKED_MS });
+  try {
+    return ask(file);
+  } finally {
+    file.close();
+  }
 }
 
 /** When a log begins, and when it goes into the file. */
