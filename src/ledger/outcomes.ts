@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import { parseJson, stringifyJson } from "../actions/json.ts";
+import { stringifyJson } from "../actions/json.ts";
 import type { Item, Origin } from "./ledger.ts";
 
 const compress = promisify(zstdCompress);
@@ -14,7 +14,8 @@ const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.Z
 export const pack = async (bytes: Uint8Array): Promise<Uint8Array> => await compress(bytes, PACKING);
 export const unpack = async (bytes: Uint8Array): Promise<Buffer> => await decompress(bytes);
 export const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(stringifyJson(value)));
-export const unpackJson = async (bytes: Uint8Array): Promise<unknown> => parseJson((await unpack(bytes)).toString());
+/** What `packJson` packed, of which no number is longer than JavaScript holds. */
+export const unpackJson = async (bytes: Uint8Array): Promise<unknown> => JSON.parse((await unpack(bytes)).toString());
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
