@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import { stringifyJson } from "../actions/json.ts";
+import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { Item, Origin } from "./ledger.ts";
 
 const compress = promisify(zstdCompress);
@@ -14,8 +14,9 @@ const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.Z
 export const pack = async (bytes: Uint8Array): Promise<Uint8Array> => await compress(bytes, PACKING);
 export const unpack = async (bytes: Uint8Array): Promise<Buffer> => await decompress(bytes);
 export const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(stringifyJson(value)));
-/** What `packJson` packed, of which no number is longer than JavaScript holds. */
-export const unpackJson = async (bytes: Uint8Array): Promise<unknown> => JSON.parse((await unpack(bytes)).toString());
+/** Texts that `packJson` packed. What looks like a long number in them is none. */
+export const unpackTexts = async (bytes: Uint8Array): Promise<readonly string[]> =>
+  JSON.parse((await unpack(bytes)).toString());
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -33,7 +34,7 @@ export async function packOrigins(origins: readonly Origin[]): Promise<Uint8Arra
 }
 
 export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[]> {
-  const table = (await unpackJson(bytes)) as Record<string, readonly unknown[] | null>; // by packOrigins
+  const table = parseJson((await unpack(bytes)).toString()) as Record<string, readonly unknown[] | null>; // by packOrigins
   const sums = { line: 0, row: 0, seq: 0 };
   return (table.subject ?? []).map((_, at) => {
     const origin: Record<string, unknown> = {};
