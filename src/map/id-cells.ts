@@ -4,7 +4,7 @@ import type { FieldName } from "../actions/fields.ts";
 import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
 import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
-import type { MappingRule } from "./rules.ts";
+import { looseNumber } from "./exact-numbers.ts";
 import type { IdCell, Names, Read } from "./scope.ts";
 import { isTotalsWord } from "./totals-words.ts";
 
@@ -53,18 +53,6 @@ export function strangeCells(cells: readonly IdCell[]): readonly Finding[] {
     else if (looksMangled(text)) found.set(key, mangledId(field, text, cleanText(column, 60)));
   }
   return [...found.values()];
-}
-
-/** @param column which stands for the id, or for a part of it. */
-function looseNumber(field: FieldName, value: string, column: string): Finding {
-  const what = column === field ? `${field} is` : `${cleanText(column, 60)} gives ${field}`;
-  return {
-    rule: "id-number-spelling" satisfies MappingRule,
-    field,
-    value,
-    message: `${what} a number that another export may write otherwise, and so as another id.`,
-    hint: "Have the export give it as text, or without fraction and exponent.",
-  };
 }
 
 /** The word by which one of the cells calls its row a sum. */

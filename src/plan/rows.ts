@@ -86,6 +86,8 @@ class Rows {
     const look = thread ?? here;
     try {
       for await (const batch of look.batches()) await this.#add(of, batch);
+      // The thread has opened the file anew: it must be the one by whose header its rows are mapped.
+      if (thread !== undefined) await input.refuseChanged();
     } finally {
       // Only the rows show what the keys of JSON rows are, and what becomes public.
       onUnderstood(file, look.understood);

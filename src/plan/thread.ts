@@ -2,7 +2,6 @@
 
 import { statSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
-import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { Failure, type FailureCode } from "../failure.ts";
 import type { MapperOptions } from "../map/create-mapper.ts";
@@ -44,17 +43,8 @@ export function isWorthThread({ path }: InputFile): boolean {
   return found?.isFile() === true && found.size >= LEAST_BYTES;
 }
 
-/** Whether the room for what lives briefly grows, in all threads of the process; what it has by then, it keeps. */
-const letYoungGrow = (grows: boolean): void => setFlagsFromString(`--semi-space-growth-factor=${grows ? 2 : 1}`);
-
-/** By then the room for what lives briefly in the thread has grown as far as it needs; the program's own stays small. */
-const GROWN = 20;
-
 /** So many batches keep either thread from waiting, and memory from growing. */
 const MOST_UNDER_WAY = 4;
-
-/** V8 lets what is short-lived take more than 64 MiB before it tidies up; this costs nothing. */
-const YOUNG_MB = 16;
 
 /** From source it is TypeScript, built it is not. */
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "look-thread.ts" : "look-thread.js", import.meta.url);
@@ -69,20 +59,17 @@ export class ThreadLook implements AsyncDisposable {
   constructor(job: Omit<Job, "most">, understood: Understood, signal: AbortSignal) {
     this.understood = understood;
     this.#signal = signal;
-    letYoungGrow(true);
     const cache = getCompileCacheDir();
     this.#worker = new Worker(ENTRY, {
       workerData: { ...job, most: MOST_UNDER_WAY } satisfies Job,
       env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache },
-      // What the program filters out of warnings, it filters in its own thread.
-      execArgv: [...process.execArgv, "--disable-warning=ExperimentalWarning"],
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+      // What the program filters out of warnings, it filters in its own thread. Of its own flags, a thread may refuse some.
+      execArgv: ["--disable-warning=ExperimentalWarning"],
     });
   }
 
   async *batches(): AsyncGenerator<Batch> {
     const told: Told[] = [];
-    let batches = 0;
     let wake = (): void => {};
     let fault: unknown;
     this.#worker.on("message", (message: Told) => {
@@ -93,6 +80,11 @@ export class ThreadLook implements AsyncDisposable {
       fault = error;
       wake();
     });
+    // Whatever else ends it must not leave the program waiting.
+    this.#worker.on("exit", () => {
+      fault ??= endedEarly();
+      wake();
+    });
     const onAbort = () => wake();
     this.#signal.addEventListener("abort", onAbort);
     try {
@@ -100,8 +92,6 @@ export class ThreadLook implements AsyncDisposable {
         const next = told.shift();
         this.#signal.throwIfAborted();
         if (next?.kind === "batch") {
-          batches += 1;
-          if (batches === GROWN) letYoungGrow(false);
           yield { ...next.batch, looked: unpack(next.rows) };
           this.#worker.postMessage("next");
         } else if (next !== undefined) {
@@ -122,7 +112,7 @@ export class ThreadLook implements AsyncDisposable {
 
   /** After the last batch. */
   get whole(): Whole {
-    if (this.#whole === undefined) throw new Failure("internal", "A thread ended before its file did.");
+    if (this.#whole === undefined) throw endedEarly();
     return this.#whole;
   }
 
@@ -130,6 +120,8 @@ export class ThreadLook implements AsyncDisposable {
     await this.#worker.terminate();
   }
 }
+
+const endedEarly = (): Failure => new Failure("internal", "A thread ended before its file did.");
 
 function thrown({ code, message, hint, stack }: Thrown): Error {
   const error = code === undefined ? new Error(message) : new Failure(code, message, { hint });

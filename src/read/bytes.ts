@@ -97,7 +97,7 @@ export class ByteSource implements AsyncDisposable {
     const block = await this.#raw.read().catch((cause: unknown) => failReading(this.#file, cause, signal));
     signal?.throwIfAborted();
     if (block === undefined) {
-      if (this.#raw.watched !== undefined) await refuseUnfinished(this.#file, this.#raw.watched);
+      await this.refuseChanged();
       refuseEarlyEnd(this.#file, this.#raw.size, this.bytesRead);
       this.sha256 = this.#hash.digest("hex");
       return undefined;
@@ -146,6 +146,11 @@ export class ByteSource implements AsyncDisposable {
   /** Reads what is left, only to count and hash it. */
   async drain(): Promise<void> {
     while ((await this.#read()) !== undefined);
+  }
+
+  /** Throws a usage failure when the file is not as it was when it was opened. */
+  async refuseChanged(): Promise<void> {
+    if (this.#raw.watched !== undefined) await refuseUnfinished(this.#file, this.#raw.watched);
   }
 
   /**

@@ -183,6 +183,11 @@ export class Input implements AsyncDisposable {
     await this.drain();
   }
 
+  /** Of a file that somebody else reads to its end: throws a usage failure when it is not as it was when this was opened. */
+  async refuseChanged(): Promise<void> {
+    await this.#source.refuseChanged();
+  }
+
   /** Reads to the end, for size and SHA-256 only. */
   async drain(): Promise<void> {
     await this.#blocks.return();

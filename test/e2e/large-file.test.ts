@@ -44,3 +44,48 @@ test("is read no further once the command is stopped", async () => {
   const { exitCode } = await place.tickets(["validate", "sales.csv", "--action", "soldTicket"], { nodeArgs });
   expect(exitCode).toBe(143);
 });
+
+test("is read whatever flags Node is given", async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", `${HEADER}${sales(8500)}`);
+  const nodeArgs = ["--max-old-space-size=2000", "--expose-gc"];
+  const { exitCode, stderr } = await place.tickets(["validate", "sales.csv", "--action", "soldTicket"], { nodeArgs });
+  expect(stderr).not.toContain("a fault in tickets itself");
+  expect(exitCode).toBe(0);
+});
+
+/** Runs before the program: whenever it begins a thread, `act` comes first. */
+const beforeThread = (act: string): readonly string[] => [
+  "--import",
+  `data:text/javascript,${encodeURIComponent(`
+    import fs from "node:fs";
+    import threads from "node:worker_threads";
+    import { syncBuiltinESMExports } from "node:module";
+    const { Worker } = threads;
+    threads.Worker = class extends Worker {
+      constructor(...args) {
+        ${act}
+      }
+    };
+    syncBuiltinESMExports();
+  `)}`,
+];
+
+test("is not used when it was replaced between its header and its rows", async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", `${HEADER}${sales(8500)}`);
+  place.write("other.csv", `${HEADER}${sales(8600)}`);
+  const nodeArgs = beforeThread('fs.renameSync("other.csv", "sales.csv"); super(...args);');
+  const { exitCode, stderr } = await place.tickets(["validate", "sales.csv", "--action", "soldTicket"], { nodeArgs });
+  expect(stderr).toMatch(/^error: sales\.csv is still being written: it was replaced while it was read/m);
+  expect(exitCode).toBe(2);
+});
+
+test("does not keep the command waiting when its thread ends without a word", async () => {
+  const place = openWorkplace();
+  place.write("sales.csv", `${HEADER}${sales(8500)}`);
+  const nodeArgs = beforeThread("super(...args); void this.terminate();");
+  const { exitCode, stderr } = await place.tickets(["validate", "sales.csv", "--action", "soldTicket"], { nodeArgs });
+  expect(stderr).toContain("A thread ended before its file did.");
+  expect(exitCode).toBe(1);
+});
