@@ -1,4 +1,4 @@
-/** Rows as one flat list of what they hold: saying that to another thread costs a third of saying objects. */
+/** Rows as one flat list of what they hold: another thread is told that for less than half of what objects cost. */
 
 import type { ActionName } from "../actions/actions.ts";
 import type { Looked } from "./look.ts";
