@@ -63,7 +63,7 @@ export class ThreadLook implements AsyncDisposable {
     this.#worker = new Worker(ENTRY, {
       workerData: { ...job, most: MOST_UNDER_WAY } satisfies Job,
       env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache },
-      // As bin/tickets.js filters warnings. Flags of the whole process are not repeated: a thread refuses some of them.
+      // Node 22 would warn of its own parts. Flags of the whole process are not repeated: a thread refuses some of them.
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
   }
