@@ -34,7 +34,7 @@ const HELP: Readonly<Record<string, HelpText>> = {
       "tickets status 4ba62e61 --env playground",
       "tickets status 4ba62e61 --chunk 2 --env playground",
       "tickets status --max-age 26h --env production",
-      "tickets status --remote --watch --env production",
+      "tickets status --remote --env production",
     ],
   },
   resume: {

@@ -74,7 +74,7 @@ function suggestByMeaning(program: Command, word: string | undefined): void {
 /** By command: flags, and an argument, that have an effect only beside one of these. */
 const ONLY_BESIDE: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   stream: { reason: ["adopt"] },
-  status: { chunk: ["run"], watch: ["remote"], rate: ["remote"] },
+  status: { chunk: ["run"], rate: ["remote"] },
   results: { json: ["follow"], waitLock: ["import"], report: ["run"] },
   settle: { first: ["chunk"] },
 };
@@ -243,7 +243,6 @@ export function buildProgram(
     .addOption(
       new Option("--remote", "ask the service what has become of its promises (statusPath)").conflicts("chunk"),
     )
-    .option("--watch", "with --remote: ask again until every promise is final")
     .option("--rate <n>", "with --remote: maximum requests per second")
     .addOption(metricsFile().conflicts("remote"))
     .action((name: string | undefined, flags: Flags) =>

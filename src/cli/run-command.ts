@@ -47,7 +47,7 @@ const SWITCHES = [
     "yes",
     "untilIdle",
   ] as const),
-  ...(["sent", "notSent", "abandon", "pause", "follow", "trust", "reset", "remote", "watch", "check"] as const),
+  ...(["sent", "notSent", "abandon", "pause", "follow", "trust", "reset", "remote", "check"] as const),
 ] as const;
 
 type TextFlag =

@@ -12,11 +12,9 @@ import { proxyOf } from "../send/proxy.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, NOT_FOUND, OPEN_STATUSES } from "../send/status-answer.ts";
 import type { Context } from "./context.ts";
 import { runContextOf } from "./run-context.ts";
-import { seconds } from "./run-end.ts";
 
 export interface RemoteStatusOptions extends EnvironmentOptions {
   readonly run: string | undefined;
-  readonly watch: boolean;
   readonly json: boolean;
 }
 
@@ -24,13 +22,8 @@ export interface RemoteStatusOptions extends EnvironmentOptions {
 export async function remoteStatus(options: RemoteStatusOptions, context: Context): Promise<number> {
   const { reporter, cwd } = context;
   const core = runContextOf(context);
-  const settings = await loadSettings(core, options, "any");
-  const { environment } = settings;
-  const found = await ask(core, {
-    settings,
-    ...{ run: options.run, watch: options.watch },
-    onRound: (counts, waitMs) => reporter.info(`${describeRound(counts)} Asking again in ${seconds(waitMs)}.`),
-  });
+  const { environment } = await loadSettings(core, options, "any");
+  const found = await ask(core, { environment, run: options.run });
   const { problem, hasLedger, stop, stoppedBy } = found;
   if (!hasLedger && options.run !== undefined && problem === undefined) throw noLedger(environment, cwd);
   if (problem !== undefined)
@@ -70,7 +63,7 @@ function toDocument({ run }: RemoteStatusOptions, { name }: Environment, found: 
 }
 
 /** `11,900 of 12,040 promises are final.` */
-const describeRound = ({ final, promises }: RemoteCounts): string =>
+const describeFinal = ({ final, promises }: RemoteCounts): string =>
   `${number(final)} of ${count(promises, "promise")} ${final === 1 ? "is" : "are"} final.`;
 
 /** What a person should know of a status, beside its word. */
@@ -117,7 +110,7 @@ function tellDoubtful(found: RemoteStatus, environment: Environment, { reporter 
 
 function describeStop(stop: AskStop, found: RemoteStatus, environment: Environment, { env }: Context): string {
   const { name, keySource, baseUrl, tls } = environment;
-  const kept = `${describeRound(found)} What was answered is kept.`;
+  const kept = `${describeFinal(found)} What was answered is kept.`;
   switch (stop.kind) {
     case "authentication failed":
       if (saysCertificateRefused(stop.detail))

@@ -4,7 +4,6 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure, SIGNAL_CODES, type StopSignal } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { type AskStop, askStatuses, type OpenPromise } from "../send/ask-statuses.ts";
-import { pause } from "../send/clock.ts";
 import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND } from "../send/status-answer.ts";
 import type { RunContext } from "./context.ts";
@@ -12,18 +11,11 @@ import { findLedgerOf, openLedgerOf } from "./ledger-of.ts";
 import { namedRun } from "./runs.ts";
 import { connectorTo, openService, type Service } from "./service.ts";
 import { lostRunsOf } from "./session.ts";
-import type { Settings } from "./settings.ts";
 
 export interface RemoteStatusSettings {
-  readonly settings: Pick<Settings, "environment">;
+  readonly environment: Environment;
   /** Only the promises of this run. */
   readonly run?: string | undefined;
-  /** Ask again until every promise is final. */
-  readonly watch: boolean;
-  /** Between two rounds of watching, at first. */
-  readonly watchMs?: number;
-  /** Told after each round of watching that leaves something open. */
-  readonly onRound?: (counts: RemoteCounts, waitMs: number) => void;
 }
 
 export interface RemoteCounts {
@@ -48,7 +40,7 @@ export interface RemoteStatus extends RemoteCounts {
   readonly runs: number;
   /** How many answers came. */
   readonly answers: number;
-  /** Answers of the last round that say nothing about their promise, and why the first of them. */
+  /** Answers that say nothing about their promise, and why the first of them. */
   readonly unreadable: { readonly answers: number; readonly detail: string };
   /** The first promises that did not reach the blockchain. */
   readonly failures: readonly FailedPromise[];
@@ -68,23 +60,22 @@ interface FailedPromise {
 }
 
 /** How many failures are listed one by one. */
-const FAILURES_TOLD = 5;
-/** The wait between two rounds grows to this while nothing changes. */
-const [FIRST_WATCH_MS, LONGEST_WATCH_MS] = [5_000, 60_000];
+const FAILURES_SHOWN = 5;
 /** Answers are stored so many at a time, or after so long. */
 const [NOTED_AT_ONCE, NOTED_EVERY_MS] = [500, 1_000];
 /** An answer about one promise is a few hundred bytes. */
 const MAX_STATUS_BYTES = 1024 * 1024;
 
 /**
- * Asks about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended it, and
- * within a second of each answer should the process die.
+ * Asks once about every promise that is not final. What is learnt is in the ledger by the time this resolves, whatever ended
+ * it, and within a second of each answer should the process die.
  *
  * @throws Failure `usage` where the environment has no `statusPath` or the run is not known, `not-let-in` without a key.
  */
-export async function remoteStatus(context: RunContext, options: RemoteStatusSettings): Promise<RemoteStatus> {
-  const { settings, run: name } = options;
-  const { environment } = settings;
+export async function remoteStatus(
+  context: RunContext,
+  { environment, run: name }: RemoteStatusSettings,
+): Promise<RemoteStatus> {
   const statusPath = statusPathOf(environment);
   {
     await using found = await findLedgerOf(environment);
@@ -98,15 +89,16 @@ export async function remoteStatus(context: RunContext, options: RemoteStatusSet
   await using ledger = await openLedgerOf(environment, service.boundTo, context);
   const problem = await lostRunsOf(environment, ledger, context.cwd);
   const runs = name === undefined ? await ledger.runs() : [await namedRun(ledger, name, environment)];
-  const round = await askUntilDone({ context, options, statusPath, service, ledger, runs });
+  const asked = await ask(context, { statusPath, service, ledger, runs });
+  const found = { ...asked, ...(await countAll(ledger, runs)) };
   const by = context.stop.aborted ? (String(context.stop.reason) as StopSignal) : undefined; // no deadline is set here
-  const isCut = by !== undefined && Object.hasOwn(SIGNAL_CODES, by) && round.final < round.promises;
+  const isCut = by !== undefined && Object.hasOwn(SIGNAL_CODES, by) && found.final < found.promises;
   const stoppedBy = isCut ? by : undefined;
   return {
-    ...round,
+    ...found,
     ...{ problem, hasLedger: true, runs: runs.length, stoppedBy },
     failures: await failuresOf(ledger, runs),
-    exitCode: problem === undefined ? exitCodeOf(round, stoppedBy) : EXIT_CODES.usage,
+    exitCode: problem === undefined ? exitCodeOf(found, stoppedBy) : EXIT_CODES.usage,
   };
 }
 
@@ -128,76 +120,53 @@ function statusPathOf({ name, statusPath }: Environment): string {
 }
 
 interface Asking {
-  readonly context: RunContext;
-  readonly options: RemoteStatusSettings;
   readonly statusPath: string;
   readonly service: Service;
   readonly ledger: Ledger;
   readonly runs: readonly Run[];
 }
 
-type Round = RemoteCounts & Pick<RemoteStatus, "answers" | "unreadable" | "stop">;
-
-async function askUntilDone(asking: Asking): Promise<Round> {
-  const { context, options, ledger, runs } = asking;
-  const first = options.watchMs ?? FIRST_WATCH_MS;
-  let [waitMs, answers] = [first, 0];
-  let counts = await countAll(ledger, runs);
-  for (;;) {
-    const { hasChanged, ...round } = await askOnce(asking, counts.promises - counts.final);
-    answers += round.answers;
-    counts = await countAll(ledger, runs);
-    const isOver = !options.watch || counts.final === counts.promises || round.stop !== undefined;
-    if (!isOver && !context.stop.aborted) {
-      waitMs = hasChanged ? first : Math.min(LONGEST_WATCH_MS, waitMs * 2);
-      options.onRound?.(counts, waitMs);
-      await pause(waitMs, context.stop);
-    }
-    if (isOver || context.stop.aborted) return { ...counts, ...round, answers };
-  }
-}
-
-/** Asks once about each promise that is not final, of which there are `total`. */
-async function askOnce({ context, options, statusPath, service, ledger, runs }: Asking, total: number) {
+async function ask(
+  context: RunContext,
+  { statusPath, service, ledger, runs }: Asking,
+): Promise<Pick<RemoteStatus, "answers" | "unreadable" | "stop">> {
   const { progress } = context;
-  const { retries, rate } = options.settings.environment;
-  const notes = new Notes(ledger);
+  const { retries, rate } = service.environment;
+  const { promises: all, final } = await countAll(ledger, runs);
+  const notes = notesIn(ledger);
   let [answers, hasWaited] = [0, false];
   const unreadable = { answers: 0, detail: "" };
-  const tell = (waiting?: Wait): void =>
+  const show = (waiting?: Wait): void =>
     progress.advanced({
-      ...{ doing: "asking about", done: answers, total, unit: "promise" },
+      ...{ doing: "asking about", done: answers, total: all - final, unit: "promise" },
       ...(waiting && { waiting }),
     });
   const connect = await connectorTo(service, context, { maxAnswerBytes: MAX_STATUS_BYTES });
-  let stop: AskStop | undefined;
+  const stop = AbortSignal.any([context.stop, context.abort]);
   try {
-    stop = await askStatuses(
-      {
-        ...{ statusPath, retries, rate, connect },
-        stop: AbortSignal.any([context.stop, context.abort]),
-        async answered(promise, answer) {
-          answers += 1;
-          if (answer.kind === "status") await notes.add(promise, answer.status);
-          else {
-            unreadable.answers += 1;
-            unreadable.detail ||= answer.detail;
-          }
-          tell();
-        },
-        waiting(detail, waitMs) {
-          progress.happened({ kind: "question waits", detail, waitMs, isFirst: !hasWaited });
-          hasWaited = true;
-          tell({ detail, waitMs });
-        },
+    const asking = {
+      ...{ statusPath, retries, rate, connect, stop },
+      async answered(promise, answer) {
+        answers += 1;
+        if (answer.kind === "status") await notes.add(promise, answer.status);
+        else {
+          unreadable.answers += 1;
+          unreadable.detail ||= answer.detail;
+        }
+        show();
       },
-      openPromises(ledger, runs),
-    );
+      waiting(detail, waitMs) {
+        progress.happened({ kind: "question waits", detail, waitMs, isFirst: !hasWaited });
+        hasWaited = true;
+        show({ detail, waitMs });
+      },
+    } satisfies Parameters<typeof askStatuses>[0];
+    const stopped = await askStatuses(asking, openPromises(ledger, runs));
+    return { answers, unreadable, stop: stopped };
   } finally {
     await notes.store();
     progress.advanced(undefined);
   }
-  return { answers, unreadable, stop, hasChanged: notes.hasChanged };
 }
 
 async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerator<OpenPromise> {
@@ -207,31 +176,20 @@ async function* openPromises(ledger: Ledger, runs: readonly Run[]): AsyncGenerat
 }
 
 /** Keeps what was learnt, some answers at a time. */
-class Notes {
-  readonly #ledger: Ledger;
-  #waiting: OpenPromise[] = [];
-  #storedAt = performance.now();
-  hasChanged = false;
-
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-  }
-
-  async add(promise: OpenPromise, status: string): Promise<void> {
-    if (status === promise.status) return;
-    this.hasChanged = true;
-    this.#waiting.push({ ...promise, status });
-    const isDue = performance.now() - this.#storedAt > NOTED_EVERY_MS;
-    if (isDue || this.#waiting.length >= NOTED_AT_ONCE) await this.store();
-  }
-
-  async store(): Promise<void> {
-    const byRun = Map.groupBy(this.#waiting, ({ run }) => run);
-    this.#waiting = [];
-    this.#storedAt = performance.now();
+function notesIn(ledger: Ledger) {
+  let [waiting, storedAt]: [OpenPromise[], number] = [[], performance.now()];
+  const store = async (): Promise<void> => {
+    const byRun = Map.groupBy(waiting, ({ run }) => run);
+    [waiting, storedAt] = [[], performance.now()];
     const at = new Date().toISOString();
-    for (const [run, statuses] of byRun) await this.#ledger.noteStatuses(run, statuses, at);
-  }
+    for (const [run, statuses] of byRun) await ledger.noteStatuses(run, statuses, at);
+  };
+  const add = async (promise: OpenPromise, status: string): Promise<void> => {
+    if (status === promise.status) return;
+    waiting.push({ ...promise, status });
+    if (performance.now() - storedAt > NOTED_EVERY_MS || waiting.length >= NOTED_AT_ONCE) await store();
+  };
+  return { add, store };
 }
 
 async function countAll(ledger: Ledger, runs: readonly Run[]): Promise<RemoteCounts> {
@@ -267,13 +225,16 @@ async function failuresOf(ledger: Ledger, runs: readonly Run[]): Promise<readonl
           ...{ run: run.run, seq, source, line: origin?.line, action: origin?.kind },
           ...{ actionPromise: promise, status },
         });
-        if (failures.length >= FAILURES_TOLD) return failures;
+        if (failures.length >= FAILURES_SHOWN) return failures;
       }
     }
   return failures;
 }
 
-function exitCodeOf({ failed, notFound, unreadable, stop }: Round, stoppedBy: StopSignal | undefined): number {
+function exitCodeOf(
+  { failed, notFound, unreadable, stop }: Pick<RemoteStatus, "failed" | "notFound" | "unreadable" | "stop">,
+  stoppedBy: StopSignal | undefined,
+): number {
   if (stop !== undefined) return EXIT_CODES[STOP_CODES[stop.kind]];
   if (stoppedBy !== undefined) return SIGNAL_CODES[stoppedBy];
   return failed + notFound + unreadable.answers > 0 ? EXIT_CODES["finished-with-rejects"] : EXIT_CODES.ok;

@@ -58,7 +58,7 @@ export const verbs = {
   init: command(init, { moveAside: false }),
   settle: command(settle, { ...WAITING, chunk: undefined, first: undefined, reason: "looked", yes: true }),
   status: command(status, { ...CHECKING, run: undefined }),
-  remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined, watch: false }),
+  remoteStatus: command(remoteStatus, { ...CHECKING, run: undefined }),
   results: command(results, { flags: {}, run: undefined, force: false, safeCsv: false }),
   importResults: command(importResults, { flags: {}, waitLock: 0 }),
   find: command(find, CHECKING),

@@ -27,8 +27,8 @@ describe("env --check", () => {
     expect(await check(field)).toEqual({
       exitCode: 0,
       out: `local  http://127.0.0.1:${port}  (TICKETS_LOCAL_BASE_URL)
-  connection  ok: 127.0.0.1:${port} takes connections
-  key         ok: let in; a made-up promise was answered with HTTP 404
+  service     ok: answered HTTP 404
+  key         ok: accepted; the question was about a made-up promise
 `,
       said: "",
     });
@@ -40,16 +40,16 @@ describe("env --check", () => {
     const { exitCode, out, said } = await check(field);
     expect(exitCode).toBe(0);
     expect(out).toContain(
-      "  key         not known: without a statusPath, only sending an action would show whether it is let in\n",
+      "  key         not known: without a statusPath, only sending an action would show whether it is accepted\n",
     );
     expect(said).toBe("The key of local comes from environment variable TICKETS_LOCAL_API_KEY.");
   });
 
-  test("a key that is not let in is 5", async () => {
+  test("a key that is not accepted is 5", async () => {
     const field = await openField(WITH_PATH);
     const { exitCode, out } = await check(field, { TICKETS_LOCAL_API_KEY: "another-key-altogether" });
     expect(exitCode).toBe(5);
-    expect(out).toContain('  key         FAILED: not let in (HTTP 403): {"message":"Forbidden"}\n');
+    expect(out).toContain('  key         FAILED: authentication failed (HTTP 403): {"message":"Forbidden"}\n');
     const none = await check(field, { TICKETS_LOCAL_API_KEY: "" });
     expect([none.exitCode, none.said]).toEqual([5, expect.stringContaining("No key for local")]);
   });
@@ -61,7 +61,7 @@ describe("env --check", () => {
     expect(exitCode).toBe(7);
     expect(JSON.parse(out)).toEqual({
       ...{ environment: "local", baseUrl, exitCode: 7 },
-      checks: [{ check: "connection", result: "failed", detail: expect.stringContaining("ECONNREFUSED") }],
+      checks: [{ check: "service", result: "failed", detail: expect.stringContaining("ECONNREFUSED") }],
     });
   });
 
@@ -69,7 +69,7 @@ describe("env --check", () => {
     const field = await openField(WITH_PATH);
     const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: "https://nowhere.invalid" });
     expect(exitCode).toBe(7);
-    expect(out).toMatch(/ {2}name {8}FAILED: .*nowhere\.invalid/);
+    expect(out).toMatch(/ {2}service {5}FAILED: .*nowhere\.invalid/);
   });
 
   test("a certificate that is not trusted is 7", async () => {
@@ -77,13 +77,12 @@ describe("env --check", () => {
     const server = await startRaw({ tls: selfSigned("localhost") });
     const { exitCode, out } = await check(field, { TICKETS_LOCAL_BASE_URL: `https://127.0.0.1:${server.port}` });
     expect(exitCode).toBe(7);
-    expect(out).toContain("  connection  ok: ");
-    expect(out).toMatch(/ {2}TLS {9}FAILED: .*self-signed/i);
+    expect(out).toMatch(/ {2}service {5}FAILED: .*self-signed/i);
   });
 
   test.each([
-    [{ status: 407 }, /proxy {7}FAILED: it asks for a user name and password \(HTTP 407\)/],
-    [{ status: 502 }, /proxy {7}FAILED: it answered HTTP 502/],
+    [{ status: 407 }, /service {5}FAILED: .*407/],
+    [{ status: 502 }, /service {5}FAILED: .*502/],
   ])("a proxy that answers %j is 7", async (answers, said) => {
     const field = await openField(WITH_PATH);
     const proxy = await startProxy(answers);
@@ -107,7 +106,7 @@ describe("env --check", () => {
       HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
     });
     expect(exitCode).toBe(7);
-    expect(out).toMatch(/ {2}proxy {7}ok: http:\/\/127\.0\.0\.1:\d+ leads to api\.example\.com\n {2}TLS {9}FAILED: /);
+    expect(out).toMatch(/ {2}service {5}FAILED: DEPTH_ZERO_SELF_SIGNED_CERT/);
   });
 
   test.each([
@@ -115,13 +114,9 @@ describe("env --check", () => {
     [
       "HTTP/1.1 400 Bad\r\nContent-Length: 2\r\n\r\nNo",
       9,
-      "not known: the request was refused (HTTP 400), which may be about",
+      "not known: the question was refused (HTTP 400), perhaps because",
     ],
-    [
-      'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"status":"pending"}',
-      0,
-      "ok: let in; a made-up promise was answered with",
-    ],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"status":"pending"}', 0, "ok: accepted; the question was"],
   ])("an answer %j is %i", async (answer, code, said) => {
     const field = await openField(WITH_PATH);
     const server = await startRaw({ onRequest: (socket) => socket.end(answer) });

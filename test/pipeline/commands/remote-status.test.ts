@@ -92,15 +92,13 @@ describe("status --remote", () => {
     expect([unknown.exitCode, unknown.said]).toEqual([2, expect.stringContaining("has no run nobodys")]);
   });
 
-  test("a signal ends the watching; what was answered is kept", async () => {
-    const field = await streamed();
-    set(field, { E: "confirmed", T1: "pending", T2: "pending" });
-    const asked = makeContext(field.folder, field.env);
+  test("a signal ends the asking; what was answered is kept", async () => {
+    const { field, env } = await answeredBy(503);
+    const asked = makeContext(field.folder, { ...field.env, ...env });
     const reporter = { ...asked.context.reporter, info: () => asked.stop("SIGINT") };
-    expect(await verbs.remoteStatus({ watch: true, json: true }, { ...asked.context, reporter })).toBe(130);
-    expect(JSON.parse(asked.out())).toMatchObject({ stopped: "SIGINT", final: 1, unknown: 0 });
-    set(field, { T1: "confirmed", T2: "confirmed" });
-    expect(await askDocument(field)).toMatchObject({ answers: 2, final: 3 });
+    const call = { json: true, flags: { retries: 8 } };
+    expect(await verbs.remoteStatus(call, { ...asked.context, reporter })).toBe(130);
+    expect(JSON.parse(asked.out())).toMatchObject({ stopped: "SIGINT", answers: 0, unknown: 3 });
   });
 
   test("without a statusPath says where it would stand, and asks nobody", async () => {
@@ -177,7 +175,7 @@ Set it in the config, with the path that the service's documentation gives: envi
       info: (text: string) => void infos.push(text),
       detail: (text: string) => void details.push(text),
     };
-    const call = { run: undefined, watch: false, json: false, flags: { retries: 2 } };
+    const call = { run: undefined, json: false, flags: { retries: 2 } };
     expect(await verbs.remoteStatus(call, { ...context, reporter })).toBe(7);
     const waits = "No answer about a promise: HTTP 503; trying again in";
     expect(infos).toEqual([`${waits} 0.0 s`]);
