@@ -125,6 +125,25 @@ export function inputFlags(options: InputOptions): readonly string[] {
   return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
 }
 
+/** An input that was checked for a command. */
+export interface Checked extends CheckedInput {
+  /** Something changed of which no earlier command told. */
+  readonly isNews: boolean;
+}
+
+/** Reports what checking found, and what of it is news. */
+export async function reportChecked(
+  { progress }: RunContext,
+  { maxProblems }: InputOptions,
+  { files, plan, problems }: CheckedInput,
+  told: Ledger["told"],
+): Promise<Checked> {
+  const { known, isNews } = await toldBefore(problems, told);
+  const checked = { files, plan, problems };
+  progress.happened({ kind: "input checked", checked, maxProblems, told: known });
+  return { ...checked, isNews };
+}
+
 /** Which of these warnings an earlier command has told, by their marks, and whether something changed of which none has. */
 export async function toldBefore({ kept }: Problems, told: Ledger["told"]) {
   const known = await told(kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark])));

@@ -1,4 +1,4 @@
-/** Goes on with a run. */
+/** Goes on with runs: the one that a person names, and those that come before anything new. */
 
 import { statusCommand } from "../actions/next-command.ts";
 import type { Environment } from "../config/environment.ts";
@@ -6,9 +6,10 @@ import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
 import { carryOut, deadlineOf } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
+import { isEnteredHere, openPromises } from "./outputs.ts";
 import { namedRun, whyItWaits } from "./runs.ts";
-import { openSession } from "./session.ts";
-import type { RunEnd } from "./summary.ts";
+import { openSession, type Session } from "./session.ts";
+import type { RunEnd, Summary } from "./summary.ts";
 
 export interface ResumeSettings {
   readonly environment: Environment;
@@ -35,17 +36,57 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
   if (run === undefined || run.state === "finished") return undefined;
   if (run.state === "abandoned")
     throw new Failure("usage", `Run ${run.run} was closed; it can't be resumed. Nothing was sent.`, {
-      hint: `See what came of it: ${statusCommand(environment, run.run)}`,
+      hint: `See its outcome: ${statusCommand(environment, run.run)}`,
     });
-  if (oldest !== undefined && oldest.number < run.number) throw comesFirst(oldest, environment);
+  if (oldest !== undefined && oldest.number < run.number)
+    throw new Failure("busy", `Run ${oldest.run} of ${oldest.createdAt} is older and comes first. Nothing was sent.`, {
+      hint: `See where it stands: ${statusCommand(environment, oldest.run)}`,
+    });
   if (run.state === "closing") throw await whyItWaits(ledger, run, environment);
   // Whoever resumes it has looked.
   await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
   return await carryOut(context, { session, run, isResumed: true, deadline: deadlineOf(options), startedAt });
 }
 
-/** What an older run holds goes first. */
-const comesFirst = ({ run, createdAt }: Run, environment: Environment): Failure =>
-  new Failure("busy", `Run ${run} of ${createdAt} is older and comes first. Nothing was sent.`, {
-    hint: `See where it stands: ${statusCommand(environment, run)}`,
-  });
+/** The last of the runs that came first; its summary holds those of the others. */
+export interface EarlierRun {
+  readonly summary: Summary;
+  readonly run: Run;
+}
+
+/** One that a person stopped, or that is in doubt, waits for a person. */
+export async function finishEarlierRuns(
+  context: RunContext,
+  session: Session,
+  deadline: number,
+): Promise<EarlierRun | undefined> {
+  const { ledger, environment } = session;
+  let last: EarlierRun | undefined;
+  for (const run of await ledger.runs({ states: ["open", "closing"] })) {
+    const waits = await whyItWaits(ledger, run, environment);
+    if (waits !== undefined) throw waits;
+    context.progress.happened({ kind: "earlier run comes first", run: run.run, createdAt: run.createdAt });
+    const startedAt = performance.now();
+    const { summary } = await carryOut(context, { session, run, isResumed: true, deadline, startedAt });
+    last = { summary: afterEarlier(summary, last?.summary), run };
+    if (summary.state !== "finished") break;
+  }
+  return last;
+}
+
+/** A quiet end does not hide the exit code of an earlier run. */
+export function afterEarlier(summary: Summary, resumed: Summary | undefined): Summary {
+  if (resumed === undefined || summary === resumed) return summary;
+  const exitCode = summary.exitCode === EXIT_CODES.ok ? resumed.exitCode : summary.exitCode;
+  return { ...summary, exitCode, resumed };
+}
+
+/** Writes the promises that a killed command did not write, of runs that have ended since. */
+export async function writeLeft(context: RunContext, { ledger, environment }: Session): Promise<void> {
+  for (const run of await ledger.runs({ unwritten: true })) {
+    if (run.state === "open" || run.state === "closing" || !isEnteredHere(ledger, run)) continue;
+    await using promises = await openPromises(context, ledger, run, environment);
+    const files = promises.path === undefined ? [] : [promises.path];
+    context.progress.happened({ kind: "left written", run: run.run, files });
+  }
+}

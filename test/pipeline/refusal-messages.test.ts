@@ -347,7 +347,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
       return verbs.resume({ run, json: false, waitLock: 0, flags: {} }, context);
     },
     "Run RUN was closed; it can't be resumed. Nothing was sent.",
-    "See what came of it: tickets status RUN --env local",
+    "See its outcome: tickets status RUN --env local",
   ],
 ];
 
