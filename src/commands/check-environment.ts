@@ -1,7 +1,7 @@
 /** `tickets env --check`: whether the service can be reached, and lets the key in. It sends no action. */
 
 import { cleanText } from "../actions/text.ts";
-import { describeKeySource, displayOrigin } from "../config/environment.ts";
+import { describeKeySource, displayOrigin } from "../config/declared.ts";
 import { type Check, checkEnvironment as check } from "../run/check-environment.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import type { Context } from "./context.ts";

@@ -3,7 +3,7 @@
 import { dirname } from "node:path";
 import { cleanText, displayPath, textWidth } from "../actions/text.ts";
 import type { Config } from "../config/config.ts";
-import { displayOrigin } from "../config/environment.ts";
+import { displayOrigin } from "../config/declared.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";

@@ -2,7 +2,8 @@
 
 import { spawn } from "node:child_process";
 import { cleanText } from "../actions/text.ts";
-import { describeProgram, type Environment } from "../config/environment.ts";
+import { describeProgram, secretSource } from "../config/declared.ts";
+import type { Environment } from "../config/environment.ts";
 import { errorCode } from "../failure.ts";
 
 /** Long enough to send a message; what takes longer would hold up the next run. */
@@ -70,7 +71,8 @@ export function withoutKeys(
   env: NodeJS.ProcessEnv,
   { keySource, tls, ledgerServer }: Pick<Environment, "keySource" | "tls" | "ledgerServer">,
 ): NodeJS.ProcessEnv {
-  const sources = [keySource, tls?.passphrase, ledgerServer?.urlSource];
+  const phrases = [tls?.passphrase, ledgerServer?.tls?.passphrase].map((place) => place && secretSource(place));
+  const sources = [keySource, ledgerServer?.urlSource, ...phrases];
   const own = new Set(sources.flatMap((source) => (source?.kind === "variable" ? [source.name] : [])));
   const isKey = (name: string): boolean => own.has(name) || /^TICKETS_.*_API_KEY$/.test(name);
   const keys = new Set(Object.entries(env).flatMap(([name, value]) => (isKey(name) && value ? [value] : [])));

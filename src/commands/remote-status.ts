@@ -1,8 +1,10 @@
 /** `tickets status --remote`: asks the service what has become of its promises. It takes no lock. */
 
 import { cleanText, count, number } from "../actions/text.ts";
-import { describeKeySource, describeOwnCertificate, type Environment } from "../config/environment.ts";
+import { describeKeySource } from "../config/declared.ts";
+import type { Environment } from "../config/environment.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
+import { describeOwnCertificate } from "../config/tls.ts";
 import { noLedger } from "../run/ledger-of.ts";
 import { remoteStatus as ask, type RemoteCounts, type RemoteStatus } from "../run/remote-status.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";

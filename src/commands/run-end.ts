@@ -1,7 +1,8 @@
 /** The words of a run's end: why it stopped, what it came to, and what to do next. */
 
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
-import { describeKeySource, describeOwnCertificate } from "../config/environment.ts";
+import { describeKeySource } from "../config/declared.ts";
+import { describeOwnCertificate } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { Chunk } from "../ledger/ledger.ts";
 import { hasUnsentRows, type RunEnd } from "../run/summary.ts";

@@ -2,7 +2,7 @@
 
 import { resultsCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
-import { displayOrigin } from "../config/environment.ts";
+import { displayOrigin } from "../config/declared.ts";
 import { ledgerPlace } from "../config/ledger-server.ts";
 import type { LockHolder, Settlement } from "../ledger/ledger.ts";
 import type { OpenedLedger, Progress, RunEvent, WorkUnderWay } from "../run/progress.ts";

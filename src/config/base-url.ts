@@ -1,6 +1,7 @@
 /** What the base address of an environment may look like. */
 
-const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
+/** Names of this machine. */
+export const LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 
 /**
  * Normalises a base URL: lower-case host in ASCII without a dot at its end, no default port, no slash at the end, nothing

@@ -1,24 +1,32 @@
-/** Finds, reads and checks the config files, and reports everything that is wrong with them at once. */
+/** Reads and checks the config files, and reports everything that is wrong with them at once. */
 
-import { lstat, stat } from "node:fs/promises";
-import { basename, dirname, extname, join, resolve } from "node:path";
-import type { CosmiconfigResult, PublicExplorer } from "cosmiconfig";
+import { dirname, resolve } from "node:path";
 import { nearest } from "../actions/nearest.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText, displayPath, quoted } from "../actions/text.ts";
-import { errorCode, Failure } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import type { DeepReadonly } from "../map/schema-words.ts";
 import type { SourceConfig } from "../map/source.ts";
-import { openFile } from "../read/open-file.ts";
-import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
-import { explainIssues, isRecord, keysAt, problemLine, valueAt } from "./explain.ts";
-import { MODULE_NAME, openExplorer } from "./explorer.ts";
-import { toPath, userConfigDirectory } from "./paths.ts";
-import { configSchema, type ParsedConfig, type ParsedEnvironment, variablePart } from "./schema.ts";
-import { digestOfConfig, isTrusted, trustProblems } from "./trust.ts";
+import {
+  type ConfigDocument,
+  type ConfigPath,
+  type ConfigProblem,
+  isRecord,
+  keysAt,
+  pathKey,
+  placesIn,
+  positionAt,
+  valueAt,
+} from "./document.ts";
+import { explainIssues, problemLine } from "./explain.ts";
+import { type FoundDocument, findConfigs, type Search } from "./find.ts";
+import { toPath } from "./paths.ts";
+import { configSchema, type ParsedConfig, type ParsedEnvironment } from "./schema.ts";
+import { PATHS, PROGRAMS, variablePart } from "./settings.ts";
+import { isTrusted, trustProblems } from "./trust.ts";
 
 /** One entry of `environments`; paths are absolute, `baseUrl` is normalised, `timeout` in milliseconds. */
-export type EnvironmentConfig = DeepReadonly<ParsedEnvironment> & {
+type EnvironmentConfig = DeepReadonly<ParsedEnvironment> & {
   /** Folder of the file that declares it; where its command runs. */
   readonly directory: string;
 };
@@ -40,17 +48,6 @@ export interface Config {
   readonly documents: readonly ConfigDocument[];
 }
 
-/** Where a config file came from: one that the user chose or owns is trusted, one that is merely found is not. */
-type Role = "project" | "user" | "chosen";
-
-interface ReadDocument extends ConfigDocument {
-  readonly digest: string;
-}
-
-interface LoadedDocument extends ReadDocument {
-  readonly role: Role;
-}
-
 /** A config that lies in the working directory. */
 interface FoundConfig {
   readonly file: string;
@@ -60,20 +57,6 @@ interface FoundConfig {
   readonly needsTrust: readonly ConfigProblem[];
 }
 
-const CONFIG_NAMES = ["yaml", "yml", "json"] as const;
-const SCRIPT_NAMES = ["js", "mjs", "cjs", "ts", "mts", "cts"] as const;
-const PROJECT_PLACES = [
-  ...CONFIG_NAMES.map((extension) => `tickets.config.${extension}`),
-  ".ticketsrc",
-  ...CONFIG_NAMES.map((extension) => `.ticketsrc.${extension}`),
-  "package.json",
-];
-const PROJECT_SCRIPTS = SCRIPT_NAMES.flatMap((extension) => [`tickets.config.${extension}`, `.ticketsrc.${extension}`]);
-const USER_PLACES = CONFIG_NAMES.map((extension) => `config.${extension}`);
-const USER_SCRIPTS = SCRIPT_NAMES.map((extension) => `config.${extension}`);
-const NO_SCRIPTS =
-  "A config is data (.yaml, .yml or .json): code would run in the nightly job, with the key in reach. Move its content there.";
-
 /**
  * Loads the config of the working directory (nothing is looked for above it) and the environments that the user's config
  * directory adds; `--config` or `TICKETS_CONFIG` replaces both. Without any file, an empty config.
@@ -82,50 +65,48 @@ const NO_SCRIPTS =
  * of the working directory is about to be trusted, so what needs trust is allowed.
  * Throws one `usage` failure that lists every problem of every file with file, line and column.
  */
-export async function loadConfig(options: {
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly configFlag?: string | undefined;
-  readonly knownRules?: readonly string[];
-  readonly isTrusting?: boolean;
-  /** Ends the wait for a config that is a pipe. */
-  readonly signal?: AbortSignal | undefined;
-}): Promise<Config> {
+export async function loadConfig(
+  options: Search & { readonly knownRules?: readonly string[]; readonly isTrusting?: boolean },
+): Promise<Config> {
   const { cwd, env, knownRules, isTrusting = false } = options;
-  const documents = await readDocuments(cwd, env, options.configFlag, options.signal);
-  const parsed: { readonly document: LoadedDocument; readonly value: ParsedConfig }[] = [];
+  const documents = await findConfigs(options);
+  const values: ParsedConfig[] = [];
   const problems: ConfigProblem[] = [];
   for (const document of documents) {
     const result = configSchema.safeParse(document.value);
-    if (result.success) parsed.push({ document, value: result.data });
-    problems.push(
-      ...document.problems,
-      ...(result.success ? [] : explainIssues(document, configSchema, result.error.issues)),
-      ...placementProblems(document),
-      ...ruleProblems(document, knownRules),
-    );
+    if (result.success) values.push(withPaths(result.data, dirname(document.file), env));
+    else problems.push(...explainIssues(document, configSchema, result.error.issues));
+    problems.push(...document.problems, ...placementProblems(document), ...ruleProblems(document, knownRules));
   }
-  problems.push(...sharedEnvironmentProblems(documents, cwd));
+  problems.push(...nameProblems(documents, cwd));
   const found = await foundConfig(documents, env);
   const untrusted = found === undefined || found.isTrusted || isTrusting ? [] : found.needsTrust;
   if (problems.length + untrusted.length > 0)
     throw configFailure([...problems, ...untrusted], cwd, untrusted.length > 0);
-  return Object.freeze({ ...toConfig(cwd, env, documents, parsed), ...(found !== undefined && { found }) });
+  // Only the first file, the project's or the chosen one, holds more than environments.
+  const [{ env: name, stateDir, sources, rules } = {}] = values;
+  return Object.freeze({
+    cwd: resolve(cwd),
+    files: Object.freeze(documents.map(({ file }) => file)),
+    ...(name !== undefined && { env: name }),
+    ...(stateDir !== undefined && { stateDir }),
+    environments: environmentsOf(documents, values),
+    sources: deepFreeze(sources ?? {}),
+    rules: deepFreeze(rules ?? {}),
+    documents,
+    ...(found !== undefined && { found }),
+  });
 }
 
 async function foundConfig(
-  documents: readonly LoadedDocument[],
+  documents: readonly FoundDocument[],
   env: NodeJS.ProcessEnv,
 ): Promise<FoundConfig | undefined> {
   const document = documents.find(({ role }) => role === "project");
   if (document === undefined) return undefined;
   const { file, digest } = document;
-  return {
-    file,
-    digest,
-    isTrusted: await isTrusted(file, digest, env),
-    needsTrust: await trustProblems(document, env),
-  };
+  const needsTrust = await trustProblems(document, env);
+  return { file, digest, isTrusted: await isTrusted(file, digest, env), needsTrust };
 }
 
 /** Where the value at `path` was declared, as `/path/tickets.config.yaml:12`; undefined when no config declares it. */
@@ -137,262 +118,88 @@ export function originOf(config: Config, path: ConfigPath): string | undefined {
   return undefined;
 }
 
-async function readDocuments(
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-  configFlag: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<readonly LoadedDocument[]> {
-  const chosen = configFlag ?? (env.TICKETS_CONFIG || undefined);
-  if (chosen !== undefined) {
-    const by = configFlag === undefined ? "TICKETS_CONFIG" : "--config";
-    return [await readChosen(toPath(chosen, cwd, env), by, signal)];
-  }
-  const userDirectory = userConfigDirectory(env);
-  const place = { cwd, signal };
+/** What the schema allows, but not in this file or for this environment. Looks at raw values, to be reported beside other problems. */
+function placementProblems(document: FoundDocument): readonly ConfigProblem[] {
+  const known = Object.keys(configSchema.shape);
+  const misplaced =
+    document.role === "user"
+      ? keysAt(document.value, []).filter((key) => key !== "environments" && known.includes(key))
+      : [];
+  const settings = keysAt(document.value, SANDBOX).filter((key) => Object.hasOwn(SANDBOX_LACKS, key));
   return [
-    ...(await readPlace(cwd, PROJECT_PLACES, PROJECT_SCRIPTS, "project", place)),
-    ...(userDirectory === undefined ? [] : await readPlace(userDirectory, USER_PLACES, USER_SCRIPTS, "user", place)),
+    ...misplaced.map((key) =>
+      problemAt(
+        document,
+        [key],
+        "the user's config can only add environments; this belongs in the config of the working directory",
+      ),
+    ),
+    ...settings.map((key) => problemAt(document, [...SANDBOX, key], SANDBOX_LACKS[key] ?? "")),
+    ...(valueAt(document.value, [...SANDBOX, "complete"]) === false
+      ? [
+          problemAt(
+            document,
+            [...SANDBOX, "complete"],
+            "the sandbox is always complete: nothing else registers events there",
+          ),
+        ]
+      : []),
   ];
 }
 
-async function readChosen(file: string, by: string, signal: AbortSignal | undefined): Promise<LoadedDocument> {
-  const extension = extname(file);
-  if (SCRIPT_NAMES.some((name) => extension === `.${name}`)) {
-    throw new Failure("usage", `${file} (${by}) is a script and is not run.`, { hint: NO_SCRIPTS });
-  }
-  if (extension !== "" && !CONFIG_NAMES.some((name) => extension === `.${name}`)) {
-    throw new Failure("usage", `${file} (${by}) is not a config: it is neither .yaml, .yml nor .json.`, {
-      hint: "Name the file that holds the settings, or give it one of these endings.",
-    });
-  }
-  const document = (await isRegular(file))
-    ? await loadFile(openExplorer([], loadText), file)
-    : await readPipe(file, signal);
-  if (document === undefined)
-    throw new Failure("usage", `${file} (${by}) has no key "tickets".`, {
-      hint: "Put the settings under that key, or name another file.",
-    });
-  return { ...document, role: "chosen" };
-}
-
-/** The one config of a directory, or none. */
-async function readPlace(
-  directory: string,
-  places: readonly string[],
-  scripts: readonly string[],
-  role: Role,
-  { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal | undefined },
-): Promise<readonly LoadedDocument[]> {
-  const script = (await present(directory, scripts))[0];
-  if (script !== undefined) {
-    throw new Failure("usage", `${displayPath(script, cwd)} is a script and is not run.`, { hint: NO_SCRIPTS });
-  }
-  const files = await present(directory, places);
-  if (files.length === 0) return [];
-  // What would wait for a writer, or never end, is no place to search.
-  const regular: string[] = [];
-  for (const file of files) if (await isRegular(file)) regular.push(file);
-  const explorer = openExplorer(
-    places.filter((name) => regular.includes(join(directory, name))),
-    loadText,
-  );
-  // The search ends with the first file and skips what it can't read. So files are then loaded by name, and one that fails is named.
-  const first = regular.length === 0 ? null : await explorer.search(directory).catch(() => null);
-  const documents = [await toDocument(first)];
-  for (const file of files)
-    if (file !== first?.filepath)
-      documents.push(regular.includes(file) ? await loadFile(explorer, file) : await readPipe(file, signal));
-  const found = documents.filter((document) => document !== undefined);
-  if (found.length > 1) {
-    const names = found.map(({ file }) => (basename(file) === "package.json" ? `${file} (its key "tickets")` : file));
-    throw new Failure("usage", `There are ${found.length} configs in one folder: ${names.join(" and ")}`, {
-      hint: "Keep one; which of them counts can't be guessed.",
-    });
-  }
-  return found.map((document) => ({ ...document, role }));
-}
-
-/** Those of `names` that exist, absolute. A dangling link exists: leaving it out would be silent. */
-async function present(directory: string, names: readonly string[]): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const name of names) {
-    const file = join(directory, name);
-    try {
-      await lstat(file);
-      found.push(file);
-    } catch (cause) {
-      const code = errorCode(cause);
-      if (code !== "ENOENT" && code !== "ENOTDIR") throw unreadable(file, cause);
-    }
-  }
-  return found;
-}
-
-async function loadFile(explorer: PublicExplorer, file: string): Promise<ReadDocument | undefined> {
-  try {
-    return await toDocument(await explorer.load(file));
-  } catch (cause) {
-    throw unreadable(file, cause);
-  }
-}
-
-/** Undefined for a package.json without the key. */
-async function toDocument(result: CosmiconfigResult): Promise<ReadDocument | undefined> {
-  if (result === null) return undefined;
-  // An empty file has no text to load: an empty config.
-  return result.isEmpty === true ? parseText(result.filepath, "") : (result.config as ReadDocument); // made by `loadText`
-}
-
-/** What cosmiconfig keeps of a file; the key of a package.json it takes out again. */
-async function loadText(file: string, text: string): Promise<unknown> {
-  const document = await parseText(file, text);
-  return isPackage(file) ? { [MODULE_NAME]: document } : document;
-}
-
-/**
- * Undefined for a package.json without the key. The digest is of the very text that is parsed: what is read a second time
- * may be another.
- */
-async function parseText(file: string, text: string): Promise<ReadDocument | undefined> {
-  // The parser of YAML is a large part of a command's start.
-  const { parseConfigText } = await import("./parse-document.ts");
-  const document = parseConfigText(file, text, isPackage(file) ? MODULE_NAME : undefined);
-  return document && { ...document, digest: digestOfConfig(text) };
-}
-
-const isPackage = (file: string): boolean => basename(file, extname(file)) === "package";
-
-/** @throws Failure `usage` for a file that is too large to be a config. */
-async function isRegular(file: string): Promise<boolean> {
-  try {
-    const found = await stat(file);
-    if (found.isFile() && found.size > MOST_BYTES) throw tooLarge(file);
-    return found.isFile();
-  } catch (cause) {
-    throw unreadable(file, cause);
-  }
-}
-
-/** Far above any config; a device may have no end. */
-const MOST_BYTES = 16 * 1024 * 1024;
-
-const tooLarge = (file: string): Failure =>
-  new Failure("usage", `The config ${file} has more than 16 MiB, as no config has.`, {
-    hint: "Nothing was sent. Check what the file is, and where it leads if it is a link.",
-  });
-
-/** A shell's <(...) gives its bytes once, if at all. */
-async function readPipe(file: string, signal: AbortSignal | undefined): Promise<ReadDocument | undefined> {
-  try {
-    await using pipe = await openFile(file, signal);
-    const blocks: Buffer[] = [];
-    let length = 0;
-    for (let block = await pipe.read(); block !== undefined; block = await pipe.read()) {
-      blocks.push(block);
-      length += block.length;
-      if (length > MOST_BYTES) throw tooLarge(file);
-    }
-    return await parseText(file, Buffer.concat(blocks).toString("utf8"));
-  } catch (cause) {
-    signal?.throwIfAborted();
-    throw unreadable(file, cause);
-  }
-}
-
-function unreadable(file: string, cause: unknown): Failure {
-  if (cause instanceof Failure) return cause;
-  const code = errorCode(cause);
-  if (code === undefined) return new Failure("internal", `Reading the config ${file} failed`, { cause });
-  const why = { ENOENT: "there is no such file", EISDIR: "it is a folder", EACCES: "permission denied" }[code] ?? code;
-  return new Failure("usage", `Can't read the config ${file}: ${why}.`, {
-    hint: "Check its name and who may read it.",
-    cause,
-  });
-}
-
-/** What the schema allows, but not in this file or for this environment. Looks at raw values, to be reported beside other problems. */
-function placementProblems(document: LoadedDocument): readonly ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const complain = (path: ConfigPath, message: string) =>
-    problems.push({ ...positionAt(document, path, "key"), path, message });
-  if (document.role === "user") {
-    for (const key of keysAt(document, [])) {
-      if (key === "environments" || !Object.hasOwn(configSchema.shape, key)) continue;
-      complain(
-        [key],
-        "the user's config can only add environments; this belongs in the config of the working directory",
-      );
-    }
-  }
-  const variables = new Map<string, string>();
-  for (const name of keysAt(document, ["environments"])) {
-    const path = ["environments", name];
-    const twin = variables.get(variablePart(name));
-    if (twin === undefined) variables.set(variablePart(name), name);
-    else
-      complain(
-        path,
-        `shares its variables (TICKETS_${variablePart(name)}_...) with ${cleanText(twin, 64)}; rename one`,
-      );
-    if (name !== "sandbox") continue;
-    for (const key of ["baseUrl", "apiKey", "sameServiceAs", "tls", "ledger", "unsafeLedger"] as const) {
-      if (!keysAt(document, path).includes(key)) continue;
-      complain([...path, key], SANDBOX_LACKS[key]);
-    }
-    if (valueAt(document, [...path, "complete"]) === false) {
-      complain([...path, "complete"], "the sandbox is always complete: nothing else registers events there");
-    }
-  }
-  return problems;
-}
-
+const SANDBOX: ConfigPath = ["environments", "sandbox"];
 const NO_ADDRESS = "the sandbox is built in and has neither address nor key; give the environment another name";
-const OWN_LEDGER =
-  "the sandbox keeps its ledger on this machine, as it does its service; give the environment another name";
-const SANDBOX_LACKS = {
+const SANDBOX_LACKS: Readonly<Record<string, string>> = {
   baseUrl: NO_ADDRESS,
   apiKey: NO_ADDRESS,
   sameServiceAs: "the sandbox is a separate service on this machine",
   tls: "the sandbox is reached without TLS; give the environment another name",
-  ledger: OWN_LEDGER,
-  unsafeLedger: OWN_LEDGER,
+  ledger: "the sandbox keeps its ledger on this machine, as it does its service; give the environment another name",
 };
 
+const problemAt = (document: ConfigDocument, path: ConfigPath, message: string): ConfigProblem => ({
+  ...positionAt(document, path, "key"),
+  path,
+  message,
+});
+
+/** Rules that there are not. */
 function ruleProblems(document: ConfigDocument, known: readonly string[] | undefined): readonly ConfigProblem[] {
   if (known === undefined) return [];
-  const problems: ConfigProblem[] = [];
-  const check = (rule: unknown, path: ConfigPath, of: "key" | "value") => {
-    if (typeof rule !== "string" || known.includes(rule)) return;
-    const message = of === "key" ? "is not the id of a rule" : `${quoted(rule, 60)} is not the id of a rule`;
-    problems.push({ ...positionAt(document, path, of), path, message, didYouMean: nearest(rule, known) });
-  };
-  for (const rule of keysAt(document, ["rules"])) check(rule, ["rules", rule], "key");
-  for (const name of keysAt(document, ["environments"])) {
-    const path = ["environments", name, "accept"];
-    const accepted = valueAt(document, path);
-    if (!Array.isArray(accepted)) continue;
-    for (const [index, rule] of accepted.entries()) check(rule, [...path, index], "value");
-  }
-  return problems;
+  const named = placesIn(document.value, "rules.*").flatMap((path) => {
+    const rule = String(path.at(-1));
+    return known.includes(rule) ? [] : [{ rule, ...problemAt(document, path, "is not the id of a rule") }];
+  });
+  const accepted = placesIn(document.value, "environments.*.accept").flatMap((path) => {
+    const rules = valueAt(document.value, path);
+    return (Array.isArray(rules) ? rules : []).flatMap((rule: unknown, index) => {
+      if (typeof rule !== "string" || known.includes(rule)) return [];
+      const place = [...path, index];
+      const message = `${quoted(rule, 60)} is not the id of a rule`;
+      return [{ rule, ...positionAt(document, place), path: place, message }];
+    });
+  });
+  return [...named, ...accepted].map(({ rule, ...problem }) => ({ ...problem, didYouMean: nearest(rule, known) }));
 }
 
-/** An environment that two files declare: which of the two would be sent to can't be guessed. */
-function sharedEnvironmentProblems(documents: readonly ConfigDocument[], cwd: string): readonly ConfigProblem[] {
+/** Environments that two places declare, or whose variables are the same: which would be sent to can't be guessed. */
+function nameProblems(documents: readonly ConfigDocument[], cwd: string): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const seen = new Map<string, { readonly document: ConfigDocument; readonly name: string }>();
   for (const document of documents) {
-    for (const name of keysAt(document, ["environments"])) {
-      const path = ["environments", name];
+    for (const name of keysAt(document.value, ["environments"])) {
       const first = seen.get(variablePart(name));
-      if (first === undefined) seen.set(variablePart(name), { document, name });
-      else if (first.document !== document) {
-        const { line } = positionAt(first.document, ["environments", first.name], "key");
-        const also =
-          first.name === name ? "is also declared" : `shares its variables with ${cleanText(first.name, 64)}`;
-        const message = `${also} in ${displayPath(first.document.file, cwd)}:${line}; keep one of the two`;
-        problems.push({ ...positionAt(document, path, "key"), path, message });
+      if (first === undefined) {
+        seen.set(variablePart(name), { document, name });
+        continue;
       }
+      const { line } = positionAt(first.document, ["environments", first.name], "key");
+      const place = `${displayPath(first.document.file, cwd)}:${line}`;
+      const message =
+        first.name === name
+          ? `is also declared in ${place}; keep one of the two`
+          : `shares its variables (TICKETS_${variablePart(name)}_...) with ${cleanText(first.name, 64)} in ${place}; rename one`;
+      problems.push(problemAt(document, ["environments", name], message));
     }
   }
   return problems;
@@ -406,10 +213,9 @@ function configFailure(problems: readonly ConfigProblem[], cwd: string, needsTru
   );
   const lines = sorted.slice(0, MOST_SHOWN).map((problem) => problemLine(problem, displayPath(problem.file, cwd)));
   if (sorted.length > MOST_SHOWN) lines.push(`and ${sorted.length - MOST_SHOWN} more`);
-  const [only] = lines;
   const message =
-    lines.length === 1 && only !== undefined
-      ? only
+    sorted.length === 1
+      ? lines.join("")
       : `${sorted.length} problems in the config:\n${lines.map((line) => `  ${line}`).join("\n")}`;
   const hint = needsTrust
     ? "Nothing was sent. A file named by --config or TICKETS_CONFIG, and your own config, count as trusted.\nRead the file. If you wrote it or trust who did, now and after every change: tickets env --trust"
@@ -417,94 +223,27 @@ function configFailure(problems: readonly ConfigProblem[], cwd: string, needsTru
   return new Failure("usage", message, { hint });
 }
 
-function toConfig(
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-  documents: readonly ConfigDocument[],
-  parsed: readonly { readonly document: ConfigDocument; readonly value: ParsedConfig }[],
-): Config {
+function environmentsOf(documents: readonly ConfigDocument[], values: readonly ParsedConfig[]) {
   const environments = new Map<string, EnvironmentConfig>();
-  let main: Pick<Config, "env" | "stateDir"> = {};
-  let sources: Record<string, SourceConfig> = {};
-  let rules: Record<string, Severity> = {};
-  for (const { document, value } of parsed) {
-    const directory = dirname(document.file);
-    const absolute = (path: string) => toPath(path, directory, env);
-    for (const [name, environment] of Object.entries(value.environments ?? {})) {
-      environments.set(name, deepFreeze({ ...withPaths(environment, absolute), directory }));
-    }
-    // Only the first file, the project's or the chosen one, may hold the rest.
-    if (document !== documents[0]) continue;
-    main = {
-      ...(value.env === undefined ? {} : { env: value.env }),
-      ...(value.stateDir === undefined ? {} : { stateDir: absolute(value.stateDir) }),
-    };
-    rules = value.rules ?? {};
-    sources = Object.fromEntries(
-      Object.entries(value.sources ?? {}).map(([name, source]) => [name, withLookupPaths(source, absolute)]),
-    );
-  }
-  return Object.freeze({
-    cwd: resolve(cwd),
-    files: Object.freeze(documents.map(({ file }) => file)),
-    ...main,
-    environments,
-    sources: deepFreeze(sources),
-    rules: deepFreeze(rules),
-    documents,
-  });
+  for (const [index, { file }] of documents.entries())
+    for (const [name, environment] of Object.entries(values[index]?.environments ?? {}))
+      environments.set(name, deepFreeze({ ...environment, directory: dirname(file) }));
+  return environments;
 }
 
-function withPaths(environment: ParsedEnvironment, absolute: (path: string) => string): ParsedEnvironment {
-  const { apiKey, output, stateDir, onEnd, tls, ledger } = environment;
+/** With every path absolute. */
+function withPaths(value: ParsedConfig, directory: string, env: NodeJS.ProcessEnv): ParsedConfig {
   // A program's bare name is looked for in PATH; anything with a slash is a path.
-  const command = ([program = "", ...rest]: readonly string[]) => [
-    program.includes("/") ? absolute(program) : program,
-    ...rest,
-  ];
-  return {
-    ...environment,
-    ...(output === undefined || output === "-" ? {} : { output: absolute(output) }),
-    ...(stateDir === undefined ? {} : { stateDir: absolute(stateDir) }),
-    ...(apiKey?.file === undefined ? {} : { apiKey: { file: absolute(apiKey.file) } }),
-    ...(apiKey?.command === undefined ? {} : { apiKey: { command: command(apiKey.command) } }),
-    ...(onEnd === undefined ? {} : { onEnd: command(onEnd) }),
-    ...(tls === undefined ? {} : { tls: withTlsPaths(tls, absolute) }),
-    ...(ledger === undefined ? {} : { ledger: withLedgerPaths(ledger, absolute) }),
-  };
-}
-
-function withLedgerPaths(
-  { postgres }: NonNullable<ParsedEnvironment["ledger"]>,
-  absolute: (path: string) => string,
-): NonNullable<ParsedEnvironment["ledger"]> {
-  const { url, tls } = postgres;
-  return {
-    postgres: {
-      ...postgres,
-      ...(url.file !== undefined && { url: { file: absolute(url.file) } }),
-      ...(tls && { tls: withTlsPaths(tls, absolute) }),
-    },
-  };
-}
-
-function withTlsPaths(
-  tls: NonNullable<ParsedEnvironment["tls"]>,
-  absolute: (path: string) => string,
-): NonNullable<ParsedEnvironment["tls"]> {
-  const { cert, key, ca, passphrase } = tls;
-  return {
-    ...(cert && { cert: { file: absolute(cert.file) } }),
-    ...(key && { key: { file: absolute(key.file) } }),
-    ...(ca && { ca: { file: absolute(ca.file) } }),
-    ...(passphrase && { passphrase: passphrase.file === undefined ? passphrase : { file: absolute(passphrase.file) } }),
-  };
-}
-
-function withLookupPaths(source: SourceConfig, absolute: (path: string) => string): SourceConfig {
-  if (source.lookup === undefined) return source;
-  const lookup = Object.entries(source.lookup).map(([name, entry]) => [name, { ...entry, file: absolute(entry.file) }]);
-  return { ...source, lookup: Object.fromEntries(lookup) };
+  const programs = PROGRAMS.flatMap((pattern) => placesIn(value, pattern).map((path) => [...path, 0]));
+  const paths = PATHS.flatMap((pattern) => placesIn(value, pattern));
+  for (const path of [...paths, ...programs]) {
+    const [key = "", written] = [path.at(-1), valueAt(value, path)];
+    const holder = valueAt(value, path.slice(0, -1));
+    if (typeof written !== "string" || !isRecord(holder)) continue;
+    const isPath = key === 0 ? written.includes("/") : key !== "output" || written !== "-";
+    if (isPath) Reflect.set(holder, key, toPath(written, directory, env));
+  }
+  return value;
 }
 
 function deepFreeze<T>(value: T): T {

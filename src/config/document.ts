@@ -49,3 +49,29 @@ export function positionAt(document: ConfigDocument, path: ConfigPath, of: "key"
   }
   return { file: document.file, line: 1, column: 1 };
 }
+
+/** What stands at `path` in a value. */
+export function valueAt(value: unknown, path: ConfigPath): unknown {
+  let found = value;
+  for (const step of path) found = isRecord(found) ? Reflect.get(found, step) : undefined;
+  return found;
+}
+
+/** The keys of the map at `path`, if there is one. */
+export function keysAt(value: unknown, path: ConfigPath): readonly string[] {
+  const found = valueAt(value, path);
+  return isRecord(found) && !Array.isArray(found) ? Object.keys(found) : [];
+}
+
+/** The places in a value that fit a pattern such as `environments.*.output`, where `*` is each key that there is. */
+export function placesIn(value: unknown, pattern: string): readonly ConfigPath[] {
+  let places: readonly ConfigPath[] = [[]];
+  for (const step of pattern.split("."))
+    places = places.flatMap((path) => (step === "*" ? keysAt(value, path) : [step]).map((key) => [...path, key]));
+  return places.filter((path) => valueAt(value, path) !== undefined);
+}
+
+/** An object or a list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}

@@ -4,7 +4,8 @@ import * as z from "zod";
 import { nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
 import { IS_MISSING } from "../map/schema-words.ts";
-import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt } from "./document.ts";
+import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt, valueAt } from "./document.ts";
+import { VARIABLES } from "./settings.ts";
 
 /** What `schema` finds wrong with the document, each thing once, without what the document's own problems explain. */
 export function explainIssues(
@@ -58,7 +59,7 @@ function flatten(
     case "invalid_key":
       return [{ path, message, of: "key" }];
     case "invalid_value":
-      return [{ path, message, of: "value", didYouMean: nearestValue(valueAt(document, path), issue.values) }];
+      return [{ path, message, of: "value", didYouMean: nearestValue(valueAt(document.value, path), issue.values) }];
     case "invalid_union": {
       // The alternative that was meant is one whose own type fits; of several, the one with the least to mend.
       const meant = issue.errors
@@ -97,23 +98,6 @@ function nearestValue(written: unknown, values: readonly unknown[]): string | un
   return typeof written === "string" ? nearest(written, names as string[]) : undefined; // filtered to strings one line above
 }
 
-export function valueAt(document: ConfigDocument, path: ConfigPath): unknown {
-  let value = document.value;
-  for (const step of path) value = isRecord(value) ? Reflect.get(value, step) : undefined;
-  return value;
-}
-
-/** The keys of the map at `path`, if there is one. */
-export function keysAt(document: ConfigDocument, path: ConfigPath): readonly string[] {
-  const value = valueAt(document, path);
-  return isRecord(value) && !Array.isArray(value) ? Object.keys(value) : [];
-}
-
-/** An object or a list. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
-
 /** The keys that `schema` takes at `path`, whichever alternative is meant. */
 function knownKeys(schema: unknown, path: ConfigPath): readonly string[] {
   const [step, ...rest] = path;
@@ -138,17 +122,15 @@ export function problemLine({ line, column, path, message, didYouMean }: ConfigP
   return `${file}:${line}:${column}  ${place}${message}.${hint}`;
 }
 
-const KEY_PARTS = ["env", "file", "command"];
-
-/** Where a secret is named, below an environment. */
-const SECRETS = [["apiKey"], ["tls", "passphrase"], ["ledger", "postgres", "url"]];
+/** Where secrets are named, below an environment. */
+const SECRETS = VARIABLES.map((pattern) => pattern.split(".").slice(2, -1));
 
 /** A path in dots and brackets. Below a secret only known names are shown: a key written there may have become one. */
 function showPath(path: ConfigPath): string {
   const place = SECRETS.find((steps) => steps.every((step, index) => path[2 + index] === step));
-  const at = place && 2 + place.length;
-  const secret = path[0] === "environments" && at !== undefined && !KEY_PARTS.includes(String(path[at] ?? "env"));
-  const shown = secret ? path.slice(0, at) : path;
+  const end = 2 + (place?.length ?? 0);
+  const isHidden = place !== undefined && !["env", "file", "command"].includes(String(path[end] ?? "env"));
+  const shown = path[0] === "environments" && isHidden ? path.slice(0, end) : path;
   return shown
     .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${cleanText(step, 60)}`))
     .join("");

@@ -5,8 +5,8 @@ import { access, constants, stat } from "node:fs/promises";
 import { inspect } from "node:util";
 import { cleanText } from "../actions/text.ts";
 import { errorCode, Failure } from "../failure.ts";
-import { openFile } from "../read/open-file.ts";
-import { describeKeySource, type Environment, type KeySource } from "./environment.ts";
+import { describeKeySource, type KeySource } from "./declared.ts";
+import { type Refuse, readSmall, warningOfMode } from "./small-file.ts";
 
 /**
  * A key that can't leak by accident: printed, joined, serialised or inspected it is "[key]". A class because only its
@@ -43,46 +43,43 @@ export class Key {
 /** What the built-in sandbox takes; it guards nothing. */
 const SANDBOX_KEY = "sandbox";
 
-const COMMAND_LIMIT_MS = 30_000;
-
 /** Far above any key: a file or command that gives more gives something else. */
 const MOST_BYTES = 16 * 1024;
 
+/** What is asked for a key. */
+export interface KeyOwner {
+  readonly name: string;
+  readonly keySource: KeySource;
+  readonly origins: { readonly apiKey: string };
+}
+
 /**
- * The key of `environment` from its variable, file or command (run without a shell, at most 30 s, without input).
+ * The key of an environment from its variable, file or command (run without a shell, at most 30 s, without input).
  *
  * Throws a `not-let-in` failure that names the source and never the value, the command's output or its arguments.
  */
 export async function readKey(
-  environment: Environment,
+  { name, keySource: source, origins }: KeyOwner,
   signal: AbortSignal,
-  options: { readonly env?: NodeJS.ProcessEnv; readonly commandLimitMs?: number } = {},
+  { env = process.env, commandLimitMs = 30_000 }: { readonly env?: NodeJS.ProcessEnv; commandLimitMs?: number } = {},
 ): Promise<Key> {
-  const { env = process.env, commandLimitMs = COMMAND_LIMIT_MS } = options;
-  const source = environment.keySource;
+  const place = origins.apiKey === "default" ? "" : ` It is named by ${origins.apiKey}.`;
   const refuse: Refuse = (what, cause) =>
-    new Failure(
-      "not-let-in",
-      cleanText(`No key for ${environment.name}: ${describeKeySource(source)} ${what}.`, 1000),
-      {
-        hint: hintFor(source, environment),
-        ...(cause === undefined ? {} : { cause }),
-      },
-    );
+    new Failure("not-let-in", cleanText(`No key for ${name}: ${describeKeySource(source)} ${what}.`, 1000), {
+      hint: `${remedyFor(source, name)}${place}`,
+      cause,
+    });
   switch (source.kind) {
     case "built-in":
       return new Key(SANDBOX_KEY);
-    case "variable": {
-      const value = env[source.name];
-      if (value === undefined) throw refuse("is not set");
-      return new Key(checked(value, refuse));
-    }
-    case "file": {
-      const { text, warning } = await readKeyFile(source.path, signal, refuse);
-      return new Key(checked(text, refuse), warning);
-    }
     case "command":
       return new Key(checked(await runKeyCommand(source, { env, signal, commandLimitMs }, refuse), refuse));
+    case "variable":
+      return new Key(checked(variableOf(source.name, env, refuse), refuse));
+    case "file": {
+      const text = await readKeyFile(source.path, signal, refuse);
+      return new Key(checked(text, refuse), warningOfMode(source.path));
+    }
   }
 }
 
@@ -94,10 +91,10 @@ export async function peekKey(
 ): Promise<string | undefined> {
   const refuse: Refuse = (what) => new Failure("not-let-in", what);
   try {
-    if (source.kind === "variable") return checked(env[source.name] ?? "", refuse);
+    if (source.kind === "variable") return checked(variableOf(source.name, env, refuse), refuse);
     // A pipe gives its bytes once: they are left for sending.
     if (source.kind === "file" && (await stat(source.path)).isFile())
-      return checked((await readKeyFile(source.path, signal, refuse)).text, refuse);
+      return checked(await readKeyFile(source.path, signal, refuse), refuse);
     return undefined;
   } catch {
     signal.throwIfAborted();
@@ -128,20 +125,29 @@ export async function keyPresence(
   }
 }
 
-type Refuse = (what: string, cause?: unknown) => Failure;
-
-function hintFor(source: KeySource, { name, origins }: Environment): string {
-  const place = origins.apiKey === "default" ? "" : ` It is named by ${origins.apiKey}.`;
+function remedyFor(source: KeySource, name: string): string {
   switch (source.kind) {
     case "built-in":
       return "";
     case "variable":
-      return `Set ${source.name} to the key that you were given for ${name}.${place}`;
+      return `Set ${source.name} to the key that you were given for ${name}.`;
     case "file":
-      return `Put the key that you were given for ${name} into the file, alone on one line.${place}`;
+      return `Put the key that you were given for ${name} into the file, alone on one line.`;
     case "command":
-      return `Run the command by hand; it has to print the key of ${name} and nothing else.${place}`;
+      return `Run the command by hand; it has to print the key of ${name} and nothing else.`;
   }
+}
+
+function variableOf(name: string, env: NodeJS.ProcessEnv, refuse: Refuse): string {
+  const value = env[name];
+  if (value === undefined) throw refuse("is not set");
+  return value;
+}
+
+/** Editors put a byte order mark before it, and copying leaves blanks around it; both are blanks to `trim`. */
+async function readKeyFile(path: string, signal: AbortSignal, refuse: Refuse): Promise<string> {
+  const text = await readSmall(path, MOST_BYTES, refuse, signal);
+  return text.trim();
 }
 
 /** The key in `raw`, without the line end that editors and `echo` add. */
@@ -153,39 +159,6 @@ function checked(raw: string, refuse: Refuse): string {
   if (/[^\u0021-\u007e\u00a1-\u00ff]/.test(text))
     throw refuse("holds characters that no key has (control characters or beyond Latin-1)");
   return text;
-}
-
-async function readKeyFile(
-  path: string,
-  signal: AbortSignal,
-  refuse: Refuse,
-): Promise<{ readonly text: string; readonly warning?: string }> {
-  signal.throwIfAborted();
-  try {
-    await using file = await openFile(path, signal);
-    const { mode } = await stat(path);
-    const blocks: Buffer[] = [];
-    let length = 0;
-    while (length <= MOST_BYTES) {
-      const block = await file.read(MOST_BYTES);
-      if (block === undefined) break;
-      blocks.push(block);
-      length += block.length;
-    }
-    if (length > MOST_BYTES) throw refuse("is too large for a key");
-    // Editors put a byte order mark before it, and copying leaves blanks around it; both are blanks to `trim`.
-    const text = Buffer.concat(blocks).toString("utf8").trim();
-    return (mode & 0o077) === 0
-      ? { text }
-      : { text, warning: `The key file ${path} is readable by others; chmod 600 keeps it private.` };
-  } catch (cause) {
-    if (cause instanceof Failure || signal.aborted) throw cause;
-    const code = errorCode(cause);
-    const why = { ENOENT: "does not exist", EACCES: "can't be read: permission denied", EISDIR: "is a folder" }[
-      code ?? ""
-    ];
-    throw refuse(why ?? `can't be read (${code ?? "unknown reason"})`, cause);
-  }
 }
 
 /** Node's own errors carry the arguments and what the command printed, so none becomes a cause. */

@@ -11,10 +11,9 @@ import { cleanText } from "../actions/text.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { replaceFile } from "../disk/replace-file.ts";
 import { Failure } from "../failure.ts";
-import { type ConfigDocument, type ConfigPath, type ConfigProblem, positionAt } from "./document.ts";
-import { keysAt, valueAt } from "./explain.ts";
+import { type ConfigDocument, type ConfigPath, type ConfigProblem, placesIn, positionAt, valueAt } from "./document.ts";
 import { toPath, userStateDirectory } from "./paths.ts";
-import { variablePart } from "./schema.ts";
+import { PATHS, PROGRAMS, VARIABLES, variablePart } from "./settings.ts";
 
 /** The digest by which a config is trusted: of its whole text. */
 export const digestOfConfig = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -24,51 +23,31 @@ export async function trustProblems(
   document: ConfigDocument,
   env: NodeJS.ProcessEnv,
 ): Promise<readonly ConfigProblem[]> {
+  const { file, value } = document;
+  const folder = await realpath(dirname(file));
   const problems: ConfigProblem[] = [];
-  const folder = await realpath(dirname(document.file));
   const complain = (path: ConfigPath, message: string): void => {
     problems.push({ ...positionAt(document, path, "key"), path, message: `${message}; this file is not trusted` });
   };
-  const checkPath = async (path: ConfigPath): Promise<void> => {
-    const value = valueAt(document, path);
-    if (typeof value !== "string" || value === "" || (path.at(-1) === "output" && value === "-")) return;
-    const real = await realPathOf(toPath(value, dirname(document.file), env));
-    if (isInside(folder, real)) return;
-    complain(path, `names ${cleanText(real, 200)}, which lies outside the config's folder`);
-  };
-  await checkPath(["stateDir"]);
-  for (const name of keysAt(document, ["environments"])) {
-    const path = ["environments", name];
-    const variable = valueAt(document, [...path, "apiKey", "env"]);
-    // The sandbox has no key, which is reported elsewhere.
-    if (typeof variable === "string" && name !== "sandbox") {
-      const wrong = whyNotVariable(name, variable, valueAt(document, [...path, "sameServiceAs"]));
-      if (wrong !== undefined) complain([...path, "apiKey", "env"], wrong);
-    }
-    if (valueAt(document, [...path, "apiKey", "command"]) !== undefined)
-      complain([...path, "apiKey", "command"], "would run a program");
-    if (valueAt(document, [...path, "onEnd"]) !== undefined) complain([...path, "onEnd"], "would run a program");
-    const secret = valueAt(document, [...path, "tls", "passphrase", "env"]);
-    if (typeof secret === "string") {
-      const wrong = whyNotVariable(name, secret, undefined);
-      if (wrong !== undefined) complain([...path, "tls", "passphrase", "env"], wrong);
-    }
-    for (const part of ["cert", "key", "ca", "passphrase"]) await checkPath([...path, "tls", part, "file"]);
-    const database = [...path, "ledger", "postgres"];
-    const address = valueAt(document, [...database, "url", "env"]);
-    if (typeof address === "string") {
-      const wrong = whyNotVariable(name, address, undefined);
-      if (wrong !== undefined) complain([...database, "url", "env"], wrong);
-    }
-    await checkPath([...database, "url", "file"]);
-    for (const part of ["cert", "key", "ca"]) await checkPath([...database, "tls", part, "file"]);
-    await checkPath([...path, "apiKey", "file"]);
-    await checkPath([...path, "output"]);
-    await checkPath([...path, "stateDir"]);
+  const placesOf = (patterns: readonly string[]) => patterns.flatMap((pattern) => placesIn(value, pattern));
+  for (const path of placesOf(PATHS)) {
+    const written = valueAt(value, path);
+    if (typeof written !== "string" || written === "" || (path.at(-1) === "output" && written === "-")) continue;
+    const real = await realPathOf(toPath(written, dirname(file), env));
+    if (!isInside(folder, real))
+      complain(path, `names ${cleanText(real, 200)}, which lies outside the config's folder`);
   }
-  for (const source of keysAt(document, ["sources"]))
-    for (const lookup of keysAt(document, ["sources", source, "lookup"]))
-      await checkPath(["sources", source, "lookup", lookup, "file"]);
+  for (const path of placesOf(PROGRAMS)) complain(path, "would run a program");
+  for (const path of placesOf(VARIABLES)) {
+    const variable = valueAt(value, path);
+    const [, environment = ""] = path.map(String);
+    // The sandbox has no key, which is reported elsewhere.
+    if (typeof variable !== "string" || environment === "sandbox") continue;
+    const isKey = path.at(-2) === "apiKey";
+    const twin = isKey ? valueAt(value, ["environments", environment, "sameServiceAs"]) : undefined;
+    const wrong = whyNotVariable(environment, variable, twin);
+    if (wrong !== undefined) complain(path, wrong);
+  }
   return problems;
 }
 

@@ -16,8 +16,6 @@ export interface ServerOptions {
   /** What the server calls the session. */
   readonly application: string;
   readonly connectTimeoutMs?: number | undefined;
-  /** The user's word that the server may forget what it has confirmed. */
-  readonly isUnsafe?: boolean | undefined;
   /** How long a server that is away is waited for, whatever is asked of it meanwhile. */
   readonly patienceMs?: number | undefined;
   /** Once it comes, a server that is away is waited for a few seconds and no longer. */

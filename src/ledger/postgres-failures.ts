@@ -195,7 +195,6 @@ const FACTS = `SELECT current_setting('server_version') AS version, current_sett
 /** @throws Failure `usage` for a server with which a ledger is not safe. */
 export async function refuseServer(
   place: string,
-  isUnsafe: boolean,
   ask: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>,
 ): Promise<void> {
   const [facts] = await ask(FACTS);
@@ -212,9 +211,9 @@ export async function refuseServer(
       `is in a database whose encoding is ${facts?.encoding}.`,
       "A ledger needs one that holds every character: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
     );
-  if (facts.forgetful != null && !isUnsafe)
+  if (facts.forgetful != null)
     throw refuse(
       `runs with ${facts.forgetful}: after a power cut it may have forgotten what was sent.`,
-      "Have the server set it to on. Only for tests: unsafeLedger: true in the environment",
+      "Have the server set it to on.",
     );
 }

@@ -95,7 +95,7 @@ export class Sessions {
         throw serverFailure(this.place, cause);
       });
     if (performance.now() - this.#lookedAt < LOOK_MS) return;
-    await refuseServer(this.place, this.#options.isUnsafe === true, async (text) => (await this.ask(text)).rows);
+    await refuseServer(this.place, async (text) => (await this.ask(text)).rows);
     this.#lookedAt = performance.now();
   }
 

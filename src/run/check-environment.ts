@@ -1,6 +1,6 @@
 /** Whether an environment's service can be reached, and lets the key in, as far as that shows without sending an action. */
 
-import { describeOwnCertificate } from "../config/environment.ts";
+import { describeOwnCertificate } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
 import { describe, type Exchange, isCertificateRefused } from "../send/answer.ts";
 import { pathOf } from "../send/ask-statuses.ts";

@@ -2,17 +2,12 @@
 
 import { statSync } from "node:fs";
 import type { Config } from "../config/config.ts";
+import { describeKeySource, describeProgram, listEnvironments } from "../config/declared.ts";
 import { formatDuration } from "../config/duration.ts";
-import {
-  describeKeySource,
-  describeProgram,
-  type Environment,
-  listEnvironments,
-  resolveEnvironment,
-  type SettingName,
-} from "../config/environment.ts";
+import { type Environment, resolveEnvironment } from "../config/environment.ts";
 import { keyPresence } from "../config/key.ts";
 import { describeLedgerServer, describeLedgerSource } from "../config/ledger-server.ts";
+import { SETTING_NAMES, type SettingName } from "../config/settings.ts";
 import { describeTls } from "../config/tls.ts";
 import { errorCode, Failure } from "../failure.ts";
 import type { LockHolder, Run } from "../ledger/ledger.ts";
@@ -60,30 +55,6 @@ interface LedgerState {
   readonly server: ServerFacts | undefined;
 }
 
-/** The settings as shown, in this order; durations as a config writes them. */
-const SHOWN: readonly Exclude<SettingName, "name" | "baseUrl" | "apiKey">[] = [
-  "chunkSize",
-  "maxChunkBytes",
-  "timeoutMs",
-  "retries",
-  "retryStatuses",
-  "rate",
-  "lanes",
-  "maxRejected",
-  "refusalsAreWhole",
-  "complete",
-  "confirm",
-  "freshConnection",
-  "tls",
-  "onEnd",
-  "accept",
-  "statusPath",
-  "sameServiceAs",
-  "ledgerServer",
-  "output",
-  "stateDir",
-];
-
 /**
  * @param options.name the environment to look at; without it, the one that would be used, and the list of all.
  * @throws Failure `usage` where the environment that is named can't be used, or the config is wrong.
@@ -123,9 +94,8 @@ async function usedOf(
   env: NodeJS.ProcessEnv,
 ): Promise<Omit<UsedEnvironment, "ledger" | "isLedgerReadable">> {
   const { name, kind, baseUrl, keySource, origins, ledgerPath, ledgerServer } = environment;
-  const settings = SHOWN.map((setting) => {
-    const shown = { value: shownValue(environment, setting), from: origins[setting] };
-    return [CALLED[setting] ?? setting, shown] as const;
+  const settings = SETTING_NAMES.map((setting) => {
+    return [setting, { value: shownValue(environment, setting), from: origins[setting] }] as const;
   });
   return {
     ...{ name, from, kind },
@@ -138,19 +108,13 @@ async function usedOf(
   };
 }
 
-/** What a config calls otherwise. */
-const CALLED: Readonly<Partial<Record<(typeof SHOWN)[number], string>>> = {
-  timeoutMs: "timeout",
-  ledgerServer: "ledger",
-};
-
 /** A setting as a config writes it; what holds secrets by its places alone. */
-function shownValue(environment: Environment, setting: (typeof SHOWN)[number]): unknown {
+function shownValue(environment: Environment, setting: SettingName): unknown {
   const { timeoutMs, tls, onEnd, ledgerServer } = environment;
-  if (setting === "timeoutMs") return formatDuration(timeoutMs);
+  if (setting === "timeout") return formatDuration(timeoutMs);
   if (setting === "tls") return tls === undefined ? null : describeTls(tls);
   if (setting === "onEnd") return onEnd === undefined ? null : describeProgram(onEnd.command);
-  if (setting === "ledgerServer") return ledgerServer === undefined ? "SQLite" : describeLedgerSource(ledgerServer);
+  if (setting === "ledger") return ledgerServer === undefined ? "SQLite" : describeLedgerSource(ledgerServer);
   if (setting === "output") return environment.output ?? defaultOutput(environment.name);
   return environment[setting] ?? null;
 }

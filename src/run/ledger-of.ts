@@ -30,9 +30,15 @@ function placeOf(
 ): LedgerPlace {
   if (server === undefined) return { kind: "sqlite", path };
   const { url, tls } = server.address();
-  const { schema, isUnsafe } = server;
   return {
-    ...{ kind: "postgres", url, tls, schema, isUnsafe, shown: describeLedgerServer(server), application: "tickets" },
+    ...{
+      kind: "postgres",
+      url,
+      tls,
+      schema: server.schema,
+      shown: describeLedgerServer(server),
+      application: "tickets",
+    },
     patienceMs: PATIENCE_MS[patience],
     connectTimeoutMs: Math.min(10_000, PATIENCE_MS[patience]),
     signal: hearer?.stop,

@@ -71,7 +71,7 @@ describe("where a config is found", () => {
   });
 
   test.each([
-    ["missing.yaml", "there is no such file"],
+    ["missing.yaml", "it does not exist"],
     [".", "it is a folder"],
     ["config.toml", "neither .yaml, .yml nor .json"],
     ["config.ts", "is a script"],
@@ -91,7 +91,7 @@ describe("where a config is found", () => {
     await symlink(join(folders.root, "gone"), join(folders.cwd, "tickets.config.yaml"));
     expect(await failureOf(folders.load())).toMatchObject({
       code: "usage",
-      message: expect.stringContaining("no such file"),
+      message: expect.stringContaining("does not exist"),
     });
   });
 });
@@ -136,10 +136,10 @@ describe("more than one place", () => {
     });
     const { message } = await failureOf(folders.load());
     expect(message).toContain(
-      "tickets.config.yaml:3:3  environments.pre_prod: shares its variables (TICKETS_PRE_PROD_...) with pre-prod; rename one.",
+      "tickets.config.yaml:3:3  environments.pre_prod: shares its variables (TICKETS_PRE_PROD_...) with pre-prod in tickets.config.yaml:2; rename one.",
     );
     expect(message).toContain(
-      "config.yaml:1:16  environments.pre_prod: shares its variables with pre-prod in tickets.config.yaml:2",
+      "config.yaml:1:16  environments.pre_prod: shares its variables (TICKETS_PRE_PROD_...) with pre-prod in tickets.config.yaml:2; rename one.",
     );
   });
 });
@@ -247,7 +247,7 @@ describe.skipIf(process.platform === "win32")("what is no file", () => {
     for (const flag of [undefined, "tickets.config.yaml"])
       expect(await failureOf(folders.load({}, flag))).toMatchObject({
         code: "usage",
-        message: `The config ${join(folders.cwd, "tickets.config.yaml")} has more than 16 MiB, as no config has.`,
+        message: `Can't read the config ${join(folders.cwd, "tickets.config.yaml")}: it is too large.`,
       });
   });
 });

@@ -170,7 +170,7 @@ describe("precedence", () => {
       const production = { envFlag: "production" };
       const expected = async (choice: Choice, value: unknown, origin: string) => {
         const environment = await resolved(files, choice);
-        expect(environment).toMatchObject({ origins: { [setting]: origin } });
+        expect(environment).toMatchObject({ origins: { [flag]: origin } });
         expect(Reflect.get(environment, setting)).toBe(value);
       };
       await expected({ ...production, env, flags: { [flag]: byFlag[0] } }, byFlag[1], `flag ${flagName}`);
@@ -240,8 +240,8 @@ describe("precedence", () => {
     const config = { [USER]: `environments: {live: ${environment}}` };
     expect(await resolved(config, { envFlag: "live" })).toMatchObject({
       tls: {
-        ...{ cert: "$/home/.config/tickets/c.pem", key: "$/home/c.key", ca: "/ca.pem" },
-        passphrase: { kind: "variable", name: "TICKETS_WORD" },
+        ...{ cert: { file: "$/home/.config/tickets/c.pem" }, key: { file: "$/home/c.key" }, ca: { file: "/ca.pem" } },
+        passphrase: { env: "TICKETS_WORD" },
       },
       onEnd: { command: ["$/home/.config/tickets/told.sh", "now"], directory: "$/home/.config/tickets" },
     });
@@ -291,8 +291,8 @@ describe("flags and variables that can't be read", () => {
   test.each([
     [{ chunkSize: "5001" }, '--chunk-size needs a whole number from 1 to 5000, not "5001"'],
     [{ chunkSize: "1e3" }, '--chunk-size needs a whole number from 1 to 5000, not "1e3"'],
-    [{ rate: "0" }, '--rate needs a number above zero (actions per second), not "0"'],
-    [{ timeout: "90" }, '--timeout needs a duration: "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
+    [{ rate: "0" }, '--rate needs a number above zero, not "0"'],
+    [{ timeout: "90" }, '--timeout "90" is not a duration such as 500ms, 90s, 2m or 1h30m'],
     [{ stateDir: "" }, "--state-dir is empty."],
     [{ stateDir: "/srv/state " }, '--state-dir begins or ends with a blank: "/srv/state ".'],
   ])("%j", async (flags, message) => {
@@ -306,7 +306,7 @@ describe("flags and variables that can't be read", () => {
       code: "usage",
       message: [
         'TICKETS_CHUNK_SIZE needs a whole number from 1 to 5000, not "y"',
-        'TICKETS_TIMEOUT needs a duration: "z" is not a duration such as 500ms, 90s, 2m or 1h30m',
+        'TICKETS_TIMEOUT "z" is not a duration such as 500ms, 90s, 2m or 1h30m',
         '--lanes needs a whole number from 1 to 64, not "x"',
       ].join("\n"),
     });

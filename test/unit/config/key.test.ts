@@ -2,7 +2,8 @@ import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { format, inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { type Environment, type KeySource, resolveEnvironment } from "../../../src/config/environment.ts";
+import type { KeySource } from "../../../src/config/declared.ts";
+import { type Environment, resolveEnvironment } from "../../../src/config/environment.ts";
 import { Key, keyPresence, readKey } from "../../../src/config/key.ts";
 import { Failure } from "../../../src/failure.ts";
 import { failureOf, PROJECT } from "../../support/config-files.ts";
@@ -124,7 +125,7 @@ describe("a key that is not there or can't be one ends in exit 5, naming its sou
       [join(folders.root, "gone"), "does not exist"],
       [join(folders.root, "folder"), "is a folder"],
       [await folders.write("empty", "\n"), "is empty"],
-      [await folders.write("large", SECRET.repeat(2000)), "is too large for a key"],
+      [await folders.write("large", SECRET.repeat(2000)), "is too large"],
       [await folders.write("two", `${SECRET}\nexport X=1\n`), "holds blanks or several lines"],
       [await folders.write("inside", `${SECRET} ${SECRET}\n`), "holds blanks or several lines"],
     ] as const;

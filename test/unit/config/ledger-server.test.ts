@@ -43,9 +43,9 @@ test("the schema is called after the environment that keeps the ledger, and the 
   const { environment, ledgerServer, address, cwd } = await resolved(live().replaceAll("live", "pre-prod"), {
     name: "pre-prod",
   });
-  expect(ledgerServer).toMatchObject({ schema: "tickets_pre_prod", isUnsafe: false });
+  expect(ledgerServer).toMatchObject({ schema: "tickets_pre_prod" });
   expect(address).toEqual({ url: URL_OF_LIVE.TICKETS_LIVE_LEDGER_URL, tls: {} });
-  expect(environment.origins.ledgerServer).toMatch(/tickets\.config\.yaml:2$/);
+  expect(environment.origins.ledger).toMatch(/tickets\.config\.yaml:2$/);
   expect(ledgerPlace(environment, cwd)).toBe("postgres://db.example.com:5433/ledgers (schema tickets_pre_prod)");
 });
 
@@ -64,10 +64,10 @@ test("nothing that shows an environment shows the password", async () => {
 });
 
 test("an environment that shares another's ledger has it in the same database", async () => {
-  const text = `${live(`${LEDGER}, unsafeLedger: true`)}  shop: {baseUrl: https://api.example.com, sameServiceAs: live}\n`;
+  const text = `${live(LEDGER)}  shop: {baseUrl: https://api.example.com, sameServiceAs: live}\n`;
   const { ledgerServer, environment } = await resolved(text, { name: "shop" });
-  expect(ledgerServer).toMatchObject({ schema: "tickets_live", isUnsafe: true });
-  expect(environment.origins.ledgerServer).toMatch(/tickets\.config\.yaml:2$/);
+  expect(ledgerServer).toMatchObject({ schema: "tickets_live" });
+  expect(environment.origins.ledger).toMatch(/tickets\.config\.yaml:2$/);
 });
 
 test("a URL and certificates are read from files beside the config", async () => {
@@ -111,10 +111,10 @@ test.each(URLS)("%s is spoken to by TLS: %s", async (url, isTls) => {
 const REFUSED: readonly (readonly [url: string | undefined, why: string])[] = [
   [undefined, "the variable TICKETS_LIVE_LEDGER_URL is not set"],
   [SECRET, "is not the URL of a PostgreSQL database"],
-  [`postgres://u:${SECRET}@x@h/d`, "names no host that there can be"],
-  [`postgres://u:${SECRET}?x@h/d`, "names no host that there can be"],
+  [`postgres://u:${SECRET}@x@h/d`, "is not the URL of a PostgreSQL database"],
+  [`postgres://u:${SECRET}?x@h/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:12/${SECRET}@h/d`, "is not the URL of a PostgreSQL database"],
-  [`postgres://u:${SECRET}@h:port/d`, "names no host that there can be"],
+  [`postgres://u:${SECRET}@h:port/d`, "is not the URL of a PostgreSQL database"],
   [`postgres://u:${SECRET}@h`, "names no database"],
   [`postgres://u:${SECRET}%@h/d`, "has a % that begins no character"],
   [`postgres://u:${SECRET}@h/d?sslmode=prefer`, "has an sslmode that leaves open whether TLS is used"],
@@ -137,7 +137,7 @@ test("certificates beside a URL that does without them, and files that are none,
   const both = await resolved(named("{ca: {file: ca.pem}}"), { env: disabled });
   expect(both.refusal?.message).toContain("its URL says sslmode=disable, but certificates are named");
   const missing = await resolved(named("{ca: {file: ca.pem}}"));
-  expect(missing.refusal?.message).toMatch(/tls\.ca \S+ca\.pem does not exist/);
+  expect(missing.refusal?.message).toMatch(/the file of authorities \S+ca\.pem does not exist/);
   const files = { "above/project/ca.pem": SECRET };
   await using folders = await openFolders({ [PROJECT]: named("{ca: {file: ca.pem}}"), ...files });
   const { ledgerServer } = resolveEnvironment(await folders.load(), {
@@ -145,7 +145,7 @@ test("certificates beside a URL that does without them, and files that are none,
     env: { HOME: folders.home, ...URL_OF_LIVE },
   });
   const failure = await failureOf((async () => ledgerServer?.address())());
-  expect(failure.message).toContain("it holds no certificate in PEM that can be read");
+  expect(failure.message).toContain("ca.pem holds no certificate in PEM");
   expect(inspect(failure)).not.toContain(SECRET);
 });
 

@@ -37,15 +37,10 @@ describe("what is read", () => {
 
   async function read(named: Readonly<Record<string, string>>, passphrase?: { env: string } | { file: string }) {
     const folder = await openFolder({ ...files, text: "no certificate" });
-    const at = Object.fromEntries(Object.entries(named).map(([part, file]) => [part, join(folder, file)]));
+    const at = Object.fromEntries(Object.entries(named).map(([part, file]) => [part, { file: join(folder, file) }]));
     const warnings: string[] = [];
-    const source =
-      passphrase === undefined
-        ? undefined
-        : "env" in passphrase
-          ? { kind: "variable" as const, name: passphrase.env }
-          : { kind: "file" as const, path: join(folder, passphrase.file) };
-    const tls = { ...at, ...(source && { passphrase: source }) };
+    const place = passphrase && ("env" in passphrase ? passphrase : { file: join(folder, passphrase.file) });
+    const tls = { ...at, ...(place && { passphrase: place }) };
     const result = readTls({ name: "live", tls }, { WORD: "open sesame", WRONG: "x" }, (text) => warnings.push(text));
     return { folder, warnings, result: await result.catch((cause: unknown) => cause) };
   }
@@ -97,9 +92,9 @@ describe("what is read", () => {
       { cert: "cert", key: "locked" },
       { env: "NONE" },
       "not-let-in",
-      /the variable NONE is not set/,
+      /the passphrase in environment variable NONE is not set/,
     ],
-    ["authorities that are none", { ca: "text" }, undefined, "usage", /it holds no certificate in PEM/],
+    ["authorities that are none", { ca: "text" }, undefined, "usage", /text holds no certificate in PEM/],
   ])("refuses %s", async (_, named, passphrase, code, message) => {
     const { result } = await read(named, passphrase);
     if (!(result instanceof Failure)) throw new Error("it was taken");
@@ -114,7 +109,7 @@ describe("what is read", () => {
     await writeFile(join(folder, "key"), EXPIRED.key);
     await chmod(join(folder, "key"), 0o644);
     const warnings: string[] = [];
-    const tls = { cert: join(folder, "cert"), key: join(folder, "key") };
+    const tls = { cert: { file: join(folder, "cert") }, key: { file: join(folder, "key") } };
     await readTls({ name: "live", tls }, {}, (text) => warnings.push(text));
     expect(warnings).toEqual([
       expect.stringMatching(/^The client certificate \S+cert expired on \d{4}-01-01\.$/),

@@ -243,7 +243,6 @@ describe.skipIf(WITHOUT_POSTGRES)(`a PostgreSQL that a ledger is not safe with${
     const clock = vi.spyOn(performance, "now").mockReturnValue(now + 61_000);
     await expect(say(ledger, "later")).rejects.toMatchObject(off);
     clock.mockRestore();
-    await seatOn(server, undefined, { isUnsafe: true }).open();
   });
 
   test("waits for the disk whatever the server, the database or the role says", async () => {
