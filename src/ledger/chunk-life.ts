@@ -16,8 +16,8 @@ import {
   toBody,
   toStored,
   unpack,
+  unpackJson,
   unpackOrigins,
-  unpackTexts,
 } from "./outcomes.ts";
 import { assigned, type Columns, insertInto, raw, type Sql, sql, words } from "./sql.ts";
 
@@ -135,7 +135,7 @@ export async function readWhole(session: Reader, run: number, chunk: number) {
     chunk: toChunk(of),
     origins: await unpackOrigins(origins),
     stored: decided === undefined ? undefined : { letters, promises, promisesJson, responses },
-    rows: texts && (await unpackTexts(texts)),
+    rows: texts && ((await unpackJson(texts)) as readonly string[]), // by insertChunk
   };
 }
 

@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import { parseJson, stringifyJson } from "../actions/json.ts";
 import type { Item, Origin } from "./ledger.ts";
 
 const compress = promisify(zstdCompress);
@@ -13,10 +12,9 @@ const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.Z
 
 export const pack = async (bytes: Uint8Array): Promise<Uint8Array> => await compress(bytes, PACKING);
 export const unpack = async (bytes: Uint8Array): Promise<Buffer> => await decompress(bytes);
-export const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(stringifyJson(value)));
-/** Texts that `packJson` packed. What looks like a long number in them is none. */
-export const unpackTexts = async (bytes: Uint8Array): Promise<readonly string[]> =>
-  JSON.parse((await unpack(bytes)).toString());
+export const packJson = (value: unknown): Promise<Uint8Array> => pack(Buffer.from(JSON.stringify(value)));
+/** What `packJson` packed. It has no number that JSON.parse would change. */
+export const unpackJson = async (bytes: Uint8Array): Promise<unknown> => JSON.parse((await unpack(bytes)).toString());
 
 export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -28,19 +26,24 @@ export async function packOrigins(origins: readonly Origin[]): Promise<Uint8Arra
   const numbers = NUMBERS.map((name) => [name, origins.map((of, at) => of[name] - (origins[at - 1]?.[name] ?? 0))]);
   const others = OTHERS.map((name) => {
     const isAnywhere = origins.some((origin) => origin[name] !== undefined);
-    return [name, isAnywhere ? origins.map((origin) => origin[name] ?? null) : null];
+    return [
+      name,
+      isAnywhere
+        ? origins.map(({ [name]: value }) => (typeof value === "bigint" ? String(value) : (value ?? null)))
+        : null,
+    ];
   });
   return await packJson(Object.fromEntries([...others, ...numbers]));
 }
 
 export async function unpackOrigins(bytes: Uint8Array): Promise<readonly Origin[]> {
-  const table = parseJson((await unpack(bytes)).toString()) as Record<string, readonly unknown[] | null>; // by packOrigins
+  const table = (await unpackJson(bytes)) as Record<string, readonly unknown[] | null>; // by packOrigins
   const sums = { line: 0, row: 0, seq: 0 };
   return (table.subject ?? []).map((_, at) => {
     const origin: Record<string, unknown> = {};
     for (const name of OTHERS) {
       const value = table[name]?.[at];
-      if (value != null) origin[name] = value;
+      if (value != null) origin[name] = name === "time" && typeof value === "string" ? BigInt(value) : value;
     }
     for (const name of NUMBERS) {
       sums[name] += Number(table[name]?.[at]);
