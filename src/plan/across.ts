@@ -19,9 +19,6 @@ export interface Checked extends Item {
   readonly place: number;
 }
 
-/** What is looked at of the only action of a ticket. */
-type Lone = Pick<Checked, "kind" | "event" | "decimals" | "place" | "row">;
-
 export interface AcrossOptions {
   readonly events: Events;
   /** Nothing is registered but what the ledger knows. */
@@ -106,22 +103,6 @@ export class Across {
       message: `This newEvent comes after an updateEvent of ${quoted(id)}, which was accepted before this input.`,
       hint: "Sent now, it may undo that one: look at what the service has of the event. Next time, stream newEvent first.",
     }));
-  }
-
-  /** Whether nothing would be said, or noted, of a lone new action of a ticket that nobody knows. */
-  isPlain({ kind, event, decimals, place, row }: Lone): boolean {
-    const { complete, events } = this.#options;
-    const { effect } = actionSpec(kind);
-    if (effect !== "sell-ticket") return !complete && effect !== "resell-ticket";
-    const found = event === undefined ? undefined : events.find(event);
-    if (found !== undefined && !isOpen(found, place) && !this.#isToldBefore(found, row)) return false;
-    return decimals === undefined || areFewDecimals(decimals, currencyAt(found, place).digits);
-  }
-
-  /** It is not known, and an action before this one has told so. */
-  #isToldBefore({ told, registered, bad, pending }: EventState, row: number): boolean {
-    const isNowhere = registered === undefined && bad === undefined && pending === undefined;
-    return isNowhere && !this.#options.complete && told !== undefined && told.row <= row;
   }
 
   /** Checks what is new of one ticket, in order. */

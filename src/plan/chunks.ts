@@ -140,7 +140,7 @@ class OpenChunk {
 
 /** Read from the beginning of both tables to their ends, then sorted: in the order of an index each action would be a page of its own. */
 const BY_KEY = `SELECT kind, subject, mark, content, time, event, owner, action.place, coalesce(chunk, 0), coalesce(spot.place, 0)
-  FROM action NOT INDEXED LEFT JOIN spot ON spot.seq = action.seq WHERE verdict = 'new' ORDER BY subject, kind, mark`;
+  FROM action LEFT JOIN spot ON spot.seq = action.seq WHERE verdict = 'new' ORDER BY subject, kind, mark`;
 type Keyed = readonly [
   ...[kind: ActionName, subject: string, mark: string, content: string, time: number | null],
   ...[event: string | null, owner: string | null, seq: number, chunk: number, place: number],

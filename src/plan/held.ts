@@ -54,6 +54,7 @@ interface HeldOptions {
 /** @returns the rows and actions that wait. */
 export function spreadHeld(store: Store, options: HeldOptions): Held {
   store.run("CREATE INDEX by_row ON action (row)");
+  store.run("CREATE INDEX by_subject ON action (subject)");
   store.run("CREATE INDEX by_event ON action (event) WHERE event IS NOT NULL");
   store.run("CREATE TABLE wave (seq INTEGER PRIMARY KEY)");
   store.run("CREATE TABLE next (seq INTEGER PRIMARY KEY, why TEXT, cause TEXT)");

@@ -40,20 +40,11 @@ export interface Judged {
   readonly findings: Findings;
 }
 
-/** All that an ordinary action is judged by; nothing that is long is sorted. */
-const INDEX = "CREATE INDEX by_subject ON action (subject, place, row, input, kind, event, decimals, isSpecial)";
-const BY_SUBJECT =
-  "SELECT subject, seq, row, input, place, kind, event, decimals, isSpecial FROM action ORDER BY subject, place";
-type Brief = readonly [
-  ...[subject: string, seq: number, row: number, input: number, place: number, kind: ActionName],
-  ...[event: string | null, decimals: number | null, isSpecial: 0 | 1],
-];
-
-/** In the order of the list. */
-const WHOLE = `SELECT seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, run, at, verdict, why
-  FROM json_each(?) AS wanted CROSS JOIN action ON action.seq = wanted.value`;
+/** Sorted whole: read one by one in the order of their subjects, each would be a page of its own. */
+const BY_SUBJECT = `SELECT subject, seq, row, input, kind, mark, content, time, event, owner, decimals, place, run, at, verdict, why
+  FROM action ORDER BY subject, place`;
 type Stored = readonly [
-  ...[seq: number, row: number, input: number, kind: ActionName, subject: string, mark: string | null],
+  ...[subject: string, seq: number, row: number, input: number, kind: ActionName, mark: string | null],
   ...[content: string | null, time: number | null, event: string | null, owner: string | null],
   ...[decimals: number | null, place: number, run: number | null, at: number | null],
   ...[verdict: "new" | "bad" | "sent", why: string | null],
@@ -74,23 +65,23 @@ const SENT_AT_ONCE = 20_000;
 const isOfEvent = (subject: string): boolean => subject.startsWith("e:");
 
 export async function judgeActions(store: Store, read: RowsRead, options: JudgeOptions): Promise<Judged> {
-  store.run(INDEX);
   const judged = new Judge(store, read, options);
-  const groups: Brief[][] = [];
+  const groups: Checked[][] = [];
   let count = 0;
   let last: string | undefined;
-  for (const batch of store.tuples<Brief>(BY_SUBJECT)) {
-    for (const brief of batch) {
-      const [subject] = brief;
+  for (const batch of store.tuples<Stored>(BY_SUBJECT)) {
+    for (const stored of batch) {
+      const item = itemOf(stored);
+      const { subject } = item;
       if (subject === last) {
-        groups.at(-1)?.push(brief);
+        groups.at(-1)?.push(item);
         continue;
       }
       // All of the events comes before the first ticket.
       const isFull =
         groups.length >= SUBJECTS_AT_ONCE || (last !== undefined && isOfEvent(last) !== isOfEvent(subject));
       if (isFull) await judged.subjects(groups.splice(0));
-      groups.push([brief]);
+      groups.push([item]);
       last = subject;
     }
     count += batch.length;
@@ -103,7 +94,7 @@ export async function judgeActions(store: Store, read: RowsRead, options: JudgeO
 }
 
 function itemOf(stored: Stored): Checked {
-  const [seq, row, input, kind, subject, mark, content, time, event, owner, decimals, place, run, at, verdict, why] =
+  const [subject, seq, row, input, kind, mark, content, time, event, owner, decimals, place, run, at, verdict, why] =
     stored;
   return {
     seq,
@@ -173,41 +164,16 @@ class Judge implements Judged {
   }
 
   /** Judges some subjects, of which each is whole: of events, or of tickets. */
-  async subjects(groups: readonly (readonly Brief[])[]): Promise<void> {
-    const subjects = groups.map(([first]) => first?.[0] ?? "");
+  async subjects(groups: readonly (readonly Checked[])[]): Promise<void> {
+    const subjects = groups.map(([first]) => first?.subject ?? "");
     const known = await this.#looks.of(subjects);
     await this.#learnEvents(groups, known);
     const near = await this.#near(subjects.filter((subject) => !known.has(subject)));
-    const others = groups.filter((group) => !this.#isPlain(group, known, near));
-    for (const items of this.#whole(others)) {
+    for (const items of groups) {
       const { subject } = items[0] as Checked; // a group is never empty
       await this.#judge(subject, items, known.get(subject) ?? [], near.get(subject));
     }
     if (this.#sent.length >= SENT_AT_ONCE) this.#writeSent();
-  }
-
-  /** The only action of a ticket of which nobody knows anything is new, where nothing is to be said of it. */
-  #isPlain(group: readonly Brief[], known: Known, near: ReadonlyMap<string, Near>): boolean {
-    const [only] = group;
-    if (only === undefined || group.length > 1) return false;
-    const [subject, , row, input, place, kind, event, decimals, isSpecial] = only;
-    if (isSpecial === 1 || isOfEvent(subject) || known.has(subject) || near.has(subject)) return false;
-    if (!this.#across.isPlain({ row, place, kind, event: event ?? undefined, decimals: decimals ?? undefined }))
-      return false;
-    const counted = this.recognised[input];
-    if (counted !== undefined) counted.rows += 1;
-    return true;
-  }
-
-  /** The whole actions of subjects. */
-  *#whole(groups: readonly (readonly Brief[])[]): Generator<readonly Checked[]> {
-    const seqs = groups.flatMap((group) => group.map(([, seq]) => seq));
-    const stored = [...this.#store.tuples<Stored>(WHOLE, JSON.stringify(seqs))].flat();
-    let at = 0;
-    for (const { length } of groups) {
-      yield stored.slice(at, at + length).map(itemOf);
-      at += length;
-    }
   }
 
   async #judge(
@@ -253,12 +219,12 @@ class Judge implements Judged {
   }
 
   /** Asks about the events that tickets name, so that all is known when these are checked. */
-  async #learnEvents(groups: readonly (readonly Brief[])[], known: Known): Promise<void> {
+  async #learnEvents(groups: readonly (readonly Checked[])[], known: Known): Promise<void> {
     const named = new Set<string>();
     for (const group of groups)
-      for (const [subject, , , , , kind, event] of group) {
+      for (const { subject, kind, event } of group) {
         if (isOfEvent(subject)) this.events.learn(subject.slice(2), known.get(subject) ?? []);
-        else if (event !== null) named.add(event);
+        else if (event !== undefined) named.add(event);
         if (kind === "resoldTicket") for (const one of known.get(subject) ?? []) named.add(one.event ?? "");
       }
     named.delete("");

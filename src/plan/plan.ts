@@ -170,16 +170,11 @@ export class Plan implements Disposable {
     return this.#store.all(this.#mode === "adopt" ? CORRECTED_OR_ADOPTED : CORRECTED);
   }
 
-  /** The first rows beside what is made of them. */
-  *preview(limit: number): Generator<PreviewRow> {
-    const sql = `SELECT row, input, line, text, state, reason FROM row ORDER BY row LIMIT ?`;
-    const actions = "SELECT kind, verdict, json FROM action LEFT JOIN body USING (seq) WHERE row = ? ORDER BY seq";
-    for (const batch of this.#store.batches<Omit<PreviewRow, "source" | "actions"> & { row: number; input: number }>(
-      sql,
-      limit,
-    ))
-      for (const { row, input, ...rest } of batch)
-        yield { source: this.inputs[input]?.name ?? "", ...rest, actions: this.#store.all(actions, row) };
+  /** What is said of every action, and the line of its row; of a bad row that gives none, `bad`. */
+  verdicts(): readonly { readonly line: number; readonly verdict: Verdict | "bad" }[] {
+    return this.#store.all(
+      "SELECT line, coalesce(verdict, 'bad') AS verdict FROM row LEFT JOIN action USING (row) ORDER BY row, seq",
+    );
   }
 
   [Symbol.dispose](): void {
@@ -193,17 +188,6 @@ function removeFolder(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {}
-}
-
-export interface PreviewRow extends SourceLine {
-  readonly text: string;
-  readonly state: string | null;
-  readonly reason: string | null;
-  readonly actions: readonly {
-    readonly kind: ActionName;
-    readonly verdict: Verdict | "bad";
-    readonly json: string | null;
-  }[];
 }
 
 const MOST_ACTIONS = 5000;

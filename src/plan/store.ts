@@ -7,10 +7,10 @@ import type { SourceLine } from "../actions/problem.ts";
 
 /**
  * `place` is where an action stands in the order that counts (its `seq` in the input, unless `--order time` moved it), and
- * `run`, `at` the position where its row was first read, where that was an earlier run (for a row without actions `at` is the place
- * of the action behind it); `clock`: the last time that the input gave, of those that `--order time` sorts. `isSpecial`: its row is bad,
- * or from rejects. `verdict` is one of `verdicts.ts`, or `bad`: an action that an invalid row would have given. `why` says more of
- * it, `cause` is the row or the run that it is held for, `reason` what its rejects say.
+ * `run`, `at` the position where its row was first read, where that was an earlier run (for a row without actions `at` is the
+ * place of the action behind it); `clock`: the last time that the input gave, of those that `--order time` sorts. `verdict` is
+ * one of `verdicts.ts`, or `bad`: an action that an invalid row would have given. `why` says more of it, `cause` is the row or
+ * the run that it is held for, `reason` what its rejects say.
  *
  * What is long stands apart from what is changed. `spot`: in which chunk an action is, and where there.
  */
@@ -22,7 +22,7 @@ CREATE TABLE row (
 CREATE TABLE action (
   seq INTEGER PRIMARY KEY, row INTEGER NOT NULL, input INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
   mark TEXT, content TEXT, time INTEGER, event TEXT, owner TEXT, decimals INTEGER, place INTEGER NOT NULL, clock INTEGER,
-  isSpecial INTEGER NOT NULL DEFAULT 0, verdict TEXT NOT NULL DEFAULT 'new', why TEXT, run INTEGER, at INTEGER, cause TEXT, reason TEXT,
+  verdict TEXT NOT NULL DEFAULT 'new', why TEXT, run INTEGER, at INTEGER, cause TEXT, reason TEXT,
   lane INTEGER NOT NULL DEFAULT 0, stage INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE body (seq INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT;

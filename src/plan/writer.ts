@@ -104,7 +104,7 @@ export class Writer {
 
   /** Says of the last one that its row is bad, or from rejects. */
   #mark({ position }: At, verdict: string, why: string | null): void {
-    const sql = "UPDATE action SET isSpecial = 1, verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
+    const sql = "UPDATE action SET verdict = ?, why = ?, run = ?, at = ? WHERE seq = ?";
     this.#store.run(sql, verdict, why, position?.run ?? null, position?.seq ?? null, this.#seq);
   }
 

@@ -186,9 +186,7 @@ class Player {
 
   #compare(plan: CheckedInput["plan"]): void {
     if (!this.#isCompared) return;
-    const verdicts = new Map(
-      [...plan.preview(100_000)].map(({ line, actions: [action] }) => [line, NAMES[action?.verdict ?? "bad"]]),
-    );
+    const verdicts = new Map(plan.verdicts().map(({ line, verdict }) => [line, NAMES[verdict]]));
     const byProduct = this.#judged.map(({ row }, at) => `${row.id} ${verdicts.get(at + 2)}`);
     const byRules = this.#judged.map(({ row, verdict }) => `${row.id} ${verdict}`);
     expect(byProduct, this.story.join("\n")).toEqual(byRules);
