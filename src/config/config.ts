@@ -5,8 +5,7 @@ import { nearest } from "../actions/nearest.ts";
 import type { Severity } from "../actions/problem.ts";
 import { cleanText, displayPath, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import type { DeepReadonly } from "../map/schema-words.ts";
-import type { SourceConfig } from "../map/source.ts";
+import type { DeepReadonly, SourceConfig } from "../map/source.ts";
 import {
   type ConfigDocument,
   type ConfigPath,

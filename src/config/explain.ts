@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { nearest } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import { IS_MISSING } from "../map/schema-words.ts";
+import { IS_MISSING } from "../map/source.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, pathKey, positionAt, valueAt } from "./document.ts";
 import { VARIABLES } from "./settings.ts";
 

@@ -14,7 +14,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { cleanText } from "../actions/text.ts";
-import { askedIn } from "../map/placeholder.ts";
+import { askedIn } from "../map/source.ts";
 import { type ConfigDocument, type ConfigPath, type ConfigProblem, type Position, pathKey } from "./document.ts";
 
 /** Far above any honest config; an alias of aliases grows past it quickly. */

@@ -2,8 +2,7 @@
 
 import * as z from "zod";
 import { SEVERITIES } from "../actions/problem.ts";
-import { needs, oneOf, textValue } from "../map/schema-words.ts";
-import { SOURCE_TEXT, sourceSchema } from "../map/source.ts";
+import { needs, oneOf, SOURCE_TEXT, sourceSchema, textValue } from "../map/source.ts";
 import {
   ENVIRONMENT_NAME,
   ENVIRONMENT_NAME_RULE,

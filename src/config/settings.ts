@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { Failure } from "../failure.ts";
-import { type DeepReadonly, needs, textValue } from "../map/schema-words.ts";
+import { type DeepReadonly, needs, textValue } from "../map/source.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { parseDuration } from "./duration.ts";
 

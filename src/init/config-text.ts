@@ -1,7 +1,7 @@
 /** A config as data with notes beside its keys, and as the YAML that is written of it. */
 
 import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
-import { isList } from "../map/schema-words.ts";
+import { isList } from "../map/source.ts";
 
 /** A key of the config with its value, or a comment on lines of its own. */
 export type Line = Entry | Comment;

@@ -3,7 +3,7 @@
 import type { ActionName } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
 import { fieldsOf } from "../map/columns.ts";
-import { askedIn } from "../map/placeholder.ts";
+import { askedIn } from "../map/source.ts";
 import { actionItem, entryOffered, invalidationItems, OTHER_NOTE, WHATEVER } from "./action-items.ts";
 import { priceLinesOf } from "./amount-rules.ts";
 import { type ColumnProfile, isUnique } from "./column-profile.ts";

@@ -2,8 +2,8 @@
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText } from "../actions/text.ts";
-import { isList } from "../map/schema-words.ts";
 import type { ActionConfig, ConditionMap, SourceConfig, WhenConfig } from "../map/source.ts";
+import { isList } from "../map/source.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { expectLines, type Skips, skipLines } from "./conditions.ts";
 import { type Comment, type Entry, type Line, switchedOff, type Value } from "./config-text.ts";

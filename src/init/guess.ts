@@ -6,7 +6,7 @@
 
 import { cleanText, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
-import { askedIn } from "../map/placeholder.ts";
+import { askedIn } from "../map/source.ts";
 import { configText, type Entry, keysOfItems, type Line } from "./config-text.ts";
 import { SCHEMA_LINE } from "./example.ts";
 import { fromColumns } from "./from-columns.ts";

@@ -3,9 +3,8 @@
  * in.
  */
 
-import { placeholder } from "../map/placeholder.ts";
-import { isList } from "../map/schema-words.ts";
 import type { EachConfig, FieldRules, SourceConfig, TraitRules, ValueRule, ValueSteps } from "../map/source.ts";
+import { isList, placeholder } from "../map/source.ts";
 import { isSteps, isTraits } from "../map/value.ts";
 import { amountsOf, readsAll } from "./amount-evidence.ts";
 import { amountLines } from "./amount-rules.ts";

@@ -2,7 +2,7 @@
 
 import type { ActionName } from "../actions/actions.ts";
 import { quoted } from "../actions/text.ts";
-import { placeholder } from "../map/placeholder.ts";
+import { placeholder } from "../map/source.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { type Entry, flow, type Line } from "./config-text.ts";
 import type { OrderTime } from "./order-time.ts";

@@ -1,7 +1,7 @@
 /** How the config names columns and rows, and how it asks for what no export says. */
 
 import { cleanText, quoted } from "../actions/text.ts";
-import { placeholder } from "../map/placeholder.ts";
+import { placeholder } from "../map/source.ts";
 import type { ColumnProfile } from "./column-profile.ts";
 import { type Comment, type Entry, linesOf, type Value } from "./config-text.ts";
 

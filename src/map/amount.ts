@@ -1,7 +1,7 @@
 /** Amounts as text, by their digits; no number is ever made of them. */
 
-import { literalPattern } from "./literal-pattern.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
+import { literalPattern } from "./pattern.ts";
 
 export const DECIMAL_MARKS = [".", ","] as const;
 export const GROUP_MARKS = [".", ",", " ", "'"] as const;
@@ -20,19 +20,19 @@ export interface AmountOptions {
 /**
  * The amount with a decimal point and without grouping marks, a minus before a negative one; undefined when it is not written
  * as declared. Nobody groups an amount that begins with zero, so the mark in `0,250` is a decimal one.
- *
- * @param groupsFrom "0" to accept groups after a zero too, for messages.
  */
-export function compileAmount(
-  { decimal, thousands, signs, path }: AmountOptions,
-  groupsFrom: "0" | "1" = "1",
-): (text: string) => string | undefined {
+export function compileAmount({
+  decimal,
+  thousands,
+  signs,
+  path,
+}: AmountOptions): (text: string) => string | undefined {
   const point = decimal ?? (thousands === "." ? "," : ".");
   if (point === thousands) throw new MappingError([...path, "thousands"], "is also the decimal mark");
   if (decimal === undefined && thousands === ".")
     throw new MappingError([...path, "thousands"], "is . while decimal is not declared", 'Add decimal: ",".');
   const group = thousands === undefined ? undefined : GROUP_PATTERNS[thousands];
-  const whole = group === undefined ? "\\d+" : `[${groupsFrom}-9]\\d{0,2}(?:${group}\\d{3})+|\\d+`;
+  const whole = group === undefined ? "\\d+" : `[1-9]\\d{0,2}(?:${group}\\d{3})+|\\d+`;
   // Of kr and kr. the longer one must match first, or its point would stay.
   const longestFirst = [...signs].sort((one, other) => other.length - one.length);
   const pattern = new RegExp(`^(${whole})(?:${literalPattern(point)}(\\d+))?$`);

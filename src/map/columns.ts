@@ -4,7 +4,7 @@ import { ACTION_NAMES, ACTIONS, type ActionName, acceptedFields, actionSpec } fr
 import { FIELD_NAMES, type FieldName, fieldSpec, relaxingRule } from "../actions/fields.ts";
 import { fold, nearest } from "../actions/nearest.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
-import { quote } from "./words.ts";
+import { quote } from "./mapping-error.ts";
 
 const EXACT_ONLY: ReadonlySet<string> = new Set(FIELD_NAMES.filter((name) => fieldSpec(name).exactName));
 

@@ -27,33 +27,17 @@ export interface EachContext {
   readonly namesIn: (each: EachNames) => Names;
 }
 
-/** @param outer - what an `each` around this one adds to the names. */
+/** @param outer what an `each` around this one adds to the names. */
 export function compileEach(
   config: EachConfig,
   context: EachContext,
   path: RulePath,
   outer: EachNames = { counts: false },
 ): Each {
-  const each = compileOne(config, context, path, outer);
-  if (config.each === undefined) return each;
-  const inner = compileEach(config.each, context, [...path, "each"], each.names);
-  const hasItems = inner.names.item !== undefined;
-  return {
-    by: `${each.by} and ${inner.by}`,
-    names: namesOfBoth(each.names, inner.names),
-    items: (scope) => {
-      const { item: before } = scope;
-      const all = each.items(scope).flatMap((item) => {
-        scope.item = item;
-        scope.turn += 1;
-        // An inner each without items of its own leaves {item} to the outer.
-        return inner.items(scope).map((one) => (hasItems ? nested(one, item) : item));
-      });
-      scope.item = before;
-      scope.turn += 1;
-      return all;
-    },
-  };
+  if ("path" in config) return byPath(config.path, context, [...path, "path"], outer);
+  const names = context.namesIn(outer);
+  if ("count" in config) return byCount(config.count, names, [...path, "count"]);
+  return byMatch(config.in, config.match, names, path);
 }
 
 /** The names inside both. */
@@ -64,36 +48,16 @@ export function namesOfBoth(outer: EachNames | undefined, inner: EachNames | und
     counts,
     item: inner.item,
     list: inner.list,
-    outer: outer?.item ?? inner.outer,
-    outerList: outer?.list ?? inner.outerList,
+    outer: outer?.item,
+    outerList: outer?.list,
   };
 }
 
-/** An item, with the item around it. */
-class Nested {
-  readonly item: unknown;
-  readonly outer: unknown;
-  constructor(item: unknown, outer: unknown) {
-    this.item = item;
-    this.outer = outer;
-  }
-}
-
-const nested = (item: unknown, outer: unknown): Nested => (item instanceof Nested ? item : new Nested(item, outer));
-
 /** Puts an item into the scope. */
 export function enter(scope: Scope, item: unknown, outer: unknown): void {
-  const isNested = item instanceof Nested;
-  scope.item = isNested ? item.item : item;
-  scope.outer = isNested ? item.outer : outer;
+  scope.item = item;
+  scope.outer = outer;
   scope.turn += 1;
-}
-
-function compileOne(config: EachConfig, context: EachContext, path: RulePath, outer: EachNames): Each {
-  if ("path" in config) return byPath(config.path, context, [...path, "path"], outer);
-  const names = context.namesIn(outer);
-  if ("count" in config) return byCount(config.count, names, [...path, "count"]);
-  return byMatch(config.in, config.match, names, path);
 }
 
 const unreadable = (field: string, value: string | undefined, what: string, hint: string): Finding => ({

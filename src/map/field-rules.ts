@@ -27,7 +27,7 @@ export interface FieldRule {
 
 /** What holds for all fields of an action. */
 export interface FieldContext
-  extends Pick<ValueContext, "names" | "zone" | "zonePath" | "clearWord" | "count" | "elses"> {
+  extends Pick<ValueContext, "names" | "zone" | "zonePath" | "clearWord" | "count" | "tables"> {
   readonly action: ActionName;
   readonly relaxedRules: ReadonlySet<string>;
 }

@@ -1,14 +1,13 @@
-/** The cells that an id is put together from. They are watched for the same faults as a whole id. */
+/** The cells that an id is put together from are watched for the same faults as a whole id. */
 
 import type { FieldName } from "../actions/fields.ts";
 import { looksMangled, mangledId } from "../actions/mangled-ids.ts";
-import type { Finding } from "../actions/problem.ts";
 import { cleanText } from "../actions/text.ts";
 import { looseNumber } from "./exact-numbers.ts";
-import type { IdCell, Names, Read } from "./scope.ts";
-import { isTotalsWord } from "./totals-words.ts";
+import type { Names, Read } from "./scope.ts";
+import { isTotalsWord } from "./totals.ts";
 
-/** Compiles with the names, and tells the scope of each cell in the id that does not look like part of one. */
+/** Compiles with the names, and notes in the scope each cell of the id that does not look like part of one. */
 export function watchIdCells(field: FieldName, names: Names, compile: (names: Names) => Read): Read {
   /** What each column held when it was last read; the rules of an id need not read all of them. */
   const cells: { readonly column: string; text: string; isLoose: boolean }[] = [];
@@ -25,7 +24,7 @@ export function watchIdCells(field: FieldName, names: Names, compile: (names: Na
       };
     },
   });
-  const mayBeSum = isOfTicket(field);
+  const mayBeSum = field === "ticketId" || field === "nftId";
   return (scope) => {
     for (const cell of cells) cell.text = "";
     const id = read(scope);
@@ -33,29 +32,12 @@ export function watchIdCells(field: FieldName, names: Names, compile: (names: Na
     for (const { column, text, isLoose } of cells) {
       // What a value table replaced is not part of the id.
       if (text === "" || !id.includes(text)) continue;
-      if (isLoose) scope.idCells.push({ field, column, text, isLoose });
+      if (isLoose) scope.likely.push(looseNumber(field, text, column));
       // A cell that is the whole id is checked with the action.
-      if (text !== id && (looksMangled(text) || (mayBeSum && isTotalsWord(text))))
-        scope.idCells.push({ field, column, text, isLoose: false });
+      if (text === id) continue;
+      if (looksMangled(text)) scope.likely.push(mangledId(field, text, cleanText(column, 60)));
+      if (mayBeSum && isTotalsWord(text)) scope.totals ??= text;
     }
     return id;
   };
-}
-
-const isOfTicket = (field: FieldName): boolean => field === "ticketId" || field === "nftId";
-
-/** What is likely wrong with the cells; the same cell in several actions gives one finding. */
-export function strangeCells(cells: readonly IdCell[]): readonly Finding[] {
-  const found = new Map<string, Finding>();
-  for (const { field, column, text, isLoose } of cells) {
-    const key = JSON.stringify([field, column, text, isLoose]);
-    if (isLoose) found.set(key, looseNumber(field, text, column));
-    else if (looksMangled(text)) found.set(key, mangledId(field, text, cleanText(column, 60)));
-  }
-  return [...found.values()];
-}
-
-/** The word by which one of the cells calls its row a sum. */
-export function totalsCell(cells: readonly IdCell[]): string | undefined {
-  return cells.find(({ field, text }) => isOfTicket(field) && isTotalsWord(text))?.text;
 }

@@ -1,11 +1,10 @@
 /** `{action, data}` rows: items of a request body, taken as they are. */
 
 import { isActionName } from "../actions/actions.ts";
-import { draftOf } from "../actions/draft.ts";
+import { type Draft, draftOf } from "../actions/draft.ts";
 import { isJsonObject } from "../actions/exact-number.ts";
 import { OWN_COLUMNS, REASON_COLUMN, ROW_COLUMN } from "../actions/rejects-columns.ts";
 import { validateItem } from "../actions/validate.ts";
-import { guessDraft, ID_FIELDS, type Ids } from "./guess.ts";
 import type { Mapped } from "./mapper.ts";
 
 type Value = Readonly<Record<string, unknown>>;
@@ -21,23 +20,13 @@ export function isOnlyItem(value: Value): boolean {
 
 /** Whether rows of these keys may be items. */
 export const mayBeItem = (keys: readonly string[]): boolean =>
-  keys.some((key) => key.trim().toLowerCase() === "data") || keys.every((key) => ITEM_KEYS.has(key));
+  keys.includes("data") || keys.every((key) => ITEM_KEYS.has(key));
 
 /** An item, whole or damaged, as opposed to a flat row with a column `action`. */
 export function isItem(value: Value, keys: readonly string[]): boolean {
   const [hasAction, hasData] = [Object.hasOwn(value, "action"), Object.hasOwn(value, "data")];
   if (hasAction && hasData && isJsonObject(value.data)) return true;
-  if (isInOtherLetters(value, keys)) return true;
   return (hasAction || hasData) && keys.every((key) => ITEM_KEYS.has(key));
-}
-
-/** `{"Action": …, "Data": {…}}`: no flat row has an object called data, so it is an item with misspelt keys. */
-function isInOtherLetters(value: Value, keys: readonly string[]): boolean {
-  const find = (name: string): string | undefined => keys.find((key) => key.trim().toLowerCase() === name);
-  const data = find("data");
-  if (data === undefined || !isJsonObject(value[data])) return false;
-  const action = find("action");
-  return action !== undefined && keys.every((key) => ITEM_KEYS.has(key) || key === action || key === data);
 }
 
 export function mapItem(value: Value): Mapped {
@@ -62,4 +51,15 @@ function idsOf(data: Value): Ids {
     if (typeof value === "string") ids[field] = value;
   }
   return ids;
+}
+
+// What a row whose action could not be read is taken for, so that what depends on it waits.
+
+export const ID_FIELDS = ["eventId", "ticketId", "nftId"] as const;
+export type Ids = { [F in (typeof ID_FIELDS)[number]]?: string };
+
+/** The action that most depends on: of a ticket its sale, of an event its registration. */
+export function guessDraft(ids: Ids): readonly Draft[] {
+  if (ids.ticketId !== undefined || ids.nftId !== undefined) return [draftOf("soldTicket", ids)];
+  return ids.eventId === undefined ? [] : [draftOf("newEvent", ids)];
 }

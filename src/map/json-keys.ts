@@ -2,12 +2,10 @@
 
 import { typeName } from "../actions/formats.ts";
 import { LooseNumber } from "./exact-numbers.ts";
-import type { FileFinding } from "./file-finding.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
-import type { MappingRule } from "./rules.ts";
+import { MappingError, quote, type RulePath } from "./mapping-error.ts";
+import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import { type Aliases, isPosition } from "./table-columns.ts";
-import { quote } from "./words.ts";
 
 /** A key or path that a rule of the source reads. */
 interface WantedKey {

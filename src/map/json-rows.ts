@@ -10,9 +10,9 @@ import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { actionOfFileName, FILE_NAME_PATTERNS, readColumns } from "./columns.ts";
 import { isLoose, looseNumber, writtenNumber } from "./exact-numbers.ts";
-import { ID_FIELDS } from "./guess.ts";
-import { isItem, mapItem, mayBeItem } from "./items.ts";
+import { ID_FIELDS, isItem, mapItem, mayBeItem } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
+import { quote } from "./mapping-error.ts";
 import {
   actionOfRow,
   type CompiledColumns,
@@ -24,7 +24,6 @@ import {
   understandingOf,
 } from "./named.ts";
 import type { MappingRule } from "./rules.ts";
-import { quote } from "./words.ts";
 
 type ObjectRow = Extract<Row, { kind: "object" }>;
 

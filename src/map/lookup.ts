@@ -1,13 +1,11 @@
 /** Rows of another file, joined by key: `{order.Total}` is the column Total of the one row of `order` that fits. */
 
-import type { FileFinding } from "./file-finding.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
-import type { MappingRule } from "./rules.ts";
+import { MappingError, quote, type RulePath } from "./mapping-error.ts";
+import type { FileFinding, MappingRule } from "./rules.ts";
 import { type Names, type Read, Scope } from "./scope.ts";
 import type { LookupConfig } from "./source.ts";
 import { TableColumns } from "./table-columns.ts";
 import { compileTemplate } from "./template.ts";
-import { quote } from "./words.ts";
 
 /** A lookup file, read whole. Its rows stay in memory as long as the mapper. */
 export interface LookupTable {

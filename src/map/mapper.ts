@@ -4,7 +4,7 @@ import type { ActionName } from "../actions/actions.ts";
 import type { Draft } from "../actions/draft.ts";
 import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
-import type { FileFinding } from "./file-finding.ts";
+import type { FileFinding } from "./rules.ts";
 
 /** How a file was understood, for its first line of output. */
 export interface Understanding {

@@ -1,3 +1,4 @@
+import { quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 
 /** Keys and indexes from the top of the config, such as `["sources", "orders", "actions", 1]`. */
@@ -63,4 +64,14 @@ function formatPath(keys: RulePath): string {
       return at === 0 ? key : `.${key}`;
     })
     .join("");
+}
+
+/** How messages show a header or a key. */
+export const quote = (header: string): string => quoted(header, 60);
+
+const MOST_LISTED = 30;
+
+export function listed(names: readonly string[]): string {
+  const more = names.length > MOST_LISTED ? `, ... (${names.length})` : "";
+  return names.slice(0, MOST_LISTED).map(quote).join(", ") + more;
 }

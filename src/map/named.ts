@@ -21,13 +21,12 @@ import {
   publicName,
   readColumns,
 } from "./columns.ts";
-import { unguard } from "./guards.ts";
-import { guessDraft, ID_FIELDS, type Ids } from "./guess.ts";
+import { guessDraft, ID_FIELDS, type Ids } from "./items.ts";
 import type { Mapped, Mapper, Understanding } from "./mapper.ts";
-import { MappingError } from "./mapping-error.ts";
+import { MappingError, quote } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
 import type { NamedSource } from "./source.ts";
-import { quote } from "./words.ts";
+import { unguard } from "./table-columns.ts";
 
 /** What holds for all rows of a file. */
 export interface NamedSettings {

@@ -2,10 +2,9 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { JsonKeys, leafAt } from "./json-keys.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { TableColumns } from "./table-columns.ts";
-import { listed, quote } from "./words.ts";
 
 export type Columns = TableColumns | JsonKeys;
 

@@ -1,7 +1,7 @@
-/** The steps that read an amount or a time out of a text, and what they tell where they can't. */
+/** The steps that read an amount or a time out of a text, and what they report where they can't. */
 
 import { BEFORE_1970, SKIPPED_HOUR } from "../actions/times.ts";
-import { type AmountOptions, compileAmount, divideAmount } from "./amount.ts";
+import { compileAmount, divideAmount } from "./amount.ts";
 import { amountsThatRead, formatsThatRead } from "./likely-formats.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
 import type { MappingRule } from "./rules.ts";
@@ -38,7 +38,6 @@ export function amountStep(steps: ValueSteps, { path, label }: ParseContext): St
     path,
   };
   const read = compileAmount(options);
-  const hintOfGroups = groupsHint(options);
   const declared = [
     `decimal: ${JSON.stringify(options.decimal ?? ".")}`,
     ...(options.thousands === undefined ? [] : [`thousands: ${JSON.stringify(options.thousands)}`]),
@@ -47,33 +46,14 @@ export function amountStep(steps: ValueSteps, { path, label }: ParseContext): St
   return (text, { findings }) => {
     const amount = read(text);
     if (amount !== undefined) return amount;
-    const groups = hintOfGroups(text);
     findings.push({
       rule: "price-invalid",
       field: label,
       value: text,
-      message:
-        groups === undefined
-          ? `${label} is not an amount as the source declares it (${declared}).`
-          : `${label} begins with 0, which a number grouped in thousands never does (${declared}).`,
-      hint: groups ?? amountHint(text),
+      message: `${label} is not an amount as the source declares it (${declared}).`,
+      hint: amountHint(text),
     });
     return "";
-  };
-}
-
-/** Explains both readings of a text that would be grouped in thousands if it did not begin with 0. */
-function groupsHint(options: AmountOptions): (text: string) => string | undefined {
-  const { thousands, signs, path } = options;
-  const grouped = compileAmount(options, "0");
-  const isDecimal = thousands === "," || thousands === ".";
-  const decimal = isDecimal ? compileAmount({ decimal: thousands, thousands: undefined, signs, path }) : undefined;
-  return (text) => {
-    const asGroups = grouped(text)?.replace(/^(-?)0+(?=\d)/, "$1");
-    if (asGroups === undefined) return undefined;
-    const asDecimal = decimal?.(text);
-    const other = asDecimal === undefined ? "" : `; with ${thousands} as its decimal mark, ${asDecimal}`;
-    return `Grouped as declared it would be ${asGroups}${other}. ${NEVER_GUESSED}`;
   };
 }
 
@@ -99,7 +79,7 @@ export function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePa
     rollover: steps.rollover,
   });
   let looks = MOST_LOOKS;
-  const faultOf = (time: ReturnType<typeof read>, text: string): Told => {
+  const faultOf = (time: ReturnType<typeof read>, text: string): TimeFaultText => {
     if (typeof time === "string") return TIME_FAULTS[time];
     if (time !== undefined) return { rule: "u64-invalid", what: "is before 1970", hint: BEFORE_1970 };
     looks -= 1;
@@ -119,8 +99,8 @@ export function timeStep(steps: ValueSteps, { path, label, parsing, zone, zonePa
   };
 }
 
-/** What a text that is no time in these formats is told: `what` is the end of a sentence that begins with its field. */
-interface Told {
+/** What is said of a text that is no time in these formats: `what` is the end of a sentence that begins with its field. */
+interface TimeFaultText {
   readonly rule: MappingRule | "u64-invalid";
   readonly what: string;
   readonly hint: string;
@@ -143,7 +123,7 @@ const TIME_FAULTS = {
     what: "names an unknown zone, or an abbreviation that several zones share",
     hint: "Write the offset.",
   },
-} as const satisfies Record<string, Told>;
+} as const satisfies Record<string, TimeFaultText>;
 
 function timeHint(text: string): string {
   const [only, ...others] = text === "" ? [] : formatsThatRead(text);

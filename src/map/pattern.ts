@@ -91,3 +91,6 @@ function faultOf(pattern: string, cause: unknown): string {
       : "";
   return `is not a valid regular expression: ${why}`;
 }
+
+/** The source of a regular expression that matches `text` itself. (`RegExp.escape` needs Node 24.) */
+export const literalPattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");

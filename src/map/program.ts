@@ -5,6 +5,7 @@ import { type FieldName, isFieldName } from "../actions/fields.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import { fieldsOf, missingFields } from "./columns.ts";
 import { compileEach, type Each, namesOfBoth } from "./each.ts";
+import type { EventRules } from "./events.ts";
 import { compileFieldRule, type FieldContext, type FieldRule, textsOfFields } from "./field-rules.ts";
 import { FillDown } from "./fill-down.ts";
 import { JsonKeys } from "./json-keys.ts";
@@ -24,8 +25,7 @@ import type {
 import { compileExpect, compileSkip, type Expectation, type Skip, watchedColumns } from "./source-values.ts";
 import { TableColumns } from "./table-columns.ts";
 import { compileTemplate, firstFilled } from "./template.ts";
-import type { EventRules } from "./told-events.ts";
-import { ElseWatch, ValueWatch, type WatchedColumn } from "./value-watch.ts";
+import { type ValueTally, ValueWatch, type WatchedColumn } from "./value-watch.ts";
 import { compileWhen, type Looked, uniqueLooks, type When } from "./when.ts";
 
 /** Everything that a source is compiled from, as plain data. */
@@ -76,7 +76,7 @@ interface Source extends SourceSettings {
   readonly lookupNames: ReadonlyMap<string, Lookup>;
   /** All names, with those that an `each` adds; without one, the names within the source's own `each`. */
   readonly namesIn: (added?: EachNames) => Names;
-  readonly elses: ElseWatch;
+  readonly tables: Map<string, ValueTally>;
   readonly faults: Faults;
 }
 
@@ -101,7 +101,7 @@ export function compileSource(settings: SourceSettings): Program {
       ? undefined
       : compileEach(config.each, { columns, optional, namesIn: within }, [...path, "each"]);
   const faults = collectFaults();
-  const elses = new ElseWatch();
+  const tables = new Map<string, ValueTally>();
   const source: Source = {
     ...settings,
     path,
@@ -109,7 +109,7 @@ export function compileSource(settings: SourceSettings): Program {
     each,
     lookupNames,
     namesIn: (added = each?.names ?? { counts: false }) => within(added),
-    elses,
+    tables,
     faults,
   };
   compileLookups(source, lookupNames);
@@ -126,7 +126,7 @@ export function compileSource(settings: SourceSettings): Program {
   faults.throwAny();
   const all = rules.flatMap(({ when }) => when?.looked ?? []);
   const watched = watchedColumns(config, source.namesIn(), all);
-  const watch = new ValueWatch(watched, elses);
+  const watch = new ValueWatch(watched, tables);
   const deciding = watched.filter(({ isOfItem, isTested, takesOthers }) => !isOfItem && (isTested || takesOthers));
   const lookups = [...lookupNames.values()];
   const looked = uniqueLooks(all);
@@ -229,8 +229,6 @@ function compileInnerEach(config: NonNullable<ActionConfig["each"]>, source: Sou
       "gives the same names as the each of the source",
       "Beside an each of the source, an action takes each with path or in.",
     );
-  if (source.each.names.outer !== undefined)
-    throw new MappingError(path, "is inside two others", "Only two lists, one in the other, have names.");
   return each;
 }
 
@@ -263,10 +261,10 @@ function compileFields(
 const contextOf = (
   action: ActionName,
   names: Names,
-  { config: { zone }, path, clearWord, elses, relaxedRules }: Source,
+  { config: { zone }, path, clearWord, tables, relaxedRules }: Source,
   count?: string,
 ): FieldContext => ({
-  ...{ action, names, clearWord, elses, relaxedRules, count, zone },
+  ...{ action, names, clearWord, tables, relaxedRules, count, zone },
   zonePath: [...path, "zone"],
 });
 

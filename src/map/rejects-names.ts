@@ -3,14 +3,7 @@
 /** Of all formats of inputs (read/formats.ts). */
 const ENDINGS: readonly string[] = ["csv", "tsv", "ndjson", "jsonl", "json"];
 const ENDING = new RegExp(`\\.(?:${ENDINGS.join("|")})(?:\\.(?:gz|zst))?$`, "i");
-const REJECTS = /^(.+)\.rejects(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
-
-/** By the ending of a rejects file, the endings that its input may have, unless --input-format named the format. */
-const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
-  csv: ["csv"],
-  tsv: ["tsv"],
-  ndjson: ["ndjson", "jsonl", "json"],
-};
+const REJECTS = /^(.+?)(?:\.rejects)+(?:\..+)?\.(csv|tsv|ndjson)(?:\.(?:gz|zst))?$/i;
 
 const STANDARD_INPUT = "stdin";
 
@@ -25,30 +18,21 @@ export function stemOf(inputName: string): string {
 /** A name may have 255 bytes, and what comes behind the stem is at most fifty long. */
 const MOST_STEM_BYTES = 200;
 
-/** Base names, the likelier ones in the earlier lists. */
-export type LikelyNames = readonly (readonly string[])[];
-
 /**
- * The names that the input of a rejects file may have, "" for standard input; for rejects of rejects, those of the first
- * input. Where the name can be read in several ways, nothing says which is right. None for a file not named like rejects.
+ * The names that the input of a rejects file may have, the likelier ones in the earlier lists; "" for standard input. None
+ * for a file not named like rejects.
  */
-export function inputsOfRejects(fileName: string): readonly LikelyNames[] {
+export function inputsOfRejects(fileName: string): readonly (readonly string[])[] {
   const [, stem = "", ending = ""] = REJECTS.exec(fileName) ?? [];
   if (stem === "") return [];
-  const earlier = inputsOfRejects(`${stem}.${ending}`);
-  const own = namesOf(stem, ending.toLowerCase());
-  if (earlier.length > 0) return earlier.map((names) => [...names, ...own]);
-  // Of two inputs with the same name, the second has its number behind the stem.
-  const [, numbered] = /^(.+)\.(?:[2-9]|[1-9]\d+)$/.exec(stem) ?? [];
-  return numbered === undefined ? [own] : [own, namesOf(numbered, ending.toLowerCase())];
-}
-
-function namesOf(stem: string, ending: string): LikelyNames {
   if (stem === STANDARD_INPUT) return [[""]];
-  const likely = INPUTS_OF[ending] ?? [];
-  const others = ENDINGS.filter((each) => !likely.includes(each));
-  const called = (endings: readonly string[]): readonly string[] => endings.map((each) => `${stem}.${each}`);
-  return [called(likely), packed(called(likely)), [stem], called(others), packed(called(others))];
+  // Of two inputs with the same name, the second has its number behind the stem.
+  const stems = new Set([stem, stem.replace(/\.(?:[2-9]|[1-9]\d+)$/, "")]);
+  const isTable = ending.toLowerCase() !== "ndjson";
+  const likely = ENDINGS.filter((each) => (isTable ? each === ending.toLowerCase() : /json/.test(each)));
+  const called = (endings: readonly string[]) =>
+    [...stems].flatMap((each) =>
+      endings.flatMap((last) => ["", ".gz", ".zst"].map((packed) => `${each}.${last}${packed}`)),
+    );
+  return [called(likely), [...stems], called(ENDINGS)];
 }
-
-const packed = (names: readonly string[]): readonly string[] => names.flatMap((name) => [`${name}.gz`, `${name}.zst`]);

@@ -17,9 +17,6 @@ export type RowDigester = ReturnType<typeof createRowDigester>;
 /** 128 bits of SHA-256: among ten thousand million texts a chance meeting stays below 10^-18, so a hit needs no confirmation. */
 export const digestHex = (text: string): string => hash("sha256", text).slice(0, 32);
 
-/** The first 64 bits of a digest. */
-export const bitsOfDigest = (digest: string): bigint => BigInt(`0x${digest.slice(0, 16)}`);
-
 /** @param readAs what the rows of the file are read as, whatever the file is called. */
 export function createRowDigester(header: readonly string[] | undefined, readAs: string): (row: Row) => string {
   const columns = (header ?? [])

@@ -1,3 +1,4 @@
+import type { Finding } from "../actions/problem.ts";
 import { rulesOf } from "../actions/rules.ts";
 
 const ROWS = "how rows become actions: docs/mapping.md";
@@ -83,7 +84,7 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
   "value-near": {
     severity: "warn",
     reason:
-      "No row has a value that when or skip names, but one is spelt almost like it. Or a map spells a value differently from the row, which took its else.",
+      "A value that a not, a skip or the else of a map treats like any other is another spelling of one that the source names, or nearly one that no row holds.",
     example: "when: {Status: refunded} for rows with Status = Refunded",
   },
   "fill-down-empty": {
@@ -95,7 +96,7 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
       "The row sums up the others, as at the end of reports: its ticket has a word such as Total for an id, alone or before a colon and a number, or the last amount is the sum of all before it: of ten amounts or more, or of three or more where the row also leaves two cells empty that all others fill. Otherwise that may be chance.",
     example: "Summe;;;1250.00 as the last row",
   },
-  "event-told-differently": {
+  "event-described-differently": {
     severity: "warn",
     reason:
       "Rows of one event give its newEvent different fields; the first row counts, and nothing says that it is right.",
@@ -124,3 +125,10 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
 });
 
 export type MappingRule = keyof typeof MAPPING_RULES;
+
+/** A finding about a whole file, with the line of the first row that shows it. */
+export interface FileFinding extends Finding {
+  readonly line?: number;
+  /** It means nothing where only the first rows were read. */
+  readonly isOfAllRows?: true;
+}

@@ -2,10 +2,9 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { Failure } from "../failure.ts";
-import { literalPattern } from "./literal-pattern.ts";
 import { MappingError } from "./mapping-error.ts";
-import { wholeMatcher } from "./pattern.ts";
-import { inputsOfRejects, type LikelyNames } from "./rejects-names.ts";
+import { literalPattern, wholeMatcher } from "./pattern.ts";
+import { inputsOfRejects } from "./rejects-names.ts";
 import type { NamedSource, SourceConfig } from "./source.ts";
 
 export type Sources = Readonly<Record<string, SourceConfig>>;
@@ -35,26 +34,18 @@ export function selectSource(
     });
   }
   const inputs = inputsOfRejects(fileName);
-  if (!isRejects) return sourceMatching(sources, [fileName]) ?? sourceOfInputs(sources, inputs, fileName);
-  const isOfStandardInput = inputs.some((names) => names[0]?.includes(""));
-  const ofInput = sourceOfInputs(sources, inputs, fileName);
+  const isOfStandardInput = inputs[0]?.includes("") === true;
+  if (!isRejects) return firstMatching(sources, [[fileName], ...inputs]);
   // Standard input has no name, so whatever matches its rejects did not match it.
-  return ofInput === undefined && !isOfStandardInput ? sourceMatching(sources, [fileName]) : ofInput;
+  return firstMatching(sources, isOfStandardInput ? inputs : [...inputs, [fileName]]);
 }
 
-/** The source of the input that a rejects file comes from. */
-function sourceOfInputs(sources: Sources, inputs: readonly LikelyNames[], fileName: string): NamedSource | undefined {
-  const found = inputs.flatMap((likely) => {
-    for (const names of likely) {
-      const source = sourceMatching(sources, names);
-      if (source !== undefined) return [source];
-    }
-    return [];
-  });
-  const [first] = found;
-  const other = found.find(({ name }) => name !== first?.name);
-  if (first !== undefined && other !== undefined) throw twoSources(fileName, first, other);
-  return first;
+function firstMatching(sources: Sources, lists: readonly (readonly string[])[]): NamedSource | undefined {
+  for (const names of lists) {
+    const source = sourceMatching(sources, names);
+    if (source !== undefined) return source;
+  }
+  return undefined;
 }
 
 /** The one source that matches any of the names. */
@@ -63,16 +54,13 @@ function sourceMatching(sources: Sources, fileNames: readonly string[]): NamedSo
     const fileName = fileNames.find((each) => matches(config, each));
     return fileName === undefined ? [] : [{ name, config, fileName }];
   });
-  if (first !== undefined && second !== undefined) throw twoSources(second.fileName, first, second);
+  if (first !== undefined && second !== undefined)
+    throw new MappingError(
+      ["sources", second.name, "match"],
+      `${second.fileName} matches two sources, ${first.name} and ${second.name}.`,
+      "Narrow one match, or choose one with --source NAME.",
+    );
   return first === undefined ? undefined : { name: first.name, config: first.config };
-}
-
-function twoSources(fileName: string, first: NamedSource, second: NamedSource): MappingError {
-  return new MappingError(
-    ["sources", second.name, "match"],
-    `${fileName} matches two sources, ${first.name} and ${second.name}.`,
-    "Narrow one match, or choose one with --source NAME.",
-  );
 }
 
 /** What to do about a file that no source fits. */

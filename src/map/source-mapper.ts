@@ -7,18 +7,14 @@ import type { Finding } from "../actions/problem.ts";
 import type { Row } from "../read/row.ts";
 import { publicName } from "./columns.ts";
 import { type Each, enter } from "./each.ts";
+import { Events } from "./events.ts";
 import { withLooseNumbers } from "./exact-numbers.ts";
-import type { FileFinding } from "./file-finding.ts";
-import { strangeCells, totalsCell } from "./id-cells.ts";
 import { isOnlyItem, mapItem } from "./items.ts";
 import { JsonKeys } from "./json-keys.ts";
 import type { DecidingColumn, Mapped, Mapper, Understanding } from "./mapper.ts";
-import type { Columns } from "./names.ts";
 import { type ActionRules, compileSource, type Program, type SourceSettings } from "./program.ts";
-import { bitsOfDigest, createRowDigester, digestHex } from "./row-digest.ts";
-import type { MappingRule } from "./rules.ts";
+import type { FileFinding, MappingRule } from "./rules.ts";
 import { type Read, Scope } from "./scope.ts";
-import { ToldEvents } from "./told-events.ts";
 import { EVENT_GIVEN, labelled, reasonOfLooks } from "./when.ts";
 
 const EVENT_ID = numberOf("eventId");
@@ -28,8 +24,8 @@ export class SourceMapper implements Mapper {
   readonly deciding: readonly DecidingColumn[];
   readonly #settings: SourceSettings;
   readonly #program: Program;
-  readonly #scope: Scope;
-  readonly #told = new ToldEvents();
+  readonly #scope = new Scope();
+  readonly #events = new Events();
   /** Whether the source gives newEvents without conditions beside other actions. */
   readonly #addsEvents: boolean;
   // What the row in hand gives, before it is known whether all of it can be read.
@@ -48,7 +44,6 @@ export class SourceMapper implements Mapper {
     this.#program = compileSource(settings);
     const { rules, columns } = this.#program;
     this.wanted = columns.wanted;
-    this.#scope = new Scope(digesterOf(columns, settings.name));
     this.deciding = this.#program.deciding.map(({ label, read }) => ({ label, text: () => read(this.#scope) }));
     this.#addsEvents =
       rules.some(({ action }) => !registersEvent(action)) &&
@@ -78,7 +73,7 @@ export class SourceMapper implements Mapper {
   }
 
   retract(drafts: readonly Draft[]): void {
-    for (const { action, text } of drafts) if (registersEvent(action)) this.#told.given.delete(text[EVENT_ID] ?? "");
+    for (const { action, text } of drafts) if (registersEvent(action)) this.#events.given.delete(text[EVENT_ID] ?? "");
   }
 
   findingsOfFile(): readonly FileFinding[] {
@@ -86,7 +81,7 @@ export class SourceMapper implements Mapper {
     return [
       ...columns.findings(this.#settings.config.optional),
       ...watch.findings(),
-      ...this.#told.findings(),
+      ...this.#events.findings(),
       ...lookups.flatMap(({ findings }) => findings),
     ];
   }
@@ -176,9 +171,7 @@ export class SourceMapper implements Mapper {
       this.#giveAction(rule);
     }
     scope.n = n;
-    scope.item = item;
-    scope.outer = outer;
-    scope.turn += 1;
+    enter(scope, item, outer);
   }
 
   #giveAction(rule: ActionRules): void {
@@ -200,8 +193,8 @@ export class SourceMapper implements Mapper {
   #wasGiven(once: NonNullable<ActionRules["once"]>): boolean {
     const eventId = once.eventId(this.#scope);
     if (eventId === "" || eventId === this.#settings.clearWord) return false;
-    this.#told.see(eventId, once, this.#scope);
-    if (this.#told.given.has(eventId) || this.#newEvents.includes(eventId)) return true;
+    this.#events.see(eventId, once, this.#scope);
+    if (this.#events.given.has(eventId) || this.#newEvents.includes(eventId)) return true;
     this.#newEvents.push(eventId);
     return false;
   }
@@ -244,7 +237,7 @@ export class SourceMapper implements Mapper {
     let isOnlyEvent = this.#addsEvents;
     for (const { action, text } of drafts) {
       if (!registersEvent(action)) isOnlyEvent = false;
-      else if (text[EVENT_ID] !== undefined) this.#told.given.add(text[EVENT_ID]);
+      else if (text[EVENT_ID] !== undefined) this.#events.given.add(text[EVENT_ID]);
     }
     const mapped: Mapped = {
       kind: "actions",
@@ -254,7 +247,8 @@ export class SourceMapper implements Mapper {
       // An event without conditions comes with whichever row is first, so it says nothing about the row.
       eventOnly: isOnlyEvent ? this.#reason() : undefined,
     };
-    return this.#scope.idCells.length === 0 ? mapped : { ...mapped, ...this.#noted() };
+    const noted = this.#noted();
+    return noted === undefined ? mapped : { ...mapped, ...noted };
   }
 
   #eventOfRow(): string | undefined {
@@ -269,8 +263,8 @@ export class SourceMapper implements Mapper {
 
   /** What the cells of the row's ids show. */
   #noted() {
-    const { idCells } = this.#scope;
-    return idCells.length === 0 ? undefined : { likely: strangeCells(idCells), totals: totalsCell(idCells) };
+    const { likely, totals } = this.#scope;
+    return likely.length === 0 && totals === undefined ? undefined : { likely: withoutRepeats(likely), totals };
   }
 }
 
@@ -302,17 +296,6 @@ function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
     const text = JSON.stringify([rule, field, value, message]);
     return !known.has(text) && known.add(text);
   });
-}
-
-/** What the columns say that the source reads: a row that is known again by it may stand elsewhere, in other company. */
-function digesterOf(columns: Columns, source: string): (row: Row) => bigint {
-  if (columns instanceof JsonKeys) {
-    const digest = createRowDigester(undefined, source);
-    return (row) => bitsOfDigest(digest(row));
-  }
-  const { places } = columns;
-  return (row) =>
-    bitsOfDigest(digestHex(row.kind === "cells" ? places.map((place) => row.cells[place]).join("\u0000") : row.text));
 }
 
 function understandingOf({ name, header = [] }: SourceSettings, { columns, rules }: Program): Understanding {

@@ -9,7 +9,31 @@ import { FIELD_NAMES, type FieldName } from "../actions/fields.ts";
 import { zoneFault } from "../actions/zones.ts";
 import { DECIMAL_MARKS, GROUP_MARKS, REMAINDERS } from "./amount.ts";
 import { compilePattern } from "./pattern.ts";
-import { type DeepReadonly, needs, oneOf, textValue } from "./schema-words.ts";
+
+// Pieces of schemas that say what they need in the words of this product, and never repeat the value.
+
+export const IS_MISSING = "is missing";
+
+/** The message of a value of the wrong type: "needs …", or that there is none. */
+export const needs =
+  (what: string) =>
+  ({ input }: { readonly input?: unknown }): string =>
+    input === undefined ? IS_MISSING : input === null ? "has no value" : `needs ${what}`;
+
+export const textValue = (what = "text") => z.string({ error: needs(what) }).min(1, { error: "is empty" });
+
+export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.enum(values, { error: needs(`one of ${values.join(", ")}`) });
+
+/** Parsed data that nobody may change. */
+export type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** `Array.isArray` does not narrow readonly lists. */
+export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 /** Marks what the config's reader takes as its source text, so that `0123` and `yes` are text without quotes. */
 export const SOURCE_TEXT = "sourceText";
@@ -74,28 +98,21 @@ const condition = named(
   }),
 );
 
-/** The ways in which one becomes several. */
-const repetition = <More extends z.ZodRawShape>(more: More) =>
-  z.union(
-    [
-      z.strictObject({ count: text(), ...more }),
-      z.strictObject({ path: text(), ...more }),
-      z.strictObject({ in: text(), match: regularExpression(), ...more }),
-    ],
-    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
-  );
-
 /**
- * Each of the repetitions becomes several: `{item}` is then of this one and `{outer}` of the one around it, which its `path`,
- * `in` and `count` call `{item}`. `{n}` counts on over all of the row.
- */
-const innerEach = named("innerEach", repetition({}));
-
-/**
- * One row becomes several: by a count, by the items of a path (`{item.x}` is a value of one), or by each match of a pattern,
+ * One becomes several: by a count, by the items of a path (`{item.x}` is a value of one), or by each match of a pattern,
  * whose named groups are `{item.name}`. `{n}` is the index in all of them, from 1.
  */
-const each = named("each", repetition({ each: innerEach.optional() }));
+const each = named(
+  "each",
+  z.union(
+    [
+      z.strictObject({ count: text() }),
+      z.strictObject({ path: text() }),
+      z.strictObject({ in: text(), match: regularExpression() }),
+    ],
+    { error: needs("{count: ...}, {path: ...} or {in: ..., match: ...}") },
+  ),
+);
 
 /** The steps from a cell to a value, always in this order: from, map, blank, parse, divide. */
 const steps = named(
@@ -308,3 +325,12 @@ export type TraitRules = Readonly<Record<string, ValueRule>>;
 /** A template; a list of rules, the first of which that is not empty counts; or steps. */
 export type ValueRule = DeepReadonly<z.output<typeof value>>;
 export type ValueSteps = DeepReadonly<z.output<typeof steps>>;
+
+/**
+ * What `tickets init` writes where only the user knows the value: `<FILL IN: the id of the event>`. The config's reader
+ * refuses it, so that no example is ever sent.
+ */
+export const placeholder = (what: string): string => `<FILL IN: ${what.replace(/[<>]/g, "")}>`;
+
+/** What the text still asks for; undefined where nothing is left open. */
+export const askedIn = (text: string): string | undefined => /<FILL IN: ([^<>]*)>/.exec(text)?.[1];

@@ -2,14 +2,11 @@
 
 import { nearest } from "../actions/nearest.ts";
 import { OWN_COLUMNS } from "../actions/rejects-columns.ts";
-import type { FileFinding } from "./file-finding.ts";
-import { unguard } from "./guards.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
-import type { MappingRule } from "./rules.ts";
-import { isList } from "./schema-words.ts";
+import { listed, MappingError, quote, type RulePath } from "./mapping-error.ts";
+import type { FileFinding, MappingRule } from "./rules.ts";
 import type { Names, Read } from "./scope.ts";
 import type { ColumnAliases, PositionConfig } from "./source.ts";
-import { listed, quote } from "./words.ts";
+import { isList } from "./source.ts";
 
 /** A source's own names for columns, and where they stand in the config. */
 export interface Aliases {
@@ -79,11 +76,6 @@ export class TableColumns implements Names {
   /** For each column whether its cells are needed. */
   get wanted(): readonly boolean[] {
     return this.#header.map((_name, place) => this.#used.has(place) || this.#needed.has(place));
-  }
-
-  /** The places of the columns that were asked for, in the order in which the rules ask, whatever the order of the header. */
-  get places(): readonly Place[] {
-    return [...this.#used];
   }
 
   /** Findings for columns taken by position alone: nothing shows that they are still the ones that were meant. */
@@ -192,3 +184,7 @@ export const isPosition = (alias: ColumnAliases[string]): alias is PositionConfi
 
 /** What becomes of a name in UTF-8 that is read as what most systems call Latin. */
 const asMisread = (name: string): string => new TextDecoder("windows-1252").decode(Buffer.from(name));
+
+/** Removes the apostrophe that exporters put before what a spreadsheet would take for a formula. */
+export const unguard = (text: string): string => (GUARDED.test(text) ? text.slice(1).trim() : text);
+const GUARDED = /^'[=+\-@|%\t\r]/;

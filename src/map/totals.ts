@@ -1,12 +1,11 @@
 /** A line of totals below the rows of an export: it looks like a ticket, and its amount is the sum of all. */
 
 import { type Draft, numberOf } from "../actions/draft.ts";
+import { fold } from "../actions/nearest.ts";
 import { quoted } from "../actions/text.ts";
 import type { Row } from "../read/row.ts";
-import type { FileFinding } from "./file-finding.ts";
 import type { Mapped, Mapper } from "./mapper.ts";
-import type { MappingRule } from "./rules.ts";
-import { isTotalsWord } from "./totals-words.ts";
+import type { FileFinding, MappingRule } from "./rules.ts";
 
 /** The mapper, with a finding for a row that sums up the others. */
 export function withTotals(mapper: Mapper): Mapper {
@@ -82,62 +81,106 @@ const SURELY = 10;
 const LIKELY = 3;
 const EMPTIED = 2;
 /** A longer file with fewer amounts than `SURELY` is no list of sales. */
-const MOST_KEPT = 1000;
+const MOST_COMPARED = 1000;
+
+interface SummedRow {
+  readonly row: Row;
+  readonly amount: number;
+  /** As it is written. */
+  readonly price: string;
+}
 
 /** What all rows but the last sum up to. */
 class SumOfRows {
-  /** In 1/10000, like `#amount`. */
+  /** In 1/10000, like the last row's amount. */
   #sum = 0;
   /** How many of them have an amount above zero. */
   #priced = 0;
-  #rows = 0;
-  /** The rows, as long as there are so few amounts that their cells matter. */
+  /** Them, as long as there are so few amounts that their cells matter. */
   #few: Row[] = [];
-  /** Of the last row. */
-  #line = 0;
-  #amount = 0;
-  #price = "";
+  #last: SummedRow | undefined;
 
   add(row: Row, drafts: readonly Draft[]): void {
-    this.#sum += this.#amount;
-    if (this.#amount > 0) this.#priced += 1;
-    this.#amount = 0;
-    this.#line = row.line;
-    this.#rows += 1;
+    if (this.#last !== undefined) this.#pass(this.#last);
+    let amount = 0;
+    let price = "";
     for (const { text } of drafts) {
-      const price = text[PRICE];
-      if (price === undefined || !AMOUNT.test(price)) continue;
-      this.#amount += Math.round(Number(price) * 10_000);
-      this.#price = price;
+      const written = text[PRICE];
+      if (written === undefined || !AMOUNT.test(written)) continue;
+      amount += Math.round(Number(written) * 10_000);
+      price = written;
     }
-    if (this.#priced < SURELY && this.#rows <= MOST_KEPT) this.#few.push(row);
-    else if (this.#few.length > 0) this.#few = [];
+    this.#last = { row, amount, price };
+  }
+
+  #pass({ row, amount }: SummedRow): void {
+    this.#sum += amount;
+    if (amount > 0) this.#priced += 1;
+    if (this.#priced < SURELY && this.#few.length <= MOST_COMPARED) this.#few.push(row);
   }
 
   findings(): readonly FileFinding[] {
-    if (this.#amount === 0 || this.#amount !== this.#sum || this.#priced < LIKELY) return [];
-    if (this.#priced < SURELY && this.#emptied() < EMPTIED) return [];
+    const { row, amount, price } = this.#last ?? {};
+    if (row === undefined || amount === 0 || amount !== this.#sum || this.#priced < LIKELY) return [];
+    if (this.#priced < SURELY && this.#emptiedBy(row) < EMPTIED) return [];
     return [
       {
         rule: "totals-line" satisfies MappingRule,
-        line: this.#line,
+        line: row.line,
         isOfAllRows: true,
         field: "price",
-        value: this.#price,
+        value: price ?? "",
         message: "The last row looks like a line of totals: its amount is the sum of all rows before it.",
         hint: "Leave it out of the export or with skip; if it is a sale, relax the rule: rules: {totals-line: warn}.",
       },
     ];
   }
 
-  /** How many cells the last row leaves empty that all others fill. */
-  #emptied(): number {
-    const tables = this.#few.flatMap((row) => (row.kind === "cells" ? [row.whole()] : []));
-    const [last, ...others] = tables.toReversed();
-    const [first] = others;
-    if (this.#few.at(-1)?.kind !== "cells" || last === undefined || first === undefined) return 0;
-    const isEmptied = (_cell: string, at: number): boolean =>
-      !isFilled(last[at] ?? "") && others.every((cells) => isFilled(cells[at] ?? ""));
-    return first.filter(isEmptied).length;
+  /** How many cells the row leaves empty that all others fill. */
+  #emptiedBy(row: Row): number {
+    const others = this.#few.flatMap((each) => (each.kind === "cells" ? [each.whole()] : []));
+    if (row.kind !== "cells" || others.length === 0 || this.#few.length > MOST_COMPARED) return 0;
+    const isFilledByAll = (at: number): boolean => others.every((cells) => isFilled(cells[at] ?? ""));
+    return row.whole().filter((cell, at) => !isFilled(cell) && isFilledByAll(at)).length;
   }
 }
+
+/** What exports call a line of totals, folded (`fold`): lower case, without blanks, `_` and `-`. */
+const TOTALS_WORDS: ReadonlySet<string> = new Set([
+  ...["total", "totals", "subtotal", "grandtotal", "sum", "totalsum", "sumtotal", "overalltotal"], // English
+  ...["summe", "summen", "gesamt", "gesamtsumme", "gesamtbetrag", "zwischensumme", "endsumme", "insgesamt"], // German
+  ...["totaux", "soustotal", "totalgénéral", "totalgeneral", "somme"], // French
+  ...["totale", "totali", "subtotale", "totalegenerale", "somma"], // Italian
+  ...["totales", "suma", "sumatotal", "importetotal"], // Spanish
+  ...["totais", "totalgeral", "soma"], // Portuguese
+  ...["totaal", "subtotaal", "eindtotaal", "som"], // Dutch
+  ...["summa", "totalsumma", "totalt", "ialt", "samlet", "sammanlagt", "yhteensä"], // Swedish, Danish, Norwegian, Finnish
+  ...["razem", "łącznie", "ogółem", "celkem", "součet", "spolu", "összesen", "ukupno", "skupaj"], // Polish, Czech, Slovak, Hungarian, Croatian, Slovene
+  ...["toplam", "geneltoplam", "σύνολο", "итого", "всего", "разом", "общо"], // Turkish, Greek, Russian, Ukrainian, Bulgarian
+  ...["合計", "総計", "小計", "合计", "总计", "總計", "小计", "합계", "총계", "المجموع", "الإجمالي", "סהכ"], // Japanese, Chinese, Korean, Arabic, Hebrew
+]);
+
+/** What they call a number of rows, likewise. Alone such a word may be anything; before a colon and a number it is that. */
+const COUNT_WORDS: ReadonlySet<string> = new Set([
+  ...["count", "totalcount", "quantity", "anzahl", "gesamtanzahl", "gesamtzahl", "stückzahl"], // English, German
+  ...["quantité", "quantità", "cantidad", "quantidade", "aantal", "antal", "antall", "lukumäärä"], // Romance, Dutch, Nordic
+  ...["ilość", "liczba", "počet", "količina", "adet", "количество", "кількість"], // Slavic, Turkish
+]);
+
+/** A word, a colon and a number, which may have its currency beside it: `Anzahl: 2`, `Summe: 1.250,00 EUR`. */
+const WITH_NUMBER = /^([^\d:=]+)[:=][\s\p{Sc}]*[+-]?\d[\d\s.,'’]*(?:\p{Sc}|[A-Z]{3})?$/u;
+
+const LONGEST = 40;
+
+/** Whether the text is such a word, alone or with its number, and nothing else. */
+export function isTotalsWord(text: string): boolean {
+  if (text.length > LONGEST) return false;
+  if (!/\d/.test(text)) return TOTALS_WORDS.has(folded(text));
+  if (!text.includes(":") && !text.includes("=")) return false;
+  const [, before] = WITH_NUMBER.exec(text.trim()) ?? [];
+  if (before === undefined) return false;
+  const word = folded(before);
+  return TOTALS_WORDS.has(word) || COUNT_WORDS.has(word);
+}
+
+const folded = (word: string): string => fold(word.trim().replace(/[\s:.=]+$/, ""));

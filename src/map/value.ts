@@ -1,22 +1,22 @@
 /** The rule of a field → the text of the field: templates, lists, and steps in their fixed order. */
 
-import { foldSpelling, nearest } from "../actions/nearest.ts";
-import { MappingError, type RulePath } from "./mapping-error.ts";
+import { nearest } from "../actions/nearest.ts";
+import { listed, MappingError, type RulePath } from "./mapping-error.ts";
 import { amountStep, divideStep, type ParseContext, type Step, timeStep } from "./parse-steps.ts";
 import type { MappingRule } from "./rules.ts";
-import { isList } from "./schema-words.ts";
 import type { Read } from "./scope.ts";
 import type { TraitRules, ValueRule, ValueSteps } from "./source.ts";
+import { isList } from "./source.ts";
 import { compileTemplate, type EmptyWhen, firstFilled } from "./template.ts";
-import type { ElseWatch } from "./value-watch.ts";
-import { listed } from "./words.ts";
+import { ValueTally } from "./value-watch.ts";
 
 export interface ValueContext extends ParseContext {
   readonly emptyWhen: EmptyWhen;
   readonly clearWord: string;
   /** Whether `display` may stand here. */
   readonly displays: boolean;
-  readonly elses: ElseWatch;
+  /** The values that took an `else`, by where its value table stands: a rule may serve several actions. */
+  readonly tables: Map<string, ValueTally>;
 }
 
 export const isSteps = (rule: ValueRule | TraitRules): rule is ValueSteps =>
@@ -55,7 +55,7 @@ function compileSteps(steps: ValueSteps, context: ValueContext): Read {
 
 /** A value table: exact texts, each with its template. */
 function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined {
-  const { path, names, label, emptyWhen, elses } = context;
+  const { path, names, label, emptyWhen, tables } = context;
   if (steps.map === undefined) {
     if (steps.else !== undefined) throw new MappingError([...path, "else"], "has no map before it");
     return undefined;
@@ -65,16 +65,13 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
     Object.entries(steps.map).map(([known, value]) => [known.trim(), compile(value, ["map", known])]),
   );
   const otherwise = steps.else === undefined ? undefined : compile(steps.else, ["else"]);
-  const spellings = new Map([...table.keys()].map((known) => [foldSpelling(known), known]));
+  const tally = otherwise === undefined ? undefined : tallyOf(tables, label, path, new Set(table.keys()));
   return (text, scope) => {
+    if (text !== "") tally?.see(text, scope, "gave");
     const value = table.get(text);
     if (value !== undefined) return value(scope);
     if (text === "") return "";
-    if (otherwise !== undefined) {
-      const known = spellings.get(foldSpelling(text));
-      if (known !== undefined) elses.see(label, known, text, scope);
-      return otherwise(scope);
-    }
+    if (otherwise !== undefined) return otherwise(scope);
     const near = nearest(text, table.keys());
     scope.findings.push({
       rule: "value-unknown" satisfies MappingRule,
@@ -85,6 +82,18 @@ function compileMap(steps: ValueSteps, context: ValueContext): Step | undefined 
     });
     return "";
   };
+}
+
+function tallyOf(
+  tables: Map<string, ValueTally>,
+  label: string,
+  path: RulePath,
+  named: ReadonlySet<string>,
+): ValueTally {
+  const place = JSON.stringify(path);
+  const tally = tables.get(place) ?? new ValueTally({ label, named, takesOthers: true });
+  tables.set(place, tally);
+  return tally;
 }
 
 const AMOUNT_KEYS = ["decimal", "thousands", "sign"] as const;

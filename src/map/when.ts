@@ -2,9 +2,9 @@
 
 import { cleanText } from "../actions/text.ts";
 import type { RulePath } from "./mapping-error.ts";
-import { isList } from "./schema-words.ts";
 import type { Names, Read, Scope } from "./scope.ts";
 import type { Condition, ConditionMap, WhenConfig } from "./source.ts";
+import { isList } from "./source.ts";
 import { compileColumn } from "./template.ts";
 
 /** A column that a condition looks at, so that a skipped row can say why. */

@@ -2,7 +2,7 @@
 
 import { MAX_ACTIONS_PER_REQUEST } from "../actions/actions.ts";
 import { Failure } from "../failure.ts";
-import type { FileFinding } from "../map/file-finding.ts";
+import type { FileFinding } from "../map/rules.ts";
 import { type InputFile, shownName } from "../read/input-file.ts";
 
 export const tooLong = (items: number): FileFinding => ({

@@ -3,8 +3,8 @@
 import type { Finding, Severity } from "../actions/problem.ts";
 import { showRejects } from "../actions/rejects-columns.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { FileFinding } from "../map/file-finding.ts";
 import type { Mapper } from "../map/mapper.ts";
+import type { FileFinding } from "../map/rules.ts";
 import { type Input, type OpenInputOptions, openInput } from "../read/input.ts";
 import type { InputFile } from "../read/input-file.ts";
 import { keepRejectsApart } from "../read/rejects.ts";

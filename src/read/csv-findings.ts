@@ -1,11 +1,10 @@
-/** Findings about rows of a table that can't be used as they are. */
+/** Rows of a table that can't be used as they are, or are hardly meant so. */
 
+import { fold } from "../actions/nearest.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { QuoteFault } from "./csv-records.ts";
 import type { Row } from "./row.ts";
 import { malformed, type ReaderFinding, rawText } from "./row-parser.ts";
-import type { RowsInCell } from "./rows-in-cell.ts";
-import type { SecondHeader } from "./second-header.ts";
 
 /** The table as far as it is known. There is no header while the header itself is wrong. */
 export interface KnownTable {
@@ -72,12 +71,56 @@ export function cellCountRow(table: KnownTable, row: Buffer, line: number, cells
   );
 }
 
-export function rowsInCellFinding(table: KnownTable, { column, firstLine, lastLine }: RowsInCell): ReaderFinding {
-  return {
-    rule: "rows-in-cell",
-    message: `${columnName(table, column)} holds what looks like rows of the table: its quote opens in line ${firstLine} and closes in line ${lastLine}.`,
-    hint: 'Double a quote that stands for itself (5"" single), or take it out. If the cell is right as it is, say rules: {rows-in-cell: warn} in the config.',
-  };
+const LINE_BREAK = /\r\n|\n|\r/;
+
+/**
+ * Lines of a file that a quoted cell has swallowed: one lone quote opens it, and another closes it rows later. A cell looks so
+ * when what stands before its first line break fills the row that it begins in, what stands behind its last one the row that
+ * it ends in, and at least half of the lines between are rows of the table. In tables of one column any lines look so, and of
+ * two columns any two: nothing is found.
+ *
+ * @param line on which the row begins.
+ * @param countLineEnds in a cell, as the reader counts them.
+ */
+export function rowsInCell(
+  table: KnownTable,
+  cells: readonly string[],
+  line: number,
+  countLineEnds: (text: string) => number,
+): readonly ReaderFinding[] | undefined {
+  const { header = [], delimiter = "," } = table;
+  const spaced = hasBlanks(header) || hasBlanks(cells);
+  let firstLine = line;
+  for (const [column, cell] of cells.entries()) {
+    const lastLine = firstLine + countLineEnds(cell);
+    if (lastLine > firstLine && looksLikeRows(cell, delimiter, spaced, column, cells.length))
+      return [
+        {
+          rule: "rows-in-cell",
+          message: `${columnName(table, column)} holds what looks like rows of the table: its quote opens in line ${firstLine} and closes in line ${lastLine}.`,
+          hint: 'Double a quote that stands for itself (5"" single), or take it out. If the cell is right as it is, say rules: {rows-in-cell: warn} in the config.',
+        },
+      ];
+    firstLine = lastLine;
+  }
+  return undefined;
+}
+
+/** Whether most delimiters of a row have a blank behind them. */
+const hasBlanks = ([, ...behind]: readonly string[]): boolean =>
+  behind.filter((cell) => cell.startsWith(" ")).length * 2 > behind.length;
+
+/** @param spaced the table writes a blank behind its delimiters; elsewhere one with a blank is prose, as in addresses. */
+function looksLikeRows(cell: string, delimiter: string, spaced: boolean, column: number, columns: number): boolean {
+  const counts = cell.split(LINE_BREAK).map((line) => {
+    if (line === "") return undefined;
+    return line.split(delimiter).filter((behind, at) => at > 0 && (spaced || !behind.startsWith(" "))).length;
+  });
+  const [first = 0, last = 0] = [counts[0], counts.at(-1)];
+  const between = counts.slice(1, -1).filter((count) => count !== undefined);
+  if (columns < 2 || (columns === 2 && between.length === 0)) return false;
+  const rows = between.filter((count) => count === columns - 1).length;
+  return first === columns - column - 1 && last === column && rows * 2 >= between.length;
 }
 
 function columnName({ header }: KnownTable, index: number): string {
@@ -86,3 +129,48 @@ function columnName({ header }: KnownTable, index: number): string {
 }
 
 const shownDelimiter = ({ delimiter }: KnownTable): string => (delimiter === "\t" ? "TAB" : (delimiter ?? ","));
+
+/** How a row repeats the header: each name in its column, or in others, so that what follows stands under wrong columns. */
+type SecondHeader = "same columns" | "other columns";
+
+/**
+ * Tells whether a row is the header once more, as files that were put together have it: its cells are names of columns,
+ * each once, compared as columns are (`fold`), and nothing else but blanks. Of several columns it names two at the least.
+ */
+export class HeaderAgain {
+  readonly #names: readonly string[];
+  /** By the first byte of a cell: whether it may be a name. Nearly every row has a cell that begins as no name does. */
+  readonly beginnings = new Uint8Array(256);
+
+  constructor(header: readonly string[]) {
+    this.#names = header.map(fold);
+    const known = this.#names.filter((name) => name !== "");
+    if (known.length === 0) return;
+    // What is folded away, and what is not ASCII.
+    for (let byte = 0; byte < 256; byte += 1)
+      if (byte <= 0x2d || byte === 0x5f || byte > 0x7e) this.beginnings[byte] = 1;
+    for (const name of known) {
+      this.beginnings[name.charCodeAt(0)] = 1;
+      this.beginnings[name[0]?.toUpperCase().charCodeAt(0) ?? 0] = 1;
+    }
+  }
+
+  /** @param cells that all begin so. */
+  kindOf(cells: readonly string[]): SecondHeader | undefined {
+    const left = this.#names.filter((name) => name !== "");
+    const leastNamed = Math.min(2, left.length);
+    let named = 0;
+    let isInPlace = true;
+    for (const [at, cell] of cells.entries()) {
+      const name = fold(cell);
+      if (name === "") continue;
+      const found = left.indexOf(name);
+      if (found === -1) return undefined;
+      left.splice(found, 1);
+      named += 1;
+      if (this.#names[at] !== name) isInPlace = false;
+    }
+    if (named < leastNamed) return undefined;
+    return isInPlace ? "same columns" : "other columns";
+  }
+}

@@ -20,16 +20,6 @@ export interface QuoteFault {
   readonly lineEnds: number;
 }
 
-/** Where a record is that has not ended yet. */
-export interface OpenCell {
-  readonly column: number;
-  /** Line ends in the record: before this cell, and all. */
-  readonly linesBefore: number;
-  readonly lines: number;
-  /** The cell without what does not matter for how it goes on. */
-  readonly gist: string;
-}
-
 /**
  * Walks the records of a text in UTF-8. What `next` found stands in the fields, until it is called again.
  *
@@ -55,8 +45,6 @@ export class CsvRecords {
   count = 0;
   /** Nobody can say where the records behind a fault begin. The record ends as far as quotes can be counted. */
   fault: QuoteFault | undefined;
-  /** Known when `next` found no record, and the bytes end inside one. */
-  open: OpenCell | undefined;
   /** Some quoted cell holds a line break. */
   hasBreak = false;
   /** 0-based number of the first cell with a CR that ends no record and stands outside quotes; -1 where there is none. */
@@ -110,11 +98,7 @@ export class CsvRecords {
       if (byte === QUOTE) {
         from = at + 1;
         for (at = from; ; at += 1) {
-          if (at >= length) {
-            if (this.#isEnd) return this.#break("never-closed", place, linesBefore);
-            this.open = { column: place / 3, linesBefore, lines, gist: '"' };
-            return false;
-          }
+          if (at >= length) return this.#isEnd && this.#break("never-closed", place, linesBefore);
           byte = bytes[at] ?? LF;
           if (byte === QUOTE) {
             if (bytes[at + 1] !== QUOTE) break;
@@ -159,11 +143,7 @@ export class CsvRecords {
         continue;
       }
       // The end of the text, or a CR whose LF may be still to come.
-      if (at + (byte === CR ? 1 : 0) >= length && !this.#isEnd) {
-        const gist = (bytes[to] === QUOTE ? '"' : to > from ? "x" : "") + bytes.toString("latin1", to, to + 2);
-        this.open = { column: place / 3 - 1, linesBefore, lines, gist };
-        return false;
-      }
+      if (at + (byte === CR ? 1 : 0) >= length && !this.#isEnd) return false;
       this.end = bytes[to] === QUOTE ? to + 1 : to;
       this.count = place / 3;
       this.#isAscii = highOfAll < 0x80;

@@ -6,17 +6,16 @@ import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import {
   cellCountRow,
+  HeaderAgain,
   type KnownTable,
   loneReturnRow,
   quoteFaultRow,
-  rowsInCellFinding,
+  rowsInCell,
   secondHeaderRow,
 } from "./csv-findings.ts";
-import { type CsvDialect, CsvRecords, cellsOfRecord, type OpenCell, type QuoteFault } from "./csv-records.ts";
+import { type CsvDialect, CsvRecords, cellsOfRecord } from "./csv-records.ts";
 import { CellsRow, type Row, type TableText, wholeCells } from "./row.ts";
-import { EMPTY, MAX_ROW_BYTES, type RowParser, rawText, rowTooLong } from "./row-parser.ts";
-import { findRowsInCell } from "./rows-in-cell.ts";
-import { HeaderAgain } from "./second-header.ts";
+import { EMPTY, MAX_ROW_BYTES, type RowParser, rowTooLong } from "./row-parser.ts";
 
 export interface CsvOptions {
   /** One ASCII character; detected from the header when absent. */
@@ -35,7 +34,7 @@ const SEPARATOR_LINE = /^sep=(.)$/i;
  *
  * Rows end in LF or CRLF, mixed as they come; in CR too when the header does. Where it does not, a CR in an unquoted cell
  * makes the row malformed: it may be the end of another. Blank lines are passed over, and so is a first line `sep=;`, by
- * which spreadsheets declare the delimiter. A row over 1 MiB is not kept in memory.
+ * which spreadsheets declare the delimiter. A row over 1 MiB ends the reading.
  */
 export class CsvParser implements RowParser {
   readonly #headerLineWanted: number;
@@ -49,8 +48,6 @@ export class CsvParser implements RowParser {
   /** Bytes of a row that has not ended yet, and the line on which it begins. */
   #carry: Buffer = EMPTY;
   #line = 1;
-  /** What was left out of `#carry` of a row over the limit. */
-  #long: LongRow | undefined;
 
   constructor({ delimiter, headerLine = 1 }: CsvOptions = {}) {
     this.#headerLineWanted = headerLine;
@@ -69,7 +66,7 @@ export class CsvParser implements RowParser {
 
   get lineEnds(): number {
     const open = this.#table === undefined ? 0 : lineEndsIn(this.#carry.toString("latin1"), this.#table.crEndsRows);
-    return this.#line - 1 + (this.#long?.lines ?? 0) + open;
+    return this.#line - 1 + open;
   }
 
   take(block: Buffer): Row[] {
@@ -109,10 +106,10 @@ export class CsvParser implements RowParser {
     }
   }
 
-  /** Keeps the beginning of a line, a copy: the block may be reused. */
+  /** Keeps the beginning of a row, a copy: the block may be reused, and a few bytes must not keep it in memory. */
   #waitForEnd(open: Buffer): Row[] {
-    this.#carry = Buffer.from(open);
-    return open.length > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#line, this.#carry, false)) : [];
+    this.#carry = open.length === 0 ? EMPTY : Buffer.from(open);
+    return lengthOfOpen(open) > MAX_ROW_BYTES ? this.#stopAt(rowTooLong(this.#line, this.#carry, false)) : [];
   }
 
   /** Whether it is a line such as `sep=;`. */
@@ -140,55 +137,17 @@ export class CsvParser implements RowParser {
   /** Reads the rows that end in `bytes`. */
   #readRows(bytes: Buffer, table: Table, isEnd: boolean): Row[] {
     const rows: Row[] = [];
-    const records = new CsvRecords(bytes, this.#line + (this.#long?.lines ?? 0), table, isEnd);
+    const records = new CsvRecords(bytes, this.#line, table, isEnd);
     while (records.next()) {
-      const row = this.#long === undefined ? table.rowOf(records, this.wanted) : this.#longRow(table, records.fault);
+      const row = table.rowOf(records, this.wanted);
       rows.push(row);
       this.stopped = row.kind === "malformed" && !row.bordersKnown;
       if (this.stopped) return rows;
-      this.#long = undefined;
     }
-    if (this.#long === undefined) this.#line = records.atLine;
-    // A copy: the block may be reused, and a few bytes must not keep it in memory.
-    this.#carry = records.at === bytes.length ? EMPTY : Buffer.from(bytes.subarray(records.at));
-    if (this.#long === undefined && lengthOfOpen(this.#carry) <= MAX_ROW_BYTES) return rows;
-    if (records.open !== undefined) this.#shorten(table, records.open);
-    else rows.push(...this.#stopAt(this.#longRow(table, records.fault)));
+    this.#line = records.atLine;
+    rows.push(...this.#waitForEnd(bytes.subarray(records.at)));
     return rows;
   }
-
-  /** Keeps of a long row only what decides where it ends, and whether its quotes are right. */
-  #shorten({ delimiter }: Table, open: OpenCell): void {
-    const { head = this.#head, lines = 0, column, linesBefore = 0 } = this.#long ?? {};
-    this.#long = {
-      head,
-      column: open.column,
-      linesBefore: open.column === column ? linesBefore : lines + open.linesBefore,
-      lines: lines + open.lines,
-    };
-    this.#carry = Buffer.from(delimiter.repeat(open.column) + open.gist);
-  }
-
-  get #head(): Buffer {
-    return Buffer.from(rawText(this.#carry));
-  }
-
-  #longRow(table: Table, fault: QuoteFault | undefined): Row {
-    const { head = this.#head, lines = 0, column, linesBefore = 0 } = this.#long ?? {};
-    if (fault === undefined) return rowTooLong(this.#line, head, true);
-    const isOpenedBefore = fault.kind === "never-closed" && fault.column === column;
-    const lineEnds = isOpenedBefore ? linesBefore : lines + fault.lineEnds;
-    return quoteFaultRow(table, head, this.#line, { ...fault, lineEnds });
-  }
-}
-
-interface LongRow {
-  /** Its beginning, for reports. */
-  readonly head: Buffer;
-  /** The cell that was open when it was last shortened, and the line ends before that and in all. */
-  readonly column: number;
-  readonly linesBefore: number;
-  readonly lines: number;
 }
 
 /** A table whose header is known. */
@@ -210,8 +169,8 @@ class Table implements CsvDialect, TableText, KnownTable {
   /** The row that a record is. */
   rowOf(records: CsvRecords, wanted: readonly boolean[] | undefined): Row {
     const { line, count, returnIn } = records;
+    if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, false);
     if (records.fault !== undefined) return quoteFaultRow(this, records.bytes, line, records.fault);
-    if (records.end - records.start > MAX_ROW_BYTES) return rowTooLong(line, records.bytes, true);
     if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn);
     if (count !== this.header.length) return cellCountRow(this, records.bytes, line, records.cells());
     const { text } = records;
@@ -220,13 +179,9 @@ class Table implements CsvDialect, TableText, KnownTable {
       if (again !== undefined) return secondHeaderRow(records.bytes, line, again);
     }
     const cells = this.isGuarded ? wholeCells(text, this).map((cell) => cell.trim()) : records.trimmed(text, wanted);
-    return new CellsRow(line, cells, text, this, records.hasBreak ? this.#findRowsIn(records) : undefined);
-  }
-
-  #findRowsIn(records: CsvRecords) {
-    const countLineEnds = (cell: string): number => lineEndsIn(cell, this.crEndsRows);
-    const found = findRowsInCell(records.cells(), this.header, this.delimiter, records.line, countLineEnds);
-    return found === undefined ? undefined : [rowsInCellFinding(this, found)];
+    if (!records.hasBreak) return new CellsRow(line, cells, text, this);
+    const swallowed = rowsInCell(this, records.cells(), line, (cell) => lineEndsIn(cell, this.crEndsRows));
+    return new CellsRow(line, cells, text, this, swallowed);
   }
 }
 

@@ -89,7 +89,7 @@ export const TRIGGERS: Readonly<Record<string, Trigger>> = {
     'skip: {In: [refunded]}\nactions: [checkedInTicket: {when: {In: {not: "no"}}, fields: {ticketId: "{T}"}}]',
     "T,In\nT-1,yes\nT-2,Refunded\n",
   ),
-  "event-told-differently": table(
+  "event-described-differently": table(
     'actions: [newEvent: {fields: {eventId: "{E}", currency: EUR, eventName: "{N}"}}]',
     "E,N\ne,Gala\ne,Gala 2026\n",
   ),

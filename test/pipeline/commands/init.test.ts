@@ -51,7 +51,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "currency-decimals": "the sales come without their event, whose currency is then not known",
   "order-time-missing": "the export has no time of the check-in or the cancellation",
   "order-time-far": "the samples of this project are of the year after the tests' clock",
-  "event-told-differently": "the events report has one row for each date of an event, with a start of its own",
+  "event-described-differently": "the events report has one row for each date of an event, with a start of its own",
 };
 
 /** A folder with copies of the files, which were not written just now. */

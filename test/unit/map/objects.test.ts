@@ -24,17 +24,6 @@ describe("{action, data} items", () => {
     expect(createMapper({ fileName: "x.ndjson", action: "soldTicket" }).map(line)).toMatchObject(expected);
   });
 
-  test.each([['{"Action":"newEvent","data":{"eventId":"E","currency":"EUR"}}', "/Action"]])(
-    "whose keys are in other letters get the message that they get in a request body: %s",
-    (text, pointer) => {
-      const mapper = (isPayload: boolean) => createMapper({ fileName: "x.ndjson", isPayload });
-      const [line, item] = [mapper(false).map(json(text)), mapper(true).map(json(text))];
-      expect(line).toEqual(item);
-      expect(line).toMatchObject({ kind: "invalid" });
-      expect(line.kind === "invalid" && line.findings.map((finding) => finding.pointer)).toContain(pointer);
-    },
-  );
-
   test("hold back what depends on a damaged one", () => {
     const mapped = mapperOf("p.json").map(json('{"action":"sellTicket","data":{"ticketId":"t","eventId":"e"}}'));
     expect(mapped).toMatchObject({ attempted: [{ action: "soldTicket", data: { ticketId: "t", eventId: "e" } }] });

@@ -241,12 +241,11 @@ describe("20 money", () => {
   - soldTicket: {fields: {eventId: e, ticketId: t, userId: u, price: ${steps}}}`;
 
   test.each([
-    ['{from: "{P}", thousands: ","}', "0,100", "it would be 100; with , as its decimal mark, 0.100."],
-    ['{from: "{P}", decimal: ",", thousands: "."}', "0.250,00", "it would be 250.00. Declare"],
-  ])("%s does not take %s for thousands, and names both readings", (steps, written, hint) => {
+    ['{from: "{P}", thousands: ","}', "0,100"],
+    ['{from: "{P}", decimal: ",", thousands: "."}', "0.250,00"],
+  ])("%s does not take %s for thousands", (steps, written) => {
     const [mapped] = mapText(price(steps), `P,x\n"${written}",y\n`).mapped;
     expect(mapped).toMatchObject({ kind: "invalid", findings: [{ rule: "price-invalid", value: written }] });
-    expect(mapped?.kind === "invalid" ? mapped.findings[0]?.hint : "").toContain(hint);
   });
 });
 
@@ -492,17 +491,6 @@ describe("an each inside an each", () => {
     createMapper({ fileName: "x.ndjson", source: { name: "s", config: sourceOf(yaml) } }).map(json(text));
   const ORDER =
     '{"id":"o","seats":[{"id":"a","codes":["x","y"],"at":"1772356522, 1772356523"},{"id":"b","codes":[],"at":""},{"id":"c","codes":["z"],"at":"1772356524"}]}';
-
-  test("may count, or find the many values of a cell", () => {
-    const count = `each: {path: seats, each: {count: "{item.codes.length}"}}\n${SCAN}{ticketId: "{item.id}-{n}"}`;
-    expect(actionsOf([mapJson(count, ORDER)])).toMatchObject([
-      { data: { ticketId: "a-1" } },
-      { data: { ticketId: "a-2" } },
-      { data: { ticketId: "c-3" } },
-    ]);
-    const table = `each: {count: "{Qty}", each: {in: "{At}", match: '(?<at>[0-9]+)'}}\n${SCAN}{ticketId: "{ID}-{n}", orderTime: "{item.at}"}`;
-    expect(dataOf(table, "ID,Qty,At\nt,2,1772356522 1772356523\n")).toHaveLength(4);
-  });
 
   test("of an action reads the item of the source, which is then {outer}", () => {
     const yaml = `each: {path: seats}

@@ -1,7 +1,7 @@
 /** A line of totals under the rows is told as one; real rows never are. */
 
 import { describe, expect, test } from "vitest";
-import type { FileFinding } from "../../../src/map/file-finding.ts";
+import type { FileFinding } from "../../../src/map/rules.ts";
 import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 import type { Mapped } from "./shown.ts";

@@ -1,7 +1,7 @@
 /** Rows of one event with different fields. */
 
 import { expect, test } from "vitest";
-import type { FileFinding } from "../../../src/map/file-finding.ts";
+import type { FileFinding } from "../../../src/map/rules.ts";
 import { cellsRow } from "./rows.ts";
 import { sourceOf, tableOf } from "./samples.ts";
 import { createMapper } from "./shown.ts";
@@ -31,13 +31,13 @@ test("two rows that tell one event differently are told with both, by what they 
   const said = saidOf(CSV);
   expect(said.map(({ rule, line, field, message }) => [rule, line, field, message])).toEqual([
     [
-      "event-told-differently",
+      "event-described-differently",
       5,
       "eventName",
       'Line 2 says "Gala" about the event "e1", but this row says "Gala 2026". The first row counts.',
     ],
     [
-      "event-told-differently",
+      "event-described-differently",
       6,
       "startTime",
       'Line 4 says "1777752000" about the event "e2", but this row says "1777755600". The first row counts.',
