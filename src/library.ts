@@ -2,9 +2,8 @@
 
 import { Readable, type Writable } from "node:stream";
 import type { EnvironmentFlags } from "./config/environment.ts";
-import type { InputOptions } from "./run/check-input.ts";
 import type { RunContext } from "./run/context.ts";
-import { sandboxStatePath } from "./run/places.ts";
+import { sandboxStatePath } from "./run/ledger-of.ts";
 import type { CheckedInput, Progress } from "./run/progress.ts";
 import { type ImportedFile, importResults } from "./run/results.ts";
 import { type ResumeSettings, resume as resumeRun } from "./run/resume.ts";
@@ -14,7 +13,7 @@ import { type SettleResult, type SettleSettings, settle as settleRun } from "./r
 import { runStatus, type Status, status as statusOf } from "./run/status.ts";
 import { dryRun, type StreamResult, type StreamSettings, stream as streamInput } from "./run/stream.ts";
 import type { RunEnd } from "./run/summary.ts";
-import { type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
+import { type InputOptions, type PlannedInput, type PlanSettings, plan as planInput } from "./run/validate.ts";
 
 /** Which environment is meant, and what the core works with. Everything has a default. */
 export interface Surroundings {

@@ -7,9 +7,7 @@ import { displayOrigin } from "../config/declared.ts";
 import { EXIT_CODES } from "../failure.ts";
 import type { ServerFacts } from "../ledger/workers.ts";
 import { type EnvironmentView, type UsedEnvironment, viewEnvironment } from "../run/environment.ts";
-import type { DiskUse } from "../run/metrics.ts";
-import type { EnvironmentOptions } from "../run/settings.ts";
-import { trustConfig as trust } from "../run/settings.ts";
+import { type EnvironmentOptions, trustConfig as trust } from "../run/settings.ts";
 import type { Context } from "./context.ts";
 import { columnsOf } from "./table.ts";
 import { describeBytes, describeHolder } from "./words.ts";
@@ -57,11 +55,11 @@ function toDocument({ ledgerPath: path, ledgerPlace, ledger, isLedgerReadable, .
 /** The lock such as `held by process 4711 since 03:00: tickets stream`, the last run such as `7f3a0c11 finished 2026-03-01T03:04:05Z`. */
 function stateOf(ledger: UsedEnvironment["ledger"]) {
   if (ledger === undefined) return { lock: null, lastRun: null };
-  const { holder, lastRun: run, disk } = ledger;
+  const { holder, lastRun: run, bytes } = ledger;
   return {
     lock: holder === undefined ? null : `held by ${describeHolder(holder)} since ${holder.since}: ${holder.command}`,
     lastRun: run === undefined ? null : `${run.run} ${run.state} ${run.endedAt ?? run.createdAt}`,
-    disk,
+    bytes,
   };
 }
 
@@ -76,7 +74,7 @@ function asText(
   config: Config,
   { cwd, columns }: Shown,
 ): string {
-  const { lock, lastRun, disk } = stateOf(ledger);
+  const { lock, lastRun, bytes } = stateOf(ledger);
   const rows = [
     ["baseUrl", baseUrl.value ?? "this machine; nothing leaves it", baseUrl.from],
     ...(proxy === null ? [] : [["proxy", proxy, "HTTPS_PROXY"]]),
@@ -95,7 +93,7 @@ function asText(
     ...(ledgerPlace === undefined ? [] : [`  folder    ${displayPath(dirname(ledgerPath), cwd)}`]),
     ...(lock === null ? [] : [`  lock      ${lock}`]),
     ...(lastRun === null ? [] : [`  last run  ${lastRun}`]),
-    ...(disk === undefined ? [] : [`  disk      ${describeDisk(disk)}`]),
+    ...(bytes === undefined ? [] : [`  size      ${describeBytes(bytes)}`]),
     `  config    ${config.files.length === 0 ? "none" : config.files.map((file) => displayPath(file, cwd)).join(", ")}`,
   ];
   return `${lines.join("\n")}\n`;
@@ -108,13 +106,6 @@ function describeServer({ version, tls, forgetful, standbys }: ServerFacts): str
       ? `may forget what it has confirmed (${forgetful})`
       : `each commit on its disk${standbys === "" ? "" : ` and on the standby ${cleanText(standbys, 200)}`}`;
   return [`PostgreSQL ${cleanText(version, 60)}`, tls ?? "without TLS", safe].join(", ");
-}
-
-/** `ledger 1.2 MB, ballast 33.6 MB` */
-function describeDisk({ setAside, ...disk }: DiskUse): string {
-  return Object.entries({ ...disk, "set aside": setAside })
-    .flatMap(([part, bytes]) => (bytes === 0 ? [] : [`${part} ${describeBytes(bytes)}`]))
-    .join(", ");
 }
 
 function listText(

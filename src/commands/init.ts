@@ -31,14 +31,14 @@ export async function init(options: InitOptions, context: Context): Promise<numb
         hint: "Name a file that ends in .yaml.",
       });
     // Before the export is read: what can't be written need not be looked for.
-    if (!options.moveAside) await refuseExisting(target, cwd, options.output === undefined);
+    if (!options.moveAside) refuseExisting(target, cwd, options.output === undefined);
   }
   const found = options.files.length === 0 ? undefined : await lookAt(options, context);
   const guess = found === undefined ? undefined : guessConfig(...found.map(({ sample }) => sample));
   const yaml = guess?.yaml ?? EXAMPLE;
   if (output === "-") reporter.out(yaml);
   else {
-    const aside = options.moveAside ? await setConfigAside(target) : undefined;
+    const aside = options.moveAside ? setConfigAside(target) : undefined;
     if (aside !== undefined) reporter.info(`The old config was set aside as ${displayPath(aside, cwd)}.`);
     await writeConfig(target, yaml, cwd);
     reporter.info(`Written: ${displayPath(target, cwd)}`);

@@ -4,7 +4,7 @@ import { isOnce } from "../actions/marks.ts";
 import { decideChunkCommand, statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
-import type { EventCounts, Rejections, RunFigures } from "../run/report-figures.ts";
+import type { EventCounts, Rejections, RunFigures } from "../run/report.ts";
 import type { AskedAction, Question } from "../run/runs.ts";
 import { durationText } from "../write/report/figures.ts";
 import type { Block, Command, Count, Group, Part, Section, Table, Tone } from "../write/report/report.ts";

@@ -8,7 +8,7 @@ import { ledgerPlace } from "../config/ledger-server.ts";
 import { EXIT_CODES, type Failure } from "../failure.ts";
 import type { Run } from "../ledger/ledger.ts";
 import type { Plan } from "../plan/plan.ts";
-import { type RunFigures, runFigures } from "../run/report-figures.ts";
+import { type RunFigures, runFigures } from "../run/report.ts";
 import type { Summary } from "../run/summary.ts";
 import { durationText } from "../write/report/figures.ts";
 import type { Command, Count, Message, Part, Report, Section, Table, Tone } from "../write/report/report.ts";

@@ -28,7 +28,7 @@ export async function reported(
 ): Promise<number> {
   if (report === undefined) return command(context);
   // Loaded only here: few commands are asked for a report.
-  const { reportPath, writeReport } = await import("../run/report-file.ts");
+  const { reportPath, writeReport } = await import("../run/report.ts");
   const { takeNotes } = await import("./report-notes.ts");
   const path = await reportPath(context, report, asked);
   const { notes, noted, reporter } = takeNotes(context.reporter);

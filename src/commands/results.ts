@@ -4,7 +4,7 @@ import { statusCommand } from "../actions/next-command.ts";
 import { cleanText, count, displayPath, number } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
-import { reportPath, writeReport } from "../run/report-file.ts";
+import { reportPath, writeReport } from "../run/report.ts";
 import {
   followResults,
   importResults as importFiles,
@@ -37,7 +37,7 @@ export async function results(options: ResultsOptions, context: Context): Promis
 async function reportRun(run: string, path: string, options: ResultsOptions, context: Context): Promise<void> {
   const { cwd, reporter } = context;
   const { environment } = await loadSettings(runContextOf(context), options, "any");
-  const { runFigures } = await import("../run/report-figures.ts");
+  const { runFigures } = await import("../run/report.ts");
   const { runReport } = await import("./report.ts");
   const { reportPage } = await import("../write/report/page.ts");
   const figures = await runFigures(environment, run);

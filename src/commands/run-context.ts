@@ -1,7 +1,7 @@
 import { cleanText } from "../actions/text.ts";
 import type { Environment } from "../config/environment.ts";
 import type { BuiltInService, RunContext } from "../run/context.ts";
-import { sandboxStatePath } from "../run/places.ts";
+import { sandboxStatePath } from "../run/ledger-of.ts";
 import type { Context } from "./context.ts";
 import { progressOf } from "./words.ts";
 

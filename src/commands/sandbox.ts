@@ -8,7 +8,7 @@ import type { Environment } from "../config/environment.ts";
 import { BESIDE_DATABASE, setAside } from "../disk/aside.ts";
 import { makeFolder } from "../disk/folders.ts";
 import { EXIT_CODES } from "../failure.ts";
-import { journalPath, sandboxStatePath } from "../run/places.ts";
+import { journalPath, sandboxStatePath } from "../run/ledger-of.ts";
 import { type EnvironmentOptions, loadSettings } from "../run/settings.ts";
 import { openEngine } from "../sandbox/engine.ts";
 import { readFaultFile } from "../sandbox/fault-text.ts";

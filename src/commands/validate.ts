@@ -2,10 +2,9 @@
 
 import { count } from "../actions/text.ts";
 import { EXIT_CODES } from "../failure.ts";
-import type { InputOptions } from "../run/check-input.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { type EnvironmentOptions, loadSettingsToCheck } from "../run/settings.ts";
-import { plan as planInput } from "../run/validate.ts";
+import { type InputOptions, plan as planInput } from "../run/validate.ts";
 import type { Context } from "./context.ts";
 import { PROBLEMS_SHOWN, tellProblems, tellSkipped } from "./problems.ts";
 import { reported } from "./reported.ts";

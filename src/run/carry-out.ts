@@ -11,12 +11,13 @@ import { openSeenPromises, type SeenPromises } from "../send/seen.ts";
 import type { SendEvent } from "../send/send.ts";
 import type { Stop, StopRequest } from "../send/stop.ts";
 import type { RunContext } from "./context.ts";
+import { noteInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import type { WorkUnderWay } from "./progress.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { countsOf, doubtedOf, openQuestions, rejectsCommand, statusOf } from "./runs.ts";
 import { connectorTo } from "./service.ts";
-import { byUser, noteInJournal, type Session } from "./session.ts";
+import { byUser, type Session } from "./session.ts";
 import { exitCodeOf, exitCodeOfDone, type RunEnd } from "./summary.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
 

@@ -1,20 +1,42 @@
 /** A checked plan becomes a run of the ledger; what the user says is known already is only recorded. */
 
 import { createHash, randomBytes } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { crashPoint } from "../disk/crash-points.ts";
+import { makeFolder } from "../disk/folders.ts";
+import { errorCode, Failure } from "../failure.ts";
 import type { Ledger, NewRun, Run } from "../ledger/ledger.ts";
 import type { Plan, PlanOptions } from "../plan/plan.ts";
 import { machineOf } from "../write/output-file.ts";
-import { type Checked, type InputOptions, inputFlags } from "./check-input.ts";
 import type { RunContext } from "./context.ts";
-import { planFolder } from "./places.ts";
+import { noteInJournal } from "./lost-ledger.ts";
 import { toRejectsInput, writeNotSent } from "./rejects.ts";
-import { byUser, noteInJournal, type Session } from "./session.ts";
+import { byUser, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
+import { type Checked, type InputOptions, inputFlags } from "./validate.ts";
 
-export const planFolderFor = (environment: Environment): string =>
-  planFolder(environment, randomBytes(4).toString("hex"));
+const PLANS = "plan-";
+
+/** Where a plan lies while it is made: on the disk of the ledger, which has to take it anyway. */
+export const planFolder = ({ ledgerPath }: Environment): string =>
+  join(dirname(ledgerPath), `${PLANS}${randomBytes(4).toString("hex")}`);
+
+/** Removes plans that killed processes left. The caller holds the environment's lock. */
+export async function removeLeftPlans({ ledgerPath }: Environment): Promise<void> {
+  const folder = dirname(ledgerPath);
+  makeFolder(folder, { mode: 0o700 });
+  for (const name of await readdir(folder))
+    if (name.startsWith(PLANS))
+      await rm(join(folder, name), { recursive: true, force: true }).catch((cause: unknown) => {
+        throw new Failure(
+          "storage",
+          `${join(folder, name)} can't be removed (${errorCode(cause)}). Nothing was sent.`,
+          { hint: "A command that was killed left it. Check the disk and the permissions of the folder.", cause },
+        );
+      });
+}
 
 /** What the ledger keeps of a plan. @param of `last`: the run before it. */
 export function toRun(

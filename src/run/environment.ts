@@ -15,7 +15,6 @@ import type { ServerFacts } from "../ledger/workers.ts";
 import { proxyOf } from "../send/proxy.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK } from "./ledger-of.ts";
-import { type DiskUse, diskUseOf } from "./metrics.ts";
 import { defaultOutput } from "./outputs.ts";
 import { configOf, conflictOf, type EnvironmentOptions } from "./settings.ts";
 
@@ -50,7 +49,7 @@ interface LedgerState {
   /** Who holds its lock. */
   readonly holder: LockHolder | undefined;
   readonly lastRun: Run | undefined;
-  readonly disk: DiskUse;
+  readonly bytes: number;
   /** Undefined where it is a file. */
   readonly server: ServerFacts | undefined;
 }
@@ -126,7 +125,7 @@ async function ledgerStateOf(environment: Environment): Promise<LedgerState | un
   return {
     holder: await ledger.holder(LOCK),
     lastRun: (await ledger.runs({ last: 1 })).at(-1),
-    disk: await diskUseOf(environment.ledgerPath, ledger),
+    bytes: (await ledger.size()).bytes,
     server: await ledger.workers?.facts(),
   };
 }

@@ -1,14 +1,12 @@
 /** Numbers about an environment, for those who watch it. They come from its ledger, so a bad night does not lose the good ones. */
 
-import { existsSync, lstatSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { Failure } from "../failure.ts";
-import type { Invocation, Ledger } from "../ledger/ledger.ts";
+import type { Invocation } from "../ledger/ledger.ts";
 import type { Team } from "../ledger/workers.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
-import { lostRunsOf } from "./session.ts";
+import { lostRunsOf } from "./lost-ledger.ts";
 import { NIGHTLY } from "./status.ts";
 
 /** How the last command that sends ended. */
@@ -67,7 +65,7 @@ export async function readMetrics(
         lastSuccess: succeeded && endOf(succeeded).endedAt,
         doubts,
         unfinishedRuns: (await ledger.runs({ states: ["open", "closing"] })).length,
-        bytes: (await diskUseOf(environment.ledgerPath, ledger)).ledger,
+        bytes: (await ledger.size()).bytes,
         team: team && toNumbers(team),
       },
     };
@@ -92,36 +90,3 @@ const toNumbers = ({ workers, lanes, lastMinute }: Team): LedgerMetrics["team"] 
   backlog: lanes.reduce((sum, { actions }) => sum + actions, 0),
   lastMinute,
 });
-
-/** Bytes of a file, or of all files below a folder; 0 where there is nothing. Links are not followed. */
-function bytesIn(path: string): number {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return 0;
-  if (!found.isDirectory()) return found.size;
-  return readdirSync(path).reduce((sum, name) => sum + bytesIn(join(path, name)), 0);
-}
-
-export interface DiskUse {
-  readonly ledger: number;
-  readonly ballast: number;
-  readonly sandbox: number;
-  /** Ledgers, lists and sandboxes that were set aside. */
-  readonly setAside: number;
-}
-
-/** @param ledger counts too, where it is no file in the folder. */
-export async function diskUseOf(ledgerPath: string, ledger: Ledger): Promise<DiskUse> {
-  const inDatabase = ledger.kind === "postgres" ? (await ledger.size()).bytes : 0;
-  const use = { ledger: inDatabase, ballast: 0, sandbox: 0, setAside: 0 };
-  const folder = dirname(ledgerPath);
-  // With a ledger in PostgreSQL there may be none yet.
-  if (!existsSync(folder)) return use;
-  for (const name of readdirSync(folder)) use[partOf(name)] += bytesIn(join(folder, name));
-  return use;
-}
-
-function partOf(name: string): keyof DiskUse {
-  if (name.includes(".aside")) return "setAside";
-  if (name === "ballast") return "ballast";
-  return name.startsWith("service.") ? "sandbox" : "ledger";
-}

@@ -1,6 +1,7 @@
 /** Writes a new config. Nothing is overwritten; a file in the way is set aside when asked. */
 
-import { lstat, open, rm } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { displayPath } from "../actions/text.ts";
 import { setAside } from "../disk/aside.ts";
@@ -8,33 +9,21 @@ import { errorCode, Failure } from "../failure.ts";
 import { storageFailure } from "../ledger/sqlite-failures.ts";
 import { makeOutputFolder } from "../write/output-file.ts";
 
-/** The config's other names: two of them in one folder would stop every command. */
-const OTHER_CONFIGS = [
-  "tickets.config.yaml",
-  "tickets.config.yml",
-  "tickets.config.json",
-  ".ticketsrc",
-  ".ticketsrc.yaml",
-  ".ticketsrc.yml",
-  ".ticketsrc.json",
-];
+/** Two configs of one folder would stop every command. */
+const NAMES = ["tickets.config.", ".ticketsrc."].flatMap((name) => ["yaml", "yml", "json"].map((end) => name + end));
 
 /**
  * @param isDefault the config has a default name, so its folder may hold no other config.
  * @throws Failure `usage` where the file, or another config of its folder, exists.
  */
-export async function refuseExisting(target: string, cwd: string, isDefault: boolean): Promise<void> {
-  const rivals = isDefault ? OTHER_CONFIGS.map((name) => join(dirname(target), name)) : [];
-  for (const path of new Set([target, ...rivals])) {
-    if (!(await exists(path))) continue;
-    throw existingFailure(path, path === target, cwd);
-  }
+export function refuseExisting(target: string, cwd: string, isDefault: boolean): void {
+  const rivals = isDefault ? [".ticketsrc", ...NAMES].map((name) => join(dirname(target), name)) : [];
+  const found = [target, ...rivals].find(exists);
+  if (found !== undefined) throw existingFailure(found, found === target, cwd);
 }
 
 /** Sets an existing config aside. Returns its new name; undefined where there was none. */
-export async function setConfigAside(target: string): Promise<string | undefined> {
-  return (await exists(target)) ? setAside(target) : undefined;
-}
+export const setConfigAside = (target: string): string | undefined => (exists(target) ? setAside(target) : undefined);
 
 /** @throws Failure `usage` where the file exists, `storage` where it can't be written. */
 export async function writeConfig(path: string, text: string, cwd: string): Promise<void> {
@@ -52,20 +41,17 @@ export async function writeConfig(path: string, text: string, cwd: string): Prom
   }
 }
 
-function existingFailure(path: string, isTarget: boolean, cwd: string): Failure {
-  return new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
+const existingFailure = (path: string, isTarget: boolean, cwd: string): Failure =>
+  new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
     hint: isTarget
       ? "Write to standard output with -o - and copy what you need, name another file with -o, or set the old one aside with --move-aside (it is renamed, never deleted)."
       : "One folder holds one config. Write to standard output with -o - and copy the source into it.",
   });
-}
 
-async function exists(path: string): Promise<boolean> {
+function exists(path: string): boolean {
   try {
-    await lstat(path);
-    return true;
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (cause) {
-    if (errorCode(cause) === "ENOENT") return false;
     throw storageFailure(path, cause);
   }
 }

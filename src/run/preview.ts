@@ -1,4 +1,4 @@
-/** The first rows of an input beside the actions they give, and counts over all rows. */
+/** The first rows of an input that can be read beside the actions they give, and counts over all rows. */
 
 import { type Action, actionsThat, registersEvent } from "../actions/actions.ts";
 import { itemOf } from "../actions/draft.ts";
@@ -30,7 +30,7 @@ export interface PreviewRow {
   readonly actions: readonly Action[];
   /** Why the row gives no action. */
   readonly skipped?: string;
-  readonly problems: readonly Pick<Problem, "rule" | "severity" | "field" | "value" | "message" | "hint">[];
+  readonly problems: readonly Problem[];
 }
 
 interface Counted {
@@ -118,11 +118,7 @@ export function createPreview(rowsPerFile: number): Preview {
       }
     },
     result: ({ skipReasons }, problems) => ({
-      rows: withMalformed(
-        rows.map(({ file, row, mapped }) => previewRow(file, row, mapped, problems)),
-        [...files].map(([{ file }, { seen }]) => ({ source: file.name, isShort: seen < rowsPerFile })),
-        problems,
-      ),
+      rows: rows.map(({ file, row, mapped }) => previewRow(file, row, mapped, problems)),
       mapped: [...events.values()].reduce((sum, actions) => sum + actions, 0),
       byEvent: [...events]
         .sort(([, one], [, other]) => other - one)
@@ -156,50 +152,8 @@ function previewRow(
     cells: cellsOf(row, header, new Set(mapper.understanding.used)),
     actions: mapped.kind === "actions" ? mapped.drafts.map(itemOf) : [],
     ...(mapped.kind === "skipped" && { skipped: mapped.reason }),
-    problems: problemsAt(problems, source, row.line),
+    problems: problems.filter((problem) => problem.source === source && problem.line === row.line),
   };
-}
-
-function problemsAt(problems: readonly Problem[], source: string, line: number): PreviewRow["problems"] {
-  return problems
-    .filter((problem) => problem.source === source && problem.line === line)
-    .map(({ rule, severity, field, value, message, hint }) => ({
-      rule,
-      severity,
-      message,
-      hint,
-      ...(field !== undefined && { field }),
-      ...(value !== undefined && { value }),
-    }));
-}
-
-/** Adds the rows that could not be read, which never reach the mapping. */
-function withMalformed(
-  rows: readonly PreviewRow[],
-  files: readonly { readonly source: string; readonly isShort: boolean }[],
-  problems: readonly Problem[],
-): readonly PreviewRow[] {
-  const sources = new Set([...files.map(({ source }) => source), ...problems.map(({ source }) => source)]);
-  return [...sources].flatMap((source) => {
-    const own = rows.filter((row) => row.source === source);
-    const known = new Set(own.map(({ line }) => line));
-    const last = own.at(-1)?.line ?? 0;
-    const isShort = files.find((file) => file.source === source)?.isShort ?? true;
-    const lines = new Set(
-      problems
-        .filter((problem) => problem.source === source && problem.severity === "error" && !known.has(problem.line))
-        .map(({ line }) => line)
-        .filter((line) => isShort || line < last),
-    );
-    const malformed = [...lines].map((line) => ({
-      source,
-      line,
-      cells: [],
-      actions: [],
-      problems: problemsAt(problems, source, line),
-    }));
-    return [...own, ...malformed].sort((one, other) => one.line - other.line);
-  });
 }
 
 function cellsOf(row: Row, header: readonly string[] | undefined, used: ReadonlySet<string>): readonly PreviewCell[] {

@@ -53,7 +53,14 @@ export type RunEvent =
   | { readonly kind: "ordered by time" }
   | { readonly kind: "files passed over"; readonly message: string }
   | ({ readonly kind: "input understood" } & UnderstoodInput)
-  | ({ readonly kind: "input checked" } & CheckedBefore)
+  | {
+      readonly kind: "input checked";
+      readonly checked: CheckedInput;
+      /** How many problems to list one by one, where the command was given a number. */
+      readonly maxProblems: number | undefined;
+      /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */
+      readonly told: ReadonlySet<string> | undefined;
+    }
   /** What is new of the input is about to be sent. */
   | ({ readonly kind: "sending planned" } & CheckedInput)
   | { readonly kind: "earlier run comes first"; readonly run: string; readonly createdAt: string }
@@ -75,8 +82,27 @@ export type RunEvent =
   | ({ readonly kind: "question waits"; readonly isFirst: boolean } & Wait)
   | { readonly kind: "closing run"; readonly run: string; readonly counts: RunCounts }
   | { readonly kind: "run closed"; readonly run: string }
-  | ({ readonly kind: "nothing to settle" } & NothingToSettle)
-  | ({ readonly kind: "chunk settled" } & SettledChunk)
+  | {
+      readonly kind: "nothing to settle";
+      readonly run: string;
+      /** That was asked about. */
+      readonly chunk: number | undefined;
+      /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
+      readonly before: Settlement | undefined;
+      /** It was decided otherwise than is asked now. */
+      readonly isOtherwise: boolean;
+    }
+  | {
+      readonly kind: "chunk settled";
+      readonly chunk: Chunk;
+      readonly decision: "sent" | "not-sent";
+      /** How many of its actions, from the first, were decided about. */
+      readonly first: number;
+      /** Number of the chunk in which the others wait. */
+      readonly rest: number | undefined;
+      /** How many are closed, since a later one of their ticket was accepted. */
+      readonly late: number;
+    }
   /** A power cut leaves a file like this. The incomplete line is left out. */
   | { readonly kind: "promises end amid a line"; readonly file: string; readonly text: string }
   | { readonly kind: "run ended"; readonly end: RunEnd }
@@ -108,34 +134,4 @@ export interface OpenedLedger {
 /** How an input file is read. */
 export interface UnderstoodInput extends Understood {
   readonly file: InputFile;
-}
-
-/** What checking found in an input. */
-interface CheckedBefore {
-  readonly checked: CheckedInput;
-  /** How many problems to list one by one, where the command was given a number. */
-  readonly maxProblems: number | undefined;
-  /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */
-  readonly told: ReadonlySet<string> | undefined;
-}
-
-interface NothingToSettle {
-  readonly run: string;
-  /** That was asked about. */
-  readonly chunk: number | undefined;
-  /** What was decided about the one chunk that was asked about; of a whole run, about the last one that was decided otherwise. */
-  readonly before: Settlement | undefined;
-  /** It was decided otherwise than is asked now. */
-  readonly isOtherwise: boolean;
-}
-
-interface SettledChunk {
-  readonly chunk: Chunk;
-  readonly decision: "sent" | "not-sent";
-  /** How many of its actions, from the first, were decided about. */
-  readonly first: number;
-  /** Number of the chunk in which the others wait. */
-  readonly rest: number | undefined;
-  /** How many are closed, since a later one of their ticket was accepted. */
-  readonly late: number;
 }

@@ -8,9 +8,9 @@ import type { Wait } from "../send/send.ts";
 import { FAILED_STATUSES, FINAL_STATUSES, isFinal, NOT_FOUND } from "../send/status-answer.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, openLedgerOf } from "./ledger-of.ts";
+import { lostRunsOf } from "./lost-ledger.ts";
 import { namedRun } from "./runs.ts";
 import { connectorTo, openService, type Service } from "./service.ts";
-import { lostRunsOf } from "./session.ts";
 
 export interface RemoteStatusSettings {
   readonly environment: Environment;

@@ -15,10 +15,11 @@ import { promiseFormat, promiseLines, promisesHeader } from "../write/promises.t
 import { parsePromises } from "../write/read-promises.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, noLedger, openLedgerOf } from "./ledger-of.ts";
+import { lostRunsOf } from "./lost-ledger.ts";
 import { isEnteredHere, openPromises, refuseCompressed } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { namedRun, type RunStatus, statusOf, unknownRun } from "./runs.ts";
-import { lostRunsOf, openSession } from "./session.ts";
+import { openSession } from "./session.ts";
 
 export interface ResultsSettings {
   readonly environment: Environment;

@@ -6,10 +6,11 @@ import { crashPoint } from "../disk/crash-points.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Chunk, Ledger, Run } from "../ledger/ledger.ts";
 import type { RunContext } from "./context.ts";
+import { noteClosedInJournal } from "./lost-ledger.ts";
 import { openPromises } from "./outputs.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { actionsOfChunk, chosenRun, nextOf, openQuestions, type Question, rejectsCommand, statusOf } from "./runs.ts";
-import { byUser, noteClosedInJournal, openSession, type Session } from "./session.ts";
+import { byUser, openSession, type Session } from "./session.ts";
 import type { Summary } from "./summary.ts";
 
 export type SettleDecision = "sent" | "not-sent" | "abandon" | "pause";

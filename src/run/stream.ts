@@ -12,20 +12,26 @@ import type { Environment } from "../config/environment.ts";
 import { EXIT_CODES, Failure } from "../failure.ts";
 import type { Ledger, Run } from "../ledger/ledger.ts";
 import { carryOut, deadlineOf } from "./carry-out.ts";
-import { type Checked, checkInput, type InputOptions, inputFlags, reportChecked } from "./check-input.ts";
 import type { RunContext } from "./context.ts";
-import { adoptRun, enterRun, planFolderFor, toRun } from "./enter.ts";
-import { agreeToNewLedger, findLedgerOf, type NewLedgerWord } from "./ledger-of.ts";
+import { adoptRun, enterRun, planFolder, removeLeftPlans, toRun } from "./enter.ts";
+import { findLedgerOf } from "./ledger-of.ts";
+import { agreeToNewLedger, type NewLedgerWord, noteInJournal } from "./lost-ledger.ts";
 import { makeWayForOutput, outputPath, refuseReadOnlyFolder } from "./outputs.ts";
-import { removeLeftPlans } from "./places.ts";
 import type { CheckedInput } from "./progress.ts";
 import { writeNotSent } from "./rejects.ts";
 import { afterEarlier, type EarlierRun, finishEarlierRuns, writeLeft } from "./resume.ts";
 import { doubtedOf } from "./runs.ts";
-import { noteInJournal, openSession, type Session } from "./session.ts";
+import { openSession, type Session } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import { exitCodeOfDone, type RunEnd, type Summary, summarise } from "./summary.ts";
-import { plan as planInput } from "./validate.ts";
+import {
+  type Checked,
+  checkInput,
+  type InputOptions,
+  inputFlags,
+  plan as planInput,
+  reportChecked,
+} from "./validate.ts";
 
 export interface StreamSettings extends InputOptions {
   readonly settings: Settings;
@@ -128,7 +134,7 @@ async function streamInput(
   const { ledger, environment } = session;
   const { mode, publishes = false, startedAt } = options;
   const output = await placeForPromises(context, options, session);
-  const directory = planFolderFor(environment);
+  const directory = planFolder(environment);
   const { config } = options.settings;
   const found = await checkInput(context, {
     ...{ ...options, config, environment, ledger, directory, lanes: environment.lanes },

@@ -1,16 +1,161 @@
-/** Checks an input, and makes the plan of what would be sent. */
+/** From files to a checked plan, for `validate`, `plan` and `stream`. */
 
-import { rm } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ActionName } from "../actions/actions.ts";
+import { severityTable } from "../check/severity.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../config/environment.ts";
 import { Opened } from "../disk/closing.ts";
-import { type CheckOptions, checkInput, type InputOptions } from "./check-input.ts";
+import { errorCode, Failure } from "../failure.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type Allowance, makePlan, type PlanOptions } from "../plan/plan.ts";
+import { Problems } from "../plan/problems.ts";
+import type { InputFile } from "../read/input-file.ts";
+import { resolveInputs } from "../read/inputs.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf } from "./ledger-of.ts";
-import type { OnRow } from "./mappers.ts";
-import { makeTemporaryFolder } from "./places.ts";
+import { readingOf } from "./lookups.ts";
+import { lostRunsOf } from "./lost-ledger.ts";
+import { createMappers, type OnRow } from "./mappers.ts";
 import type { CheckedInput } from "./progress.ts";
-import { lostRunsOf } from "./session.ts";
-import type { SettingsToCheck } from "./settings.ts";
+import { ALL_RULES, type SettingsToCheck } from "./settings.ts";
+
+/** Flags of every command that reads input. */
+export interface InputOptions {
+  readonly files: readonly string[];
+  readonly inputFormat?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly maxInputBytes?: number | undefined;
+  /** Accept a file of 0 bytes as an input without rows. */
+  readonly allowEmpty?: boolean | undefined;
+  readonly action?: ActionName | undefined;
+  readonly source?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Default: input. */
+  readonly order?: PlanOptions["order"] | undefined;
+  readonly maxInvalid?: Allowance | undefined;
+  readonly maxProblems?: number | undefined;
+}
+
+export interface CheckOptions extends InputOptions {
+  readonly config: Config;
+  /** Folder for the plan's file; it must not exist. */
+  readonly directory: string;
+  readonly environment: Environment | undefined;
+  readonly ledger: Ledger | undefined;
+  readonly mode: PlanOptions["mode"];
+  readonly lanes: number;
+  readonly onRow?: OnRow | undefined;
+}
+
+/** Problems kept for showing; all are counted. */
+const PROBLEMS_KEPT = 10_000;
+
+/** The caller disposes of the plan. */
+export async function checkInput(context: RunContext, options: CheckOptions): Promise<CheckedInput> {
+  const { config, environment, directory, ledger, mode, lanes, order = "input" } = options;
+  const { limit = Number.POSITIVE_INFINITY, maxInvalid = { rows: 0 }, allowEmpty = false } = options;
+  const { encoding, maxInputBytes } = options;
+  const { progress, cwd, now, stdin, stop: signal } = context;
+  if (order === "time") progress.happened({ kind: "ordered by time" });
+  const files = await resolveInputs(options.files, {
+    cwd,
+    inputFormat: options.inputFormat,
+    onPassedOver: (message) => progress.happened({ kind: "files passed over", message }),
+    signal,
+  });
+  const problems = new Problems(Math.max(PROBLEMS_KEPT, options.maxProblems ?? 0));
+  const severities = severityTable(config.rules, ALL_RULES);
+  const mappers = createMappers({ ...options, cwd, severities, problems, signal });
+  const total = bytesOf(files);
+  const plan = await asStorage(
+    directory,
+    makePlan({
+      ...{ files, directory, ledger, mode, order, lanes, limit, maxInvalid, allowEmpty, severities, problems, signal },
+      environment,
+      readingOf: mappers.readingOf,
+      openingOf: (file) => ({
+        ...{ signal, stdin },
+        ...readingOf(mappers.sourceOf(file)?.config),
+        ...(encoding !== undefined && { encoding }),
+        ...(maxInputBytes !== undefined && { maxInputBytes }),
+      }),
+      onUnderstood: (file, understood) => progress.happened({ kind: "input understood", file, ...understood }),
+      onRows: (rows, bytes) => {
+        const share = total > 0 ? { share: Math.min(1, bytes / total) } : {};
+        progress.advanced({ doing: "checking", unit: "row", done: rows, ...share });
+      },
+      onJudged: (actions) => progress.advanced({ doing: "comparing", unit: "action", done: actions }),
+      now: () => now?.() ?? new Date(),
+    }),
+  );
+  progress.advanced(undefined);
+  return { files, plan, problems };
+}
+
+/** As they are stored; 0 where one is a pipe, whose size is not known. */
+function bytesOf(files: readonly InputFile[]): number {
+  const found = files.map(({ path }) => (path === "-" ? undefined : statSync(path, { throwIfNoEntry: false })));
+  return found.every((each) => each?.isFile()) ? found.reduce((sum, each) => sum + (each?.size ?? 0), 0) : 0;
+}
+
+/** Reports errors of the disk that the plan is written to as storage failures. */
+async function asStorage<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    const code = errorCode(cause);
+    if (cause instanceof Failure || !["ENOSPC", "EROFS", "EACCES", "EIO", "ERR_SQLITE_ERROR"].includes(code ?? ""))
+      throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Failure("storage", `The plan can't be written at ${path} (${why}). Nothing was sent.`, {
+      hint: "Make room on that disk, then run the same command again.",
+      cause,
+    });
+  }
+}
+
+/** The flags that say how the same input is read again. */
+export function inputFlags(options: InputOptions): readonly string[] {
+  const { action, source, inputFormat, encoding, order } = options;
+  const given: readonly (readonly [string, string | undefined])[] = [
+    ["--action", action],
+    ["--source", source],
+    ["--input-format", inputFormat],
+    ["--encoding", encoding],
+    ["--order", order === "input" ? undefined : order],
+  ];
+  return given.flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
+}
+
+/** An input that was checked for a command. */
+export interface Checked extends CheckedInput {
+  /** Something changed of which no earlier command told. */
+  readonly isNews: boolean;
+}
+
+/** Reports what checking found, and what of it is news. */
+export async function reportChecked(
+  { progress }: RunContext,
+  { maxProblems }: InputOptions,
+  { files, plan, problems }: CheckedInput,
+  told: Ledger["told"],
+): Promise<Checked> {
+  const { known, isNews } = await toldBefore(problems, told);
+  const checked = { files, plan, problems };
+  progress.happened({ kind: "input checked", checked, maxProblems, told: known });
+  return { ...checked, isNews };
+}
+
+/** Which of these warnings an earlier command has told, by their marks, and whether something changed of which none has. */
+export async function toldBefore({ kept }: Problems, told: Ledger["told"]) {
+  const known = await told(kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark])));
+  const isNews = kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
+  return { known, isNews };
+}
 
 export interface PlanSettings extends InputOptions, Partial<Pick<CheckOptions, "mode" | "lanes">> {
   readonly settings: SettingsToCheck;
@@ -53,4 +198,16 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
     told: async (digests) => (await ledger?.told(digests)) ?? new Set(),
     [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   };
+}
+
+/** In the system's temporary folder; the caller removes it. */
+async function makeTemporaryFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), `tickets-${process.pid}-`));
+  } catch (cause) {
+    throw new Failure("storage", `${tmpdir()} can't be written (${errorCode(cause)}).`, {
+      hint: "Set TMPDIR to a writable folder of your own.",
+      cause,
+    });
+  }
 }

@@ -10,10 +10,11 @@ import type { Stop, StopRequest } from "../send/stop.ts";
 import { deadlineOf, endOf, sendFrom, stopAfter } from "./carry-out.ts";
 import type { RunContext } from "./context.ts";
 import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
+import { lostRunsOf } from "./lost-ledger.ts";
 import type { Progress, RunEvent } from "./progress.ts";
 import { openQuestions, statusOf, whyItWaits } from "./runs.ts";
 import { openService } from "./service.ts";
-import { lostRunsOf, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker } from "./worker.ts";
 

@@ -118,9 +118,7 @@ describe("tickets env", () => {
     lock.exec("BEGIN EXCLUSIVE");
     const { out } = await field.ask("env", { name: "local" });
     expect(out).toMatch(/ {2}ledger {4}\S+ledger\.db\n/);
-    expect(out).toMatch(
-      new RegExp(`  lock      held[^\\n]*\n  last run  ${summary?.run} finished \\S+\n  disk      ledger `),
-    );
+    expect(out).toMatch(new RegExp(`  lock      held[^\\n]*\n  last run  ${summary?.run} finished \\S+\n  size      `));
   });
 
   test("--json is one document with the same", async () => {

@@ -1,0 +1,126 @@
+/** How it is noticed that a ledger was lost, or is another one: by the journal beside it, and by the ledgers beside it. */
+
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { importCommand } from "../actions/next-command.ts";
+import { andMore, cleanText, count, displayPath, inShell } from "../actions/text.ts";
+import type { Environment } from "../config/environment.ts";
+import { Failure } from "../failure.ts";
+import { appendJournal, type LackingRun, lackingRuns, readJournal } from "../ledger/journal.ts";
+import type { Ledger, Run } from "../ledger/ledger.ts";
+import { findLedger } from "../ledger/open.ts";
+import { JOURNAL, journalPath } from "./ledger-of.ts";
+
+/** Notes outside the ledger that a run is sent, so that a lost or older one is noticed. After it resolves, the line is on disk. */
+export async function noteInJournal(environment: Environment, ledger: Ledger, run: Run, actions: number) {
+  const path = journalPath(environment);
+  // A worker takes up a run again and again.
+  if (ledger.workers !== undefined && readJournal(path).some((entry) => entry.run === run.run)) return;
+  const output = run.output === undefined ? {} : { output: run.output };
+  const sends = await ledger.noteSending(run.number);
+  const { boundTo: baseUrl = "" } = ledger;
+  await appendJournal(path, { run: run.run, at: run.createdAt, baseUrl, actions, sends, ...output });
+}
+
+/** A run was closed: the service has no more of it than what has an outcome, or is in doubt. */
+export async function noteClosedInJournal(environment: Environment, run: Run, actions: number): Promise<void> {
+  const path = journalPath(environment);
+  const entry = readJournal(path).findLast((each) => each.run === run.run);
+  if (entry !== undefined && entry.actions > actions) await appendJournal(path, { ...entry, actions });
+}
+
+/** Why the ledger does not know everything that was sent from here. */
+export async function lostRunsOf(
+  environment: Environment,
+  ledger: Ledger | undefined,
+  cwd: string,
+): Promise<Failure | undefined> {
+  const entries = readJournal(journalPath(environment));
+  const { kind } = environment;
+  if (ledger === undefined && kind === "sandbox") return undefined;
+  // Of a sandbox, what it was sent since the last reset.
+  const own = entries.filter(({ baseUrl }) => kind === "service" || baseUrl === ledger?.boundTo);
+  const lacking =
+    ledger === undefined ? own.map((entry) => ({ entry, known: undefined })) : await lackingRuns(ledger, own);
+  return lacking.length === 0 ? undefined : lostRuns(lacking, environment, cwd);
+}
+
+/** How many runs are listed one by one. */
+const SHOWN = 5;
+
+function lostRuns(lacking: readonly LackingRun[], environment: Environment, cwd: string): Failure {
+  const shown = lacking.slice(0, SHOWN).map(({ entry: { run, at, actions }, known }) => {
+    const what = known === undefined ? "" : `it knows ${known} of `;
+    return `run ${run} of ${at} (${what}${count(actions, "action")})`;
+  });
+  const files = [...new Set(lacking.flatMap(({ entry: { output } }) => (output === undefined ? [] : [output])))];
+  const commands = files.map((file) => importCommand(environment, displayPath(file, cwd)));
+  const journal = displayPath(journalPath(environment), cwd);
+  return new Failure(
+    "usage",
+    `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}. Nothing was sent.`,
+    {
+      hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat no file tells of, only the service knows: once you have looked, move the list of runs away: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
+    },
+  );
+}
+
+/** A person's word that a new ledger is meant: given before, or asked for; undefined where nobody can be asked. */
+export type NewLedgerWord = true | ((question: string) => Promise<boolean>) | undefined;
+
+/**
+ * Under another name, everything would be sent once more. A ledger is new as long as it has no runs.
+ *
+ * @throws Failure `usage` where nobody says that a new ledger is meant.
+ */
+export async function agreeToNewLedger(
+  environment: Environment,
+  ledger: Ledger | undefined,
+  word: NewLedgerWord,
+  cwd: string,
+): Promise<void> {
+  if (word === true || (ledger !== undefined && (await ledger.runs({ last: 1 })).length > 0)) return;
+  const other = await largestOtherOf(environment);
+  if (other === undefined) return;
+  const { name, baseUrl } = environment;
+  const otherName = cleanText(basename(other.folder), 64);
+  const what = `The ledger of ${name} is new, but that of ${otherName} (${displayPath(other.folder, cwd)}) knows of ${count(other.actions, "action")} which ${baseUrl} has accepted, or may have. All of it that is in the input would be sent again.`;
+  if (word !== undefined && (await word(`${what} Begin a new ledger?`))) return;
+  throw new Failure("usage", `${what} Nothing was sent.`, {
+    hint: `If ${name} was called ${otherName} before, call it that again.\nIf it is another account's, add --yes once, or give the environment a stateDir of its own.`,
+  });
+}
+
+/** What else in the same state folder knows most actions of the same service, be its ledger lost or damaged. */
+async function largestOtherOf({ ledgerPath, baseUrl, kind }: Environment) {
+  const state = dirname(dirname(ledgerPath));
+  let largest: { readonly folder: string; readonly actions: number } | undefined;
+  if (kind === "sandbox" || !existsSync(state)) return undefined;
+  for (const name of await readdir(state)) {
+    const folder = join(state, name);
+    if (folder === dirname(ledgerPath)) continue;
+    const actions = Math.max(await actionsInLedger(folder, baseUrl), actionsInJournal(folder, baseUrl));
+    if (actions > (largest?.actions ?? 0)) largest = { folder, actions };
+  }
+  return largest;
+}
+
+async function actionsInLedger(folder: string, baseUrl: string): Promise<number> {
+  const path = join(folder, "ledger.db");
+  try {
+    await using ledger = await findLedger({ place: { kind: "sqlite", path }, boundTo: undefined });
+    return ledger?.boundTo === baseUrl ? (await ledger.size()).actions : 0;
+  } catch {
+    return 0;
+  }
+}
+
+function actionsInJournal(folder: string, baseUrl: string): number {
+  try {
+    const runs = new Map(readJournal(join(folder, JOURNAL)).map((entry) => [entry.run, entry]));
+    return [...runs.values()].reduce((sum, each) => sum + (each.baseUrl === baseUrl ? each.actions : 0), 0);
+  } catch {
+    return 0;
+  }
+}
