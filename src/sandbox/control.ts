@@ -18,6 +18,7 @@ export interface Service {
   readonly faults: Faults;
   readonly callbacks: Callbacks;
   readonly maxBodyBytes: number;
+  readonly onError: ((error: unknown) => void) | undefined;
   /** Ends it. */
   readonly signal: AbortSignal;
 }
@@ -38,18 +39,18 @@ export const CONTROL: Readonly<Record<string, Methods>> = {
   "/control/processed": { GET: dumpProcessed },
   "/control/state": showing(stateOf),
   // For the page, in parts: `before` and `from` say where one begins.
-  "/control/actions": showing(({ engine }, query) => engine.actions(beforeIn(query))),
   "/control/requests": showing(({ engine }, query) => engine.requests(beforeIn(query))),
   "/control/request": showing(({ engine }, query) =>
-    engine.request(numberIn(query, "seq", 0), numberIn(query, "from", 0)),
+    engine.request(numberIn(query, "number", 0), numberIn(query, "from", 0)),
   ),
+  "/control/refused": showing(({ engine }, query) => engine.refused(query.get("reason") ?? undefined, beforeIn(query))),
   "/control/ticket": showing(({ engine }, query) => {
     const nftId = query.get("nftId");
     return engine.ticketHistory(nftId === null ? { ticketId: query.get("id") ?? "" } : { nftId }, beforeIn(query));
   }),
   "/control/event": showing(({ engine }, query) => engine.eventHistory(query.get("id") ?? "", beforeIn(query))),
   "/control/search": showing(({ engine }, query) => engine.search(query.get("id") ?? "")),
-  "/control/changes": { GET: tellChanges },
+  "/control/changes": { GET: sendChanges },
   "/control/faults": {
     GET: ({ service: { faults }, response }) => sendJson(response, 200, faults.current()),
     PUT: async (visit) => useFaults(visit, faultsIn(await bodyOf(visit))),
@@ -117,19 +118,19 @@ const LOOKED_EVERY_MS = 500;
  * Server-sent events: the counts, now and whenever they have changed, whoever changed them. It looks twice a second, as long as
  * someone listens.
  */
-async function tellChanges({ service, response }: Visit): Promise<void> {
+async function sendChanges({ service, response }: Visit): Promise<void> {
   const { faults, signal } = service;
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
   const gone = new AbortController();
   response.on("close", () => gone.abort());
   const end = AbortSignal.any([signal, gone.signal]);
-  let told = "";
+  let last = "";
   while (!end.aborted) {
     const { script, requests } = faults.current();
     const text = JSON.stringify({ ...countsOf(service), faults: script.rules.length, faultRequests: requests });
-    if (text !== told && !response.writableNeedDrain) {
+    if (text !== last && !response.writableNeedDrain) {
       response.write(`data: ${text}\n\n`);
-      told = text;
+      last = text;
     }
     await delay(LOOKED_EVERY_MS, undefined, { signal: end }).catch(() => undefined);
   }

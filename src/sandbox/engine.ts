@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { stringifyJson } from "../actions/json.ts";
 import { nearest } from "../actions/nearest.ts";
+import { number } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { echoed, type Ids, readItem } from "./item.ts";
 import { eventsOf, perform, RELAXABLE_RULES, type Refusal, type Register, WITHHELD } from "./lifecycle.ts";
@@ -28,17 +29,18 @@ export type ResultItem = AcceptedItem | RefusedItem;
 /** An accepted action whose event has a callbackUrl. */
 export type Callback = Omit<AcceptedItem, "status"> & { readonly callbackUrl: string };
 
-interface ProcessOptions {
+export interface ProcessOptions {
+  /** The number of the request, from `openRequest`; a new one by default. */
+  readonly request?: number;
   /** 0-based places of items that are refused without being looked at (a fault on demand). */
   readonly withhold?: ReadonlySet<number>;
-  /** Told of each accepted action whose event has a callbackUrl, after all of them are on disk. */
+  /** Called for each accepted action whose event has a callbackUrl, after all of them are on disk. */
   readonly onCallback?: (callback: Callback) => void;
 }
 
 export type Engine = ReturnType<typeof openEngine>;
 
 const PAGE = 1000;
-const NONE_WITHHELD: ReadonlySet<number> = new Set();
 
 /**
  * Opens the service's state and gives the service.
@@ -51,25 +53,48 @@ export function openEngine(options: EngineOptions) {
   const relaxed = new Set(accept);
   const state = openState(path, now);
 
-  function processAll(items: readonly unknown[], withhold: ReadonlySet<number>, callbacks: Callback[]): ResultItem[] {
+  function processAll(items: readonly unknown[], { request, withhold }: ProcessOptions, callbacks: Callback[]) {
     const at = now();
-    const request = state.countRequest();
+    const requestNumber = request ?? state.openRequest(at);
     const register: Register = { state, events: eventsOf(state), relaxed, unixTime: Math.floor(at / 1000) };
-    return items.map((item, place): ResultItem => {
+    const kinds = new Map<string, number>();
+    let [firstSeq, accepted]: [number | null, number] = [null, 0];
+    const results = items.map((item, place): ResultItem => {
       const { action, data, ids } = readItem(item);
-      const done = withhold.has(place) ? WITHHELD : perform(register, item);
-      const line = { request, item: place, action, ids, data: stringifyJson(data ?? null), at };
-      if ("code" in done) {
-        state.record({ ...line, status: "error", code: done.code, rule: done.rule ?? null, actionPromise: null });
+      const done = withhold?.has(place) ? WITHHELD : perform(register, item);
+      const isRefused = "code" in done;
+      const actionPromise = isRefused ? null : newPromise(at);
+      const why = isRefused ? { code: done.code, rule: done.rule ?? null } : { code: null, rule: null };
+      const line = {
+        request: requestNumber,
+        item: place,
+        action,
+        ids,
+        data: stringifyJson(data ?? null),
+        at,
+        actionPromise,
+      };
+      const seq = state.record({ ...line, status: isRefused ? "error" : "success", ...why });
+      firstSeq ??= seq;
+      const kind = action ?? "without action";
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+      if (isRefused)
         return { status: "error", ...(action !== null && { action }), ...echoed(action, ids), error: done };
-      }
-      const actionPromise = newPromise(at);
-      state.record({ ...line, status: "success", code: null, rule: null, actionPromise });
-      const accepted = { action: action ?? "", ...echoed(action, ids), actionPromise }; // an accepted action has a name
+      accepted += 1;
+      const result = { action: action ?? "", ...echoed(action, ids), actionPromise: actionPromise ?? "" }; // it has both
       const { callbackUrl } = done.fields;
-      if (typeof callbackUrl === "string") callbacks.push({ callbackUrl, ...accepted });
-      return { status: "success", ...accepted };
+      if (typeof callbackUrl === "string") callbacks.push({ callbackUrl, ...result });
+      return { status: "success", ...result };
     });
+    const ofKinds = [...kinds].map(([kind, count]) => `${number(count)} ${kind}`).join(", ");
+    state.saveProcessed({
+      number: requestNumber,
+      firstSeq,
+      accepted,
+      refused: items.length - accepted,
+      kinds: ofKinds,
+    });
+    return results;
   }
 
   return {
@@ -77,14 +102,18 @@ export function openEngine(options: EngineOptions) {
     instanceId: state.instanceId,
     /** When the state was made, in milliseconds since 1970. */
     createdAt: state.createdAt,
+    /** Notes that a request has come; gives its number. */
+    openRequest: () => state.openRequest(now()),
+    /** Notes how it ended. */
+    endRequest: state.endRequest,
     /**
      * Processes the items of one request in order, in one transaction, and gives one result an item. After it returns
      * everything survives the end of the process. What it throws has processed nothing.
      */
-    process(items: readonly unknown[], { withhold = NONE_WITHHELD, onCallback }: ProcessOptions = {}) {
+    process(items: readonly unknown[], options: ProcessOptions = {}): readonly ResultItem[] {
       const callbacks: Callback[] = [];
-      const results: readonly ResultItem[] = state.transaction(() => processAll(items, withhold, callbacks));
-      if (onCallback !== undefined) for (const callback of callbacks) onCallback(callback);
+      const results = state.transaction(() => processAll(items, options, callbacks));
+      for (const callback of callbacks) options.onCallback?.(callback);
       return results;
     },
     /** The record of everything processed, in order, refused items included. Reads page by page, so it may be long. */

@@ -131,13 +131,15 @@ export function openFaults(initial: FaultScript = { rules: [] }) {
      */
     choose(facts: RequestFacts) {
       let latencyMs = 0;
+      const names: string[] = [];
       for (const [at, rule] of script.rules.entries()) {
         if (!strikes(at, rule, facts)) continue;
+        names.push(rule.fault);
         const random = randomsOf(script.seed, facts.request, at, "do");
-        if (rule.fault !== "latency") return { latencyMs, fault: { rule, random } };
+        if (rule.fault !== "latency") return { latencyMs, names, fault: { rule, random } };
         latencyMs += typeof rule.ms === "number" ? rule.ms : rule.ms[0] + random() * (rule.ms[1] - rule.ms[0]);
       }
-      return { latencyMs };
+      return { latencyMs, names };
     },
   };
 }

@@ -69,14 +69,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const callbacks = startCallbacks(options.callbackWaitMs);
   const end = new AbortController();
   const pageToken = newSecret();
-  const service: Service = { engine, faults, callbacks, maxBodyBytes, signal: end.signal };
+  const { onError } = options;
+  const service: Service = { engine, faults, callbacks, maxBodyBytes, onError, signal: end.signal };
   const answer = answering(service, { key: digest(apiKey), page: digest(pageToken) });
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requireHostHeader: true }, (request, response) => {
     answer(request, response).catch((error: unknown) => {
       if (error instanceof Refused) return sendJson(response, error.status, { message: error.message, ...error.more });
       if (end.signal.aborted || request.socket.destroyed) return;
-      options.onError?.(error);
+      onError?.(error);
       if (response.headersSent) response.destroy();
       else sendJson(response, 500, { message: "Internal Server Error" });
     });
@@ -193,12 +194,14 @@ function streaming() {
   let turn = Promise.resolve();
   return async ({ service, request, response }: Visit): Promise<void> => {
     const { engine, faults, callbacks, maxBodyBytes, signal } = service;
+    const note = noting(service, request, response);
     const number = faults.countRequest();
     const process = (items: readonly unknown[], withhold?: ReadonlySet<number>) =>
-      engine.process(items, { onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
+      engine.process(items, { request: note.number, onCallback: callbacks.enqueue, ...(withhold && { withhold }) });
     const exchange = { request, response, items: [], process, engine, signal };
 
     const early = faults.choose({ request: number, bytes: Number(request.headers["content-length"] ?? 0) });
+    note.faults = early.names;
     if (early.fault) return misbehave(early.fault.rule, { ...exchange, random: early.fault.random });
 
     const { value: items, bytes } = await readJson(request, maxBodyBytes);
@@ -209,7 +212,8 @@ function streaming() {
         `At most ${MAX_ACTIONS_PER_REQUEST} actions per request are accepted; this one has ${items.length}. None was processed.`,
       );
 
-    const { latencyMs, fault } = faults.choose({ request: number, bytes, items });
+    const { latencyMs, fault, names } = faults.choose({ request: number, bytes, items });
+    note.faults = names;
     if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
     // Processing takes the thread for as long as it lasts.
     turn = turn.then(() => setImmediate());
@@ -217,4 +221,24 @@ function streaming() {
     if (fault) return misbehave(fault.rule, { ...exchange, items, random: fault.random });
     sendJson(response, 200, { status: "success", data: process(items) });
   };
+}
+
+/** Notes a request in the record: when it came, and once it has ended, how long it took and what was sent back. */
+function noting({ engine, onError }: Service, { socket }: IncomingMessage, response: ServerResponse) {
+  const note = { number: engine.openRequest(), faults: [] as readonly string[] };
+  const [began, before] = [performance.now(), socket.bytesWritten];
+  const answer = (): string => {
+    if (response.headersSent) return `HTTP ${response.statusCode}${response.writableFinished ? "" : ", cut off"}`;
+    return socket.bytesWritten > before ? "other bytes" : "no answer";
+  };
+  response.once("close", () => {
+    try {
+      const { number, faults } = note;
+      const ms = Math.round(performance.now() - began);
+      engine.endRequest({ number, ms, answer: answer(), fault: faults.join(", ") || null });
+    } catch (error) {
+      onError?.(error);
+    }
+  });
+  return note;
 }

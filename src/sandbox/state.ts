@@ -11,11 +11,11 @@ import type { Ids } from "./item.ts";
 
 /** Marks the file as a sandbox's, so that no other database is taken for one ("TKSB"). */
 const APPLICATION_ID = 0x544b_5342;
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 const BUSY_TIMEOUT_MS = 10_000;
 
 const SCHEMA = `
-  CREATE TABLE sandbox (instance_id TEXT NOT NULL, created_at INTEGER NOT NULL, requests INTEGER NOT NULL) STRICT;
+  CREATE TABLE sandbox (instance_id TEXT NOT NULL, created_at INTEGER NOT NULL) STRICT;
   -- fields: JSON of what was sent and not cleared; what is absent has the field table's default.
   CREATE TABLE events (
     number INTEGER PRIMARY KEY, event_id TEXT NOT NULL UNIQUE, tickets INTEGER NOT NULL, fields TEXT NOT NULL
@@ -24,6 +24,11 @@ const SCHEMA = `
     number INTEGER PRIMARY KEY, ticket_id TEXT NOT NULL UNIQUE, event INTEGER NOT NULL, token INTEGER NOT NULL,
     state TEXT NOT NULL, claimed INTEGER NOT NULL, scans INTEGER NOT NULL, holder TEXT, wallet TEXT NOT NULL,
     fields TEXT NOT NULL, UNIQUE (event, token)
+  ) STRICT;
+  -- Every request to /stream with the right key. first_seq: of its items in actions; kinds: how many of each action.
+  CREATE TABLE requests (
+    number INTEGER PRIMARY KEY, at INTEGER NOT NULL, first_seq INTEGER, accepted INTEGER NOT NULL DEFAULT 0,
+    refused INTEGER NOT NULL DEFAULT 0, kinds TEXT NOT NULL DEFAULT '', ms INTEGER, answer TEXT, fault TEXT
   ) STRICT;
   -- Everything processed, in order. status is success or error; code and rule say why an item was refused.
   CREATE TABLE actions (
@@ -36,11 +41,17 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** The histories on the page need these. The first one asked for makes them: a sandbox that nobody looks at need not pay for them. */
-const HISTORY_INDEXES = `
+/** Actions about an event itself, and refused ones about its tickets: where it is not registered, those are all there is. */
+const OF_EVENT = "(ticket_id IS NULL AND nft_id IS NULL OR status = 'error')";
+/** Why an item was refused. */
+const REASON = "coalesce(rule, code)";
+
+/** The page needs these. The first look makes them: a sandbox that nobody looks at need not pay for them. */
+const PAGE_INDEXES = `
   CREATE INDEX IF NOT EXISTS actions_of_ticket ON actions (ticket_id) WHERE ticket_id IS NOT NULL;
   CREATE INDEX IF NOT EXISTS actions_by_nft ON actions (nft_id) WHERE nft_id IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS actions_of_event ON actions (event_id) WHERE ticket_id IS NULL AND nft_id IS NULL;
+  CREATE INDEX IF NOT EXISTS actions_of_event ON actions (event_id) WHERE ${OF_EVENT};
+  CREATE INDEX IF NOT EXISTS actions_refused ON actions (${REASON}) WHERE status = 'error';
 `;
 
 /** Field values as they were sent, without those that equal the field's default; other keys where a relaxed rule let them in. */
@@ -74,7 +85,7 @@ export interface TicketRow {
 export interface ProcessedAction {
   /** Counts everything processed, from 1. */
   readonly seq: number;
-  /** Counts the requests of which anything was processed, from 1. */
+  /** The number of its request. */
   readonly request: number;
   /** 0-based place in its request. */
   readonly item: number;
@@ -93,14 +104,32 @@ export interface ProcessedAction {
   readonly at: number;
 }
 
+/** A request to `/stream`. */
+export interface RequestRow {
+  /** Counts the requests with the right key, from 1. */
+  readonly number: number;
+  readonly at: number;
+  /** The `seq` of its first item; null where nothing was processed. */
+  readonly firstSeq: number | null;
+  readonly accepted: number;
+  readonly refused: number;
+  /** How many of each action, such as `1 newEvent, 20 soldTicket`. */
+  readonly kinds: string;
+  /** How long it took; null, like `answer`, until it ends. */
+  readonly ms: number | null;
+  /** What was sent back, such as `HTTP 200`. */
+  readonly answer: string | null;
+  /** The fault that struck it, if any. */
+  readonly fault: string | null;
+}
+
 /** Rows as the statements below give them. */
 type EventColumns = Omit<EventRow, "fields"> & { readonly fields: string };
 type TicketColumns = Omit<TicketRow, "nftId" | "fields" | "claimed"> & {
   readonly fields: string;
   readonly claimed: number;
 };
-type Count = Pick<ProcessedAction, "action" | "status"> & { readonly count: number; readonly last: number };
-type Totals = Readonly<Record<"requests" | "events" | "tickets", number>>;
+type Totals = Readonly<Record<"requests" | "events" | "tickets" | "accepted" | "refused", number>>;
 
 /** What is read of a row, under the names that its object has. */
 const EVENT = "SELECT number, event_id AS eventId, tickets, fields FROM events";
@@ -108,6 +137,7 @@ const TICKET =
   "SELECT number, ticket_id AS ticketId, event, token, state, claimed, scans, holder, wallet, fields FROM tickets";
 const ACTION = `SELECT seq, request, item, action, event_id AS eventId, ticket_id AS ticketId, nft_id AS nftId, data,
     status, code, rule, promise AS actionPromise, at FROM actions`;
+const REQUEST = "SELECT number, at, first_seq AS firstSeq, accepted, refused, kinds, ms, answer, fault FROM requests";
 const NEWEST_BEFORE = "seq < ? ORDER BY seq DESC LIMIT ?";
 
 const NFT_ID = /^SANDBOX-(\d{1,15})-(\d{1,15})$/;
@@ -133,7 +163,9 @@ export function openState(path: string, now: () => number) {
     }),
     ...eventsIn(sql),
     ...ticketsIn(sql),
-    ...recordIn(sql, () => database.exec(HISTORY_INDEXES)),
+    ...requestsIn(sql),
+    ...recordIn(sql),
+    ...historiesIn(sql, () => database.exec(PAGE_INDEXES)),
 
     /** Runs `work` in one transaction; what it throws undoes everything. */
     transaction<T>(work: () => T): T {
@@ -149,13 +181,9 @@ export function openState(path: string, now: () => number) {
     },
     // Nothing is ever removed, so the last number is the count.
     totals: () =>
-      sql.one(`SELECT requests, coalesce((SELECT max(number) FROM events), 0) AS events,
-        coalesce((SELECT max(number) FROM tickets), 0) AS tickets FROM sandbox`) as Totals,
-    /** Ids of a kind that begin with a text. */
-    idsFrom(kind: "event" | "ticket", start: string, limit: number): readonly string[] {
-      const text = `SELECT ${kind}_id AS id FROM ${kind}s WHERE ${kind}_id >= ? AND ${kind}_id < ? ORDER BY 1 LIMIT ?`;
-      return sql.all<{ readonly id: string }>(text, start, start + LAST_CHARACTER, limit).map(({ id }) => id);
-    },
+      sql.one(`SELECT coalesce(max(number), 0) AS requests, coalesce((SELECT max(number) FROM events), 0) AS events,
+        coalesce((SELECT max(number) FROM tickets), 0) AS tickets,
+        coalesce(sum(accepted), 0) AS accepted, coalesce(sum(refused), 0) AS refused FROM requests`) as Totals,
     template(id: string): readonly MetadataAttribute[] {
       const row = sql.one<{ readonly attributes: string }>(
         "SELECT attributes FROM templates WHERE id = ?",
@@ -236,47 +264,84 @@ function ticketsIn({ run, one }: Sql) {
   };
 }
 
-function recordIn({ run, one, all }: Sql, makeIndexes: () => void) {
-  const actions = (text: string, ...values: SQLInputValue[]) => all<ProcessedAction>(`${ACTION} ${text}`, ...values);
+function requestsIn({ run, one, all }: Sql) {
   return {
-    /** Counts a request; gives its number. */
-    countRequest: () => (one("UPDATE sandbox SET requests = requests + 1 RETURNING requests") as Totals).requests,
-    record({ ids, ...line }: Omit<ProcessedAction, "seq" | keyof Ids> & { readonly ids: Ids }): void {
+    /** Gives the number of a request that begins. */
+    openRequest: (at: number) => Number(run("INSERT INTO requests (at) VALUES (?)", at).lastInsertRowid),
+    saveProcessed: ({
+      number,
+      firstSeq,
+      accepted,
+      refused,
+      kinds,
+    }: Omit<RequestRow, "at" | "ms" | "answer" | "fault">) =>
+      run(
+        "UPDATE requests SET first_seq = ?, accepted = ?, refused = ?, kinds = ? WHERE number = ?",
+        ...[firstSeq, accepted, refused, kinds, number],
+      ),
+    endRequest: ({ number, ms, answer, fault }: Pick<RequestRow, "number" | "ms" | "answer" | "fault">) =>
+      run("UPDATE requests SET ms = ?, answer = ?, fault = ? WHERE number = ?", ms, answer, fault, number),
+    request: (number: number) => one<RequestRow>(`${REQUEST} WHERE number = ?`, number),
+    requestsBefore: (number: number, limit: number) =>
+      all<RequestRow>(`${REQUEST} WHERE number < ? ORDER BY number DESC LIMIT ?`, number, limit),
+  };
+}
+
+function recordIn({ run, one, all }: Sql) {
+  return {
+    /** Gives the line's `seq`. */
+    record({ ids, ...line }: Omit<ProcessedAction, "seq" | keyof Ids> & { readonly ids: Ids }): number {
       const { eventId = null, ticketId = null, nftId = null } = ids;
       const { request, item, action, data, status, code, rule, actionPromise, at } = line;
-      run(
+      const { lastInsertRowid } = run(
         `INSERT INTO actions (request, item, action, event_id, ticket_id, nft_id, data, status, code, rule, promise, at)
           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...[request, item, action, eventId, ticketId, nftId, data, status, code, rule, actionPromise, at],
       );
+      return Number(lastInsertRowid);
     },
-    actionOf: (promise: string) => actions("WHERE promise = ?", promise)[0],
-    actionsAfter: (seq: number, limit: number) => actions("WHERE seq > ? ORDER BY seq LIMIT ?", seq, limit),
-    // The newest first, from here on.
-    actionsBefore: (seq: number, limit: number) => actions(`WHERE ${NEWEST_BEFORE}`, seq, limit),
-    /** Those of a ticket, by whichever id they named it. */
-    actionsOfTicket({ ticketId, nftId }: TicketRow, before: number, limit: number): readonly ProcessedAction[] {
-      makeIndexes();
-      return actions(`WHERE (ticket_id = ? OR nft_id = ?) AND ${NEWEST_BEFORE}`, ticketId, nftId, before, limit);
-    },
-    /** Those of an event and none of its tickets. */
-    actionsOfEvent(eventId: string, before: number, limit: number): readonly ProcessedAction[] {
-      makeIndexes();
-      const ofEvent = "event_id = ? AND ticket_id IS NULL AND nft_id IS NULL";
-      return actions(`WHERE ${ofEvent} AND ${NEWEST_BEFORE}`, eventId, before, limit);
-    },
-    /** What was processed after a `seq`. */
-    countsAfter: (seq: number) =>
-      all<Count>(
-        "SELECT action, status, count(*) AS count, max(seq) AS last FROM actions WHERE seq > ? GROUP BY action, status",
-        seq,
-      ),
-
+    actionOf: (promise: string) => one<ProcessedAction>(`${ACTION} WHERE promise = ?`, promise),
+    actionsAfter: (seq: number, limit: number) =>
+      all<ProcessedAction>(`${ACTION} WHERE seq > ? ORDER BY seq LIMIT ?`, seq, limit),
     /** What was set, if anything. */
     statusOf: (promise: string) =>
       one<{ readonly status: string }>("SELECT status FROM statuses WHERE promise = ?", promise)?.status,
     setStatus: (promise: string, status: string) =>
       run("INSERT OR REPLACE INTO statuses (promise, status) VALUES (?, ?)", promise, status),
+  };
+}
+
+/** What the page looks up in the record: the newest first, before a `seq`. */
+function historiesIn({ all: select }: Sql, makeIndexes: () => void) {
+  const all = <Row>(text: string, ...values: SQLInputValue[]) => {
+    makeIndexes();
+    return select<Row>(text, ...values);
+  };
+  const newest = (where: string, ...values: SQLInputValue[]) =>
+    all<ProcessedAction>(`${ACTION} WHERE ${where} AND ${NEWEST_BEFORE}`, ...values);
+  const ids = { ticket: "ticket_id IS NOT NULL", event: OF_EVENT };
+  return {
+    /** Those that name a ticket by either of its ids. */
+    actionsOfTicket: (ticketId: string, nftId: string, before: number, limit: number) =>
+      newest("(ticket_id = ? OR nft_id = ?)", ticketId, nftId, before, limit),
+    actionsOfEvent: (eventId: string, before: number, limit: number) =>
+      newest(`event_id = ? AND ${OF_EVENT}`, eventId, before, limit),
+    /** Those refused for one reason, or for any. */
+    refusedActions: (reason: string | undefined, before: number, limit: number) =>
+      reason === undefined
+        ? newest("status = 'error'", before, limit)
+        : newest(`status = 'error' AND ${REASON} = ?`, reason, before, limit),
+    /** The most frequent first. */
+    refusalReasons: () =>
+      all<{ readonly reason: string; readonly count: number }>(
+        `SELECT ${REASON} AS reason, count(*) AS count FROM actions WHERE status = 'error' GROUP BY 1 ORDER BY 2 DESC, 1`,
+      ),
+    /** Ids of a kind that begin with a text, of refused actions too. */
+    idsFrom(kind: "event" | "ticket", start: string, limit: number): readonly string[] {
+      const text = `SELECT DISTINCT ${kind}_id AS id FROM actions
+        WHERE ${kind}_id >= ? AND ${kind}_id < ? AND ${ids[kind]} ORDER BY 1 LIMIT ?`;
+      return all<{ readonly id: string }>(text, start, start + LAST_CHARACTER, limit).map(({ id }) => id);
+    },
   };
 }
 
@@ -310,13 +375,13 @@ function openDatabase(path: string, now: () => number): DatabaseSync {
       throw new Failure("storage", `${path} is a database, but not a sandbox's state.`, {
         hint: "Name another state directory with --state-dir.",
       });
-    if (!empty && number("user_version") > SCHEMA_VERSION)
-      throw new Failure("storage", `${path} was written by a newer version of tickets.`, {
+    if (!empty && number("user_version") !== SCHEMA_VERSION)
+      throw new Failure("storage", `${path} was written by another version of tickets.`, {
         hint: "Use that version, or start a new sandbox with `tickets sandbox --reset`.",
       });
     if (empty) {
       database.exec(SCHEMA);
-      database.prepare("INSERT INTO sandbox VALUES (?, ?, 0)").run(randomUUID(), now());
+      database.prepare("INSERT INTO sandbox VALUES (?, ?)").run(randomUUID(), now());
     }
     database.exec("COMMIT");
     return database;

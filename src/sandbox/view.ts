@@ -47,15 +47,10 @@ export function openView(state: State, integratorName: string, now: () => number
     return (state.statusOf(actionPromise) as PromiseStatus | undefined) ?? statusByAge(action, now()); // as setStatus wrote it
   }
 
-  /** A line of the record as it is listed. */
-  function line(action: ProcessedAction) {
-    const { data: _, ...listed } = action;
-    const { actionPromise } = action;
-    return { ...listed, promiseStatus: actionPromise === null ? null : statusOf(action, actionPromise) };
-  }
-  /** The same with what was sent, cut where it is very long. */
+  /** A line of the record as it is listed. What was sent is cut where it is very long. */
   const withData = (action: ProcessedAction) => ({
-    ...line(action),
+    ...action,
+    promiseStatus: action.actionPromise === null ? null : statusOf(action, action.actionPromise),
     data: action.data.slice(0, MOST_DATA_CHARACTERS),
     isCut: action.data.length > MOST_DATA_CHARACTERS,
   });
@@ -74,83 +69,59 @@ export function openView(state: State, integratorName: string, now: () => number
       const { ids } = readItem({ data: parseJson(accepted.data) });
       return { actionPromise, action, ...echoed(action, ids), status: statusOf(accepted, actionPromise) };
     },
-    counts: countingIn(state),
+    /** What there is, and how many actions were accepted and refused. */
+    counts: state.totals,
 
-    // Page by page, the newest first; `before` is a line of the record.
+    // Page by page, the newest first; `before` is a line of the record, or the number of a request.
 
-    actions(before: number) {
-      const actions = state.actionsBefore(before, PAGE + 1);
-      return { actions: actions.slice(0, PAGE).map(line), hasMore: actions.length > PAGE };
-    },
-    /** Requests of which something was processed, each with the line of its first item. */
     requests(before: number) {
-      const requests: { request: number; seq: number; at: number; items: number; lastAction: string | null }[] = [];
-      for (let seq = before; ; ) {
-        // The lines of a request follow each other, so its last one tells where it begins.
-        const [last] = state.actionsBefore(seq, 1);
-        if (last === undefined || requests.length === PAGE) return { requests, hasMore: last !== undefined };
-        const { request, item, at, action } = last;
-        seq = last.seq - item;
-        requests.push({ request, seq, at, items: item + 1, lastAction: action });
-      }
+      const items = state.requestsBefore(before, PAGE + 1);
+      return { items: items.slice(0, PAGE), hasMore: items.length > PAGE };
     },
-    /** Items of the request whose first line is `first`, in their order, from a place on. */
-    request(first: number, from: number) {
-      const [start] = state.actionsAfter(first - 1, 1);
-      if (start === undefined || start.item !== 0) return { items: [], hasMore: false };
-      const lines = state.actionsAfter(first + from - 1, PAGE + 1);
-      const items = lines.filter(({ request }) => request === start.request);
-      return { items: items.slice(0, PAGE).map(withData), hasMore: items.length > PAGE };
+    /** A request, and its items in their order, from a place on. */
+    request(number: number, from: number) {
+      const request = state.request(number);
+      if (request === undefined) return undefined;
+      const { firstSeq, accepted, refused } = request;
+      const left = firstSeq === null ? 0 : accepted + refused - from;
+      // The lines of a request follow each other.
+      const lines = left <= 0 ? [] : state.actionsAfter((firstSeq ?? 0) + from - 1, Math.min(PAGE, left));
+      return { request, items: lines.map(withData), hasMore: left > PAGE };
     },
+    /** Refused actions and why, all or those of one reason. */
+    refused: (reason: string | undefined, before: number) => ({
+      reasons: state.refusalReasons(),
+      ...pageOf(state.refusedActions(reason, before, PAGE + 1)),
+    }),
+    /** A ticket with what was sent about it. One that is not registered has no view, only refused attempts. */
     ticketHistory(name: TicketName, before: number) {
-      const known = find(name);
+      const { ticketId, nftId } = { ticketId: "", nftId: "", ...find(name), ...name };
       const view = ticket(name);
-      return known && view && { view, ...historyOf(state.actionsOfTicket(known, before, PAGE + 1)) };
+      const history = pageOf(state.actionsOfTicket(ticketId, nftId, before, PAGE + 1));
+      return view === undefined && history.items.length === 0 ? undefined : { view, ...history };
     },
     eventHistory(eventId: string, before: number) {
       const view = event(eventId);
-      return view && { view, ...historyOf(state.actionsOfEvent(eventId, before, PAGE + 1)) };
+      const history = pageOf(state.actionsOfEvent(eventId, before, PAGE + 1));
+      return view === undefined && history.items.length === 0 ? undefined : { view, ...history };
     },
-    /** What an id is here, and what begins with it. */
+    /** What an id is here, and which ids begin with it; those of refused actions count too. */
     search(id: string) {
       const action = state.actionOf(id);
+      const tickets = state.idsFrom("ticket", id, SUGGESTED);
+      const events = state.idsFrom("event", id, SUGGESTED);
       return {
-        ticketId: (state.ticket(id) ?? state.ticketOfNft(id))?.ticketId ?? null,
-        eventId: state.event(id)?.eventId ?? null,
+        ticketId: state.ticketOfNft(id)?.ticketId ?? tickets.find((each) => each === id) ?? null,
+        eventId: events.find((each) => each === id) ?? null,
         promise: action === undefined ? null : withData(action),
-        tickets: state.idsFrom("ticket", id, SUGGESTED),
-        events: state.idsFrom("event", id, SUGGESTED),
+        ...{ tickets, events },
       };
     },
   };
 
-  function historyOf(actions: readonly ProcessedAction[]) {
-    return { actions: actions.slice(0, PAGE).map(withData), hasMore: actions.length > PAGE };
+  function pageOf(actions: readonly ProcessedAction[]) {
+    return { items: actions.slice(0, PAGE).map(withData), hasMore: actions.length > PAGE };
   }
-}
-
-type Tally = {
-  readonly accepted: number;
-  readonly refused: number;
-};
-const NO_TALLY: Tally = { accepted: 0, refused: 0 };
-
-/** What there is, and how the actions ended per name as sent; what was no text counts under "". */
-function countingIn(state: State) {
-  const byAction = new Map<string, Tally>();
-  /** The last line of the record that is counted: only what comes after it is read again. */
-  let counted = 0;
-  return () => {
-    for (const { action, status, count, last } of state.countsAfter(counted)) {
-      const kind = status === "success" ? "accepted" : "refused";
-      const tally = byAction.get(action ?? "") ?? NO_TALLY;
-      byAction.set(action ?? "", { ...tally, [kind]: tally[kind] + count });
-      counted = Math.max(counted, last);
-    }
-    const sum = (kind: keyof Tally) => [...byAction.values()].reduce((total, tally) => total + tally[kind], 0);
-    const [accepted, refused] = [sum("accepted"), sum("refused")];
-    return { ...state.totals(), accepted, refused, byAction: Object.fromEntries(byAction) };
-  };
 }
 
 const EVENT_FIELDS: readonly FieldName[] = [...acceptedFields("newEvent"), "metadataTemplateId"];

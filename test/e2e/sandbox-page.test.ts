@@ -39,7 +39,7 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     await says(page, "accepted", "1,501");
     expect(await total(page, "tickets").textContent()).toBe("1,500");
     expect(await total(page, "requests").textContent()).toBe("8");
-    await page.locator("tbody tr", { hasText: "T1500" }).waitFor();
+    await page.locator("tbody tr", { hasText: "1 newEvent, 199 soldTicket" }).waitFor();
     expect(await barriers()).toEqual([]);
 
     // A search, and the ticket that it leads to.
@@ -59,11 +59,13 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "Ticket T7" }).waitFor();
     await page.goto(`${rig.sandbox.url}/#/`);
-    await page.locator("tbody tr", { hasText: "T1500" }).waitFor();
+    await page.locator("tbody tr", { hasText: "1 newEvent, 199 soldTicket" }).waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Ticket T1499" }).waitFor();
+    await page.getByRole("heading", { name: "Request 7" }).waitFor();
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("link", { name: "T1270", exact: true }).waitFor();
 
     // A fault is set here, and strikes the run.
     await page.getByRole("link", { name: "Faults" }).click();
@@ -73,6 +75,14 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     rig.place.write("more.csv", `${HEADER}${rows(2001, 200)}`);
     expect((await rig.run([...SEND, "more.csv"])).exitCode).toBe(4);
     await says(page, "refused", "2");
+
+    // The faults show in the activity; what was refused is one click away, with the reason.
+    await page.getByRole("link", { name: "Activity" }).click();
+    await page.locator("tbody tr", { hasText: "failure-items" }).first().waitFor();
+    await page.getByRole("link", { name: "Refused" }).click();
+    await page.getByRole("link", { name: "unknown 2" }).click();
+    await page.locator("tbody tr", { hasText: "refused" }).nth(1).waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(2);
     expect(await barriers()).toEqual([]);
     expect(complaints()).toEqual([]);
   });
@@ -85,7 +95,8 @@ describe.runIf(existsSync(CHROMIUM))("the sandbox's page in a browser", () => {
     const { page, complaints, barriers } = await openPage(rig.sandbox.pageUrl, phone);
     for (const [hash, text] of [
       ["#/", "Activity"],
-      ["#/requests", "Requests"],
+      ["#/request/1", "Request 1"],
+      ["#/refused", "Refused"],
       ["#/ticket/T1", "Ticket T1"],
       ["#/faults", "Faults"],
     ] as const) {

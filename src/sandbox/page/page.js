@@ -43,67 +43,87 @@ function h(kind, ...parts) {
   for (const part of parts.flat(Infinity)) {
     if (part === undefined || part === null) continue;
     if (typeof part === "string" || part instanceof Node) element.append(part);
-    else for (const [name, value] of Object.entries(part)) setOn(element, name, value);
+    else setAll(element, part);
   }
   return element;
 }
 
-function setOn(element, name, value) {
-  if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-  else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+function setAll(element, attributes) {
+  for (const [name, value] of Object.entries(attributes))
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
 }
 
-const draw = (...parts) => view.replaceChildren(h("div", parts));
+/** Whether a view is being drawn anew by itself. */
+let refreshing = false;
+
+/** Somebody reads, marks or types there. */
+function isInUse() {
+  const isMarked = getSelection()?.isCollapsed === false;
+  const isFocused = document.activeElement !== view && view.contains(document.activeElement);
+  return isMarked || isFocused || view.querySelector("details[open], .extended") !== null;
+}
+
+function draw(...parts) {
+  if (!refreshing || !isInUse()) view.replaceChildren(h("div", parts));
+}
+
 const idText = (text) => h("span.id", visible(text));
 const timeOf = (at) => h("time", { datetime: new Date(at).toISOString(), title: new Date(at).toISOString() }, time(at));
 const hashOf = (kind, id) => `#/${kind}/${encodeURIComponent(id)}`;
 const linkTo = (kind, id) => h("a.id", { href: hashOf(kind, id) }, shortened(id));
 const button = (text, act, kind = "button") =>
-  h(kind, { type: "button", onclick: () => Promise.resolve().then(act).catch(tell) }, text);
+  h(kind, { type: "button", onclick: () => Promise.resolve().then(act).catch(showError) }, text);
 
-const GOOD = new Set(["success", "confirmed", "no_broadcast_required", "valid"]);
-const BAD = new Set(["error", "wont_broadcast", "invalidated"]);
-const badge = (word) => h(`span.badge.${GOOD.has(word) ? "good" : BAD.has(word) ? "bad" : "wait"}`, visible(word));
+/** Only what was refused has a colour. */
+const badge = (word, isRefused = false) => h(`span.badge${isRefused ? ".refused" : ""}`, visible(word));
 
-/** A table that becomes cards on a phone. Roles are named, since the cards are no table to a browser. */
-function table(caption, columns, rows) {
-  const head = columns.map((name) => h("th", { scope: "col", role: "columnheader" }, name));
-  return h(
-    "div.scroll",
+/**
+ * A table that becomes cards on a phone, where a cell stands beside the name of its column. Roles are named, since cards are no table
+ * to a browser. `columns` gives the cell of each column; `more` asks for the items after the last one, and how many there are already.
+ */
+function listOf(caption, columns, { items, hasMore = false }, more) {
+  if (items.length === 0) return h("p.panel", "None.");
+  const names = Object.keys(columns);
+  const cellOf = (item, name) => {
+    const cell = columns[name](item);
+    setAll(cell, { role: "cell", "data-label": name });
+    return cell;
+  };
+  const rowOf = (item) =>
     h(
-      "table.cards",
-      { role: "table" },
-      h("caption.unseen", caption),
-      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)),
-      h("tbody", { role: "rowgroup" }, rows),
-    ),
+      "tr",
+      { role: "row" },
+      names.map((name) => cellOf(item, name)),
+    );
+  const head = names.map((name) =>
+    h("th", { scope: "col", role: "columnheader", class: columns[name](items[0]).className }, name),
   );
+  const body = h("tbody", { role: "rowgroup" }, items.map(rowOf));
+  const list = h(
+    "table.cards",
+    { role: "table" },
+    h("caption.unseen", caption),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)),
+    body,
+  );
+  let last = items.at(-1);
+  const load = async () => {
+    const next = await more(last, body.childElementCount);
+    last = next.items.at(-1);
+    list.classList.add("extended");
+    body.append(...next.items.map(rowOf));
+    line.hidden = !next.hasMore;
+  };
+  const line = h("p.row", { hidden: !hasMore }, button("More", load));
+  return [h("div.scroll", list), line];
 }
-
-/** @param cells each its classes, such as `.wide`, and what it holds. */
-const row = (attributes, ...cells) =>
-  h(
-    "tr",
-    { role: "row", ...attributes },
-    cells.map(([classes, ...content]) => h(`td${classes}`, { role: "cell" }, content)),
-  );
 
 const pairs = (...all) =>
   h(
     "dl.panel.pairs",
     all.map(([name, ...value]) => [h("dt", name), h("dd", value)]),
   );
-
-/** A button that asks for more, as long as there is more: `load` says so. */
-function moreButton(text, hasMore, load) {
-  const line = h("p.row", { hidden: !hasMore });
-  line.append(
-    button(text, async () => {
-      line.hidden = !(await load());
-    }),
-  );
-  return line;
-}
 
 // ---- asking ----
 
@@ -164,7 +184,7 @@ async function find(what, parameters) {
 
 // ---- the parts of an action ----
 
-const nameOf = ({ action }) => visible(action ?? "no action");
+const nameOf = ({ action }) => visible(action ?? "without action");
 
 function aboutOf({ ticketId, nftId, eventId }) {
   if (ticketId !== null) return linkTo("ticket", ticketId);
@@ -172,10 +192,11 @@ function aboutOf({ ticketId, nftId, eventId }) {
   return eventId === null ? h("span.soft", "nothing") : linkTo("event", eventId);
 }
 
-const outcomeOf = ({ status, code, rule }) => [badge(status), status === "error" ? [" ", idText(rule ?? code)] : []];
-
-const promiseOf = ({ actionPromise, promiseStatus }) =>
-  actionPromise === null ? [] : [linkTo("promise", actionPromise), " ", badge(promiseStatus)];
+/** Accepted, with its promise; or refused, and why. */
+function outcomeOf({ status, code, rule, actionPromise, promiseStatus }) {
+  if (status === "error") return [badge("refused", true), " ", linkTo("refused", rule ?? code)];
+  return ["accepted ", linkTo("promise", actionPromise), " ", badge(promiseStatus)];
+}
 
 function dataOf({ data, isCut }) {
   // What was cut is no JSON.
@@ -183,100 +204,94 @@ function dataOf({ data, isCut }) {
   return h("details", h("summary", "data"), h("pre", { tabindex: "0" }, visible(text)));
 }
 
-const requestOf = ({ seq, item, request }) =>
-  h("a", { href: `#/request/${seq - item}` }, `request ${number(request)}, item ${number(item + 1)}`);
+const requestOf = ({ request, item }) =>
+  h("a", { href: hashOf("request", request) }, `request ${number(request)}, item ${number(item + 1)}`);
 
-/** What a table of actions can show of each. */
+/** What tables of actions show of each. */
 const CELLS = {
-  time: ({ at }) => [".time", timeOf(at)],
-  action: (action) => ["", nameOf(action)],
-  about: (action) => ["", aboutOf(action)],
-  outcome: (action) => ["", outcomeOf(action)],
-  promise: (action) => [".wide", promiseOf(action)],
-  request: (action) => ["", requestOf(action)],
-  data: (action) => [".wide", dataOf(action)],
+  time: ({ at }) => h("td.time", timeOf(at)),
+  item: ({ item }) => h("td.soft", number(item + 1)),
+  action: (action) => h("td", nameOf(action)),
+  about: (action) => h("td", aboutOf(action)),
+  outcome: (action) => h("td.wide", outcomeOf(action)),
+  request: (action) => h("td", requestOf(action)),
+  data: (action) => h("td.wide", dataOf(action)),
+};
+const { time: _time, request: _request, ...OF_REQUEST } = CELLS;
+const { item: _item, ...REFUSED } = CELLS;
+const { about: _about, ...HISTORY } = REFUSED;
+
+/** `1.2 s` */
+const duration = (ms) => (ms < 1000 ? `${number(ms)} ms` : `${number(Math.round(ms / 100) / 10)} s`);
+const rate = ({ accepted, refused, ms }) => number(Math.round(((accepted + refused) * 1000) / Math.max(1, ms)));
+const refusals = (kind, refused) => h(refused > 0 ? `${kind}.refused` : kind, number(refused));
+
+/** What the table of requests shows of each. One that is under way has no answer yet. */
+const REQUESTS = {
+  time: ({ at }) => h("td.time", timeOf(at)),
+  request: (request) =>
+    h("td", h("a", { href: hashOf("request", request.number) }, `request ${number(request.number)}`)),
+  actions: ({ kinds }) => h("td", kinds === "" ? h("span.soft", "nothing processed") : visible(kinds)),
+  accepted: ({ accepted }) => h("td.n", number(accepted)),
+  refused: ({ refused }) => refusals("td.n", refused),
+  took: ({ ms }) => h("td.n", ms === null ? "under way" : duration(ms)),
+  "actions/s": (request) => h("td.n", request.kinds === "" || request.ms === null ? "–" : rate(request)),
+  answer: ({ answer }) => h("td", answer ?? "none yet"),
+  fault: ({ fault }) => h("td", fault ?? ""),
 };
 
-const rowOf = (columns, action, more = {}) =>
-  row({ "data-seq": String(action.seq), ...more }, ...columns.map((name) => CELLS[name](action)));
+// ---- views ----
 
-// ---- views: each draws itself; what it returns is called when something has changed, and while promises are on their way ----
-
-/** Draws anew, unless somebody reads, marks or types there. */
-async function unlessInUse(redraw) {
-  const isMarked = getSelection()?.isCollapsed === false;
-  const isFocused = document.activeElement !== view && view.contains(document.activeElement);
-  if (!isMarked && !isFocused && view.querySelector("details[open]") === null) await redraw();
-}
-
-const NOTHING_YET = ["Nothing was processed yet. In another shell: ", h("code", "tickets stream FILE --env local")];
-
-const ACTIVITY = ["time", "action", "about", "outcome", "promise"];
-
-/** @param seen the last line of the record that was shown before. */
-async function showActivity(before, seen = Number.MAX_SAFE_INTEGER) {
-  const { actions, hasMore } = await control("actions", before === undefined ? {} : { before });
-  const focused = document.activeElement?.closest?.("tr")?.dataset.seq;
-  const rows = actions.map((action) => rowOf(ACTIVITY, action, { class: action.seq > seen && "new" }));
-  draw(
-    h("h2", before === undefined ? "Activity" : "Activity before this"),
-    rows.length === 0
-      ? h("p.panel", before === undefined ? NOTHING_YET : "That is all.")
-      : table("What was processed", ACTIVITY, rows),
-    moreButton("Older", hasMore, () => go("actions", actions.at(-1).seq)),
+async function showActivity() {
+  const found = await control("requests");
+  const command = h("code", "tickets stream FILE --env local");
+  const list = listOf("Requests, the newest first", REQUESTS, found, (last) =>
+    control("requests", { before: last.number }),
   );
-  if (focused !== undefined) view.querySelector(`[data-seq="${focused}"] a`)?.focus({ preventScroll: true });
-  return before === undefined ? () => showActivity(undefined, actions[0]?.seq ?? 0) : undefined;
+  draw(
+    h("h2", "Activity"),
+    found.items.length === 0 ? h("p.panel", "No request yet. In another shell: ", command) : list,
+  );
 }
 
-async function showRequests(before) {
-  const { requests, hasMore } = await control("requests", before === undefined ? {} : { before });
-  const rows = requests.map(({ request, seq, at, items, lastAction }) =>
-    row(
-      {},
-      [".time", timeOf(at)],
-      ["", h("a", { href: `#/request/${seq}` }, `request ${number(request)}`)],
-      ["", number(items)],
-      [".soft", nameOf({ action: lastAction })],
+async function showRequest(id) {
+  const found = await find("request", { number: id });
+  if (found === undefined) return showNothing(`There was no request ${visible(id)}.`);
+  const { at, ms, answer, fault, accepted, refused } = found.request;
+  const more = (_last, from) => control("request", { number: id, from });
+  draw(
+    h("h2", `Request ${visible(id)}`),
+    pairs(
+      ["came", timeOf(at)],
+      ["took", ms === null ? "under way" : duration(ms)],
+      ["answer", answer ?? "none yet"],
+      ["fault", fault ?? "none"],
+      ["accepted", number(accepted)],
+      ["refused", refusals("span", refused)],
+    ),
+    h("h3", "Items, in their order"),
+    listOf("Items", OF_REQUEST, found, more),
+  );
+}
+
+/** @param reason only what was refused for it, where there is one. */
+async function showRefused(reason) {
+  const wanted = reason === undefined ? {} : { reason };
+  const found = await control("refused", wanted);
+  const choice = (text, of, href) => h("a.choice", { href, "aria-current": of === reason && "true" }, text);
+  draw(
+    h("h2", "Refused"),
+    h(
+      "p.row",
+      choice("all", undefined, "#/refused"),
+      found.reasons.map(({ reason: of, count }) =>
+        choice(`${visible(of)} ${number(count)}`, of, hashOf("refused", of)),
+      ),
+    ),
+    listOf("Refused actions, the newest first", REFUSED, found, ({ seq }) =>
+      control("refused", { ...wanted, before: seq }),
     ),
   );
-  draw(
-    h("h2", before === undefined ? "Requests" : "Requests before these"),
-    h("p.soft", "Those of which something was processed, the newest first."),
-    rows.length === 0
-      ? h("p.panel", "None yet.")
-      : table("Requests", ["time", "request", "items", "last action"], rows),
-    moreButton("Older", hasMore, () => go("requests", requests.at(-1).seq)),
-  );
-  return before === undefined ? () => unlessInUse(showRequests) : undefined;
-}
-
-async function showRequest(seq) {
-  const { items, hasMore } = await control("request", { seq });
-  const [first] = items;
-  if (first === undefined) return showNothing(`No request begins at line ${seq} of the record.`);
-  const sectionOf = (action) =>
-    h(
-      "section.panel.row",
-      h("span.soft", number(action.item + 1)),
-      h("strong", nameOf(action)),
-      aboutOf(action),
-      outcomeOf(action),
-      promiseOf(action),
-      dataOf(action),
-    );
-  const list = h("div", items.map(sectionOf));
-  draw(
-    h("h2", `Request ${number(first.request)}`),
-    h("p.soft", "Its items with their data, in their order. Processed at ", timeOf(first.at), "."),
-    list,
-    moreButton("More", hasMore, async () => {
-      const next = await control("request", { seq, from: list.children.length });
-      list.append(...next.items.map(sectionOf));
-      return next.hasMore;
-    }),
-  );
-  return undefined;
 }
 
 /** A value as it is; addresses are no links, since the page leads nowhere else. */
@@ -288,70 +303,53 @@ function fieldsOf({ fields, onChain }) {
     if (written === undefined) return "no";
     return JSON.stringify(written) === JSON.stringify(value) ? "yes" : idText(textOf(written));
   };
-  const rows = Object.entries(fields).map(([name, value]) =>
-    row(
-      {},
-      ["", h("strong", visible(name))],
-      [".wide", value === "" ? h("span.soft", "blank") : textOf(value)],
-      [".wide.soft", chained(name, value)],
-    ),
-  );
-  return [h("h3", "Fields"), table("Fields", ["field", "value", "on the blockchain"], rows)];
+  const columns = {
+    field: ([name]) => h("td", h("strong", visible(name))),
+    value: ([, value]) => h("td.wide", value === "" ? h("span.soft", "blank") : textOf(value)),
+    "on-chain": ([name, value]) => h("td.wide.soft", chained(name, value)),
+  };
+  return [h("h3", "Fields"), listOf("Fields", columns, { items: Object.entries(fields) })];
 }
 
-const HISTORY = ["time", "action", "outcome", "promise", "request", "data"];
-
-/** @param ask for the part of the history before a line of the record. */
-function historyOf({ actions, hasMore }, ask) {
-  const toRow = (action) => rowOf(HISTORY, action);
-  const history = table("History, the newest first", HISTORY, actions.map(toRow));
-  const body = history.querySelector("tbody");
-  const more = moreButton("Older", hasMore, async () => {
-    const older = await ask(Number(body.lastElementChild.dataset.seq));
-    body.append(...older.actions.map(toRow));
-    return older.hasMore;
-  });
-  const isEmpty = actions.length === 0;
-  return [h("h3", "History"), isEmpty ? h("p.panel", "Nothing was sent about it by this id.") : [history, more]];
-}
-
-async function showTicket(by) {
-  const found = await find("ticket", by);
-  if (found === undefined) return showNothing(`No ticket is registered as ${visible(by.id ?? by.nftId)}.`);
-  const { view: ticket } = found;
-  const { fields } = ticket;
+/** What was sent about a ticket or an event, which may have been refused before it was registered. */
+async function showHistory(kind, by, title, summaryOf) {
+  const found = await find(kind, by);
+  const id = Object.values(by)[0];
+  if (found === undefined)
+    return showNothing(`No ${kind} is registered as ${visible(id)}, and nothing was sent about it.`);
+  const known = found.view;
   draw(
-    h("h2", "Ticket ", idText(ticket.ticketId), " ", badge(ticket.state)),
-    pairs(
-      ["event", linkTo("event", ticket.eventId)],
-      ["nftId", idText(ticket.nftId)],
-      ["holder", visible(fields.userId ?? "nobody")],
-      ["wallet", idText(fields.to)],
-      ["scans", number(ticket.scans)],
-      ["claimed", ticket.claimed ? "yes" : "no"],
+    h(
+      "h2",
+      title,
+      " ",
+      idText(known?.[`${kind}Id`] ?? id),
+      " ",
+      badge(known ? (known.state ?? "registered") : "not registered"),
     ),
-    historyOf(found, (before) => control("ticket", { ...by, before })),
-    fieldsOf(ticket),
+    known && pairs(...summaryOf(known)),
+    h("h3", "History"),
+    listOf("History, the newest first", HISTORY, found, ({ seq }) => control(kind, { ...by, before: seq })),
+    known && fieldsOf(known),
   );
-  return () => unlessInUse(() => showTicket(by));
 }
 
-async function showEvent(id) {
-  const found = await find("event", { id });
-  if (found === undefined) return showNothing(`No event is registered as ${visible(id)}.`);
-  const { view: event } = found;
-  draw(
-    h("h2", "Event ", idText(event.eventId)),
-    pairs(
-      ["name", visible(event.fields.eventName || "blank")],
-      ["number", number(event.number)],
-      ["tickets", number(event.tickets)],
-    ),
-    historyOf(found, (before) => control("event", { id, before })),
-    fieldsOf(event),
-  );
-  return () => unlessInUse(() => showEvent(id));
-}
+const showTicket = (by) =>
+  showHistory("ticket", by, "Ticket", ({ eventId, nftId, fields, scans, claimed }) => [
+    ["event", linkTo("event", eventId)],
+    ["nftId", idText(nftId)],
+    ["holder", visible(fields.userId ?? "nobody")],
+    ["wallet", idText(fields.to)],
+    ["scans", number(scans)],
+    ["claimed", claimed ? "yes" : "no"],
+  ]);
+
+const showEvent = (id) =>
+  showHistory("event", { id }, "Event", ({ fields, number: nth, tickets }) => [
+    ["name", visible(fields.eventName || "blank")],
+    ["number", number(nth)],
+    ["tickets", number(tickets)],
+  ]);
 
 const STATUSES = [
   ...["waiting_broadcast", "waiting_funds", "pending", "confirmed", "error", "wont_broadcast"],
@@ -361,7 +359,7 @@ const STATUSES = [
 async function showPromise(id) {
   const { promise } = await control("search", { id });
   if (promise === null) return showNothing(`No action was given the promise ${visible(id)}.`);
-  const said = h("span", { role: "status" });
+  const result = h("span", { role: "status" });
   const now = h("span", badge(promise.promiseStatus));
   const choice = h(
     "select",
@@ -372,7 +370,7 @@ async function showPromise(id) {
   const set = async () => {
     await ask("/control/status", { method: "PUT", body: json({ actionPromise: id, status: choice.value }) });
     now.replaceChildren(badge(choice.value));
-    said.textContent = "Set.";
+    result.textContent = "Set.";
   };
   draw(
     h("h2", "Promise ", idText(id)),
@@ -388,10 +386,9 @@ async function showPromise(id) {
       h("label", { for: "status" }, "What the service says of it from now on:"),
       choice,
       button("Set", set),
-      said,
+      result,
     ),
   );
-  return undefined;
 }
 
 async function showSearch(id) {
@@ -410,14 +407,13 @@ async function showSearch(id) {
           ),
         ];
   draw(
-    h("h2", `Nothing is spelt just “${shortened(id)}”`),
+    h("h2", `No exact match for “${shortened(id)}”`),
     tickets.length + events.length === 0
-      ? h("p.panel", "No ticket, event, nftId or promise of this sandbox is, and none begins with it.")
+      ? h("p.panel", "No ticket, event, nftId or promise begins with it, and nothing was refused by that id.")
       : h("p", "These begin with it:"),
     list("Tickets", "ticket", tickets),
     list("Events", "event", events),
   );
-  return undefined;
 }
 
 /** Bad days to try, each as a script of faults. */
@@ -440,11 +436,11 @@ async function showFaults() {
     try {
       const set = (await ask("/control/faults", options)).script;
       text.value = json(set);
-      said.className = "good";
+      said.className = "";
       said.textContent =
         set.rules.length === 0 ? "No faults any more." : `In force: ${count(set.rules.length, "rule")}.`;
     } catch (error) {
-      said.className = "bad";
+      said.className = "refused";
       said.textContent = visible(error.message);
     }
   };
@@ -466,7 +462,6 @@ async function showFaults() {
     ),
     said,
   );
-  return undefined;
 }
 
 function showNothing(text) {
@@ -497,18 +492,17 @@ function showLocked() {
 
 // ---- where one is ----
 
-/** The views by the first step of the address, each with the part of the page that it belongs to. */
+/** The views by the first step of the address: each with its entry in the navigation, and whether it follows what changes. */
 const VIEWS = {
-  "": [() => showActivity(), "#/"],
-  actions: [showActivity, "#/"],
-  requests: [showRequests, "#/requests"],
-  request: [showRequest, "#/requests"],
-  ticket: [(id) => showTicket({ id })],
-  nft: [(nftId) => showTicket({ nftId })],
-  event: [showEvent],
-  promise: [showPromise],
-  search: [showSearch],
-  faults: [showFaults, "#/faults"],
+  "": { show: showActivity, entry: "#/", isLive: true },
+  request: { show: showRequest, entry: "#/", isLive: true },
+  refused: { show: showRefused, entry: "#/refused", isLive: true },
+  ticket: { show: (id) => showTicket({ id }), isLive: true },
+  nft: { show: (nftId) => showTicket({ nftId }), isLive: true },
+  event: { show: showEvent, isLive: true },
+  promise: { show: showPromise },
+  search: { show: showSearch },
+  faults: { show: showFaults, entry: "#/faults" },
 };
 
 function go(kind, id) {
@@ -523,31 +517,25 @@ function decoded(text) {
   }
 }
 
-/** Draws the view that is shown anew, where it can change. */
-let redraw;
+/** The view that the address names, and draws it. */
+function current() {
+  const [, name = "", argument] = /^#\/([a-z]*)(?:\/(.*))?$/.exec(location.hash) ?? [];
+  const shown = VIEWS[name] ?? VIEWS[""];
+  return { ...shown, draw: () => shown.show(argument === undefined ? undefined : decoded(argument)) };
+}
 
 async function show() {
   leaving.abort();
   leaving = new AbortController();
-  const { signal } = leaving;
-  const [, name = "", argument] = /^#\/([a-z]*)(?:\/(.*))?$/.exec(location.hash) ?? [];
-  const [showIt, part] = VIEWS[name] ?? VIEWS[""];
+  refreshing = false;
+  const { entry, draw } = current();
   for (const link of document.querySelectorAll("nav a"))
-    if (link.getAttribute("href") === part) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  redraw = undefined;
-  if (pass === null) return showLocked();
-  try {
-    const again = await showIt(argument === undefined ? undefined : decoded(argument));
-    if (!signal.aborted) redraw = again;
-  } catch (error) {
-    tell(error);
-  }
-  return undefined;
+    setAll(link, { "aria-current": link.getAttribute("href") === entry ? "page" : "false" });
+  await (pass === null ? showLocked() : draw().catch(showError));
 }
 
-function tell(error) {
-  if (error.name === "AbortError") return undefined;
+function showError(error) {
+  if (error.name === "AbortError") return;
   if (error instanceof Refusal && error.status === 403) return showLocked();
   return draw(h("h2", "The sandbox did not answer"), h("p.panel", visible(error.message)));
 }
@@ -556,15 +544,16 @@ function tell(error) {
 
 const TOTALS = ["requests", "accepted", "refused", "events", "tickets", "faults"];
 
-function tellTotals(totals) {
+function showTotals(totals) {
   $("totals").replaceChildren(
-    ...TOTALS.map((name) =>
-      h(
+    ...TOTALS.map((name) => {
+      const isRefused = name === "refused" && totals.refused > 0;
+      return h(
         "div",
         h("dt", name === "faults" ? "fault rules" : name),
-        h("dd", { "data-total": name }, number(totals[name])),
-      ),
-    ),
+        h(isRefused ? "dd.refused" : "dd", { "data-total": name }, number(totals[name])),
+      );
+    }),
   );
   const { delivered, failed, dropped } = totals.callbacks;
   const callbacks = ` Callbacks: ${number(delivered)} delivered, ${number(failed)} failed, ${number(dropped)} dropped.`;
@@ -572,26 +561,19 @@ function tellTotals(totals) {
   $("instance").textContent = `Instance ${totals.instanceId}.${isAny ? callbacks : ""}`;
 }
 
-function tellConnection(state, text) {
+function showConnection(state, text) {
   const connection = $("connection");
   connection.className = state;
   if (connection.textContent !== text) connection.textContent = text;
 }
 
-let refreshing = false;
-
 async function refresh() {
-  if (refreshing || document.hidden || redraw === undefined) return;
+  const { isLive = false, draw } = current();
+  if (refreshing || document.hidden || !isLive || pass === null) return;
   refreshing = true;
-  const { signal } = leaving;
-  try {
-    const again = await redraw();
-    if (!signal.aborted && again !== undefined) redraw = again;
-  } catch {
-    // The connection's own words tell of it.
-  } finally {
-    refreshing = false;
-  }
+  // Why it fails, the line about the connection says.
+  await draw().catch(() => undefined);
+  refreshing = false;
 }
 
 let listening = new AbortController();
@@ -604,34 +586,33 @@ async function listen() {
   while (!signal.aborted && pass !== null) {
     try {
       const answer = await fetch("/control/changes", { headers: pass, signal });
-      if (answer.status === 403) return tellConnection("lost", "Not let in");
+      if (answer.status === 403) return showConnection("lost", "The sandbox does not know this page");
       if (!answer.ok || answer.body === null) throw new Error(`HTTP ${answer.status}`);
-      tellConnection("live", "Live");
+      showConnection("live", "Live");
       let rest = "";
       for await (const text of answer.body.pipeThrough(new TextDecoderStream())) {
         const events = (rest + text).split("\n\n");
         rest = events.pop();
         const last = events.at(-1);
         if (last === undefined) continue;
-        tellTotals(JSON.parse(last.replace(/^data: /, "")));
+        showTotals(JSON.parse(last.replace(/^data: /, "")));
         void refresh();
       }
       throw new Error("it ended");
     } catch {
       if (signal.aborted) return undefined;
-      tellConnection("lost", "The sandbox has ended; trying again");
+      showConnection("lost", "The sandbox has ended; trying again");
       await new Promise((resolve) => setTimeout(resolve, 2000));
     }
   }
-  return undefined;
 }
 
 // ---- keys ----
 
 function step(by) {
-  const links = [...view.querySelectorAll("tbody tr, section")].flatMap((each) => each.querySelector("a") ?? []);
-  const at = links.findIndex((link) => link.closest("tr, section") === document.activeElement?.closest("tr, section"));
-  links[Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
+  const rows = [...view.querySelectorAll("tbody tr")].filter((row) => row.querySelector("a") !== null);
+  const at = rows.indexOf(document.activeElement?.closest("tr"));
+  rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.querySelector("a").focus();
 }
 
 document.addEventListener("keydown", (event) => {
@@ -647,19 +628,6 @@ document.addEventListener("keydown", (event) => {
     $("q").select();
   } else if (event.key === "j") step(1);
   else if (event.key === "k") step(-1);
-});
-
-let suggesting = 0;
-
-$("q").addEventListener("input", () => {
-  clearTimeout(suggesting);
-  suggesting = setTimeout(async () => {
-    const id = $("q").value.trim();
-    if (id === "" || pass === null) return;
-    const found = await control("search", { id }).catch(() => undefined);
-    if (found === undefined || $("q").value.trim() !== id) return;
-    $("suggestions").replaceChildren(...[...found.tickets, ...found.events].map((value) => h("option", { value })));
-  }, 200);
 });
 
 $("search").addEventListener("submit", (event) => {

@@ -98,7 +98,7 @@ describe("a request", () => {
     const items = [newEvent(), ...sales(5000)];
     const refused = await stream(sandbox, items);
     expect([refused.status, said(refused).message]).toEqual([400, expect.stringMatching(/5000.*5001/)]);
-    expect(sandbox.engine.counts().requests).toBe(0);
+    expect(sandbox.engine.counts()).toMatchObject({ requests: 1, accepted: 0, refused: 0 });
     const { status, data } = said(await stream(sandbox, items.slice(0, 5000)));
     const [, ...ids] = data.map((item: { ticketId?: string }) => item.ticketId);
     expect([status, ids]).toEqual(["success", sales(4999).map((item) => item.data.ticketId)]);
@@ -222,39 +222,73 @@ describe("the page", () => {
   test("is let in by the token of its link, which sends nothing; others are not", async () => {
     const [sandbox, other] = [await start(), await start()];
     expect(sandbox.pageUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{32}$/);
-    expect(await statusOf(sandbox, "actions")).toBe(200);
-    expect(await statusOf(sandbox, "actions", { "X-Api-Key": sandbox.apiKey })).toBe(200);
+    expect(await statusOf(sandbox, "requests")).toBe(200);
+    expect(await statusOf(sandbox, "requests", { "X-Api-Key": sandbox.apiKey })).toBe(200);
     const strange = [{}, tokenOf(other), { "X-Page-Token": sandbox.apiKey }, { "X-Page-Token": "" }];
     for (const headers of strange as readonly Record<string, string>[]) // one header each
-      for (const path of ["actions", "changes", "state", "faults"])
+      for (const path of ["requests", "changes", "state", "faults"])
         expect(await statusOf(sandbox, path, headers)).toBe(403);
     const headers = { ...JSON_TYPE, ...tokenOf(sandbox) };
     expect(await send(`${sandbox.url}/stream`, { method: "POST", body: "[]", headers })).toMatchObject({ status: 403 });
   });
 
-  test("gets what was processed part by part, the newest first, and requests with their items", async () => {
+  test("shows requests, the newest first, with what they came to, and those that were dropped", async () => {
     const sandbox = await start();
     await stream(sandbox, [newEvent(), sold("T0")]);
-    await stream(sandbox, sales(60, "U"));
-    const { actions, hasMore } = await look(sandbox, "actions");
-    expect([actions.length, actions[0].seq, hasMore]).toEqual([50, 62, true]);
-    expect(actions[0]).toMatchObject({ ticketId: "U59", promiseStatus: expect.any(String) });
-    expect(actions[0]).not.toHaveProperty("data");
-    const older = await look(sandbox, "actions?before=13");
-    expect([older.actions.length, older.hasMore]).toEqual([12, false]);
-    expect(await look(sandbox, "actions?before=x")).toMatchObject({ hasMore: true });
-
-    const [first, second] = [
-      { request: 1, seq: 1, items: 2 },
-      { request: 2, seq: 3, items: 60, lastAction: "soldTicket" },
+    await stream(sandbox, [...sales(60, "U"), sold("T0")]);
+    sandbox.setFaults({
+      rules: [
+        { fault: "latency", ms: 1 },
+        { fault: "drop", when: "before", times: 1 },
+      ],
+    });
+    await expect(stream(sandbox, [sold("T1")])).rejects.toThrow();
+    expect((await stream(sandbox, "no list")).status).toBe(400);
+    const requests = [
+      { number: 4, firstSeq: null, accepted: 0, refused: 0, kinds: "", answer: "HTTP 400", fault: null },
+      { number: 3, firstSeq: null, accepted: 0, refused: 0, kinds: "", answer: "no answer", fault: "latency, drop" },
+      { number: 2, firstSeq: 3, accepted: 60, refused: 1, kinds: "61 soldTicket", answer: "HTTP 200", fault: null },
+      { number: 1, firstSeq: 1, accepted: 2, refused: 0, kinds: "1 newEvent, 1 soldTicket", ms: expect.any(Number) },
     ];
-    expect(await look(sandbox, "requests")).toMatchObject({ requests: [second, first], hasMore: false });
-    expect(await look(sandbox, "requests?before=3")).toMatchObject({ requests: [first], hasMore: false });
-    const { items } = await look(sandbox, "request?seq=1");
+    expect(await look(sandbox, "requests")).toMatchObject({ items: requests, hasMore: false });
+    expect(await look(sandbox, "requests?before=3")).toMatchObject({ items: requests.slice(2), hasMore: false });
+    expect(await look(sandbox, "requests?before=x")).toMatchObject({ items: requests });
+
+    const { items } = await look(sandbox, "request?number=1");
     expect(items.map(({ data }: { data: string }) => JSON.parse(data).ticketId)).toEqual([undefined, "T0"]);
-    const rest = await look(sandbox, "request?seq=3&from=50");
-    expect(rest.items.map(({ item }: { item: number }) => item)).toEqual([50, 51, 52, 53, 54, 55, 56, 57, 58, 59]);
-    expect(await look(sandbox, "request?seq=2")).toEqual({ items: [], hasMore: false });
+    expect(await look(sandbox, "request?number=2")).toMatchObject({ request: requests[2], hasMore: true });
+    const rest = await look(sandbox, "request?number=2&from=50");
+    expect(rest.items.map(({ item }: { item: number }) => item)).toEqual([50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60]);
+    expect(await look(sandbox, "request?number=3")).toMatchObject({ items: [], hasMore: false });
+    expect(await statusOf(sandbox, "request?number=9")).toBe(404);
+  });
+
+  test("says how an answer ended that is not whole, or no HTTP of Node's", async () => {
+    const sandbox = await start();
+    const rules = [
+      { fault: "cut", share: 0.5, times: 1 },
+      { fault: "framing", as: "trailers", times: 1 },
+    ] as const;
+    sandbox.setFaults({ rules });
+    for (const { fault } of rules) {
+      await stream(sandbox, [newEvent()]).catch(() => undefined);
+      const answer = fault === "cut" ? "HTTP 200, cut off" : "other bytes";
+      expect((await look(sandbox, "requests")).items[0]).toMatchObject({ fault, answer });
+    }
+  });
+
+  test("shows what was refused, and why, by reason", async () => {
+    const sandbox = await start();
+    await stream(sandbox, [newEvent(), sold("T1"), sold("T1"), sold("T2", { eventId: "E9" }), sold("T1"), 7]);
+    const reasons = [
+      { reason: "ticket-sold-twice", count: 2 },
+      { reason: "event-not-registered", count: 1 },
+      { reason: "item-shape", count: 1 },
+    ];
+    const items = [{ seq: 6 }, { seq: 5 }, { seq: 4 }, { seq: 3 }];
+    expect(await look(sandbox, "refused")).toMatchObject({ reasons, items, hasMore: false });
+    const twice = await look(sandbox, "refused?reason=ticket-sold-twice&before=5");
+    expect(twice).toMatchObject({ reasons, items: [{ seq: 3, data: expect.stringContaining("T1") }] });
   });
 
   test("gets a ticket's history by whichever id its actions named it, with holder and what is on-chain", async () => {
@@ -268,19 +302,27 @@ describe("the page", () => {
     const byId = await look(sandbox, "ticket?id=T1");
     expect(byId).toMatchObject({
       view: { nftId: "SANDBOX-1-1", state: "checked-in", fields: { userId: "bob" }, onChain: { price: "2" } },
-      actions: [{ seq: 7 }, { seq: 5, data: expect.stringContaining("bob") }, { seq: 4, status: "error" }, { seq: 2 }],
+      items: [{ seq: 7 }, { seq: 5, data: expect.stringContaining("bob") }, { seq: 4, status: "error" }, { seq: 2 }],
       hasMore: false,
     });
     expect(await look(sandbox, "ticket?nftId=SANDBOX-1-1")).toEqual(byId);
-    expect(await look(sandbox, "ticket?id=T1&before=5")).toMatchObject({ actions: [{ seq: 4 }, { seq: 2 }] });
-    expect(await look(sandbox, "event?id=E1")).toMatchObject({ view: { tickets: 2 }, actions: [{ seq: 1 }] });
+    expect(await look(sandbox, "ticket?id=T1&before=5")).toMatchObject({ items: [{ seq: 4 }, { seq: 2 }] });
+    expect(await look(sandbox, "event?id=E1")).toMatchObject({
+      view: { tickets: 2 },
+      items: [{ seq: 4, status: "error" }, { seq: 1 }],
+    });
     expect([await statusOf(sandbox, "ticket?id=T9"), await statusOf(sandbox, "event?id=E9")]).toEqual([404, 404]);
+
+    // What was refused is found although nothing of that id is registered.
+    await stream(sandbox, [sold("T9", { eventId: "E9" })]);
+    for (const path of ["ticket?id=T9", "event?id=E9"])
+      expect(await look(sandbox, path)).toMatchObject({ items: [{ seq: 8, rule: "event-not-registered" }] });
   });
 
   test("cuts what is very long, and says so", async () => {
     const sandbox = await start();
     await stream(sandbox, [newEvent({ junk: "x".repeat(30_000) })]);
-    const { items } = await look(sandbox, "request?seq=1");
+    const { items } = await look(sandbox, "request?number=1");
     expect(items).toMatchObject([{ isCut: true, data: expect.stringMatching(/^.{20000}$/) }]);
   });
 
@@ -295,6 +337,9 @@ describe("the page", () => {
     expect(await found(actionPromise)).toMatchObject({ promise: { seq: 1, action: "newEvent", actionPromise } });
     expect((await found("T")).tickets).toHaveLength(8);
     expect(await found("t")).toMatchObject({ ticketId: null, tickets: [] });
+    await stream(sandbox, [sold("refused", { eventId: "nowhere" })]);
+    expect(await found("refused")).toMatchObject({ ticketId: "refused", tickets: ["refused"] });
+    expect(await found("now")).toMatchObject({ eventId: null, events: ["nowhere"] });
   });
 
   test("hears of what changes, also by others who have the state open", async () => {
@@ -329,7 +374,7 @@ describe("control", () => {
     await stream(sandbox, [newEvent(), sold(ticketId)]);
     const get = async (query: string) => said(await call(sandbox, "GET", `/control/state${query}`));
     const { instanceId } = sandbox;
-    expect(await get("")).toMatchObject({ instanceId, accepted: 2, events: 1, tickets: 1, byAction: {} });
+    expect(await get("")).toMatchObject({ instanceId, accepted: 2, events: 1, tickets: 1 });
     expect(await get(`?ticketId=${encodeURIComponent(ticketId)}`)).toMatchObject({
       nftId: "SANDBOX-1-1",
       onChain: { ticketId: createHash("sha256").update(ticketId).digest("hex") },
