@@ -33,35 +33,38 @@ function ruleGroups({ tallies, kept }: CheckedInput["problems"], verbose: boolea
     const shownOnes = found.slice(0, most);
     const hints = new Set(shownOnes.flatMap(({ hint }) => hint ?? []));
     const kinds = [...byAction].sort(([, one], [, other]) => other - one);
-    const reason = ALL_RULES[rule]?.reason;
+    // Said once where all examples say the same.
+    const [message, ...others] = new Set(shownOnes.map((problem) => problem.message));
+    const sentence = others.length === 0 ? message : ALL_RULES[rule]?.reason;
     return {
       kind: "group",
       tone: severity === "error" ? "bad" : "warning",
-      title: rule,
+      title: cleanText(sentence ?? rule, MESSAGE_SHOWN),
       amount: `${count(times, severity === "error" ? "error" : "warning")}${kinds.length < 2 ? "" : `: ${kinds.map(([action, of]) => `${number(of)} ${action}`).join(", ")}`}`,
+      id: rule,
       blocks: [
-        ...(reason === undefined ? [] : [{ kind: "text", text: reason } as const]),
-        exampleTable(shownOnes, times, verbose),
-        ...[...hints].map((hint) => ({ kind: "text", text: `What to do: ${cleanText(hint, HINT_SHOWN)}` }) as const),
+        ...[...hints].map((hint) => ({ kind: "text", text: cleanText(hint, HINT_SHOWN) }) as const),
+        exampleTable(shownOnes, times, verbose, others.length > 0),
       ],
     } satisfies Group;
   });
 }
 
+const MESSAGE_SHOWN = 400;
 /** Code points of a remedy. */
 const HINT_SHOWN = 500;
 
-function exampleTable(examples: readonly Problem[], times: number, verbose: boolean): Table {
+function exampleTable(examples: readonly Problem[], times: number, verbose: boolean, hasMessages: boolean): Table {
   const more = times - examples.length;
   return {
     kind: "table",
     caption: more > 0 ? `The first${examples.length === 1 ? "" : ` ${examples.length}`}` : "Where",
-    columns: ["row", "field", "text", "what is wrong"].map((name) => ({ name })),
+    columns: ["row", "field", "text", ...(hasMessages ? ["what is wrong"] : [])].map((name) => ({ name })),
     rows: examples.map(({ source, line, field, value, message }) => [
       `${cleanText(source, 200)}:${line}`,
       field === undefined ? "" : cleanText(field),
       value === undefined ? "" : shown(field, value, verbose),
-      cleanText(message, 400),
+      ...(hasMessages ? [cleanText(message, MESSAGE_SHOWN)] : []),
     ]),
     more: more > 0 ? `… and ${number(more)} more.` : undefined,
   };

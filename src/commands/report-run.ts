@@ -17,16 +17,19 @@ export function runSections(
   figures: RunFigures,
   environment: Environment,
   context: Context,
-): { readonly toDecide: readonly Section[]; readonly came: readonly Section[] } {
+): { readonly toDecide: readonly Section[]; readonly actions: readonly Block[]; readonly came: readonly Section[] } {
   const { times, byAction, byEvent, rejections, questions } = figures;
   const sending: readonly Section[] =
-    times === undefined ? [] : [{ id: "sending", title: "Sending", blocks: [{ kind: "times", times }] }];
+    times === undefined
+      ? []
+      : [{ id: "sending", title: "Sending", isFolded: true, blocks: [requestCount(times), { kind: "times", times }] }];
   return {
     toDecide: [
       ...(questions.length === 0 ? [] : [doubtSection(figures, environment, context)]),
       ...(rejections.groups.length === 0 ? [] : [rejectionSection(rejections)]),
     ],
-    came: [...(byAction.length === 0 ? [] : [actionSection(byAction, byEvent)]), ...sending, ...pastSection(figures)],
+    actions: byAction.length === 0 ? [] : actionBlocks(byAction, byEvent),
+    came: [...sending, ...pastSection(figures)],
   };
 }
 
@@ -44,8 +47,7 @@ const END_TONES: Readonly<Record<EndCount["end"], Tone>> = {
 const ENDS_SHOWN = 12;
 
 /** The requests by what became of them. */
-export function requestCounts(times: SendingTimes | undefined): readonly Count[] {
-  if (times === undefined) return [];
+function requestCount(times: SendingTimes): Count {
   const parts = times.ends.map(({ end, class: kind = "no answer known", httpStatus, requests }) => ({
     name: `${ANSWERS[kind] ?? kind}${httpStatus === undefined ? "" : `, HTTP ${httpStatus}`}`,
     value: requests,
@@ -53,10 +55,10 @@ export function requestCounts(times: SendingTimes | undefined): readonly Count[]
   }));
   const others = parts.slice(ENDS_SHOWN).reduce((sum, { value }) => sum + value, 0);
   const rest: readonly Part[] = others === 0 ? [] : [{ name: "others", value: others, tone: "plain" }];
-  return [{ unit: "requests", total: times.requests, parts: [...parts.slice(0, ENDS_SHOWN), ...rest], notes: [] }];
+  return { kind: "count", unit: "requests", total: times.requests, parts: [...parts.slice(0, ENDS_SHOWN), ...rest] };
 }
 
-function actionSection(byAction: RunFigures["byAction"], byEvent: EventCounts): Section {
+function actionBlocks(byAction: RunFigures["byAction"], byEvent: EventCounts): readonly Block[] {
   const table: Table = {
     kind: "table",
     caption: "Actions that have an outcome, by kind",
@@ -65,24 +67,22 @@ function actionSection(byAction: RunFigures["byAction"], byEvent: EventCounts): 
       .flat()
       .map(({ action, outcome, actions }) => [action, outcome, number(actions)]),
   };
-  return { id: "actions", title: "Actions", blocks: [table, eventBlock("The same by event", byEvent)] };
+  return [table, eventBlock(byEvent)];
 }
 
-/** The events with the most actions, to their own scale: what all others have together would make slivers of them. */
-function eventBlock(title: string, { first, others, unnamed }: EventCounts): Block {
+/** The events with the most problems, then actions, to their own scale: all others together would make slivers of them. */
+function eventBlock({ first, others, unnamed }: EventCounts): Block {
   if (first.length === 0) return { kind: "text", text: "None of them names an event." };
-  const bars = first.map(({ eventId, actions }) => ({
-    name: cleanText(eventId),
-    value: actions,
-  }));
+  const bars = first.map(({ eventId, actions, problems }) => ({ name: cleanText(eventId), value: actions, problems }));
   const otherOnes =
     others.events === 0 ? [] : [`${count(others.actions, "action")} of ${count(others.events, "other event")}`];
   const unnamedOnes =
     unnamed === 0 ? [] : [`${count(unnamed, "action")} that ${unnamed === 1 ? "names" : "name"} no event`];
   const rest = [...otherOnes, ...unnamedOnes];
+  const most = bars.some(({ problems }) => problems > 0) ? "problems" : "actions";
   return {
     kind: "bars",
-    title: otherOnes.length === 0 ? title : `${title}: the ${bars.length} with the most`,
+    title: otherOnes.length === 0 ? "The same by event" : `The same by event: the ${bars.length} with the most ${most}`,
     bars,
     more: rest.length === 0 ? undefined : `Beside these: ${rest.join("; ")}.`,
   };

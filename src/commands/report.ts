@@ -11,12 +11,23 @@ import type { Plan } from "../plan/plan.ts";
 import { type RunFigures, runFigures } from "../run/report.ts";
 import type { Summary } from "../run/summary.ts";
 import { durationText } from "../write/report/figures.ts";
-import type { Command, Count, Message, Part, Report, Section, Table, Tone } from "../write/report/report.ts";
+import type {
+  Block,
+  Command,
+  Count,
+  Message,
+  Part,
+  Report,
+  Section,
+  Table,
+  Tile,
+  Tone,
+} from "../write/report/report.ts";
 import type { Context } from "./context.ts";
 import { describeUnderstanding } from "./input-words.ts";
 import type { Noted } from "./report-notes.ts";
 import { problemSections } from "./report-problems.ts";
-import { requestCounts, runSections } from "./report-run.ts";
+import { runSections } from "./report-run.ts";
 import { leadTo, NEXT, tellStop } from "./run-end.ts";
 import { actionParts, describeActions, rowParts } from "./summary.ts";
 
@@ -49,24 +60,24 @@ export async function commandReport(ended: Ended, context: Context): Promise<Rep
     ...outputFacts(summary, context),
     ...machineFacts(context),
   ];
+  const verdict = failure === undefined ? verdictOf(ended, exitCode, context) : failedVerdict(failure);
+  const sections = [
+    ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
+    ...(ofRun?.toDecide ?? []),
+    ...(checked === undefined ? [] : problemSections(checked, context)),
+    ...actionSection(countsOf(summary, checked?.plan, 0), ofRun?.actions ?? checkedActions(checked?.plan)),
+    ...(ofRun?.came ?? []),
+    ...(noted.said.length === 0 ? [] : [saidSection(noted)]),
+    ...inputSections(checked?.plan ?? noted.end?.run, noted),
+    factSection(about),
+  ];
+  const result = failure === undefined ? resultOf(noted) : "failed";
   return {
-    title: [
-      `tickets ${verb}`,
-      ...(environment === undefined ? [] : [environment.name]),
-      ...(run === undefined ? [] : [`run ${run}`]),
-    ].join(" · "),
-    made: `${startedAt.toISOString()} · ${context.verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
-    verdict: failure === undefined ? verdictOf(ended, exitCode, context) : failedVerdict(failure),
-    counts: [...countsOf(summary, checked?.plan, 0), ...requestCounts(figures?.times)],
-    sections: [
-      ...(summary?.resumed == null ? [] : [resumedSection(summary.resumed)]),
-      ...(ofRun?.toDecide ?? []),
-      ...(checked === undefined ? [] : problemSections(checked, context)),
-      ...(ofRun?.came ?? (checked === undefined ? [] : checkedActions(checked.plan))),
-      ...(noted.said.length === 0 ? [] : [saidSection(noted)]),
-      ...inputSections(checked?.plan ?? noted.end?.run, noted),
-      factSection(about),
-    ],
+    title: titleOf(environment?.name ?? `tickets ${verb}`, startedAt, result),
+    made: madeOf(startedAt, `tickets ${verb}${run === undefined ? "" : `, run ${run}`}`, context),
+    verdict,
+    tiles: summary === undefined ? [] : tilesOf(summary, sections),
+    sections,
   };
 }
 
@@ -91,20 +102,81 @@ export function runReport(figures: RunFigures, environment: Environment, context
     ...outputFacts(summary, context),
     ...machineFacts(context),
   ];
+  const sections = [
+    ...ofRun.toDecide,
+    ...countedProblems(figures, environment),
+    ...actionSection(countsOf(summary, undefined, counts.inFlight), ofRun.actions),
+    ...ofRun.came,
+    ...inputSections(run, undefined),
+    factSection(about),
+  ];
   return {
-    title: `Run ${run.run} · ${environment.name}`,
-    made: `as the ledger knew it at ${new Date().toISOString()} · ${context.verbose ? "userId and to are shown as they are" : "userId and to are masked"}`,
+    title: titleOf(environment.name, new Date(run.createdAt), resultOf({ summary })),
+    made: madeOf(new Date(), `run ${run.run} as the ledger has it`, context),
     verdict: runVerdict(figures, environment),
-    counts: [...countsOf(summary, undefined, counts.inFlight), ...requestCounts(figures.times)],
-    sections: [
-      ...ofRun.toDecide,
-      ...countedProblems(figures, environment),
-      ...ofRun.came,
-      ...inputSections(run, undefined),
-      factSection(about),
-    ],
+    tiles: tilesOf(summary, sections),
+    sections,
   };
 }
+
+/** `production, 28 Nov 03:00: 51 rejected, 100 not sent` */
+function titleOf(what: string, at: Date, result: string): string {
+  const time = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  return `${what}, ${time.format(at).replace(",", "")}: ${result}`;
+}
+
+function madeOf(at: Date, what: string, { verbose }: Context): string {
+  const time = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
+  return `${what} · ${time.format(at)} · ${verbose ? "userId and to are shown as they are" : "userId and to are masked"}`;
+}
+
+/** The rows and actions that were not sent, and are not known to be sent already. */
+const unsentOf = ({ rows, actions: { notSent, changed, late, unclear } }: Summary) => ({
+  "rows invalid": rows.invalid,
+  "actions not sent": notSent,
+  ...{ changed, late, unclear },
+});
+const sumOf = (parts: Readonly<Record<string, number>>): number => Object.values(parts).reduce((sum, n) => sum + n, 0);
+const listed = (parts: Readonly<Record<string, number>>): readonly string[] =>
+  Object.entries(parts).flatMap(([name, value]) => (value === 0 ? [] : [`${number(value)} ${name}`]));
+
+/** What went wrong of an input, else what went well. */
+function resultOf({ summary, checked }: Pick<Partial<Noted>, "summary" | "checked">): string {
+  if (summary === undefined) {
+    const { errors = 0, warnings = 0 } = checked?.problems ?? {};
+    return checked === undefined ? "nothing to do" : `${count(errors, "error")}, ${count(warnings, "warning")}`;
+  }
+  const { accepted, rejected, inDoubt } = summary.actions;
+  const wrong = listed({ rejected, "in doubt": inDoubt, "not sent": sumOf(unsentOf(summary)) });
+  if (wrong.length > 0) return wrong.join(", ");
+  return accepted > 0 || summary.resumed === null ? `${number(accepted)} accepted` : "an earlier run finished";
+}
+
+/** @param sections those that a tile can lead to. */
+function tilesOf(summary: Summary, sections: readonly Section[]): readonly Tile[] {
+  const { accepted, rejected, inDoubt, alreadySent } = summary.actions;
+  const unsent = unsentOf(summary);
+  const to = (...ids: readonly string[]): string =>
+    ids.find((id) => sections.some((each) => each.id === id)) ?? "actions";
+  const before = listed({ "already sent before": alreadySent });
+  const tiles: readonly Tile[] = [
+    { name: "accepted", value: accepted, tone: "good", leadsTo: to("actions"), notes: before },
+    { name: "rejected", value: rejected, tone: "bad", leadsTo: to("rejected"), notes: [] },
+    {
+      name: "not sent",
+      value: sumOf(unsent),
+      tone: "warning",
+      leadsTo: to("problems", "waiting"),
+      notes: listed(unsent),
+    },
+  ];
+  const doubt: Tile = { name: "in doubt", value: inDoubt, tone: "doubt", leadsTo: to("doubts"), notes: [] };
+  return inDoubt === 0 ? tiles : [...tiles, doubt];
+}
+
+/** How many rows and actions there are, and what became of them. */
+const actionSection = (counts: readonly Count[], more: readonly Block[]): readonly Section[] =>
+  counts.length + more.length === 0 ? [] : [{ id: "actions", title: "Rows and actions", blocks: [...counts, ...more] }];
 
 /** The ledger keeps how many problems there were; only a check shows each. */
 function countedProblems({ summary, run }: RunFigures, environment: Environment): readonly Section[] {
@@ -131,16 +203,17 @@ function countedProblems({ summary, run }: RunFigures, environment: Environment)
 }
 
 /** Actions of an input of which nothing was sent. */
-function checkedActions({ byAction }: Plan): readonly Section[] {
-  const kinds = Object.entries(byAction);
+function checkedActions(plan: Plan | undefined): readonly Block[] {
+  const kinds = Object.entries(plan?.byAction ?? {});
   if (kinds.length === 0) return [];
-  const table: Table = {
-    kind: "table",
-    caption: "Actions of the valid rows, by kind",
-    columns: [{ name: "kind" }, { name: "actions", isNumber: true }],
-    rows: kinds.map(([kind, actions]) => [kind, number(actions)]),
-  };
-  return [{ id: "actions", title: "Actions", blocks: [table] }];
+  return [
+    {
+      kind: "table",
+      caption: "Actions of the valid rows, by kind",
+      columns: [{ name: "kind" }, { name: "actions", isNumber: true }],
+      rows: kinds.map(([kind, actions]) => [kind, number(actions)]),
+    },
+  ];
 }
 
 /** What an exit code says, in short (docs/cli.md, Exit codes). */
@@ -149,7 +222,7 @@ const EXIT_WORDS: Readonly<Record<number, string>> = {
   [EXIT_CODES.internal]: "a fault in tickets",
   [EXIT_CODES.usage]: "usage, configuration, or a file that can't be used",
   [EXIT_CODES["input-invalid"]]: "invalid input; nothing was sent",
-  [EXIT_CODES["finished-with-rejects"]]: "finished, with rows or actions left open",
+  [EXIT_CODES["finished-with-rejects"]]: "finished; some rows or actions were not accepted",
   [EXIT_CODES["not-let-in"]]: "authentication failed",
   [EXIT_CODES["in-doubt"]]: "in doubt",
   [EXIT_CODES["stopped-early"]]: "stopped early, nothing in doubt",
@@ -166,7 +239,7 @@ const failedVerdict = ({ message, hint }: Failure): Report["verdict"] => ({
 });
 
 function verdictOf({ verb, noted }: Ended, exitCode: number, context: Context): Report["verdict"] {
-  const { summary, checked, end } = noted;
+  const { summary, checked } = noted;
   if (summary === undefined && checked === undefined)
     return {
       tone: "plain",
@@ -175,14 +248,29 @@ function verdictOf({ verb, noted }: Ended, exitCode: number, context: Context): 
       commands: [],
     };
   if (summary === undefined || verb === "validate") return checkedVerdict(noted);
-  const first = end?.stops[0]?.kind ?? "finished";
-  const commands: Command[] = summary.next === null ? [] : [{ lead: leadTo(summary, first), command: summary.next }];
+  const commands: Command[] = summary.next === null ? [] : [{ lead: leadOf(noted, summary), command: summary.next }];
   return {
     tone: TONES[exitCode] ?? "bad",
-    text: HEADLINES[summary.state](exitCode),
+    text: headlineOf(summary, exitCode),
     lines: stopLines(noted, context),
     commands,
   };
+}
+
+/** Rejects are named only where there are some. */
+function leadOf({ end }: Noted, summary: Summary): string {
+  const stopped = end?.stops[0]?.kind ?? "finished";
+  if (summary.exitCode === EXIT_CODES["in-doubt"]) return NEXT["in doubt"];
+  if (stopped === "finished" && summary.rejects.length === 0) return "Fix the rows, then check them";
+  return leadTo(summary, stopped);
+}
+
+/** What an earlier run sent is not said of this input. */
+function headlineOf({ state, resumed }: Summary, exitCode: number): string {
+  const headline = HEADLINES[state](exitCode);
+  if (resumed === null || state === "finished" || state === "stopped") return headline;
+  const { run, actions } = resumed;
+  return `${headline.replace("nothing was sent", "nothing of this input was sent")} Run ${run} came first: ${describeActions(actions)}.`;
 }
 
 const TONES: Readonly<Record<number, Tone>> = {
@@ -198,7 +286,7 @@ const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>
       ? "Finished: everything that was new is accepted."
       : exitCode === EXIT_CODES["in-doubt"]
         ? "Finished, but actions wait for a decision about another run."
-        : "Finished, but some rows or actions are left open.",
+        : "Finished, but some rows or actions were not accepted.",
   stopped: (exitCode) =>
     exitCode === EXIT_CODES["in-doubt"]
       ? "It is not known what became of some actions."
@@ -208,7 +296,7 @@ const HEADLINES: Readonly<Record<Summary["state"], (exitCode: number) => string>
   invalid: () => "The input is invalid: nothing was sent.",
   "dry run": () => "Dry run: nothing was sent.",
   adopted: () => "Recorded as already sent: nothing was sent.",
-  abandoned: () => "Closed: what was not sent stays unsent.",
+  abandoned: () => "Closed: the rest is not sent.",
 };
 
 /** Why it stopped, in the words of the terminal. */
@@ -281,17 +369,14 @@ const partsOf = (parts: Readonly<Record<string, number>>): readonly Part[] =>
 /** The same counts as the summary, with the same names. */
 function countsOf(summary: Summary | undefined, plan: Plan | undefined, inFlight: number): readonly Count[] {
   const rows = summary?.rows ?? plan?.rows;
-  const ofRows: readonly Count[] =
-    rows === undefined ? [] : [{ unit: "rows", total: rows.read, parts: partsOf(rowParts(rows)), notes: [] }];
-  if (summary === undefined)
-    return plan === undefined
-      ? ofRows
-      : [...ofRows, { unit: "actions", total: plan.actions.total, parts: [], notes: ["of the rows that are valid"] }];
-  const { actions } = summary;
-  return [
-    ...ofRows,
-    { unit: "actions", total: actions.total, parts: partsOf(actionParts(actions, inFlight)), notes: [] },
-  ];
+  const counts: Count[] = [];
+  if (rows !== undefined)
+    counts.push({ kind: "count", unit: "rows", total: rows.read, parts: partsOf(rowParts(rows)) });
+  if (summary !== undefined) {
+    const parts = partsOf(actionParts(summary.actions, inFlight));
+    counts.push({ kind: "count", unit: "actions", total: summary.actions.total, parts });
+  }
+  return counts;
 }
 
 const resumedSection = (resumed: Summary): Section => ({
@@ -340,7 +425,7 @@ function inputSections(plan: Pick<Run | Plan, "inputs"> | undefined, noted: Note
             messages: understood.map((text): Message => ({ tone: "plain", text: text.trim() })),
           } as const,
         ];
-  return [{ id: "inputs", title: "Inputs", blocks: [table, ...ways] }];
+  return [{ id: "inputs", title: "Inputs", isFolded: true, blocks: [table, ...ways] }];
 }
 
 type Fact = readonly [name: string, value: string];
@@ -375,6 +460,7 @@ const machineFacts = ({ version }: Context): readonly Fact[] => [
 const factSection = (facts: readonly Fact[]): Section => ({
   id: "about",
   title: "About this report",
+  isFolded: true,
   blocks: [
     {
       kind: "table",

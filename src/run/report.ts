@@ -120,8 +120,8 @@ interface RejectedExample {
 
 /** How many actions name which event. */
 export interface EventCounts {
-  /** Those with the most, the largest first. */
-  readonly first: readonly { readonly eventId: string; readonly actions: number }[];
+  /** Those with the most problems, then actions. */
+  readonly first: readonly { readonly eventId: string; readonly actions: number; readonly problems: number }[];
   readonly others: { readonly events: number; readonly actions: number };
   /** They name a ticket or an nftId only. */
   readonly unnamed: number;
@@ -160,7 +160,7 @@ const toTimed = ({ startedAt, endedAt, count, ...attempt }: Attempt): TimedAttem
 });
 
 async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "byAction" | "byEvent" | "rejections">> {
-  const byEvent = new Map<string | undefined, number>();
+  const byEvent = new Map<string | undefined, { actions: number; problems: number }>();
   const byAction = new Map<string, { readonly action: string; readonly outcome: string; actions: number }>();
   const groups = new Map<string, RejectionGroup>();
   let rejected = 0;
@@ -168,7 +168,10 @@ async function outcomesOf(ledger: Ledger, run: Run): Promise<Pick<RunFigures, "b
     for (const { origin, outcome, response } of (await ledger.outcomes(run.number, chunk)).items) {
       if (outcome === "moved") continue;
       const event = origin.subject.startsWith("e:") ? origin.subject.slice(2) : origin.event;
-      byEvent.set(event, (byEvent.get(event) ?? 0) + 1);
+      const ofEvent = byEvent.get(event) ?? { actions: 0, problems: 0 };
+      ofEvent.actions += 1;
+      if (outcome !== "accepted" && outcome !== "settled") ofEvent.problems += 1;
+      byEvent.set(event, ofEvent);
       const name = `${origin.kind} ${outcome}`;
       const count = byAction.get(name) ?? { action: origin.kind, outcome, actions: 0 };
       count.actions += 1;
@@ -193,14 +196,19 @@ const sumOf = (counts: readonly { readonly actions: number }[]): number =>
   counts.reduce((sum, { actions }) => sum + actions, 0);
 
 /** @param counts by event; under undefined, of what names none. */
-function eventCounts(counts: ReadonlyMap<string | undefined, number>): EventCounts {
+function eventCounts(
+  counts: ReadonlyMap<string | undefined, { readonly actions: number; readonly problems: number }>,
+): EventCounts {
   const named = [...counts]
-    .flatMap(([eventId, actions]) => (eventId === undefined ? [] : [{ eventId, actions }]))
-    .toSorted((one, other) => other.actions - one.actions || (one.eventId < other.eventId ? -1 : 1));
+    .flatMap(([eventId, of]) => (eventId === undefined ? [] : [{ eventId, ...of }]))
+    .toSorted(
+      (one, other) =>
+        other.problems - one.problems || other.actions - one.actions || (one.eventId < other.eventId ? -1 : 1),
+    );
   const others = named.slice(MOST.events);
   return {
     first: named.slice(0, MOST.events),
     others: { events: others.length, actions: sumOf(others) },
-    unnamed: counts.get(undefined) ?? 0,
+    unnamed: counts.get(undefined)?.actions ?? 0,
   };
 }

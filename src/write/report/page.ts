@@ -5,7 +5,7 @@ import { count, number } from "../../actions/text.ts";
 import { requestTimes, stackedBar, swatch } from "./chart.ts";
 import { durationText, shareText } from "./figures.ts";
 import { Html, html, NOTHING } from "./html.ts";
-import type { Bars, Block, Command, Count, Group, Report, Section, Table } from "./report.ts";
+import type { Bars, Block, Command, Count, Group, Report, Section, Table, Tile } from "./report.ts";
 import type { SendingTimes } from "./sending-times.ts";
 import { STYLE } from "./style.ts";
 
@@ -16,7 +16,7 @@ export const REPORT_MARK = "<!doctype html>\n<!-- a report of tickets; the next 
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'`;
 
 export function reportPage(report: Report): string {
-  const { title, made, verdict, counts, sections } = report;
+  const { title, made, verdict, tiles, sections } = report;
   const page = html`<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -34,8 +34,8 @@ export function reportPage(report: Report): string {
 ${navigation(sections)}
 </header>
 <main>
+${tiles.length === 0 ? NOTHING : html`<ul class="tiles">${tiles.map(tileOf)}</ul>`}
 <div class="verdict ${verdict.tone}"><p>${verdict.text}</p>${verdict.lines.map((line) => html`<p>${line}</p>`)}${commands(verdict.commands)}</div>
-${counts.length === 0 ? NOTHING : html`<div class="counts">${counts.map(countCard)}</div>`}
 ${sections.map(sectionOf)}
 </main>
 <footer><p>Made by tickets. This page loads nothing and runs no script.</p></footer>
@@ -50,22 +50,26 @@ const navigation = (sections: readonly Section[]): Html =>
     ? NOTHING
     : html`<nav aria-label="Sections"><ul>${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>`;
 
-/** A whole and its parts, which add up. */
-function countCard({ unit, total, parts, notes }: Count): Html {
+/** Nothing has no colour. */
+const tileOf = ({ name, value, tone, leadsTo, notes }: Tile): Html =>
+  html`<li><a href="#${leadsTo}" class="${value === 0 ? "plain" : tone}"><strong>${number(value)}</strong> ${name}${notes.map((note) => html`<small>${note}</small>`)}</a></li>`;
+
+function sectionOf({ id, title, isFolded = false, blocks }: Section): Html {
+  const content = blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`));
+  const heading = html`<h2 id="${id}">${title}</h2>`;
+  return isFolded
+    ? html`<section aria-labelledby="${id}"><details><summary>${heading}</summary>${content}</details></section>`
+    : html`<section aria-labelledby="${id}">${heading}${content}</section>`;
+}
+
+function countOf({ unit, total, parts }: Count): Html {
   const rows = parts.map(
     ({ name, value, tone }) =>
       html`<tr><th scope="row">${swatch(tone)} ${name}</th><td class="n">${number(value)}</td><td class="n">${shareText(value, total)}</td></tr>`,
   );
   const head = html`<tr><th scope="col">part</th><th scope="col" class="n">${unit}</th><th scope="col" class="n">share</th></tr>`;
-  const table =
-    parts.length === 0
-      ? NOTHING
-      : html`${stackedBar(parts, total)}<table><thead>${head}</thead><tbody>${rows}</tbody></table>`;
-  return html`<section class="count"><h2>${count(total, unit.replace(/s$/, ""))}</h2>${table}${notes.map((note) => html`<p class="more">${note}</p>`)}</section>`;
+  return html`<div class="count"><h3>${count(total, unit.replace(/s$/, ""))}</h3>${stackedBar(parts, total)}<table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
-
-const sectionOf = ({ id, title, blocks }: Section): Html =>
-  html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</section>`;
 
 function blockOf(block: Block, id: string): Html {
   switch (block.kind) {
@@ -75,6 +79,8 @@ function blockOf(block: Block, id: string): Html {
       return html`<ul class="messages">${block.messages.map(({ tone, text }) => html`<li class="${tone}">${lines(text)}</li>`)}</ul>`;
     case "commands":
       return commands(block.commands);
+    case "count":
+      return countOf(block);
     case "table":
       return tableOf(block);
     case "bars":
@@ -116,15 +122,22 @@ const moreOf = (more: string | undefined): Html => (more === undefined ? NOTHING
 
 function barsOf({ title, bars, more }: Bars): Html {
   const longest = Math.max(1, ...bars.map(({ value }) => value));
-  const rows = bars.map(
-    ({ name, value }) =>
-      html`<tr><th scope="row">${name}</th><td>${stackedBar([{ value, tone: "known" }], longest)}</td><td class="n">${number(value)}</td></tr>`,
-  );
-  return html`<table class="bars"><caption>${title}</caption><thead><tr><th scope="col">name</th><th scope="col">amount</th><th scope="col" class="n">actions</th></tr></thead><tbody>${rows}</tbody></table>${moreOf(more)}`;
+  const hasProblems = bars.some(({ problems }) => problems > 0);
+  const rows = bars.map(({ name, value, problems }) => {
+    const parts = [
+      { value: problems, tone: "bad" },
+      { value: value - problems, tone: "known" },
+    ] as const;
+    const wrong = hasProblems ? html`<td class="n">${number(problems)}</td>` : NOTHING;
+    return html`<tr><th scope="row">${name}</th><td>${stackedBar(parts, longest)}</td><td class="n">${number(value)}</td>${wrong}</tr>`;
+  });
+  const wrong = hasProblems ? html`<th scope="col" class="n">problems</th>` : NOTHING;
+  const head = html`<tr><th scope="col">name</th><th scope="col">amount</th><th scope="col" class="n">actions</th>${wrong}</tr>`;
+  return html`<table class="bars"><caption>${title}</caption><thead>${head}</thead><tbody>${rows}</tbody></table>${moreOf(more)}`;
 }
 
-function groupOf({ tone, title, amount, blocks }: Group, id: string): Html {
-  return html`<div class="group ${tone}"><h3>${title}<span>${amount}</span></h3>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</div>`;
+function groupOf({ tone, title, amount, id: name, blocks }: Group, id: string): Html {
+  return html`<div class="group ${tone}"><h3>${title}</h3><p class="more">${amount}${name === undefined ? "" : ` · ${name}`}</p>${blocks.map((block, at) => blockOf(block, `${id}-${at + 1}`))}</div>`;
 }
 
 /** When requests were sent and how long they took: in words, in a picture, and as figures. */

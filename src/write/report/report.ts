@@ -6,13 +6,24 @@ import type { SendingTimes } from "./sending-times.ts";
 export type Tone = "good" | "known" | "plain" | "warning" | "doubt" | "bad";
 
 export interface Report {
+  /** The result in one line. */
   readonly title: string;
   /** When, where and by what it was made. */
   readonly made: string;
   readonly verdict: Verdict;
-  /** Wholes and their parts, which add up. */
-  readonly counts: readonly Count[];
+  readonly tiles: readonly Tile[];
   readonly sections: readonly Section[];
+}
+
+/** A figure at the top, which leads to what is behind it. */
+export interface Tile {
+  readonly name: string;
+  readonly value: number;
+  readonly tone: Tone;
+  /** The id of a section. */
+  readonly leadsTo: string;
+  /** What the figure is made of. */
+  readonly notes: readonly string[];
 }
 
 interface Verdict {
@@ -29,12 +40,13 @@ export interface Command {
   readonly command: string;
 }
 
+/** A whole and its parts, which add up. */
 export interface Count {
+  readonly kind: "count";
   /** `rows`, `actions`, `requests` */
   readonly unit: string;
   readonly total: number;
   readonly parts: readonly Part[];
-  readonly notes: readonly string[];
 }
 
 export interface Part {
@@ -47,6 +59,8 @@ export interface Section {
   /** Of its heading, to be linked to. */
   readonly id: string;
   readonly title: string;
+  /** Closed until somebody opens it. */
+  readonly isFolded?: boolean;
   readonly blocks: readonly Block[];
 }
 
@@ -54,6 +68,7 @@ export type Block =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "messages"; readonly messages: readonly Message[] }
   | { readonly kind: "commands"; readonly commands: readonly Command[] }
+  | Count
   | Table
   | Bars
   | { readonly kind: "times"; readonly times: SendingTimes }
@@ -77,7 +92,8 @@ export interface Table {
 export interface Bars {
   readonly kind: "bars";
   readonly title: string;
-  readonly bars: readonly { readonly name: string; readonly value: number }[];
+  /** `problems`: how many of the amount went wrong. */
+  readonly bars: readonly { readonly name: string; readonly value: number; readonly problems: number }[];
   /** What has no bar, and so no part in their scale. */
   readonly more?: string | undefined;
 }
@@ -89,5 +105,7 @@ export interface Group {
   readonly title: string;
   /** Beside the title: how often. */
   readonly amount: string;
+  /** What it is called elsewhere, such as the id of a rule. */
+  readonly id?: string | undefined;
   readonly blocks: readonly Exclude<Block, Group>[];
 }

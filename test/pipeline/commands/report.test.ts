@@ -39,17 +39,28 @@ const textOf = (page: string): string =>
 
 /** The counts of a page by their names, and that they add up. */
 function countsOf(page: string): Readonly<Record<"rows" | "actions", Readonly<Record<string, number>>>> {
-  const cards = [...page.matchAll(/<section class="count">([\s\S]*?)<\/section>/g)].map(([, card = ""]) => {
+  const cards = [...page.matchAll(/<div class="count"><h3>([\d,]+) (row|action)s?<\/h3>([\s\S]*?)<\/div>/g)];
+  const counts = cards.map(([, total = "", unit = "", card = ""]) => {
     const parts = [...card.matchAll(/<tr><th scope="row">([\s\S]*?)<\/th><td class="n">([\d,]+)<\/td>/g)].map(
       ([, name = "", value = ""]) => [textOf(name).trim(), Number(value.replaceAll(",", ""))] as const,
     );
-    if (parts.length === 0) return {}; // what was only checked has no outcome
-    const all = Number(/<h2>([\d,]+) /.exec(card)?.[1]?.replaceAll(",", ""));
+    const all = Number(total.replaceAll(",", ""));
     expect(parts.reduce((sum, [, value]) => sum + value, 0)).toBe(all);
-    return { all, ...Object.fromEntries(parts) };
+    return [`${unit}s`, { all, ...Object.fromEntries(parts) }] as const;
   });
-  return { rows: cards[0] ?? {}, actions: cards[1] ?? {} };
+  return { rows: {}, actions: {}, ...Object.fromEntries(counts) };
 }
+
+/** The figures at the top of a page, and the section that each leads to. */
+const tilesOf = (page: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...page.matchAll(/<li><a href="#([\w-]+)" class="\w+"><strong>([\d,]+)<\/strong> ([a-z ]+)/g)].map(
+      ([, section = "", value = "", name = ""]) => [name, `${value} #${section}`],
+    ),
+  );
+
+const titleOf = (page: string): string => /<h1>([^<]*)<\/h1>/.exec(page)?.[1] ?? "";
+const TIME = "\\d{1,2} [A-Z][a-z]{2,3} \\d\\d:\\d\\d";
 
 /** The page says what the summary says. */
 function expectSameCounts(page: string, { rows: { read, ...rows }, actions: { total, ...actions } }: Summary): void {
@@ -72,6 +83,8 @@ describe("the report of a stream", () => {
     const page = await field.read("report.html");
     expectSameCounts(page, held(summary));
     const text = textOf(page);
+    expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 21 accepted$`));
+    expect(tilesOf(page)).toEqual({ accepted: "21 #actions", rejected: "0 #actions", "not sent": "0 #actions" });
     expect(text).toContain("Finished: everything that was new is accepted.");
     expect(text).toContain(`run ${held(summary).run}`);
     expect(text).toMatch(/events\.csv 1 [0-9a-f]{64}/);
@@ -93,8 +106,10 @@ describe("the report of a stream", () => {
     await field.write("scans.csv", "ticketId\nT-1\nT-2\n");
     await field.stream([...FILES, "scans.csv"], { report: "report.html" });
     const page = await field.read("report.html");
-    const chart = /The same by event: the 12 with the most[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";
-    const widths = [...chart.matchAll(/<rect x="0" y="0" width="([\d.]+)"/g)].map(([, width]) => Number(width));
+    const chart = /The same by event: the 12 with the most actions[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";
+    const widths = [...chart.matchAll(/width="([\d.]+)" height="10" class="fill-known"/g)].map(([, width]) =>
+      Number(width),
+    );
     expect(widths).toEqual([1000, ...Array.from({ length: 11 }, () => 47.6)]);
     expect(textOf(page)).toContain("Beside these: 19 actions of 19 other events; 2 actions that name no event.");
     expect(textOf(page)).toContain("spring 21");
@@ -126,15 +141,21 @@ describe("the report of a stream", () => {
     expectSameCounts(page, held(summary));
     expect(held(summary).actions).toMatchObject({ accepted: 8, rejected: 2, inDoubt: 10, notSent: 1 });
     const text = textOf(page);
+    expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 2 rejected, 10 in doubt, 3 not sent$`));
+    expect(tilesOf(page)).toEqual({
+      accepted: "8 #actions",
+      rejected: "2 #rejected",
+      "not sent": "3 #problems",
+      "in doubt": "10 #doubts",
+    });
     expect(text).toContain("It is not known what became of some actions.");
     expect(text.split(/Stopped: chunk 2.*$/m.exec(said)?.[0] ?? "")).toHaveLength(2);
     expect(text).toContain("Chunk 2 is in doubt 10 actions");
     expect(text).toContain(`tickets settle ${run} --chunk 2 --sent --env local --reason "…"`);
     expect(text).toContain(`tickets settle ${run} --chunk 2 --not-sent --env local --reason "…"`);
     expect(text).toContain("No <i>seat</i> left. 2 actions");
-    expect(text).toContain("price-invalid 2 errors");
-    expect(text).toContain("sales.csv:22 price 12,50 price is not a decimal number");
-    expect(text).toContain("sales.csv:23 price <b> odd");
+    expect(text).toContain("price is not a decimal number such as 12.50. 2 errors · price-invalid");
+    expect(text).toContain("sales.csv:22 price 12,50 sales.csv:23 price <b> odd");
     expect(page).not.toMatch(/<b>|<i>|\u202e/);
     expect(text).toContain("userId an…rg");
     expect(page).not.toContain("anna.schmidt");
@@ -165,6 +186,31 @@ describe("the report of a stream", () => {
     expectSameCounts(page, held(summary));
     expect(textOf(page)).toContain("Nothing new: nothing was sent.");
     expect(textOf(page)).toContain("price 20.00 → 25.00");
+  });
+
+  it("says of a night with nothing new what the earlier run sent that was finished first", async () => {
+    const field = await openNight();
+    field.setFaults({ on: { request: 2 }, fault: "status", status: 429, retryAfter: 3600 });
+    const flags = { chunkSize: "10", maxDuration: 1 };
+    const stopped = await field.stream(FILES, { flags, report: "stopped.html" });
+    const page = await field.read("stopped.html");
+    expect(held(stopped.summary).actions).toMatchObject({ accepted: 10, notSent: 11 });
+    expect(titleOf(page)).toMatch(/: 11 not sent$/);
+    field.setFaults();
+    const { summary } = await field.stream(["events.csv"], { report: "report.html" });
+    expect(held(summary)).toMatchObject({ state: "nothing new", next: null });
+    const text = textOf(await field.read("report.html"));
+    expect(text).toContain("Nothing new: nothing of this input was sent. Run");
+    expect(text).toContain(`Run ${held(stopped.summary).run} came first: 21 actions: 21 accepted.`);
+  });
+
+  it("names no rejects where none were written", async () => {
+    const field = await openNight();
+    await field.write("sales.csv", sales(3) + sale(4, "much"));
+    await field.stream(FILES, { report: "report.html" });
+    const text = textOf(await field.read("report.html"));
+    expect(text).toContain("Fix the rows, then check them: tickets validate events.csv sales.csv");
+    expect(text).not.toContain("rejects");
   });
 
   it("is written for a dry run and for an invalid input", async () => {
@@ -312,8 +358,12 @@ describe("the report of a check", () => {
     const { exitCode, document, page } = await validated(field, FILES);
     expect(exitCode).toBe(3);
     const text = textOf(page);
-    expect(text).toContain(`price-invalid ${document.counts.errors} errors`);
-    expect(text).toMatch(/The first 5 row .* and 25 more\. What to do: A decimal comma must be declared/);
+    expect(text).toMatch(
+      new RegExp(
+        `price is not a decimal number such as 12\\.50\\. ${document.counts.errors} errors · price-invalid A decimal comma must be declared.* The first 5 row .* and 25 more\\.`,
+      ),
+    );
+    expect(titleOf(page)).toMatch(new RegExp(`^local, ${TIME}: 30 errors, 0 warnings$`));
     expect(countsOf(page).rows).toEqual({ all: 33, mapped: 3, invalid: 30 });
   });
 

@@ -25,17 +25,22 @@ function reportOf(text: string): Report {
       rows: [[text, text]],
       more: text,
     },
-    { kind: "bars", title: text, bars: [{ name: text, value: 3 }], more: text },
+    { kind: "bars", title: text, bars: [{ name: text, value: 3, problems: 1 }], more: text },
+    { kind: "count", unit: "rows", total: 3, parts },
     { kind: "times", times },
   ];
   return {
     title: text,
     made: text,
     verdict: { tone: "good", text, lines: [text], commands: [{ lead: text, command: text }] },
-    counts: [{ unit: "rows", total: 3, parts, notes: [text] }],
+    tiles: [{ name: text, value: 3, tone: "good", leadsTo: "one", notes: [text] }],
     sections: [
-      { id: "one", title: text, blocks: inner },
-      { id: "two", title: text, blocks: [{ kind: "group", tone: "bad", title: text, amount: text, blocks: inner }] },
+      { id: "one", title: text, isFolded: true, blocks: inner },
+      {
+        id: "two",
+        title: text,
+        blocks: [{ kind: "group", tone: "bad", title: text, amount: text, id: text, blocks: inner }],
+      },
     ],
   };
 }
