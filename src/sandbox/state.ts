@@ -105,7 +105,7 @@ export interface ProcessedAction {
 }
 
 /** A request to `/stream`. */
-interface RequestRow {
+export interface RequestRow {
   /** Counts the requests with the right key, from 1. */
   readonly number: number;
   readonly at: number;

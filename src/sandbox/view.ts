@@ -12,7 +12,7 @@ import {
 } from "../actions/fields.ts";
 import { parseJson } from "../actions/json.ts";
 import { echoed, isId, readItem } from "./item.ts";
-import type { EventRow, ProcessedAction, State, StoredFields, TicketRow } from "./state.ts";
+import type { EventRow, ProcessedAction, RequestRow, State, StoredFields, TicketRow } from "./state.ts";
 
 /** What the service says of a promise. */
 export const PROMISE_STATUSES = [
@@ -75,7 +75,7 @@ export function openView(state: State, integratorName: string, now: () => number
     // Page by page, the newest first; `before` is a line of the record, or the number of a request.
 
     requests(before: number) {
-      const items = state.requestsBefore(before, PAGE + 1);
+      const items: readonly RequestRow[] = state.requestsBefore(before, PAGE + 1);
       return { items: items.slice(0, PAGE), hasMore: items.length > PAGE };
     },
     /** A request, and its items in their order, from a place on. */
