@@ -8,9 +8,9 @@ import { type FieldKind, type FieldName, type FieldSpec, fieldSpec, isFieldName 
 import { isFormulaError, looksMangled, mangledId, standsForNoText } from "../actions/mangled-ids.ts";
 import { about, type Finding } from "../actions/problem.ts";
 import { recordOf } from "../actions/schemas.ts";
-import { cleanText, utcText } from "../actions/text.ts";
+import { cleanText } from "../actions/text.ts";
 import { NONE, validateItem } from "../actions/validate.ts";
-import { farTime } from "./far-times.ts";
+import { mistakesOfSpan, mistakesOfTime } from "./times.ts";
 import { holdsLogin, mistakesOfText, mistakesOfUrl } from "./urls.ts";
 
 /**
@@ -155,15 +155,7 @@ function mistakesOfWhole(action: ActionName, data: Data): readonly Finding[] {
       message: `${action} changes nothing: it has no field but its id.`,
       hint: "Check whether a column was renamed or is empty; leave out rows that change nothing.",
     });
-  const { startTime: start, endTime: end } = data;
-  // Zero is the default and means that nothing is known.
-  if (isTime(start) && isTime(end) && end < start)
-    findings.push({
-      rule: "end-before-start",
-      ...about("endTime", String(end)),
-      message: `The event ends (${dated(end)}) before it starts (${dated(start)}).`,
-      hint: "Check whether the two are mixed up or their zones differ.",
-    });
+  findings.push(...mistakesOfSpan(data.startTime, data.endTime));
   return findings;
 }
 
@@ -259,71 +251,3 @@ function firstText(attributes: unknown, isSo: (text: string) => boolean): string
   }
   return undefined;
 }
-
-const DATE_DIGITS =
-  /^(?:19[7-9]\d|20\d\d)(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?$/;
-const DATE_FORMATS: Readonly<Record<number, string>> = { 8: "yyyyMMdd", 12: "yyyyMMddHHmm", 14: "yyyyMMddHHmmss" };
-
-/** The seconds of 1973 to 5138. */
-const LIKELY_FROM = 1e8;
-const LIKELY_BELOW = 1e11;
-
-/** What is likely wrong with a time; `now` is that of the check. */
-function mistakesOfTime(field: FieldName, value: number | bigint, now: number | undefined): readonly Finding[] {
-  if (value < LIKELY_FROM || value >= LIKELY_BELOW) {
-    const other = otherTime(value);
-    if (other !== undefined) {
-      const message = `${field} looks like ${other.what}; the service reads Unix seconds, so ${dated(value)}.`;
-      return [{ rule: "looks-like-no-unix-time", ...about(field, String(value)), message, hint: other.hint }];
-    }
-    const finer = finerUnit(value);
-    if (finer !== undefined) {
-      const seconds = BigInt(value) / 10n ** BigInt(finer.digits);
-      const message = `${field} looks like ${finer.unit}; the service reads seconds.`;
-      const hint = `Give ${seconds}, which is ${dated(seconds)}.`;
-      return [{ rule: "looks-like-milliseconds", ...about(field, String(value)), message, hint }];
-    }
-  }
-  const far = now === undefined ? undefined : farTime(field, value, now, dated);
-  return far === undefined ? NONE : [far];
-}
-
-/** What a number may be that is not a likely time, neither in seconds nor in a finer unit. */
-function otherTime(time: number | bigint): { readonly what: string; readonly hint: string } | undefined {
-  if (time < 36_526) return undefined;
-  const digits = String(time);
-  const format = DATE_FORMATS[digits.length];
-  if (format !== undefined && DATE_DIGITS.test(digits))
-    return {
-      what: "the digits of a date",
-      hint: `Declare how the file writes it: format: "${format}", with its zone.`,
-    };
-  // The days of 2000 to 2099 as spreadsheets count them, and the seconds of these years divided by a thousand.
-  if (time < 73_051)
-    return {
-      what: `the number that a spreadsheet has for ${dated((BigInt(Math.floor(Number(time))) - 25_569n) * 86_400n).slice(0, 10)}`,
-      hint: "Format the column as date and time before saving it as CSV, or export again.",
-    };
-  if (time >= 946_684 && time < 4_102_445)
-    return { what: "a thousandth of Unix seconds", hint: "Is format: unix-ms declared for a column of seconds?" };
-  return undefined;
-}
-
-/** The instants of 1973 to 5138 (2262 in nanoseconds) in each unit; as seconds they are thousands of years away. */
-const FINER_UNITS = [
-  { unit: "milliseconds", digits: 3, from: 1e11, below: 1e14 },
-  { unit: "microseconds", digits: 6, from: 1e14, below: 1e17 },
-  { unit: "nanoseconds", digits: 9, from: 1e17, below: 9.2e18 },
-] as const;
-
-function finerUnit(time: number | bigint): (typeof FINER_UNITS)[number] | undefined {
-  if (time < 1e11 || (typeof time === "number" && !Number.isInteger(time))) return undefined;
-  return FINER_UNITS.find(({ from, below }) => time >= from && time < below);
-}
-
-function isTime(value: unknown): value is number | bigint {
-  return (typeof value === "number" || typeof value === "bigint") && value > 0;
-}
-
-/** A time for a message: as a date where it is one, else as the number it is. */
-const dated = (seconds: number | bigint): string => utcText(seconds) ?? String(seconds);
