@@ -7,7 +7,7 @@ import type { Config } from "./config.ts";
 import { describeKeySource, ledgerOwnerOf, originIn, placeIn, type SecretSource, secretSource } from "./declared.ts";
 import { LEDGER_SCHEMA } from "./settings.ts";
 import { readSmallSync } from "./small-file.ts";
-import { CertificateReader, type ClientTls, describeTls, type TlsSource } from "./tls.ts";
+import { type ClientTls, describeTls, readCertificates, type TlsSource } from "./tls.ts";
 
 /** Holds no secret, and shows none: the address is read when it is asked for. */
 export interface LedgerServer {
@@ -91,12 +91,12 @@ export function ledgerServerOf(config: Config, owner: string, env: NodeJS.Proces
         throw refuse("its URL says sslmode=disable, but certificates are named", "Remove one of the two.");
       if (tls === undefined) return { url: address, tls: mode === "on" ? {} : undefined };
       const hint = "ledger.postgres.tls in the config names files in PEM: ca, cert, key, and the key's passphrase.";
-      const reader = new CertificateReader(
+      const reading = {
         env,
-        () => undefined,
-        (_part, what, { cause }) => refuse(what, hint, cause),
-      );
-      return { url: address, tls: reader.read(tls) };
+        onWarning: () => undefined,
+        refuse: (_part: string, what: string, cause?: unknown) => refuse(what, hint, cause),
+      };
+      return { url: address, tls: readCertificates(tls, reading) };
     },
   };
 }

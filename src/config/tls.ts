@@ -31,10 +31,17 @@ const HINTS = {
 
 type Part = keyof typeof HINTS;
 
+/** How certificates are read: for whom, and who hears what is wrong with them. */
+interface Reading {
+  readonly env: NodeJS.ProcessEnv;
+  /** Hears what is doubtful, but no reason to stop. */
+  readonly onWarning: (warning: string) => void;
+  readonly refuse: (part: Part, what: string, cause?: unknown) => Failure;
+}
+
 /**
  * What `tls` of an environment names; undefined where it names nothing.
  *
- * @param onWarning what is doubtful, but no reason to stop.
  * @throws Failure `not-let-in` for a certificate, key or passphrase that can't be used, `usage` for such authorities.
  */
 export async function readTls(
@@ -42,108 +49,97 @@ export async function readTls(
   env: NodeJS.ProcessEnv,
   onWarning: (warning: string) => void,
 ): Promise<ClientTls | undefined> {
-  return (
-    tls &&
-    new CertificateReader(env, onWarning, (part, what, options) => {
-      const [code, start] =
-        part === "ca"
-          ? (["usage", `Can't connect to ${name}`] as const)
-          : (["not-let-in", `No client certificate for ${name}`] as const);
-      return new Failure(code, `${start}: ${what}. Nothing was sent.`, options);
-    }).read(tls)
-  );
+  if (tls === undefined) return undefined;
+  const refuse = (part: Part, what: string, cause?: unknown): Failure => {
+    const [code, start] =
+      part === "ca"
+        ? (["usage", `Can't connect to ${name}`] as const)
+        : (["not-let-in", `No client certificate for ${name}`] as const);
+    return new Failure(code, `${start}: ${cleanText(what, 600)}. Nothing was sent.`, { hint: HINTS[part], cause });
+  };
+  return readCertificates(tls, { env, onWarning, refuse });
 }
 
 /** Reads the files that `tls` names, and checks each for what it is said to be. */
-export class CertificateReader {
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #onWarning: (warning: string) => void;
-  readonly #toFailure: (
-    part: Part,
-    what: string,
-    options: { readonly hint: string; readonly cause: unknown },
-  ) => Failure;
+export function readCertificates({ cert, key, ca, passphrase }: TlsSource, reading: Reading): ClientTls {
+  const phrase = readPassphrase(passphrase, reading);
+  return {
+    ...(cert && key && readPair(cert.file, key.file, phrase, reading)),
+    ...(ca && { ca: readAuthorities(ca.file, reading) }),
+  };
+}
 
-  constructor(
-    env: NodeJS.ProcessEnv,
-    onWarning: (warning: string) => void,
-    toFailure: (part: Part, what: string, options: { readonly hint: string; readonly cause: unknown }) => Failure,
-  ) {
-    this.#env = env;
-    this.#onWarning = onWarning;
-    this.#toFailure = toFailure;
-  }
+function readPair(
+  certPath: string,
+  keyPath: string,
+  phrase: { readonly passphrase?: string },
+  reading: Reading,
+): ClientTls {
+  const { refuse, onWarning } = reading;
+  const [certName, keyName] = [`the certificate ${certPath}`, `the key ${keyPath}`];
+  const cert = textOf("cert", certName, certPath, reading);
+  const key = textOf("key", keyName, keyPath, reading);
+  const own = { cert, key, ...phrase };
+  const certificate = parsed(
+    () => new X509Certificate(cert),
+    (why) => refuse("cert", `${certName} holds no certificate in PEM (${why})`),
+  );
+  const privateKey = parsed(
+    () => createPrivateKey({ key, ...phrase }),
+    (why) => {
+      if (!/ENCRYPTED/.test(key)) return refuse("key", `${keyName} holds no private key in PEM (${why})`);
+      return phrase.passphrase === undefined
+        ? refuse("passphrase", `${keyName} is encrypted, and the config names no passphrase`)
+        : refuse("passphrase", `the passphrase does not open ${keyName}`);
+    },
+  );
+  if (!certificate.checkPrivateKey(privateKey)) throw refuse("key", `${keyName} does not belong to ${certName}`);
+  // What the two can't tell, such as a key that is too short for today.
+  const { createSecureContext } = process.getBuiltinModule("node:tls"); // most commands do without it
+  parsed(
+    () => createSecureContext(own),
+    (why) => refuse("cert", `${certName} can't be used (${why})`),
+  );
+  const until = new Date(certificate.validTo);
+  if (until.getTime() < Date.now())
+    onWarning(`The client certificate ${certPath} expired on ${until.toISOString().slice(0, 10)}.`);
+  const warning = warningOfMode(keyPath);
+  if (warning !== undefined) onWarning(warning);
+  return own;
+}
 
-  read({ cert, key, ca, passphrase }: TlsSource): ClientTls {
-    const pair = cert && key && this.#readPair(cert.file, key.file, this.#readPassphrase(passphrase));
-    return { ...pair, ...(ca && { ca: this.#readAuthorities(ca.file) }) };
-  }
+function readPassphrase(place: TlsSource["passphrase"], reading: Reading): { readonly passphrase?: string } {
+  if (place === undefined) return {};
+  const source = secretSource(place);
+  const name = `the passphrase in ${describeKeySource(source)}`;
+  const text = source.kind === "variable" ? reading.env[source.name] : textOf("passphrase", name, source.path, reading);
+  const passphrase = text?.replace(/\r?\n$/, "");
+  if (passphrase) return { passphrase };
+  throw reading.refuse("passphrase", `${name} ${text === undefined ? "is not set" : "is empty"}`);
+}
 
-  #readPair(certPath: string, keyPath: string, passphrase: { readonly passphrase?: string }): ClientTls {
-    const [certName, keyName] = [`the certificate ${certPath}`, `the key ${keyPath}`];
-    const pair = { cert: this.#text("cert", certName, certPath), key: this.#text("key", keyName, keyPath) };
-    const own = { ...pair, ...passphrase };
-    const certificate = this.#parsed(
-      "cert",
-      `${certName} holds no certificate in PEM`,
-      () => new X509Certificate(own.cert),
+function readAuthorities(path: string, reading: Reading): string {
+  const name = `the file of authorities ${path}`;
+  const text = textOf("ca", name, path, reading);
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw reading.refuse("ca", `${name} holds no certificate in PEM`);
+  for (const block of blocks)
+    parsed(
+      () => new X509Certificate(block),
+      (why) => reading.refuse("ca", `${name} holds a damaged certificate (${why})`),
     );
-    const isLocked = /ENCRYPTED/.test(own.key);
-    const why = !isLocked
-      ? `${keyName} holds no private key in PEM`
-      : own.passphrase === undefined
-        ? `${keyName} is encrypted, and the config names no passphrase`
-        : `the passphrase does not open ${keyName}`;
-    const key = this.#parsed(isLocked ? "passphrase" : "key", why, () =>
-      createPrivateKey({ key: own.key, ...passphrase }),
-    );
-    if (!certificate.checkPrivateKey(key)) throw this.#refuse("key", `${keyName} does not belong to ${certName}`);
-    // What the two can't tell, such as a key that is too short for today.
-    const { createSecureContext } = process.getBuiltinModule("node:tls"); // most commands do without it
-    this.#parsed("cert", `${certName} can't be used`, () => createSecureContext(own));
-    const until = new Date(certificate.validTo);
-    if (until.getTime() < Date.now())
-      this.#onWarning(`The client certificate ${certPath} expired on ${until.toISOString().slice(0, 10)}.`);
-    const warning = warningOfMode(keyPath);
-    if (warning !== undefined) this.#onWarning(warning);
-    return own;
-  }
+  return text;
+}
 
-  #readPassphrase(place: TlsSource["passphrase"]): { readonly passphrase?: string } {
-    const source = place && secretSource(place);
-    if (source === undefined) return {};
-    const name = `the passphrase in ${describeKeySource(source)}`;
-    const text = source.kind === "variable" ? this.#env[source.name] : this.#text("passphrase", name, source.path);
-    const passphrase = text?.replace(/\r?\n$/, "");
-    if (!passphrase) throw this.#refuse("passphrase", `${name} ${text === undefined ? "is not set" : "is empty"}`);
-    return { passphrase };
-  }
+const textOf = (part: Part, name: string, path: string, { refuse }: Reading): string =>
+  readSmallSync(path, MOST_BYTES, (why, cause) => refuse(part, `${name} ${why}`, cause));
 
-  #readAuthorities(path: string): string {
-    const name = `the file of authorities ${path}`;
-    const text = this.#text("ca", name, path);
-    const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
-    if (blocks.length === 0) throw this.#refuse("ca", `${name} holds no certificate in PEM`);
-    for (const block of blocks)
-      this.#parsed("ca", `${name} holds a damaged certificate`, () => new X509Certificate(block));
-    return text;
-  }
-
-  #text(part: Part, name: string, path: string): string {
-    return readSmallSync(path, MOST_BYTES, (why, cause) => this.#refuse(part, `${name} ${why}`, cause));
-  }
-
-  /** The errors of OpenSSL may repeat what they could not read, so none becomes a cause; its code is shown. */
-  #parsed<T>(part: Part, what: string, parse: () => T): T {
-    try {
-      return parse();
-    } catch (cause) {
-      throw this.#refuse(part, `${what} (${errorCode(cause) ?? "unknown reason"})`);
-    }
-  }
-
-  #refuse(part: Part, what: string, cause?: unknown): Failure {
-    return this.#toFailure(part, cleanText(what, 600), { hint: HINTS[part], cause });
+/** The errors of OpenSSL may repeat what they could not read, so none becomes a cause; its code is shown. */
+function parsed<T>(parse: () => T, refuse: (why: string) => Failure): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw refuse(errorCode(cause) ?? "unknown reason");
   }
 }
 
