@@ -11,8 +11,6 @@ export interface Entry {
   readonly value: Value;
   /** Written behind the value; behind the key where the value has lines of its own. */
   readonly note?: string | undefined;
-  /** The column of the source's text in which the note begins where there is room, from 0. */
-  readonly noteAt?: number | undefined;
 }
 
 export interface Comment {
@@ -136,9 +134,8 @@ function mapOf(lines: readonly Line[], indent: number): Node {
     const value = nodeOf(line.value, indent + INDENT);
     key.commentBefore = comments.splice(0).join("\n");
     const isBelow = standsBelow(line.value);
-    // The library puts a blank before it.
-    if (line.note !== undefined)
-      (isBelow ? key : value).comment = `${" ".repeat(gapBefore(line, indent) - 1)}# ${line.note}`;
+    // The library puts one more blank before it.
+    if (line.note !== undefined) (isBelow ? key : value).comment = `  # ${line.note}`;
     map.items.push(new Pair(key, value));
   }
   return withComments(map, comments);
@@ -168,11 +165,3 @@ function withComments(collection: YAMLMap | YAMLSeq, comments: readonly string[]
 }
 
 const standsBelow = (value: Value): boolean => typeof value === "object" && ("block" in value || "items" in value);
-
-/** Blanks between an entry and its note. */
-function gapBefore({ key, value, noteAt = 0 }: Entry, indent: number): number {
-  const [text = ""] =
-    noteAt === 0 ? [] : linesOf({ block: [{ key, value: standsBelow(value) ? { plain: "" } : value }] });
-  const room = noteAt - indent - text.length;
-  return room >= 2 ? room : 3;
-}

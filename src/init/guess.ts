@@ -8,14 +8,13 @@ import { cleanText, quoted } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
 import { askedIn } from "../map/source.ts";
 import { configText, type Entry, keysOfItems, type Line } from "./config-text.ts";
+import { evidenceOf, hasColumn, type Sample } from "./evidence.ts";
 import { SCHEMA_LINE } from "./example.ts";
 import { fromColumns } from "./from-columns.ts";
-import { fromNames, fromOwnActions, ownActions } from "./from-field-names.ts";
 import { fromRecipe } from "./from-recipe.ts";
 import { withoutOverlap } from "./match-patterns.ts";
+import { wrapped } from "./notes.ts";
 import { RECIPES } from "./recipes.ts";
-import { evidenceOf, hasColumn, type Sample } from "./sample.ts";
-import { wrapped } from "./words.ts";
 
 /** What one export was taken for. */
 export interface GuessedSource {
@@ -127,10 +126,8 @@ function draftOf(sample: Sample): Draft {
     body,
   });
   if (recipe !== undefined) return draft("recipe", fromRecipe(recipe, evidence));
-  const own = ownActions(evidence);
-  if (own.length > 0) return draft("actions", fromOwnActions(evidence, own), own);
-  const named = fromNames(evidence);
-  return named === undefined ? draft("columns", fromColumns(evidence)) : draft("fields", named);
+  const { how, body, own } = fromColumns(evidence);
+  return draft(how, body, own.length > 0 ? own : actionsIn(body));
 }
 
 /** The actions that the source gives, without those in comments or still to be filled in. */

@@ -21,7 +21,9 @@ export const wordsOf = (name: string): readonly string[] =>
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
 
-/** The surest first; compared with the whole name, or with words in a row of it, written together. */
+export const joinedWords = (name: string): string => wordsOf(name).join("");
+
+/** The header words of each field, the surest first; compared with the whole name, or with words in a row of it, written together. */
 export const WORDS = {
   ticketId:
     "ticketid barcode ticketcode ticketbarcode ticketnumber ticketno ticketreference ticketsecret ticketnummer ticketnr qrcode attendeeid publicid voucherid ticketref " +
@@ -29,7 +31,7 @@ export const WORDS = {
     "codigodebarras codigobarras codigoentrada numeroentrada numerodeentrada nentrada streepjescode kaartnummer numerobilhete numerodobilhete codigobilhete " +
     "ticket billet biglietto entrada boleto bilhete ingresso kaartje eintrittskarte code codice codigo uuid guid id",
   eventId:
-    "eventid eventslug eventcode eventreference showid performanceid event veranstaltungsid veranstaltungsnummer veranstaltung vorstellung show evenement spectacle manifestation seance representation " +
+    "eventid vaid vanr vanummer eventslug eventcode eventreference showid performanceid event veranstaltungsid veranstaltungsnummer veranstaltung vorstellung show evenement spectacle manifestation seance representation " +
     "evento spettacolo rappresentazione espectaculo funcion sesion voorstelling espetaculo sessao",
   userId:
     "userid customerid buyerid accountid memberid externalcustomerid kundennummer kundennr kaufernummer kaufernr numeroclient nclient idclient clientid codiceclienti idcliente clienteid ncliente klantnummer klantnr email emailaddress buyeremail customeremail mail " +
@@ -47,6 +49,7 @@ export const WORDS = {
     "ticketstatus attendeestatus status orderstatus state paymentstatus zustand statut etat stato estado estatus toestand situacao situacion situation",
   quantity:
     "quantity qty tickets numberoftickets ticketspurchased anzahl menge count quantite nombre quantita cantidad quantidade aantal " +
+    "spaces bookingspaces seats numseats numberofseats guests persons people admissions adults kids children items units personen erwachsene kinder personnes adultes enfants personas adultos persone adulti personen volwassenen kinderen pessoas platze plaetze " +
     "pax admits stuck stueck stk stuckzahl stueckzahl places nombredeplaces antal liczba",
   currency: "currency currencycode paidcurrency waehrung wahrung devise valuta divisa moneda moeda munt",
   eventName:
@@ -56,6 +59,7 @@ export const WORDS = {
   endTime: "eventend enddate endtime endsat end ends ende fin datefin fine datafine fim datafim fechafin einde",
 } as const;
 
+/** Attributes that are offered, by the names of their columns. */
 export const TRAITS: Readonly<Record<string, string>> = {
   "Ticket type":
     "tickettype ticketname product category productname tarif kategorie categorie categoria tariffa tarifa tarief typedebillet tipodientrada tipobiglietto",
@@ -64,89 +68,139 @@ export const TRAITS: Readonly<Record<string, string>> = {
   Seat: "seat seatnumber seatno platz sitz siege posto asiento stoel lugar",
 };
 
-/** Words that end or begin with such a stem: `Zahlungsstatus`, `Buchungszustand`. */
-const STATUS_NAME =
-  /(?:status|statut|zustand)$|^(?:etats?|stato|estado|estatus|toestand|situacao|situacion|situation|situazione|state)$/;
-
-/** Whole texts of statuses that need no explanation. The user must explain any others. */
-const SOLD =
-  /^(?:paid|sold|completed?|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft|bestatigt|gultig|paye|payee?s?|vendue?s?|confirmee?s?|valide|validee|pagat[oa]|vendut[oa]|confermat[oa]|pagad[oa]|pag[oa]|vendid[oa]|confirmad[oa]|betaald|verkocht|bevestigd|geldig)$/;
-const GONE =
-  /^(?:cancell?ed|refunded|void|voided|invalid|invalidated|revoked|storniert|storno|annull?iert|erstattet|annulee?s?|remboursee?s?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/;
-const IN =
-  /^(?:checked[ _-]?in|arrived|scanned|entered|eingecheckt|entree?s?|scannee?s?|entrat[oa]|scansionat[oa]|escanead[oa]|ingecheckt|gescand)$/;
-/** Neither sold nor gone. */
-const OPEN =
-  /^(?:pending|open|unpaid|reserved|expired|failed|declined|draft|offen|ausstehend|unbezahlt|reserviert|abgelaufen|en attente|en cours|impayee?s?|reservee?s?|expiree?s?|in attesa|in sospeso|prenotat[oa]|scadut[oa]|pendientes?|reservad[oa]|caducad[oa]|pendentes?|expirad[oa]|in behandeling|openstaand|gereserveerd|verlopen)$/;
-/** Somewhere in a longer text: `partially refunded`, `teilstorniert`, `payment pending`. */
-const TELLS_OF_LOSS =
-  /\b(?:cancel|refund(?!able)|pending|unpaid|annul|anulad|rembours|reembols|rimbors|geannul|terugbetaal|en attente|in attesa|pendient|pendente)|stornier|\bstorno|erstattet/;
-const MOST_STATUS = 40;
-/** What a log writes for those it let in, and for those it did not. */
-const LET_IN =
-  /^(?:ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome|zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]|permitid[oa]|aceit[oa]|toegelaten|geldig)$/;
-const TURNED_AWAY =
-  /^(?:denied|rejected|refused|blocked|fail|failure|failed|error|invalid|unknown|not (?:found|valid|allowed|paid)|duplicate|already (?:scanned|used|checked[ -]?in)|no entry|abgelehnt|abgewiesen|verweigert|gesperrt|ungultig|fehler|refusee?|rejetee?|rifiutat[oa]|respint[oa]|rechazad[oa]|denegad[oa]|recusad[oa]|negad[oa]|geweigerd|afgewezen)$/;
-const DIRECTION =
-  /^(?:in|out|entry|re-?entry|exit|enter|leave|left|inbound|outbound|check(?:ed)?[ _-]?out|eingang|ausgang|rein|raus|entree|sortie|entrata|uscita|entrada|salida|saida|ingang|uitgang)$/;
-/** Names of a log's columns that say whether somebody was let in, or which way. */
-const LOG_STATE_NAME =
-  /^(?:results?|outcome|direction|ok|granted|success|successful|valid|validity|allowed|accepted|admitted|approved|permitted|denied|rejected|refused|passed|decision|verdict|response|errors?|checked|checkedin|scanned|arrived|entered|used|redeemed|attended|present|duplicate|inout|ergebnis|resultat|richtung|gultig|erfolg|erfolgreich|zugelassen|abgelehnt|eingecheckt|anwesend|fehler|entwertet|resultado|risultato|esito|direccion|direcao|direzione|sens|richting|uitslag|valid[oae]|presente?|scannee?|entree?|entrato|aanwezig|geldig|ingecheckt)$/;
-/** Names of columns that say yes or no to it. */
-const LOSS_NAME =
-  /^(?:cancell?ed|refunded|voided?|storniert|storno|erstattet|annulee?|remboursee?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/;
-
-const isWord = (pattern: RegExp) => (value: string) => pattern.test(plainText(value).trim());
-export const saysSold = isWord(SOLD);
-export const saysGone = isWord(GONE);
-export const saysIn = isWord(IN);
-const saysOpen = isWord(OPEN);
-/** Whether a log says with it that somebody was let in, and nothing else. */
-export const saysLetIn = isWord(LET_IN);
-const saysTurnedAway = isWord(TURNED_AWAY);
-const saysDirection = isWord(DIRECTION);
-
-export const isStatusName = (name: string): boolean =>
-  wordsOf(name).some((word) => STATUS_NAME.test(word) || LOSS_NAME.test(word));
-
-/** Said of what a row is: a sale, or that something was given back. */
-const KIND_NAME =
-  /^(?:types?|kind|op|typ|art|tipo|soort|movement|movimento|movimiento|mouvement|vorgang|vorgangsart|buchungsart|transaktionsart|belegart|operation|operacion|operazione|operacao)$/;
-const OF_ROW =
-  /^(?:transactions?|trans|txn?|sales?|orders?|rows?|records?|lines?|entry|entries|bookings?|purchases?|actions?|activity|journal|transaktions?|verkaufs?|ventes?|ventas?|vendite?|refunds?|returns?|cancellations?|de|di|do|da|la|del|della)$/;
-
-/** Whether a column of this name may tell what its row is: `Type`, `Transaction type`; not `Ticket type`. */
-export function tellsRowKind(name: string): boolean {
-  const words = wordsOf(name);
-  return words.some((word) => KIND_NAME.test(word)) && words.every((word) => KIND_NAME.test(word) || OF_ROW.test(word));
-}
-
-/** Whether values are statuses by what they say, whatever their column is called. */
-export function areStatuses(values: readonly string[]): boolean {
-  const known = values.filter((value) => [saysSold, saysGone, saysIn, saysOpen].some((says) => says(value)));
-  if (known.length >= 2 && known.length * 2 >= values.length) return true;
-  return (
-    values.length >= 2 && values.some((value) => value.length <= MOST_STATUS && TELLS_OF_LOSS.test(plainText(value)))
+/** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */
+export function runsOf(name: string): ReadonlySet<string> {
+  const words = wordsOf(name).slice(0, 12);
+  return new Set(
+    words.flatMap((_word, from) => words.slice(from).map((_, more) => words.slice(from, from + more + 1).join(""))),
   );
 }
 
-export function isLogStateName(name: string): boolean {
-  const words = wordsOf(name);
-  // Who scanned, and where, is not a state.
-  if (words.some((word) => /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/.test(word)))
-    return false;
-  return words.some((word) => LOG_STATE_NAME.test(word));
+/** Kinds of orders, and how their numbers are called. */
+const ORDER =
+  "order|booking|purchase|reservation|transaction|invoice|receipt|bestellungs?|bestell|buchungs?|auftrags?|reservierungs?|rechnungs?|commande|facture|ordine|prenotazione|pedido|reserva|encomenda|bestelling|bestel";
+const NUMBER = "ids?|no|nr|n|num|number|nummer|numero|ref|reference|referenz|code|key|codigo|codice";
+
+/** What a single word of a column's name says of it. */
+const NAMES = {
+  /** Also what begins or ends with such a stem: `Zahlungsstatus`, `Buchungszustand`; and yes or no to a loss. */
+  status:
+    /(?:status|statut|zustand)$|^(?:etats?|stato|estado|estatus|toestand|situacao|situacion|situation|situazione|state|cancell?ed|refunded|voided?|storniert|storno|erstattet|annulee?|remboursee?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/,
+  /** What a row is: a sale, or that something was given back. */
+  rowKind:
+    /^(?:types?|kind|op|typ|art|tipo|soort|movement|movimento|movimiento|mouvement|vorgang|vorgangsart|buchungsart|transaktionsart|belegart|operation|operacion|operazione|operacao)$/,
+  ofRow:
+    /^(?:transactions?|trans|txn?|sales?|orders?|rows?|records?|lines?|entry|entries|bookings?|purchases?|actions?|activity|journal|transaktions?|verkaufs?|ventes?|ventas?|vendite?|refunds?|returns?|cancellations?|de|di|do|da|la|del|della)$/,
+  /** Whether somebody was let in, or which way. */
+  logState:
+    /^(?:results?|outcome|direction|ok|granted|success|successful|valid|validity|allowed|accepted|admitted|approved|permitted|denied|rejected|refused|passed|decision|verdict|response|errors?|checked|checkedin|scanned|arrived|entered|used|redeemed|attended|present|duplicate|inout|ergebnis|resultat|richtung|gultig|erfolg|erfolgreich|zugelassen|abgelehnt|eingecheckt|anwesend|fehler|entwertet|resultado|risultato|esito|direccion|direcao|direzione|sens|richting|uitslag|valid[oae]|presente?|scannee?|entree?|entrato|aanwezig|geldig|ingecheckt)$/,
+  /** Who scanned, and where. */
+  scanner: /^(?:by|von|durch|par|por|door|at|device|gate|operator|user|staff|count|id)$/,
+  /** What only a log has. */
+  log: /^(?:devices?|gerate?|geraete?|readers?|lesegerat|appareil|dispositif|dispositivo|apparaat|results?|outcome|verdict|direction|inout|ergebnis|resultat|richtung|resultado|risultato|esito|direccion|direcao|direzione|sens|uitslag|resultaat)$/,
+  cents:
+    /^(?:in)?(?:cents?|ct|cts|centimes?|centesim[oi]|centimos?|centavos?|pence|penny|pennies|rappen|ore|oere|grosz[ey]?|halere?u?|kopeks?|kopecks?|kopeek|paise|paisa|kurus|bani|stotinki|lipa|euro?cents?)$|^(?:price|amount|total|value|betrag|preis|prix|montant|prezzo|importo|precio|importe|preco|valor|prijs|bedrag|paid|fee)(?:in)?cents?$|^cents?(?:price|amount|total|value|betrag|preis|bedrag|prijs)$|^копе/u,
+  minorUnits: /^(?:minor|minorunits?|subunits?|smallest|fils|millimes?|baisa)$/,
+  /** Of each ticket, whatever else the row holds. */
+  perTicket:
+    /^(?:unit|each|single|tickets?|billet|biglietto|entrada|bilhete|einzel\w*|stuck\w*|kartenpreis|ticketpreis|ticketprice|unitprice|unitaire|unitario)$/,
+  /** What was paid in all, or before or after something else. */
+  inAll:
+    /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/,
+  /** Amounts of something else than what a ticket cost, unless they are said to be in it or not. */
+  surcharge:
+    /^(?:fees?|balance|refund(?:ed)?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?|discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand|donation|spende|tip|revenue|umsatz)$/,
+  inOrNot:
+    /^(?:incl|excl|inkl|exkl|including|excluding|included|excluded|inclusive|exclusive|with|without|before|after|plus|less|mit|ohne|vor|nach|zzgl|abzgl|ttc|ht|hors|avec|con|senza|sin|com|sem|met|zonder)$/,
+  /** What was before a ticket was sold by its holder. */
+  before:
+    /^(?:from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask|face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\w*|ursprunglich\w*|verkaufer\w*|verkaeufer\w*|ancien\w*|precedent\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige)$/,
+  after:
+    /^(?:to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\w*|kaeufer\w*|nouveau|nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper)$/,
+  /** An order as a whole; what was bought together, and what came in for it. */
+  inOrder: new RegExp(
+    `^(?:(?:${ORDER})\\w*|basket|cart|checkout|payment|revenue|umsatz|warenkorb\\w*|panier|fattura|carrello|factura|cesta|winkelwagen)$`,
+  ),
+  /** Something else of an order than which one it is. */
+  notOrder:
+    /^(?:at|on|qty|type)$|(?:date|datum|time|zeit|status|statut|zustand|state|amount|total|price|value|currency|method|fecha|data|heure|hora|preis|betrag|summe|wert|montant|prix|prezzo|importo|precio|importe|count|quantity|anzahl)$/,
+  buyer:
+    /^(?:buyer|purchaser|customer|attendee|holder|payer|kunde|kunden(?:nummer|nr|id|name)|kaufer|kaeufer|besteller|teilnehmer|acheteur|client|cliente|acquirente|comprador|koper|klant|klant(?:nummer|nr|id|naam))$/,
+  price: /^(?:prices?|\w*preis|prix|prezzo|precio|preco|prijs|paid|cost)$/,
+  /** Such columns may hold an id of anything. */
+  id: /^(?:n|num|numero|numer|codigo|codice|billet|biglietto|bilhete|ingresso|entrada|boleto|kenmerk|referencia|riferimento)$/,
+} satisfies Record<string, RegExp>;
+
+type Says = keyof typeof NAMES;
+
+/** Whether a word of the name says one of these. */
+export const says = (name: string, ...kinds: readonly Says[]): boolean =>
+  wordsOf(name).some((word) => kinds.some((kind) => NAMES[kind].test(word)));
+
+/** How the name of a column says that it counts hundredths or the like, so that its amounts are not what was paid. */
+export function minorUnitsIn(name: string): "hundredths" | "by currency" | undefined {
+  if (says(name, "cents")) return "hundredths";
+  return says(name, "minorUnits") ? "by currency" : undefined;
 }
 
-/** What only a log has: which device scanned, which way somebody went, and the result. */
-const OF_LOG =
-  /^(?:devices?|gerate?|geraete?|readers?|lesegerat|appareil|dispositif|dispositivo|apparaat|results?|outcome|verdict|direction|inout|ergebnis|resultat|richtung|resultado|risultato|esito|direccion|direcao|direzione|sens|uitslag|resultaat)$/;
-export const tellsLog = (name: string): boolean => wordsOf(name).some((word) => OF_LOG.test(word));
+/** Whether a column of this name may tell what its row is: `Type`, `Transaction type`; not `Ticket type`. */
+export const tellsRowKind = (name: string): boolean =>
+  says(name, "rowKind") && wordsOf(name).every((word) => NAMES.rowKind.test(word) || NAMES.ofRow.test(word));
+export const isLogStateName = (name: string): boolean => says(name, "logState") && !says(name, "scanner");
+/** `Unit price`, but not `Tickets total`. */
+export const tellsTicketPrice = (name: string): boolean => says(name, "perTicket") && !says(name, "inAll");
+/** `Total fees`, but not `Total incl. fees`. */
+export const tellsSurcharge = (name: string): boolean => says(name, "surcharge") && !says(name, "inOrNot");
+/** Who gives a ticket away, or what was asked or paid for it before. */
+export const tellsBefore = (name: string): boolean => says(name, "before") && !says(name, "after");
+
+const ORDER_NAME = new RegExp(`^(?:(?:${NUMBER})(?:de|del|dell|di|do|da)?)?(?:${ORDER})(?:${NUMBER})?$`);
+/** `Order`, `Booking no`, `Numéro de commande`. */
+export const isOrderName = (name: string): boolean => ORDER_NAME.test(joinedWords(name));
+/** Whether a column may tell one order from another. */
+export const tellsOrder = (name: string): boolean =>
+  isOrderName(name) || (says(name, "inOrder") && !says(name, "notOrder"));
+
+/** Whole texts of statuses that need no explanation. The user must explain any others. */
+const MEANINGS = {
+  sold: /^(?:paid|sold|completed?|confirmed|active|valid|attending|acquired|issued|success|successful|ok|bezahlt|verkauft|bestatigt|gultig|paye|payee?s?|vendue?s?|confirmee?s?|valide|validee|pagat[oa]|vendut[oa]|confermat[oa]|pagad[oa]|pag[oa]|vendid[oa]|confirmad[oa]|betaald|verkocht|bevestigd|geldig)$/,
+  gone: /^(?:cancell?ed|refunded|void|voided|invalid|invalidated|revoked|storniert|storno|annull?iert|erstattet|annulee?s?|remboursee?s?|annullat[oa]|rimborsat[oa]|anulad[oa]|cancelad[oa]|reembolsad[oa]|estornad[oa]|geannuleerd|terugbetaald)$/,
+  in: /^(?:checked[ _-]?in|arrived|scanned|entered|eingecheckt|entree?s?|scannee?s?|entrat[oa]|scansionat[oa]|escanead[oa]|ingecheckt|gescand)$/,
+  /** Neither sold nor gone. */
+  open: /^(?:pending|open|unpaid|reserved|expired|failed|declined|draft|offen|ausstehend|unbezahlt|reserviert|abgelaufen|en attente|en cours|impayee?s?|reservee?s?|expiree?s?|in attesa|in sospeso|prenotat[oa]|scadut[oa]|pendientes?|reservad[oa]|caducad[oa]|pendentes?|expirad[oa]|in behandeling|openstaand|gereserveerd|verlopen)$/,
+  /** A log says with it that somebody was let in, and nothing else. */
+  letIn:
+    /^(?:ok|okay|success|successful|granted|allowed|accepted|admitted|approved|passed?|permitted|valid|welcome|zugelassen|gewahrt|gultig|erfolgreich|accepte|autorise|valide|accettat[oa]|ammess[oa]|valid[oa]|aceptad[oa]|permitid[oa]|aceit[oa]|toegelaten|geldig)$/,
+  turnedAway:
+    /^(?:denied|rejected|refused|blocked|fail|failure|failed|error|invalid|unknown|not (?:found|valid|allowed|paid)|duplicate|already (?:scanned|used|checked[ -]?in)|no entry|abgelehnt|abgewiesen|verweigert|gesperrt|ungultig|fehler|refusee?|rejetee?|rifiutat[oa]|respint[oa]|rechazad[oa]|denegad[oa]|recusad[oa]|negad[oa]|geweigerd|afgewezen)$/,
+  direction:
+    /^(?:in|out|entry|re-?entry|exit|enter|leave|left|inbound|outbound|check(?:ed)?[ _-]?out|eingang|ausgang|rein|raus|entree|sortie|entrata|uscita|entrada|salida|saida|ingang|uitgang)$/,
+} satisfies Record<string, RegExp>;
+
+type Meaning = keyof typeof MEANINGS;
+
+export const means = (value: string, ...meanings: readonly Meaning[]): boolean =>
+  meanings.some((meaning) => MEANINGS[meaning].test(plainText(value).trim()));
+
+/** Somewhere in a longer text: `partially refunded`, `teilstorniert`, `payment pending`. */
+const TELLS_OF_LOSS =
+  /\b(?:cancel|refund(?!able)|pending|unpaid|annul|anulad|rembours|reembols|rimbors|geannul|terugbetaal|en attente|in attesa|pendient|pendente)|stornier|\bstorno|erstattet/;
+
+/** Whether values are statuses by what they say, whatever their column is called. */
+export function areStatuses(values: readonly string[]): boolean {
+  const known = values.filter((value) => means(value, "sold", "gone", "in", "open"));
+  if (known.length >= 2 && known.length * 2 >= values.length) return true;
+  return values.length >= 2 && values.some((value) => value.length <= 40 && TELLS_OF_LOSS.test(plainText(value)));
+}
 
 /** Whether values of a log say who was let in, or which way. */
 export function areLogStates(values: readonly string[]): boolean {
-  const known = values.filter((value) => [saysLetIn, saysTurnedAway, saysDirection].some((says) => says(value)));
-  return known.length >= 2 || (known.length === 1 && known.length === values.length) || values.some(saysTurnedAway);
+  const known = values.filter((value) => means(value, "letIn", "turnedAway", "direction"));
+  return (
+    known.length >= 2 ||
+    (known.length === 1 && values.length === 1) ||
+    values.some((value) => means(value, "turnedAway"))
+  );
 }
 
 /**
@@ -155,8 +209,8 @@ export function areLogStates(values: readonly string[]): boolean {
  */
 export type TimeKind = "sale" | "entry" | "loss" | "claim" | "resale" | "other" | "any";
 
-const AS_TIME = "(?:date|datetime|time|timestamp|at|on|from|datum|zeit|tag)?";
-const whole = (words: string): RegExp => new RegExp(`^(?:${words})${AS_TIME}$`);
+const whole = (words: string): RegExp =>
+  new RegExp(`^(?:${words})(?:date|datetime|time|timestamp|at|on|from|datum|zeit|tag)?$`);
 const OTHER_TIME = [
   whole(
     "starts?|starting|begins?|beginn|beginning|debut|inizio|inicio|aanvang|ends?|ending|ende|fin|fine|fim|einde|until|till|bis|hasta|jusque?|jusquau|tot|doors?|opens?|opening|opened|closes?|closing|closed",
@@ -191,19 +245,11 @@ const ANY_TIME: ReadonlySet<string> = new Set(
     "recordedat loggedat occurredat happenedat datumuhrzeit dateandtime dateheure fechahora fechayhora dataora datahora erstelltam angelegtam"
   ).split(" "),
 );
+const SALE_TIMES: ReadonlySet<string> = new Set(WORDS.orderTime.split(" ").filter((word) => !ANY_TIME.has(word)));
 /** `ts`, `unixtime`: a time by whatever it is counted in. */
 const COUNTED_TIME = /^(?:ts|(?:unix|epoch|posix)(?:ts|time|timestamp|date|seconds|secs?|ms|millis)?)$/;
 /** What a name of a time says beside it: of `timestamp_ms (UTC)` the timestamp is left. */
 const TIME_NOTE = /^(?:utc|gmt|local|lokal|secs?|seconds|sekunden|ms|msecs?|millis|milliseconds)$/;
-
-/** The words of a name of a time, one that is counted called a time: `created_unix_ts (ms)` → created, time. */
-const timeWordsOf = (words: readonly string[]): readonly string[] =>
-  words
-    .filter((word) => !TIME_NOTE.test(word))
-    .map((word) => (COUNTED_TIME.test(word) ? "time" : word))
-    .filter((word, at, all) => word !== "time" || !/^(?:time|timestamp|date)$/.test(all[at + 1] ?? ""));
-
-const SALE_TIMES: ReadonlySet<string> = new Set(WORDS.orderTime.split(" ").filter((word) => !ANY_TIME.has(word)));
 
 export function timeKindOf(name: string): TimeKind | undefined {
   const words = wordsOf(name);
@@ -211,90 +257,50 @@ export function timeKindOf(name: string): TimeKind | undefined {
   const [first, ...more] = ACTION_TIMES.filter(([, pattern]) => words.some((word) => pattern.test(word)));
   if (first !== undefined) return more.length === 0 ? first[0] : undefined;
   const isOfEvent = words.some((word) => EVENT_WORD.test(word));
-  const plain = timeWordsOf(words);
-  const runs = [...runsOf(name), ...runsOf(plain.join(" "))];
-  if (runs.some((run) => SALE_TIMES.has(run))) return isOfEvent ? undefined : "sale";
+  // `created_unix_ts (ms)` is a created time.
+  const plain = words
+    .filter((word) => !TIME_NOTE.test(word))
+    .map((word) => (COUNTED_TIME.test(word) ? "time" : word))
+    .filter((word, at, all) => word !== "time" || !/^(?:time|timestamp|date)$/.test(all[at + 1] ?? ""));
+  if ([...runsOf(name), ...runsOf(plain.join(" "))].some((run) => SALE_TIMES.has(run)))
+    return isOfEvent ? undefined : "sale";
   if (isOfEvent) return "other";
   return ANY_TIME.has(plain.join("")) ? "any" : undefined;
 }
 
-/** Whether a column of this name tells that a ticket is void, refunded or the like. */
+const saysTime = (words: readonly string[], kind: TimeKind): boolean =>
+  ACTION_TIMES.some(([known, pattern]) => known === kind && words.some((word) => pattern.test(word)));
+
+/** Whether a column of this name tells that a ticket is void, refunded or the like; `Refundable` does not. */
 export const tellsLoss = (name: string): boolean =>
-  wordsOf(name).some(
-    (word) =>
-      !/(?:able|ible|bar|baar|abile|avel)$/.test(word) &&
-      ACTION_TIMES.some(([kind, pattern]) => kind === "loss" && pattern.test(word)),
+  saysTime(
+    wordsOf(name).filter((word) => !/(?:able|ible|bar|baar|abile|avel)$/.test(word)),
+    "loss",
   );
-
-const CENTS =
-  /^(?:in)?(?:cents?|ct|cts|centimes?|centesim[oi]|centimos?|centavos?|pence|penny|pennies|rappen|ore|oere|grosz[ey]?|halere?u?|kopeks?|kopecks?|kopeek|paise|paisa|kurus|bani|stotinki|lipa|euro?cents?)$|^(?:price|amount|total|value|betrag|preis|prix|montant|prezzo|importo|precio|importe|preco|valor|prijs|bedrag|paid|fee)(?:in)?cents?$|^cents?(?:price|amount|total|value|betrag|preis|bedrag|prijs)$|^копе/u;
-const MINOR = /^(?:minor|minorunits?|subunits?|smallest|fils|millimes?|baisa)$/;
-
-/** How the name of a column says that it counts hundredths or the like, so that its amounts are not what was paid. */
-export function minorUnitsIn(name: string): "hundredths" | "by currency" | undefined {
-  const words = [...wordsOf(name)];
-  if (words.some((word) => CENTS.test(word))) return "hundredths";
-  return words.some((word) => MINOR.test(word)) ? "by currency" : undefined;
-}
 
 /** What a file holds by a word in its name that is not a prefix of the convention: `2026-05 cancellations.csv`. */
 export function actionInFileName(fileName: string): "invalidatedTicket" | "resoldTicket" | "claimedTicket" | undefined {
   const words = wordsOf(fileName.replace(/\..*$/, ""));
-  const says = (kind: TimeKind): boolean =>
-    ACTION_TIMES.some(([known, pattern]) => known === kind && words.some((word) => pattern.test(word)));
-  if (says("loss")) return "invalidatedTicket";
-  if (says("resale")) return "resoldTicket";
-  return says("claim") ? "claimedTicket" : undefined;
+  if (saysTime(words, "loss")) return "invalidatedTicket";
+  if (saysTime(words, "resale")) return "resoldTicket";
+  return saysTime(words, "claim") ? "claimedTicket" : undefined;
 }
 
-/** Said of each ticket, whatever else the row holds. */
-const PER_TICKET =
-  /^(?:unit|each|single|tickets?|billet|biglietto|entrada|bilhete|einzel\w*|stuck\w*|kartenpreis|ticketpreis|ticketprice|unitprice|unitaire|unitario)$/;
-/** Said of what was paid in all, or before or after something else. */
-const IN_ALL =
-  /^(?:total\w*|subtotal|sum|summe|gesamt\w*|amount|paid|gross|net|brutto\w*|netto\w*|brut|lordo|bruto|neto|liquido|incl|excl|inkl|exkl|including|excluding|betrag|montant|importo|importe|bedrag|bezahlt|paye|pagato|pagado|pago|betaald)$/;
-/** Amounts of something else than what a ticket cost, unless they are said to be in it or not. */
-const SURCHARGE =
-  /^(?:fees?|tax|taxes|vat|mwst|ust|tva|iva|btw|gebuhr(?:en)?|gebuehr(?:en)?|steuern?|discounts?|rabatte?|frais|remise|sconto|descuento|desconto|korting|commission|provision|shipping|versand|donation|spende|tip|revenue|umsatz)$/;
-const IN_OR_NOT =
-  /^(?:incl|excl|inkl|exkl|including|excluding|included|excluded|inclusive|exclusive|with|without|before|after|plus|less|mit|ohne|vor|nach|zzgl|abzgl|ttc|ht|hors|avec|con|senza|sin|com|sem|met|zonder)$/;
+/** Names of columns that hold the id of an event. A column that is only called Event may hold its title. */
+const EVENT_ID_NAME =
+  /^(?:event|show|performance|veranstaltungs?)(?:id|slug|code|reference|ref|nummer|nr)$|^(?:id|code|codice|codigo)(?:de|do|del|dell|della|d|l)?(?:evenement|evento|spectacle|spettacolo|seance|espectaculo|espetaculo)$/;
+export const isEventIdName = (name: string): boolean => EVENT_ID_NAME.test(joinedWords(name));
 
-const hasWord = (name: string, pattern: RegExp): boolean => wordsOf(name).some((word) => pattern.test(word));
-/** Whether an amount is that of one ticket by its name: `Unit price`, but not `Tickets total`. */
-export const tellsTicketPrice = (name: string): boolean => hasWord(name, PER_TICKET) && !hasWord(name, IN_ALL);
-/** Whether an amount may be that of an order, or one of several that differ by fees or taxes. */
-export const tellsTotal = (name: string): boolean => hasWord(name, IN_ALL);
-/** Whether an amount may be what an order cost in all. */
-export const tellsOrderAmount = (name: string): boolean => tellsTotal(name) || hasWord(name, IN_ORDER);
-/** Whether a column may tell one order from another. */
-export const tellsOrder = (name: string): boolean =>
-  ORDER_NAME.test(wordsOf(name).join("")) || (hasWord(name, IN_ORDER) && !hasWord(name, NOT_ORDER));
-/** Whether a column is of who gives a ticket away, or of what was asked or paid for it before. */
-export const tellsBefore = (name: string): boolean => hasWord(name, BEFORE) && !hasWord(name, AFTER);
-/** Whether an amount is a fee, a tax or the like: `Total fees`, but not `Total incl. fees`. */
-export const tellsSurcharge = (name: string): boolean => hasWord(name, SURCHARGE) && !hasWord(name, IN_OR_NOT);
+const OTHER_IDS: ReadonlySet<string> = new Set([...WORDS.eventId.split(" "), ...WORDS.userId.split(" ")]);
+/** Whether it is the id of an event or a user, and so not of a ticket, even where it is different in every row. */
+export const isIdOfOther = (name: string): boolean => OTHER_IDS.has(joinedWords(name)) || isEventIdName(name);
 
-/** Said of what was, before a ticket was sold by its holder. */
-const BEFORE =
-  /^(?:from|old|previous|prev|prior|original|originally|former|sellers?|sender|giver|listing|listed|list|asking|ask|face|von|alt|alter|alte|vorheriger?|bisheriger?|urspruenglich\w*|ursprunglich\w*|verkaufer\w*|verkaeufer\w*|ancien\w*|precedent\w*|vendeur|venditore|precedente|vendedor|anterior|verkoper|vorige)$/;
-const AFTER =
-  /^(?:to|new|next|buyer|purchaser|recipient|receiver|current|an|neu|neuer|neue|kaufer\w*|kaeufer\w*|nouveau|nouvelle|acheteur|nuovo|acquirente|nuevo|novo|comprador|nieuwe?|koper)$/;
+export const isIdName = (name: string): boolean =>
+  says(name, "id") ||
+  /(?:^|[^a-z])(?:ids?|no|nr)(?:[^a-z]|$)|[a-z]{3}nr(?:[^a-z]|$)|[a-z]I[dD](?:[^a-z]|$)|code|numm?er|#|\bref|reference|position|\bline|index|seat|platz/.test(
+    name.replace(/\b[A-Z]+/g, (letters) => letters.toLowerCase()),
+  );
 
-/** Said with an order of something else than which one it is. */
-const NOT_ORDER =
-  /^(?:at|on|qty|type)$|(?:date|datum|time|zeit|status|statut|zustand|state|amount|total|price|value|currency|method|fecha|data|heure|hora|preis|betrag|summe|wert|montant|prix|prezzo|importo|precio|importe|count|quantity|anzahl)$/;
-
-/** What a list of events has only as sums, in the plural: an order, a ticket, a buyer. */
-const ORDER =
-  "order|booking|purchase|transaction|invoice|receipt|bestellungs?|bestell|buchungs?|auftrags?|rechnungs?|commande|facture|ordine|prenotazione|pedido|reserva|encomenda|bestelling|bestel";
-const NUMBER = "ids?|no|nr|n|num|number|nummer|numero|ref|reference|referenz|code|key|codigo|codice";
-const ORDER_NAME = new RegExp(`^(?:(?:${NUMBER})(?:de|del|dell|di|do|da)?)?(?:${ORDER})(?:${NUMBER})?$`);
-/** Said of an order as a whole; of what was bought together, and what came in for it. */
-const IN_ORDER = new RegExp(
-  `^(?:(?:${ORDER})\\w*|basket|cart|checkout|payment|revenue|umsatz|warenkorb\\w*|panier|fattura|carrello|factura|cesta|winkelwagen)$`,
-);
-const BUYER =
-  /^(?:buyer|purchaser|customer|attendee|holder|payer|kunde|kunden(?:nummer|nr|id|name)|kaufer|kaeufer|besteller|teilnehmer|acheteur|client|cliente|acquirente|comprador|koper|klant|klant(?:nummer|nr|id|naam))$/;
 /** Names of a ticket; of the words for its id those that say no more than "id" may be an event's. */
 const TICKET_NAMES: ReadonlySet<string> = new Set([
   ...WORDS.ticketId.split(" ").filter((word) => !/^(?:publicid|code|codice|codigo|uuid|guid|id)$/.test(word)),
@@ -302,54 +308,34 @@ const TICKET_NAMES: ReadonlySet<string> = new Set([
 ]);
 const TICKET_LIST =
   /^(?:orders?|sales?)?(?:items?|lines?|lineitems?|positions?|positionen|attendees?|seats?|admissions?|passes|billets|entradas|biglietti|bilhetes|kaarten|karten)$/;
+/** Whether a column of this name may hold the ids of tickets, of one or of several: `Barcodes`, `Ticket IDs`. */
+export function tellsTickets(name: string): boolean {
+  const joined = joinedWords(name);
+  return [joined, joined.replace(/s$/, ""), joined.replace(/(?:es?|en)$/, "")].some((word) => TICKET_NAMES.has(word));
+}
+/** Whether each item of a list of JSON may be a ticket. */
+export function tellsTicketList(path: string): boolean {
+  const last = path.slice(path.lastIndexOf(".") + 1);
+  return tellsTickets(last) || TICKET_LIST.test(joinedWords(last));
+}
+
 /** What an event may have too: its cheapest price, the organiser's address, its kinds of tickets. */
 const PERSON_OR_SEAT =
   /^(?:e?mail|emailaddress|courriel|correo|userid|(?:first|last|full)name|surname|vorname|nachname|prenom|cognome|apellidos?|tickettype|ticketname|seat|seatrow|seatnumber|seatno|sitzplatz|platznummer)$/;
 /** `Products sold` counts them. */
 const SOLD_ALONE = /^(?:sold|ordered|purchased|bought|booked|verkauft|gekauft|bestellt)$/;
 const PRICE_NAMES: ReadonlySet<string> = new Set(WORDS.price.split(" "));
-const PRICE_WORD = /^(?:prices?|\w*preis|prix|prezzo|precio|preco|prijs|paid)$/;
-
-/** Whether a column of this name may hold the ids of tickets, of one or of several: `Barcodes`, `Ticket IDs`. */
-export function tellsTickets(name: string): boolean {
-  const joined = wordsOf(name).join("");
-  return [joined, joined.replace(/s$/, ""), joined.replace(/(?:es?|en)$/, "")].some((word) => TICKET_NAMES.has(word));
-}
-
-/** Whether each item of a list of JSON may be a ticket. */
-export function tellsTicketList(path: string): boolean {
-  const [last = ""] = path.split(".").slice(-1);
-  return tellsTickets(last) || TICKET_LIST.test(wordsOf(last).join(""));
-}
 
 /** Whether a column of this name is of a sale: an order's number or date, its buyer, a ticket. */
-export function tellsSale(name: string): boolean {
-  const words = wordsOf(name);
-  const joined = words.join("");
-  return (
-    ORDER_NAME.test(joined) ||
-    TICKET_NAMES.has(joined) ||
-    words.some((word) => BUYER.test(word)) ||
-    (timeKindOf(name) === "sale" && !SOLD_ALONE.test(words.at(-1) ?? ""))
-  );
-}
+export const tellsSale = (name: string): boolean =>
+  isOrderName(name) ||
+  TICKET_NAMES.has(joinedWords(name)) ||
+  says(name, "buyer") ||
+  (timeKindOf(name) === "sale" && !SOLD_ALONE.test(wordsOf(name).at(-1) ?? ""));
 
 /** Whether a column of this name may be of a sale. */
-export function mayTellSale(name: string): boolean {
-  const words = wordsOf(name);
-  const joined = words.join("");
-  return (
-    tellsSale(name) ||
-    PRICE_NAMES.has(joined) ||
-    words.some((word) => PRICE_WORD.test(word)) ||
-    [...runsOf(name)].some((run) => PERSON_OR_SEAT.test(run))
-  );
-}
-
-/** Whole words in a row, written together: of `Event Fees` eventfees, event and fees. */
-export function runsOf(name: string): ReadonlySet<string> {
-  const words = wordsOf(name).slice(0, 12);
-  return new Set(
-    words.flatMap((_word, from) => words.slice(from).map((_last, more) => words.slice(from, from + more + 1).join(""))),
-  );
-}
+export const mayTellSale = (name: string): boolean =>
+  tellsSale(name) ||
+  PRICE_NAMES.has(joinedWords(name)) ||
+  says(name, "price") ||
+  [...runsOf(name)].some((run) => PERSON_OR_SEAT.test(run));

@@ -2,24 +2,36 @@
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText, quoted } from "../actions/text.ts";
-import { type ColumnProfile, isUnique } from "./column-profile.ts";
+import type { Columns } from "./columns.ts";
 import type { Entry } from "./config-text.ts";
-import { WORDS, wordsOf } from "./header-words.ts";
-import { areUniqueTogether, EVENT_ID_NAME, isIdName, isIdOfOther, mayBeId } from "./id-columns.ts";
-import type { Evidence } from "./sample.ts";
-import type { Columns } from "./unknown-columns.ts";
-import { allRowsText, alsoText, ask, inner, namesText, rowsText, template, templateText } from "./words.ts";
+import { type Column, holdsEmails, mayBeId } from "./evidence.ts";
+import {
+  isEventIdName,
+  isIdName,
+  isIdOfOther,
+  joinedWords,
+  tellsBefore,
+  tellsTickets,
+  wordsOf,
+} from "./header-words.ts";
+import { allRowsText, alsoText, ask, inner, rowsText, template, templateText } from "./notes.ts";
 
-export function eventRule([event, ...others]: readonly ColumnProfile[]): Entry {
+const NO_TICKET = "the id of the ticket: no column has such a name";
+
+const differText = ({ values, rows }: Column): string => `${values.size} different in ${rowsText(rows)}`;
+
+export function eventRule({ find, ticket }: Columns): Entry {
   const key = "eventId";
+  const [event, ...others] = find("eventId").filter((column) => column !== ticket);
   if (event === undefined) return { key, value: ask("the id of the event: no column has such a name") };
-  const told = `${event.values.size} different in ${rowsText(event.rows)}${alsoText(others)}`;
-  if (!EVENT_ID_NAME.test(wordsOf(event.name).join("")))
-    return { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${told}` };
-  return { key, value: template(event), note: `guess by name: ${told}` };
+  const told = `${differText(event)}${alsoText(others)}`;
+  return isEventIdName(event.name)
+    ? { key, value: template(event), note: `guess by name: ${told}` }
+    : { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${told}` };
 }
 
-export function ticketRule({ rows }: Evidence, { all, ticket, order, ticketLists }: Columns): Entry {
+/** The id of what is sold, which is different in every row. */
+export function soldTicketRule({ all, rows, ticket, order, quantities, ticketLists }: Columns): Entry {
   const key = "ticketId";
   if (ticketLists !== undefined)
     return {
@@ -28,19 +40,17 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order, ticketLists
       note: "each: gives an action for each of them, with its id in {item.…}: docs/mapping.md, One row, several tickets",
     };
   const total = allRowsText(rows.length);
-  if (order !== undefined)
+  if (order !== undefined && quantities.length > 0 && !isField(ticket))
     return {
       key,
-      value: { inQuotes: `${inner(order.id)}-{n}` },
-      note: `guess: ${quoted(order.id.name)} is different in ${total}, {n} counts its tickets`,
+      value: { inQuotes: `${inner(order)}-{n}` },
+      note: `guess: ${quoted(order.name)} is different in ${total}, {n} counts its tickets`,
     };
+  const uniques = all.filter((column) => column.isUnique && mayBeId(column));
   if (ticket !== undefined) {
-    const others = all.filter((column) => column !== ticket && isUnique(column) && isIdName(column) && mayBeId(column));
-    return {
-      key,
-      value: template(ticket),
-      note: `guess: different in ${isUnique(ticket) ? total : `the ${ticket.filled} of ${rowsText(rows.length)} where it is filled`}${others.length === 0 ? "" : `; so are ${namesText(others)}`}`,
-    };
+    const where = ticket.isUnique ? total : `${ticket.values.size} of ${rowsText(rows.length)}`;
+    const others = uniques.filter((column) => column !== ticket && isIdName(column.name));
+    return { key, value: template(ticket), note: `guess: different in ${where}${alsoText(others)}` };
   }
   const pair = uniqueTogether(all, rows);
   if (pair !== undefined)
@@ -49,7 +59,7 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order, ticketLists
       value: { inQuotes: pair.map(inner).join("-") },
       note: `guess: only together are they different in ${total}`,
     };
-  const [first, ...more] = all.filter((column) => isUnique(column) && mayBeId(column));
+  const [first, ...more] = uniques;
   if (first === undefined)
     return {
       key,
@@ -58,64 +68,58 @@ export function ticketRule({ rows }: Evidence, { all, ticket, order, ticketLists
   return {
     key,
     value: ask(NO_TICKET),
-    note: `or ${templateText(first)}, if that is one: different in ${total}${more.length === 0 ? "" : `; so are ${namesText(more)}`}`,
+    note: `or ${templateText(first)}, if that is one: different in ${total}${alsoText(more)}`,
   };
 }
 
-const NO_TICKET = "the id of the ticket: no column has such a name";
+const isField = (ticket: Column | undefined): boolean => ticket !== undefined && fold(ticket.name) === "ticketid";
 
 /** Two columns named like ids that differ in every row only together. */
-function uniqueTogether(
-  columns: readonly ColumnProfile[],
-  rows: readonly (readonly string[])[],
-): readonly [ColumnProfile, ColumnProfile] | undefined {
-  const ids = columns.filter((column) => isIdName(column) && mayBeId(column)).slice(0, 12);
+function uniqueTogether(columns: readonly Column[], rows: Columns["rows"]): readonly [Column, Column] | undefined {
+  const ids = columns
+    .filter((column) => isIdName(column.name) && mayBeId(column) && column.filled === column.rows)
+    .slice(0, 12);
   for (const [at, one] of ids.entries())
-    for (const other of ids.slice(at + 1)) if (areUniqueTogether(one, other, rows)) return [one, other];
+    for (const other of ids.slice(at + 1)) {
+      if (one.values.size * other.values.size < rows.length) continue;
+      const seen = new Set(rows.map((cells) => JSON.stringify([cells[one.index], cells[other.index]])));
+      if (seen.size === rows.length) return [one, other];
+    }
   return undefined;
 }
 
-/** The ticket column for something that may happen repeatedly, so it need not be different in every row. */
-export function knownTicket({ all, called: find }: Columns): ColumnProfile | undefined {
-  const exact = WORDS.ticketId.split(" ");
-  // A column named only "id" may hold the id of the scan, or of the refund.
-  const isTicket = ({ name }: ColumnProfile): boolean => {
-    const joined = wordsOf(name).join("");
-    return exact.includes(joined) && !/^(?:id|uuid|guid)$/.test(joined);
-  };
-  const columns = find("ticketId").filter(mayBeId);
-  return (
-    columns.find(isTicket) ??
-    columns.find((column) => isIdName(column) && !isIdOfOther(column) && wordsOf(column.name).length > 1) ??
-    all.find((column) => fold(column.name) === "nftid" && mayBeId(column))
-  );
-}
-
-export function knownTicketRule(columns: Columns): Entry {
-  const ticket = knownTicket(columns);
-  const differ = ({ values, rows }: ColumnProfile): string => `${values.size} different in ${rowsText(rows)}`;
+/** The ticket of something that may happen repeatedly, so its id need not be different in every row. */
+export function knownTicketRule({ all, find }: Columns): Entry {
+  const columns = find("ticketId");
+  const ticket =
+    // A column named only "id" may hold the id of the scan, or of the refund.
+    columns.find(({ name }) => tellsTickets(name) || /^(?:publicid|code|codice|codigo)$/.test(joinedWords(name))) ??
+    columns.find(({ name }) => isIdName(name) && !isIdOfOther(name) && wordsOf(name).length > 1) ??
+    all.find((column) => fold(column.name) === "nftid" && mayBeId(column));
   if (ticket !== undefined)
     return {
       key: fold(ticket.name) === "nftid" ? "nftId" : "ticketId",
       value: template(ticket),
-      note: `guess by name: ${differ(ticket)}`,
+      note: `guess by name: ${differText(ticket)}`,
     };
-  const [first, ...others] = columns.all.filter((column) => (isUnique(column) || isIdName(column)) && mayBeId(column));
+  const [first, ...others] = all.filter((column) => (column.isUnique || isIdName(column.name)) && mayBeId(column));
   return {
     key: "ticketId",
     value: ask(NO_TICKET),
-    note:
-      first === undefined
-        ? undefined
-        : `or ${templateText(first)}, if that is one: ${differ(first)}${alsoText(others)}`,
+    note: first && `or ${templateText(first)}, if that is one: ${differText(first)}${alsoText(others)}`,
   };
 }
 
+/** @param isResale - of two users, who gives the ticket away is none. */
 export function userRule(
-  candidates: readonly ColumnProfile[],
+  { all, ticket, find }: Columns,
+  isResale = false,
   what = "the column that tells one buyer from another, in braces",
 ): Entry {
-  const [user, ...others] = new Set(candidates);
+  const found = [...find("userId"), ...all.filter(holdsEmails)];
+  const [user, ...others] = new Set(
+    found.filter((column) => column !== ticket && !(isResale && tellsBefore(column.name))),
+  );
   if (user === undefined) return { key: "userId", value: ask(what) };
   const note = `guess: filled in ${user.filled} of ${rowsText(user.rows)}${alsoText(others)}`;
   return { key: "userId", value: template(user), note };

@@ -14,7 +14,7 @@ import type { InputFile } from "../read/input-file.ts";
 import { resolveInputs } from "../read/inputs.ts";
 import type { Row } from "../read/row.ts";
 import { Utf8Watch } from "../read/utf8-watch.ts";
-import type { Sample } from "./sample.ts";
+import type { Sample } from "./evidence.ts";
 
 /** Enough to see every status; all of them are kept in memory. */
 const ROWS_LOOKED_AT = 20_000;

@@ -31,9 +31,7 @@ describe("of several amounts", () => {
   test("a fee, a tax and a number of tickets are none of them", () => {
     const csv =
       "Barcode,Event ID,E-Mail,Price,Total fees,VAT amount,Total tickets\n1,e,a@example.com,25.00,2.00,1.00,1\n2,e,a@example.com,25.00,2.00,1.00,1\n";
-    expect(priceLinesOf("sales.csv", csv)).toEqual([
-      'price: "{Price}"   # guess: all 2 rows have digits with a decimal point or none, such as 25.00',
-    ]);
+    expect(priceLinesOf("sales.csv", csv)).toEqual(['price: "{Price}"']);
   });
 
   test("of an order only what may be its total is divided by its tickets", () => {
@@ -63,21 +61,17 @@ describe("an amount in hundredths", () => {
       for (const fileName of ["sales.csv", "export.csv"]) {
       const lines = bodyOf(fileName, `Event ID,Ticket ID,User ID,${name}\ne,t1,u,2500\ne,t2,u,3050\n`);
       expect(ruleOf(lines, "price")).toBe(
-        `price: {from: "{${name}}", divide: "100", places: 2}   # guess: by its name it counts hundredths; 2500 is 25.00`,
+        `price: {from: "{${name}}", divide: "100", places: 2}   # guess: the only way that fits, 2 of 2 texts; "2500" is 25.00; it counts hundredths`,
       );
     }
     },
   );
 
-  test.each([
-    ["EUR", 'price: {from: "{amount_minor}", divide: "100", places: 2}'],
-    ["eur", 'price: {from: "{amount_minor}", divide: "100", places: 2}'],
-    ["KWD", 'price: {from: "{amount_minor}", divide: "1000", places: 3}'],
-    ["JPY", 'price: "{amount_minor}"'],
-    ["", 'price: {from: "{amount_minor}", divide: "<FILL IN: 100 for'],
-  ])("or in what the currency has: %s", (currency, rule) => {
+  test.each(["EUR", "JPY", ""])("or in what the currency has, which is asked: %s", (currency) => {
     const csv = `eventId,ticketId,userId,amount_minor,currency\ne,t1,u,2500,${currency}\ne,t2,u,3050,${currency}\n`;
-    expect(ruleOf(bodyOf("sales.csv", csv), "price")?.startsWith(rule)).toBe(true);
+    expect(ruleOf(bodyOf("sales.csv", csv), "price")).toMatch(
+      /^price: \{from: "\{amount_minor\}", divide: "<FILL IN: 100 for/,
+    );
   });
 
   test("of an order is divided by its tickets, too, and exactly", () => {

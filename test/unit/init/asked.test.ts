@@ -52,8 +52,8 @@ describe("whole numbers of which none is small", () => {
   test("may be hundredths, which is asked", () => {
     expect(linesWith("price:", "sales.csv", csv("EUR", "2500", "4550", "0"))).toEqual([
       'price: "<FILL IN: one of the next lines, without its #: whether Amount counts whole units or hundredths>"   # a price is public for good; remove this line',
-      '#price: "{Amount}"   # 2500 as it stands',
-      '#price: {from: "{Amount}", divide: "100", places: 2}   # if it counts hundredths; 2500 is 25.00',
+      '#price: "{Amount}"   # reads 3 of 3 texts; "2500" is 2500',
+      '#price: {from: "{Amount}", divide: "100", places: 2}   # reads 3 of 3 texts; "2500" is 25.00; it counts hundredths',
     ]);
   });
 
@@ -153,7 +153,7 @@ describe("several currencies", () => {
     ["beside columns named like fields", "Ticket ID,Event ID,User ID,Price,Order Time,Currency"],
   ])("by a column: %s", (_, header) => {
     const csv = `${header}\nT1,e,c1,30.00,2026-05-01T10:00:00Z,EUR\nT2,e,c2,30.00,2026-05-01T10:00:00Z,USD\n`;
-    expect(linesWith("expect:", "sales.csv", csv)).toEqual([
+    expect(linesWith("Currency:", "sales.csv", csv)).toEqual([
       expect.stringContaining("<FILL IN: the currency of the event, here EUR 1, USD 1"),
     ]);
   });

@@ -40,6 +40,6 @@ ${["payée", "annulée", "en attente"].map((status, at) => `e,t${at},u,1.00,${st
     expect(lines).toContain("      when: {État: [payée, annulée]}   # guess");
     expect(lines).toContain("      when: {État: [annulée]}");
     expect(lines.join("\n")).toContain("no action takes en attente (1 row)");
-    expect(lines).toContain('        ticketId: "{ticketId}"');
+    expect(lines).toContain('  ticketId: "{ticketId}"');
   });
 });

@@ -60,11 +60,13 @@ describe("where no name says the action, it is asked for,", () => {
     expect(lines.join("\n")).not.toContain("need no rules");
   });
 
-  test("and the columns that names alone leave out are told", () => {
-    const all = bodyOf("export.csv", "ticketId,userId,Scanned at,Result\nt1,u,2026-05-01T20:00:00Z,ok\n").join("\n");
-    expect(all).toContain(
-      '# Their names alone leave out "Result", "Scanned at": call the file after its action (events*',
+  test("and columns that decide what a row gives stand in the rules of a scan", () => {
+    const lines = bodyOf("export.csv", "ticketId,userId,Scanned at,Result\nt1,u,2026-05-01T20:00:00Z,ok\n");
+    expect(lines.find((line) => line.startsWith("action: "))).toContain(
+      "remove this line if they are scannedTicket, as below",
     );
+    expect(ruleOf(lines, "orderTime")).toContain('{from: "{Scanned at}"');
+    expect(lines.join("\n")).toContain("  Result: [ok]");
   });
 
   test.each([
@@ -73,7 +75,9 @@ describe("where no name says the action, it is asked for,", () => {
   ])("a word of the file's name is a guess: %s", (fileName, action) => {
     const lines = bodyOf(fileName, `${SALE}\ne,t1,u,25.00\n`);
     expect(givenIn(lines.filter((line) => !line.includes("<FILL IN")))).toEqual([action]);
-    expect(lines.find((line) => line.startsWith("action: "))).toContain(`means ${action}, as below`);
+    expect(lines.find((line) => line.startsWith("action: "))).toContain(
+      `means ${action}: remove this line if they are ${action}, as below`,
+    );
   });
 });
 
@@ -122,7 +126,9 @@ describe("an unknown layout", () => {
   ])("that may be of sales or of events asks which: %j", (csv) => {
     const lines = bodyOf("x.csv", csv);
     expect(lines.join("\n")).not.toContain("newEvent:");
-    expect(asksIn(lines).join("\n")).toContain("the rows may be sales, as below, or events");
+    expect(asksIn(lines).join("\n")).toContain(
+      "the rows may be sales, or events: remove this line if they are soldTicket, as below",
+    );
   });
 
   test.each([

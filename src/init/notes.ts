@@ -2,19 +2,16 @@
 
 import { cleanText, quoted } from "../actions/text.ts";
 import { placeholder } from "../map/source.ts";
-import type { ColumnProfile } from "./column-profile.ts";
 import { type Comment, type Entry, linesOf, type Value } from "./config-text.ts";
+import type { Column } from "./evidence.ts";
 
 /** What only the user knows. */
 export const ask = (what: string): Value => ({ inQuotes: placeholder(what) });
 
-/** Asks which of the rules below, which are comments, is right. */
-export const ONE_OF_THE_NEXT = ask("one of the next lines, without its #");
-
 /** Values and names told in comments. */
 export const MOST_VALUES = 40;
 
-export function valuesText({ values, filled, rows }: ColumnProfile): string {
+export function valuesText({ values, filled, rows }: Column): string {
   const shown = [...values].sort(([, one], [, other]) => other - one).slice(0, 12);
   return [
     ...shown.map(([value, times]) => `${cleanText(value, 30)} ${times}`),
@@ -24,7 +21,7 @@ export function valuesText({ values, filled, rows }: ColumnProfile): string {
 }
 
 /** Every value of the column, as a comment. */
-export const valuesTold = (column: ColumnProfile, more = ""): Comment => ({
+export const valuesTold = (column: Column, more = ""): Comment => ({
   comment: `# ${cleanText(column.name, 40)} in this file: ${valuesText(column)}${more}`,
 });
 
@@ -40,24 +37,24 @@ export function wrapped(text: string): readonly string[] {
 }
 
 /** A column in a template; its name must not have braces. */
-export const inner = ({ name }: ColumnProfile): string => `{${name}}`;
+export const inner = ({ name }: Column): string => `{${name}}`;
 
-export const template = (column: ColumnProfile): Value => ({ inQuotes: inner(column) });
+export const template = (column: Column): Value => ({ inQuotes: inner(column) });
 
 /** A template within a comment or a note. */
-export const templateText = (column: ColumnProfile): string => JSON.stringify(inner(column));
+export const templateText = (column: Column): string => JSON.stringify(inner(column));
 
 export const rowsText = (rows: number): string => `${rows} ${rows === 1 ? "row" : "rows"}`;
 
 /** `all 3 rows`, for what the config says of a file. */
 export const allRowsText = (rows: number): string => (rows === 1 ? "the only row" : `all ${rows} rows`);
 
-export const namesText = (columns: readonly ColumnProfile[]): string =>
+export const namesText = (columns: readonly Column[]): string =>
   columns
     .slice(0, 4)
     .map(({ name }) => quoted(name))
     .join(", ");
 
 /** `; also "A", "B"`, or nothing. */
-export const alsoText = (others: readonly ColumnProfile[]): string =>
+export const alsoText = (others: readonly Column[]): string =>
   others.length === 0 ? "" : `; also ${namesText(others)}`;

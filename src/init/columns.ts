@@ -1,0 +1,183 @@
+/** What each column most likely is: by the words of its header, then by the shape of its cells. */
+
+import { fold } from "../actions/nearest.ts";
+import { fieldsOf, readColumns } from "../map/columns.ts";
+import { areMost, type Column, type Evidence, hasFewValues, isUniqueButForGaps, mayBeId, textIn } from "./evidence.ts";
+import {
+  isIdName,
+  isIdOfOther,
+  isOrderName,
+  joinedWords,
+  minorUnitsIn,
+  runsOf,
+  says,
+  tellsLoss,
+  tellsSurcharge,
+  tellsTicketList,
+  tellsTicketPrice,
+  tellsTickets,
+  WORDS,
+} from "./header-words.ts";
+
+/** What a column of each field looks like. */
+const SHAPES = {
+  ticketId: mayBeId,
+  eventId: mayBeId,
+  userId: () => true,
+  price: (column) =>
+    column.amounts !== undefined &&
+    (column.isMoney || called(WORDS.quantity, [column]).length === 0) &&
+    !tellsLoss(column.name) &&
+    !tellsSurcharge(column.name),
+  orderTime: ({ times }) => times !== undefined,
+  status: hasFewValues,
+  quantity: ({ isCount }) => isCount,
+  currency: (column) => areMost(column, (text) => /^[A-Za-z]{3}$/.test(text)),
+  eventName: ({ times }) => times === undefined,
+  startTime: (column) => column.times !== undefined || looksLikeTime(column),
+  endTime: (column) => column.times !== undefined || looksLikeTime(column),
+} satisfies Record<keyof typeof WORDS, (column: Column) => boolean>;
+
+type Wanted = keyof typeof SHAPES;
+
+/** Whether its cells may be times in a form that is not known, as far as that can be said without its name. */
+export const looksLikeTime = (column: Column): boolean =>
+  !column.isMoney && areMost(column, (text) => text.length >= 6 && /\d/.test(text));
+
+/** Columns whose names fit, the surest first. */
+export function called<C extends Pick<Column, "name">>(words: string, columns: readonly C[]): readonly C[] {
+  const list = words.split(" ");
+  const score = ({ name }: C): number => {
+    const exact = list.indexOf(joinedWords(name));
+    if (exact !== -1) return 1000 - exact;
+    const runs = runsOf(name);
+    const part = list.findIndex((word) => word.length >= 4 && runs.has(word));
+    return part === -1 ? 0 : 500 - part;
+  };
+  return columns
+    .map((column) => ({ column, score: score(column) }))
+    .filter(({ score: points }) => points > 0)
+    .sort((one, other) => other.score - one.score)
+    .map(({ column }) => column);
+}
+
+/** The columns of an export, by what they most likely are. */
+export interface Columns {
+  /** Those that can be named in a rule and hold something. */
+  readonly all: readonly Column[];
+  /** Likewise, but empty in all rows. */
+  readonly empty: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+  /** The id of a ticket, different in every row of a sale. */
+  readonly ticket: Column | undefined;
+  /** What has several tickets in a row, where no column is named like the id of one: a cell with ids, or a list of JSON. */
+  readonly ticketLists: string | undefined;
+  /** All that may be the price, that of one ticket first. */
+  readonly prices: readonly Column[];
+  readonly currency: Column | undefined;
+  /** Numbers of tickets in a row. */
+  readonly quantities: readonly Column[];
+  /** The id of a row that is an order of several tickets. */
+  readonly order: Column | undefined;
+  /** Texts of the price in rows that give something back. */
+  readonly negatives: readonly string[];
+  find(wanted: Wanted): readonly Column[];
+}
+
+export function columnsOf({ columns, rows, lists = [] }: Evidence): Columns {
+  const counts = Map.groupBy(columns, ({ name }) => name);
+  // A header that occurs twice is ambiguous, and one with braces can't be written in a template.
+  const usable = columns.filter(({ name }) => /^[^{}]+$/.test(name) && counts.get(name)?.length === 1);
+  const all = usable.filter(({ filled }) => filled > 0);
+  // A column named exactly like its field is that field's, whatever it holds.
+  const find = (wanted: Wanted) =>
+    called(
+      WORDS[wanted],
+      all.filter((column) => SHAPES[wanted](column) || fold(column.name) === fold(wanted)),
+    );
+  const prices = pricesIn(all);
+  const [price] = prices;
+  const negatives = [...(price?.values.keys() ?? [])].filter(isNegative);
+  const sold = price === undefined ? rows : rows.filter((cells) => !isNegative(textIn(cells, price)));
+  // The refund of a ticket has its id again.
+  const isUnique = (column: Column): boolean =>
+    column.isUnique ||
+    (negatives.length > 0 && new Set(sold.map((cells) => textIn(cells, column))).size === sold.length);
+  const named = find("ticketId");
+  const ticket =
+    named.find((column) => fold(column.name) === "ticketid") ??
+    named.find(isUnique) ??
+    named.find((column) => isUniqueButForGaps(column) && !isIdOfOther(column.name));
+  const quantities = find("quantity");
+  const order = all.find(
+    (column) =>
+      column.isUnique &&
+      (isIdName(column.name) || isOrderName(column.name)) &&
+      mayBeId(column) &&
+      !isIdOfOther(column.name),
+  );
+  return {
+    all,
+    empty: usable.filter(({ filled }) => filled === 0),
+    rows,
+    ticket:
+      ticket ??
+      all.find((column) => column.isUnique && mayBeId(column) && isIdName(column.name) && !isIdOfOther(column.name)),
+    ticketLists:
+      ticket === undefined
+        ? (all.find((column) => tellsTickets(column.name) && column.times === undefined && column.holdsLists)?.name ??
+          lists.find(tellsTicketList))
+        : undefined,
+    prices,
+    currency: find("currency")[0],
+    quantities,
+    order: quantities.length === 0 ? undefined : order,
+    negatives,
+    find,
+  };
+}
+
+const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}\d/.test(text);
+
+/** Columns named like a price, the price of one ticket first; else the only amounts, or those whose name says cents. */
+function pricesIn(all: readonly Column[]): readonly Column[] {
+  const prices = called(WORDS.price, all.filter(SHAPES.price));
+  if (prices.length > 0)
+    return [...prices].sort((one, other) => Number(tellsTicketPrice(other.name)) - Number(tellsTicketPrice(one.name)));
+  const amounts = all.filter((column) => column.isMoney && !tellsLoss(column.name));
+  if (amounts.length === 1) return amounts;
+  return all.filter(({ name, amounts }) => minorUnitsIn(name) !== undefined && amounts !== undefined).slice(0, 1);
+}
+
+/** A column that is named like a price and holds none. */
+export const unreadPrice = ({ all }: Columns): Column | undefined =>
+  called(WORDS.price, all).find(
+    ({ name, amounts, times }) =>
+      amounts === undefined && times === undefined && !tellsLoss(name) && !tellsSurcharge(name) && says(name, "price"),
+  );
+
+/** Columns that tell one event from another, by id or by name. */
+export const eventColumns = ({ find }: Columns): ReadonlySet<Column> =>
+  new Set([...find("eventId"), ...find("eventName")]);
+
+/** The title of an event, where the rows are events: in such a list it is often called no more than `Name`. */
+export const titleIn = ({ all, find }: Columns, id: Column | undefined): Column | undefined =>
+  [...find("eventName"), ...all.filter(({ name }) => BARE_NAME.test(joinedWords(name)))].find(
+    (column) => column !== id && column.times === undefined,
+  );
+
+const BARE_NAME = /^(?:name|bezeichnung|nom|nome|naam)$/;
+
+/** Columns named like fields of the action, by the fields. */
+export function fieldColumns(
+  { columns, header }: Evidence,
+  action: Parameters<typeof fieldsOf>[0],
+): ReadonlyMap<string, Column> {
+  const takes = fieldsOf(action, new Set());
+  return new Map(
+    [...readColumns(header).fields].flatMap(([field, index]) => {
+      const column = columns[index];
+      return column === undefined || !takes.has(field) || /[{}]/.test(column.name) ? [] : [[field, column] as const];
+    }),
+  );
+}

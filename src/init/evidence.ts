@@ -1,0 +1,288 @@
+/** What the beginning of an export shows of each of its columns. Evidence, not decisions. */
+
+import { readIso } from "../actions/times.ts";
+import { compileAmount } from "../map/amount.ts";
+import { DATES, FORMATS, MARKS, readerOf, signsOf } from "../map/likely-formats.ts";
+import { minorUnitsIn, says } from "./header-words.ts";
+
+/** The beginning of an export. */
+export interface Sample {
+  /** Base name of the file. */
+  readonly fileName: string;
+  /** Headers of a table; of JSON rows the paths of their values. */
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** Whether the file ends with these rows. */
+  readonly isWhole: boolean;
+  /** Paths of lists in JSON rows; undefined for a table. */
+  readonly lists?: readonly string[] | undefined;
+  /** Where it is not the comma. */
+  readonly delimiter?: string | undefined;
+  /** Where it is not UTF-8. */
+  readonly encoding?: string | undefined;
+  /** Where titles stand above it. */
+  readonly headerLine?: number | undefined;
+}
+
+/** One way to read the times of a column. */
+interface TimeReading {
+  readonly format: string;
+  /** How many texts can be read this way. */
+  readonly fits: number;
+  /** The example, as an ISO time of the clock that it names. */
+  readonly example: string;
+  /** Whether what it reads still needs a zone. */
+  readonly isLocal: boolean;
+}
+
+/** `clock`: times of day; `unix`: seconds or milliseconds. */
+interface Times {
+  readonly kind: "date" | "time" | "clock" | "unix";
+  /** Several where day and month could be either. */
+  readonly readings: readonly [TimeReading, ...TimeReading[]];
+  /** A text that the readings take differently, else the first. */
+  readonly example: string;
+}
+
+/** One way to read the amounts of a column. */
+interface AmountReading {
+  readonly decimal: "." | ",";
+  readonly thousands: string | undefined;
+  readonly fits: number;
+  /** What it makes of the evidence's example. */
+  readonly example: string | undefined;
+  readonly read: (text: string) => string | undefined;
+}
+
+export interface Amounts {
+  readonly signs: readonly string[];
+  /** Ways that read most texts, the best first; several of them when the marks leave it open. */
+  readonly readings: readonly [AmountReading, ...AmountReading[]];
+  /** A text that the readings take differently, else the longest. */
+  readonly example: string;
+  /** As a price is written without any rule, and in no other way. */
+  readonly isPlain: boolean;
+  /** Texts without a digit, such as Free. */
+  readonly words: readonly string[];
+}
+
+/** The cells of one column in the rows that were looked at. */
+export interface Column {
+  readonly name: string;
+  /** Place in the header, from 0. */
+  readonly index: number;
+  /** Rows that were looked at. */
+  readonly rows: number;
+  readonly filled: number;
+  /** Texts that are not empty, trimmed, with how often they occur. Complete: the rows are a bounded sample. */
+  readonly values: ReadonlyMap<string, number>;
+  /** Whether every row has a text here that no other row has. */
+  readonly isUnique: boolean;
+  /** Undefined where they are no times. */
+  readonly times: Times | undefined;
+  /** Undefined where they are no amounts. */
+  readonly amounts: Amounts | undefined;
+  /** Amounts that could be nothing else: with a sign, or two decimals. */
+  readonly isMoney: boolean;
+  /** Small whole numbers of which one is no 1, also as a spreadsheet writes them (`2.0`), or with a minus where something was given back. */
+  readonly isCount: boolean;
+  /** Whether cells hold several values each, with marks between them. */
+  readonly holdsLists: boolean;
+}
+
+export interface Evidence extends Sample {
+  readonly columns: readonly Column[];
+  column(name: string): Column | undefined;
+}
+
+export function evidenceOf(sample: Sample): Evidence {
+  const columns = sample.header.map((header, index) =>
+    columnOf(
+      header.trim(),
+      index,
+      sample.rows.map((cells) => cells[index] ?? ""),
+    ),
+  );
+  return { ...sample, columns, column: (name) => columns.find((column) => column.name === name) };
+}
+
+export function hasColumn({ header, lists = [] }: Sample, name: string): boolean {
+  return (
+    header.some((known) => known.trim() === name || (lists.length > 0 && known.startsWith(`${name}.`))) ||
+    lists.some((list) => list === name)
+  );
+}
+
+function columnOf(name: string, index: number, cells: readonly string[]): Column {
+  const values = new Map<string, number>();
+  let filled = 0;
+  for (const cell of cells) {
+    const text = cell.trim();
+    if (text === "") continue;
+    filled += 1;
+    values.set(text, (values.get(text) ?? 0) + 1);
+  }
+  const counted = { name, index, rows: cells.length, filled, values };
+  const times = timesOf(counted);
+  const amounts = times === undefined ? amountsOf(counted) : undefined;
+  const lists = [...values.keys()].filter(
+    (text) => /^\[.*\]$|[^\s,;|]\s*[,;|]\s*[^\s,;|]/.test(text) && !/^-?\d+,\d+(?:E[+-]?\d+)?$/i.test(text),
+  );
+  return {
+    ...counted,
+    isUnique: filled === cells.length && values.size === cells.length,
+    times,
+    amounts,
+    isMoney:
+      amounts !== undefined &&
+      (amounts.signs.length > 0 || areMost(counted, (text) => /[.,]\d\d$/.test(text) || amounts.words.includes(text))),
+    isCount:
+      areMost(counted, (text) => COUNT.test(text)) &&
+      [...values.keys()].some((text) => COUNT.test(text) && Number(text) !== 1),
+    holdsLists: lists.length > 0 && lists.length * 20 >= values.size,
+  };
+}
+
+const COUNT = /^-?\d{1,3}(?:\.0)?$/;
+
+type Cells = Pick<Column, "values" | "filled">;
+
+function cellsThat({ values }: Cells, test: (text: string) => boolean): number {
+  let cells = 0;
+  for (const [text, times] of values) if (test(text)) cells += times;
+  return cells;
+}
+
+/** Whether all cells pass the test, or all but a few of many; the few become problems of their rows. */
+export const areMost = (column: Cells, test: (text: string) => boolean): boolean =>
+  column.filled > 0 && cellsThat(column, test) >= column.filled * (column.filled < 40 ? 1 : 0.95);
+
+/** Whether texts begin with what an exporter puts before a formula's first character. */
+export const hasGuards = ({ values }: Column): boolean => [...values.keys()].some((text) => /^'[=+\-@|%]/.test(text));
+
+export const textIn = (cells: readonly string[], { index }: Column): string => (cells[index] ?? "").trim();
+
+/** Every row has a text here that no other row has, but for a few rows that have none. */
+export const isUniqueButForGaps = ({ values, filled, rows }: Column): boolean =>
+  values.size === filled && filled * 20 >= rows * 19;
+
+/** Numbers and times of day, which may be anything unless the column is named like a time. */
+const BARE_TIMES: readonly (readonly [Times["kind"], string, RegExp])[] = [
+  // From 2014 to 2034.
+  ["unix", "unix", /^(?:1[4-9]|20[0-3])\d{7,8}$/],
+  ["unix", "unix-ms", /^(?:1[4-9]|20[0-3])\d{10,11}$/],
+  ["clock", "H:mm", /^\d{1,2}:\d{2}$/],
+  ["clock", "H:mm:ss", /^\d{1,2}:\d{2}:\d{2}$/],
+  ["clock", "h:mm a", /^\d{1,2}:\d{2} [AaPp][Mm]$/],
+];
+
+/** What else exports write: JavaScript, WordPress, databases, mail. */
+const MORE_DATES = ["d-MMM-yyyy", "d-MMM-yy"];
+const MORE_CLOCKS = [
+  ...[", h:mm:ss a", ", H:mm:ss", " - h:mm a", " - H:mm", " H:mm 'UTC'", " H:mm:ss 'UTC'", " H:mm:ss 'GMT'"],
+  ...["", " H:mm", " H:mm:ss", " h:mm a"],
+];
+const ALL_FORMATS: readonly string[] = [
+  ...new Set([
+    ...FORMATS,
+    ...[...DATES, ...MORE_DATES].flatMap((date) => MORE_CLOCKS.map((clock) => date + clock)),
+    "yyyyMMdd'T'HHmmss'Z'",
+  ]),
+];
+const ALL_DATES: ReadonlySet<string> = new Set([...DATES, ...MORE_DATES]);
+/** Read as UTC. */
+export const isUtcFormat = (format: string): boolean => /'(?:UTC|GMT|Z)'$/.test(format);
+
+/** Undefined where no single format reads nine in ten cells. */
+function timesOf(column: Cells): Times | undefined {
+  const texts = [...column.values.keys()];
+  const [first] = texts;
+  if (first === undefined) return undefined;
+  for (const [kind, format, pattern] of BARE_TIMES)
+    if (areMost(column, (text) => pattern.test(text)))
+      return {
+        kind,
+        example: first,
+        readings: [{ format, fits: texts.length, example: first, isLocal: kind === "clock" }],
+      };
+  // A first text that is damaged must not hide how the others are written.
+  const probes = texts.slice(0, 5);
+  const counted = ALL_FORMATS.map((format) => ({ format, read: readerOf(format) }))
+    .filter(({ read }) => probes.some((text) => read(text) !== undefined))
+    .map(({ format, read }) => ({ format, read, fits: texts.filter((text) => read(text) !== undefined).length }));
+  const most = Math.max(0, ...counted.map(({ fits }) => fits));
+  const best = counted.filter(({ fits }) => fits === most);
+  const told = best.some(({ format }) => format === "iso") ? best.filter(({ format }) => format === "iso") : best;
+  if (most === 0 || cellsThat(column, (text) => told[0]?.read(text) !== undefined) < column.filled * 0.9)
+    return undefined;
+  const example = texts.find((text) => new Set(told.map(({ read }) => String(read(text)))).size > 1) ?? first;
+  const [reading, ...others] = told.map(({ format, read, fits }) => ({
+    format,
+    fits,
+    example: isoOf(read(example)),
+    isLocal: format === "iso" ? texts.some(isLocalIso) : !/ Z$/.test(format) && !isUtcFormat(format),
+  }));
+  if (reading === undefined) return undefined;
+  const areDates = told.every(({ format }) => ALL_DATES.has(format));
+  return { kind: areDates ? "date" : "time", example, readings: [reading, ...others] };
+}
+
+/** Whether every text of the column is a time in this format. */
+export function timesFit({ values }: Column, format: string): boolean {
+  const read = readerOf(format);
+  return [...values.keys()].every((text) => read(text) !== undefined);
+}
+
+const isLocalIso = (text: string): boolean =>
+  readIso(text, (_local, zone) => (zone === undefined ? "no-zone" : "unknown-zone")) === "no-zone";
+
+const isoOf = (seconds: number | bigint | undefined): string =>
+  seconds === undefined ? "" : new Date(Number(seconds) * 1000).toISOString().slice(0, 16).replace("T", " ");
+
+/** Undefined where fewer than nine in ten of the texts with digits are amounts in any reading, or most have no digit. */
+function amountsOf(column: Cells): Amounts | undefined {
+  const all = [...column.values.keys()];
+  const texts = all.filter((text) => /\d/.test(text));
+  const words = all.filter((text) => !/\d/.test(text));
+  const withDigits = cellsThat(column, (text) => /\d/.test(text));
+  if (withDigits * 2 < column.filled || words.length > MOST_WORDS) return undefined;
+  const signs = [...new Set(texts.flatMap((text) => signsOf(text)))].slice(0, 5);
+  const counted = MARKS.map(([decimal, thousands]) => {
+    const read = compileAmount({ decimal, thousands, signs, path: [] });
+    return { decimal, thousands, read, fits: texts.filter((text) => read(text) !== undefined).length };
+  });
+  const most = Math.max(...counted.map(({ fits }) => fits));
+  const best = counted.filter(({ fits }) => fits === most);
+  if (most === 0 || cellsThat(column, (text) => best[0]?.read(text) !== undefined) < withDigits * 0.9) return undefined;
+  const longest = texts.reduce((one, other) => (other.length > one.length ? other : one));
+  const example = texts.find((text) => new Set(best.map(({ read }) => read(text))).size > 1) ?? longest;
+  // Of readings that agree on every text, the one that declares least is kept.
+  const known = new Set<string>();
+  const [reading, ...others] = best.flatMap((way) => {
+    const key = JSON.stringify(texts.map(way.read));
+    if (known.has(key)) return [];
+    known.add(key);
+    return [{ ...way, example: way.read(example) }];
+  });
+  if (reading === undefined) return undefined;
+  const isPlain =
+    signs.length === 0 && others.length === 0 && reading.decimal === "." && reading.thousands === undefined;
+  return { signs, example, readings: [reading, ...others], isPlain, words };
+}
+
+/** Of so many words beside amounts the user can say what each means. */
+const MOST_WORDS = 8;
+
+/** An id is short, and is not a time, an amount or an answer to a question. */
+export function mayBeId(column: Column): boolean {
+  const { name } = column;
+  if (column.times !== undefined || column.isMoney || column.holdsLists) return false;
+  if (minorUnitsIn(name) !== undefined || says(name, "price", "inAll", "surcharge") || name.includes("?")) return false;
+  return areMost(column, (text) => text.length <= 80 && !/[\n\r?]/.test(text) && !/^[$€£]|\d[.,]\d\d$/.test(text));
+}
+
+export const holdsEmails = ({ values }: Column): boolean => [...values.keys()].every((text) => /^\S+@\S+$/.test(text));
+
+/** A status has few values, none of them times or amounts; in a short file their number says nothing. */
+export const hasFewValues = ({ values, rows, times, isMoney }: Column): boolean =>
+  values.size > 0 && values.size <= 30 && (rows < 20 || values.size <= rows / 2) && times === undefined && !isMoney;

@@ -1,0 +1,69 @@
+/** What strangers' exports hold, by fixtures/reports: each was once guessed wrongly, and is now read, or asked for with a sample. */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { bodyOf, ruleOf } from "./configs.ts";
+
+const read = (path: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../../fixtures/reports/${path}`, import.meta.url)), "utf8");
+
+const linesOf = (path: string): readonly string[] => bodyOf(path.replace(/^.*\//, ""), read(path));
+
+const TIMES = "03-init-denies-a-time-column";
+
+test.each([
+  [`${TIMES}/events.csv`, "startTime", 'startTime: {from: "{Start Date}", format: "M/d/yyyy, h:mm:ss a"}'],
+  [`${TIMES}/scans.csv`, "orderTime", 'orderTime: {from: "{Scanned At}", format: "M/d/yyyy, h:mm:ss a"}'],
+  [`${TIMES}/orders-dmy.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "d-MMM-yyyy H:mm"}'],
+  [`${TIMES}/orders-wp.csv`, "orderTime", 'orderTime: {from: "{Purchase Date}", format: "MMMM d, yyyy - h:mm a"}'],
+  [
+    `${TIMES}/orders-utc.csv`,
+    "orderTime",
+    'orderTime: {from: "{Purchase Date}", format: "yyyy-MM-dd H:mm:ss \'UTC\'", zone: UTC}',
+  ],
+  [
+    `${TIMES}/orders-serial.csv`,
+    "orderTime",
+    'orderTime: {from: "{Purchase Date}", format: "<FILL IN: the format of \\"46353.80211\\", which is none of the usual ones>"}',
+  ],
+  [
+    "04-order-total-shown-once/attendees.csv",
+    "price",
+    'price: "<FILL IN: what one ticket cost: 5012 has 3 rows and one',
+  ],
+  ["07-quantity-under-another-name/bookings.csv", "each", 'each: {count: "{Spaces}"}'],
+  ["07-quantity-under-another-name/requests.csv", "each", 'each: {count: "<FILL IN: {Adults} and {Kids}, if'],
+  ["09-refund-as-negative-row/sales.csv", "ticketId", 'ticketId: "{Ticket}"'],
+  [
+    "10-free-price/attendees.csv",
+    "price",
+    'price: {from: "{Ticket Price}", decimal: ".", sign: ["$"], map: {Free: "<FILL IN:',
+  ],
+])("%s: %s", (path, field, rule) => {
+  expect(ruleOf(linesOf(path), field)).toContain(rule);
+});
+
+test("months in another language are shown as they stand", () => {
+  expect(ruleOf(linesOf(`${TIMES}/orders-de.csv`), "orderTime")).toMatch(/27\. Dezember 2026 19:15|MMMM/);
+});
+
+test("a refund that is a row with a negative amount is no sale, and invalidates the ticket", () => {
+  const lines = linesOf("09-refund-as-negative-row/sales.csv").join("\n");
+  expect(lines).toContain('Amount: {not: ["-25.00"]}');
+  expect(lines.slice(lines.indexOf("- invalidatedTicket:"))).toMatch(
+    /when: \{Amount: \["-25.00"\]\}[\s\S]*orderTime: \{from: "\{Date\}"/,
+  );
+});
+
+test("a number of tickets under a name that no list has is found by the prices", () => {
+  const csv = read("07-quantity-under-another-name/bookings.csv").replace("Spaces", "Heads");
+  expect(ruleOf(bodyOf("bookings.csv", csv), "each")).toContain(
+    '"<FILL IN: {Heads}, by which the price is the same in more rows, if a row is so many tickets',
+  );
+});
+
+test("a column named like a price that holds words and no amount is shown", () => {
+  const csv = "Ticket ID,Email,Ticket Price\n1,a@example.com,gratis\n2,b@example.com,voll\n";
+  expect(ruleOf(bodyOf("attendees.csv", csv), "price")).toContain('Ticket Price holds \\"gratis\\"');
+});
