@@ -42,7 +42,7 @@ export interface FieldSpec {
   readonly exactName?: true;
   /**
    * Actions whose table says otherwise than a sample of the specification, or is not shown, and the rule by which their
-   * field is let in (or, for a required one, left out) where the service takes it. `any` is every action.
+   * field is accepted (or, for a required one, left out) where the service takes it. `any` is every action.
    */
   readonly relaxable?: Readonly<Record<string, ActionRule>>;
 }
@@ -186,7 +186,7 @@ export const isFieldName = (name: string): name is FieldName => Object.hasOwn(FI
 /** Whether the field names a person. */
 export const isPersonal = (name: string): boolean => isFieldName(name) && fieldSpec(name).personal === true;
 
-/** The rule by which the action's field is let in, or left out, although the table says otherwise. */
+/** The rule by which the action's field is accepted, or left out, although the table says otherwise. */
 export function relaxingRule(action: string, name: FieldName): ActionRule | undefined {
   const { relaxable } = fieldSpec(name);
   return relaxable?.[action] ?? relaxable?.any;

@@ -26,13 +26,13 @@ const PRICE = /^\d+(\.\d+)?$/;
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const TRAIT_KEYS = new Set(["trait_type", "value", "display_type"]);
 
-/** What JSON Schema can say of a value beside its type, and where: zod can't tell it from checks. */
+/** What JSON Schema can say of a value beside its type, and where: zod can't derive it from checks. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** The keywords of each schema here; those that have an `id` are defined once and referred to by it. */
 export const KEYWORDS = z.registry<JsonSchema>();
 
-/** A check of zod that tells the fault as the `params` of an issue. */
+/** A check of zod that reports the fault as the `params` of an issue. */
 const refusing =
   <T>(faultIn: (value: T) => Fault | undefined): z.core.CheckFn<T> =>
   ({ value, issues }) => {

@@ -8,7 +8,7 @@ export const GUARDED_COLUMN = "tickets:guarded";
 
 export const GUARDED = "yes";
 
-/** Apostrophes before it count too: otherwise it could not be told whether the first of them is the guard. */
+/** Apostrophes before it count too: otherwise nothing would show whether the first of them is the guard. */
 const FORMULA = /^'*[=+\-@\t\r＝＋－＠]/;
 
 export const guardCell = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);

@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   return RISKY_NUMBER.test(text) ? parseNumbers(text, exactNumber) : JSON.parse(text);
 }
 
-/** The same with every number as it is spelt, so that what `JSON.stringify` writes has the same numbers, digit by digit. */
+/** The same with every number as it is written, so that what `JSON.stringify` writes has the same numbers, digit by digit. */
 export const parseVerbatim = (text: string): unknown => parseNumbers(text, rawJson);
 
 function parseNumbers(text: string, read: (source: string) => unknown): unknown {
@@ -77,7 +77,7 @@ function stringEnd(bytes: Buffer, start: number): number {
 
 /**
  * How many keys the text has; undefined when one is written with an escape. Such a key is looked at itself: V8 (14.6)
- * may parse `{"a":1,"\u0061":2}` to an object with the keys `a` and `\`, so counting what was parsed would not tell.
+ * may parse `{"a":1,"\u0061":2}` to an object with the keys `a` and `\`, so counting what was parsed would not show it.
  */
 function countKeys(bytes: Buffer): number | undefined {
   const hasEscapes = bytes.includes(BACKSLASH ?? 0);

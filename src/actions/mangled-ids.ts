@@ -41,7 +41,7 @@ const UNKNOWN =
 
 /**
  * A spreadsheet keeps 15 digits of a number and makes zeros of the others. Of 16 digits that is one zero, with which every
- * tenth number ends: only two are told.
+ * tenth number ends: only two are reported.
  */
 const ROUNDED = /^[1-9]\d{13}\d?00+$/;
 

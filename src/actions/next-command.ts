@@ -1,4 +1,4 @@
-/** The commands that a person is told to type. Each comes after a colon and ends its line, so that it can be copied. */
+/** The commands that messages give a person to type. Each comes after a colon and ends its line, so that it can be copied. */
 
 import { displayPath, fileInShell, inShell } from "./text.ts";
 

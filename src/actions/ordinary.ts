@@ -147,7 +147,7 @@ const WRITTEN = listOf({
   orders: ["tv", "tvd"],
 });
 /** Any other spelling of it, and any order of keys, each of them once; of numbers those that `JSON.parse` reads exactly. */
-const SPELT = listOf({
+const AS_JSON = listOf({
   text: String.raw`"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"`,
   number: String.raw`-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?`,
   blank: String.raw`[ \t\r\n]*`,
@@ -184,7 +184,7 @@ const isWritten = (text: string): boolean => WRITTEN.test(text) && areAllWords(t
 
 function readAttributes(text: string): string | undefined {
   if (isWritten(text)) return text;
-  return SPELT.test(text) ? writeAttributes(JSON.parse(text)) : undefined;
+  return AS_JSON.test(text) ? writeAttributes(JSON.parse(text)) : undefined;
 }
 
 function writeAttributes(list: unknown): string | undefined {

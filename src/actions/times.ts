@@ -1,4 +1,4 @@
-/** Times as text → Unix seconds. Fractions are cut; what is not an instant is told, never guessed. */
+/** Times as text → Unix seconds. Fractions are cut; what is not an instant is reported, never guessed. */
 
 import { namedZone, type Zone } from "./zones.ts";
 

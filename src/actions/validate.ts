@@ -164,9 +164,9 @@ function choiceFindings(action: ActionName, data: Readonly<Record<string, unknow
   const { exclusive, anyOf, updates } = actionSpec(action);
   const findings: ActionFinding[] = [];
   const isGivenIn = (name: FieldName): boolean => data[name] != null;
-  const isTold = (name: FieldName): boolean => !updates && data[name] === null;
+  const isReported = (name: FieldName): boolean => !updates && data[name] === null;
   const isMissing = (names: readonly FieldName[]): boolean =>
-    names.length > 0 && !names.some((name) => isGivenIn(name) || isTold(name));
+    names.length > 0 && !names.some((name) => isGivenIn(name) || isReported(name));
   if (isMissing(exclusive))
     findings.push({
       rule: "ticket-reference-missing",

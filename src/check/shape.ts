@@ -178,7 +178,7 @@ function damaged(field: FieldName, value: string): Finding {
   return {
     rule: "text-looks-damaged",
     ...about(field, value),
-    message: `${field} holds ${damageTold(value)}.`,
+    message: `${field} holds ${describeDamage(value)}.`,
     hint: "Export again as UTF-8, and check that --encoding, or the encoding of the source, is the file's.",
   };
 }
@@ -192,7 +192,7 @@ function textOfNone(field: FieldName, value: string): Finding {
   return { rule: "text-looks-damaged", ...about(field, value), message, hint };
 }
 
-function damageTold(value: string): string {
+function describeDamage(value: string): string {
   const found = damageIn(value);
   if (found === undefined)
     return `${cleanText(wordWithLostLetter(value) ?? "", 40)}, with a question mark for a letter`;

@@ -61,7 +61,7 @@ function flatten(
     case "invalid_value":
       return [{ path, message, of: "value", didYouMean: nearestValue(valueAt(document.value, path), issue.values) }];
     case "invalid_union": {
-      // The alternative that was meant is one whose own type fits; of several, the one with the least to mend.
+      // The alternative that was meant is one whose own type fits; of several, the one with the fewest problems.
       const meant = issue.errors
         .filter((errors) => !errors.some(({ path: at, code }) => at.length === 0 && code === "invalid_type"))
         .sort((one, other) => one.length - other.length)[0];

@@ -168,7 +168,7 @@ function parseServerUrl(
       `says ${cleanText(certificate, 40)}, which the config says: ledger: {postgres: {tls: {ca, cert, key}}}`,
     );
   if (said !== null && !["disable", "require", "verify-ca", "verify-full"].includes(said))
-    throw refuse("has an sslmode that leaves open whether TLS is used; there are disable, require and verify-full");
+    throw refuse("has an sslmode that doesn't decide whether TLS is used; take disable, require or verify-full");
   // What is on this machine needs no TLS: a loopback address, or the folder of a socket.
   const host = parameters.get("host") ?? "/";
   const isNear = (url.hostname === "" || LOOPBACK.test(url.hostname)) && host.startsWith("/");

@@ -49,7 +49,7 @@ export function parseConfigText(file: string, text: string, inside?: string): Co
   const parsed = parseDocument(body, {
     schema: "core",
     resolveKnownTags: false,
-    uniqueKeys: false, // told here, by the text of the keys and with both places
+    uniqueKeys: false, // reported here, by the text of the keys and with both places
     prettyErrors: false,
     lineCounter: lines,
     logLevel: "error",
@@ -106,11 +106,11 @@ class NodeReader {
     // A comment that swallowed a bracket leaves errors further down, none of which names it.
     const cuts = this.#parsed.errors.length === 0 ? [] : cutScalars(this.#parsed);
     for (const cut of cuts) this.#complain(this.at(cutAt(cut)), [], CUT);
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for (const { code, pos } of cuts.length > 0 ? [] : [...this.#parsed.errors, ...this.#parsed.warnings]) {
       const place = `${code} ${pos[0]}`;
-      if (!told.has(place)) this.#complain(this.at(pos[0]), [], SYNTAX[code] ?? "this is not valid YAML");
-      told.add(place);
+      if (!reported.has(place)) this.#complain(this.at(pos[0]), [], SYNTAX[code] ?? "this is not valid YAML");
+      reported.add(place);
     }
     const damaged = body.indexOf("\ufffd");
     if (damaged !== -1) this.#complain(this.at(damaged), [], "this is not UTF-8");

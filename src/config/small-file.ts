@@ -44,6 +44,6 @@ function whyUnreadable(cause: unknown): string {
 
 /** What is doubtful about a file that holds a secret. */
 export function warningOfMode(path: string): string | undefined {
-  const isOpen = (statSync(path).mode & 0o077) !== 0;
-  return isOpen ? `The key file ${path} is readable by others; chmod 600 keeps it private.` : undefined;
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  return (mode & 0o077) !== 0 ? `The key file ${path} is readable by others; chmod 600 keeps it private.` : undefined;
 }

@@ -94,7 +94,7 @@ function readPair(
     },
   );
   if (!certificate.checkPrivateKey(privateKey)) throw refuse("key", `${keyName} does not belong to ${certName}`);
-  // What the two can't tell, such as a key that is too short for today.
+  // What the two don't show, such as a key that is too short for today.
   const { createSecureContext } = process.getBuiltinModule("node:tls"); // most commands do without it
   parsed(
     () => createSecureContext(own),

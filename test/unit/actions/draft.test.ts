@@ -109,11 +109,11 @@ describe.each(ALL)("%s.%s", (action, field) => {
         if (value === undefined) return;
         const { json } = identityOf(draft);
         expect(json).toBe(`{"action":"${action}","data":{"${field}":${stringifyJson(value)}}}`);
-        const told = checkAction({ action, data: { [field]: value } }, NOW);
-        expect(checkDraft(draft, NOW)).toEqual(told);
-        const isToldOfIt = told.some(({ pointer }) => pointer?.startsWith(`/data/${field}`) === true);
+        const expected = checkAction({ action, data: { [field]: value } }, NOW);
+        expect(checkDraft(draft, NOW)).toEqual(expected);
+        const isReported = expected.some(({ pointer }) => pointer?.startsWith(`/data/${field}`) === true);
         // Times are compared with today only when the draft is checked.
-        if (draft.isOrdinary && !/Time$/.test(field)) expect(isToldOfIt).toBe(false);
+        if (draft.isOrdinary && !/Time$/.test(field)) expect(isReported).toBe(false);
       }),
     );
   });

@@ -9,7 +9,7 @@ import { webUrl } from "../../support/texts.ts";
 
 const ruleOf = (field: FieldName, value: unknown): string | undefined => faultOf(field, value)?.rule;
 
-const told = (field: FieldName, value: unknown): readonly string[] => {
+const faultsOf = (field: FieldName, value: unknown): readonly string[] => {
   const fault = faultBy(FIELD_SCHEMAS[field], value);
   return fault === undefined ? [] : [fault.rule];
 };
@@ -199,7 +199,7 @@ describe("wallet addresses", () => {
   it.each(VECTORS)("takes %s and its lower case", (address) => {
     expect(ruleOf("to", address)).toBeUndefined();
     expect(ruleOf("to", address.toLowerCase())).toBeUndefined();
-    expect(told("to", address)).toEqual([]);
+    expect(faultsOf("to", address)).toEqual([]);
   });
 
   it("refuses a mixed-case address of which one letter has the other case", () => {
@@ -214,7 +214,7 @@ describe("wallet addresses", () => {
   });
 
   it("calls other forms unusual", () => {
-    expect(told("to", "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb")).toEqual(["wallet-unusual"]);
+    expect(faultsOf("to", "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb")).toEqual(["wallet-unusual"]);
   });
 });
 

@@ -11,7 +11,7 @@ describe("an item", () => {
     ["DATA", "Did you mean data?"],
     ["eventID", "Move it into data, as eventId."],
     ["remark", "Leave it out."],
-  ])("with the key %s is told: %s", (key, hint) => {
+  ])("with the key %s is reported: %s", (key, hint) => {
     const findings = validateItem({ action: "scannedTicket", data: { ticketId: "T-1" }, [key]: "x" });
     expect(findings.map((finding) => finding.hint)).toContain(hint);
   });

@@ -8,7 +8,7 @@ import { INPUT_RULES, READER_RULES } from "../../../src/read/rules.ts";
 const severities = (...given: Parameters<typeof severityTable>) => severityIn(severityTable(...given));
 
 describe("the rules", () => {
-  it("are told apart by their ids, except where one table borrows a rule of the actions", () => {
+  it("have ids of their own, except where one table borrows a rule of the actions", () => {
     const own = [ACTION_RULES, LIKELY_RULES, CROSS_ACTION_RULES, MAPPING_RULES].flatMap((rules) => Object.keys(rules));
     expect(new Set(own).size).toBe(own.length);
     for (const [id, rule] of Object.entries(READER_RULES)) {

@@ -44,7 +44,7 @@ describe("a URL", () => {
     "https://example.com\\a.png",
     "https://example.com/{{seat}}.png",
     "https://example.com/#REF!",
-  ])("that can't be meant so is told: %s", (url) => expect(rulesOf("shopUrl", url)).toEqual(["url-unusual"]));
+  ])("that can't be meant so is reported: %s", (url) => expect(rulesOf("shopUrl", url)).toEqual(["url-unusual"]));
 
   it.each([
     "",
@@ -138,7 +138,7 @@ describe("a time", () => {
     [NOW + 2 * DAY, []],
     [NOW + 2 * DAY + 1, ["order-time-far"]],
     [18446744073709551615n, ["order-time-far"]],
-    // What it looks like is told instead.
+    // What it looks like is reported instead.
     [1_767_225_600_000, ["looks-like-milliseconds"]],
   ])("of a sale, %s: %j", (orderTime, rules) => {
     const found = checkAction({ action: "soldTicket", data: { ...sale, orderTime } }, NOW);

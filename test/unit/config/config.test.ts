@@ -129,7 +129,7 @@ describe("more than one place", () => {
     );
   });
 
-  test("names that share their variables are told in one file and in two", async () => {
+  test("names that share their variables are reported in one file and in two", async () => {
     await using folders = await openFolders({
       [PROJECT]: "environments:\n  pre-prod: {}\n  pre_prod: {}\n",
       [USER]: "environments: {pre_prod: {}}",
@@ -291,7 +291,7 @@ describe("refusals", () => {
     expect((await others.load()).environments.get("a")?.apiKey?.command?.[1]).toBe("a b");
   });
 
-  test("all problems of all files are told at once, in the order of the files and lines", async () => {
+  test("all problems of all files are reported at once, in the order of the files and lines", async () => {
     await using folders = await openFolders({
       [PROJECT]: "rules: {x: off}\nenvironments:\n  a: {lanes: 0, retries: x}\nenv: 1\n",
       [USER]: "environments: {B: {}}\nrules: {}\n",

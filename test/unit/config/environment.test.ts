@@ -236,14 +236,14 @@ describe("precedence", () => {
 
   test("certificates by their files, and the program at the end, below the config's folder", async () => {
     const tls = "{cert: {file: c.pem}, key: {file: ~/c.key}, ca: {file: /ca.pem}, passphrase: {env: TICKETS_WORD}}";
-    const environment = `{baseUrl: "https://a.example", onEnd: [./told.sh, now], tls: ${tls}}`;
+    const environment = `{baseUrl: "https://a.example", onEnd: [./notify.sh, now], tls: ${tls}}`;
     const config = { [USER]: `environments: {live: ${environment}}` };
     expect(await resolved(config, { envFlag: "live" })).toMatchObject({
       tls: {
         ...{ cert: { file: "$/home/.config/tickets/c.pem" }, key: { file: "$/home/c.key" }, ca: { file: "/ca.pem" } },
         passphrase: { env: "TICKETS_WORD" },
       },
-      onEnd: { command: ["$/home/.config/tickets/told.sh", "now"], directory: "$/home/.config/tickets" },
+      onEnd: { command: ["$/home/.config/tickets/notify.sh", "now"], directory: "$/home/.config/tickets" },
     });
   });
 

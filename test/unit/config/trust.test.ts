@@ -93,7 +93,7 @@ describe("a config of the working directory", () => {
     await folders.load();
   });
 
-  test("that is trusted is trusted there only, and the other things wrong with it are told", async () => {
+  test("that is trusted is trusted there only, and everything else wrong with it is reported", async () => {
     const text = live("apiKey: {env: SECRET}");
     await using folders = await openHostile(text);
     await folders.trust();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Opened } from "../../../src/disk/closing.ts";
 
-test("what was opened is closed last first, whatever fails, and the first failure is told", async () => {
+test("what was opened is closed last first, whatever fails, and the first failure is reported", async () => {
   const closed: string[] = [];
   const close = (name: string, failure?: Error) => () => {
     closed.push(name);
