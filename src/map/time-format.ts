@@ -12,6 +12,7 @@ import {
 } from "../actions/times.ts";
 import { zoneOf } from "../actions/zones.ts";
 import { MappingError, type RulePath } from "./mapping-error.ts";
+import { literalPattern } from "./pattern.ts";
 
 /** Unix seconds, or why there are none; undefined when the text has another form. */
 type ReadTime = number | bigint | TimeFault | undefined;
@@ -24,60 +25,42 @@ const MONTHS = "January February March April May June July August September Octo
 const WEEKDAYS = "Thursday Friday Saturday Sunday Monday Tuesday Wednesday".split(" ");
 const short = (names: readonly string[]) => names.map((name) => name.slice(0, 3));
 
-/** What the parts of a text say. */
-interface Clock {
-  year: number;
-  month: number;
-  day: number;
-  hour: number;
-  minute: number;
-  second: number;
-  /** Index among `WEEKDAYS`. */
-  weekday: number;
-  isAfternoon: boolean;
-  /** As it is written. */
-  offset: string;
+/** What a token of a pattern reads. */
+interface Token {
+  readonly part: "year" | "month" | "day" | "weekday" | "hour" | "minute" | "second" | "fraction" | "half" | "offset";
+  /** A regular expression, ignoring case. */
+  readonly reads: string;
+  /** How it shows the probe. */
+  readonly probe: string;
 }
 
-/** What a token reads: a number of `least` to `most` digits, or words; what it says; and how it shows the probe. */
-type Token = {
-  readonly part: keyof Clock | "fraction";
-  readonly probe: string;
-} & ({ readonly least: number; readonly most: number } | { readonly words: string });
+const token = (part: Token["part"], reads: string, probe: string): Token => ({ part, reads, probe });
 
-const number = (part: Token["part"], least: number, most: number, probe: string): Token => ({
-  part,
-  least,
-  most,
-  probe,
-});
-const words = (part: Token["part"], pattern: string, probe: string): Token => ({ part, words: pattern, probe });
-
-/** Tokens of a pattern, as in Unicode date patterns. */
+/** As in Unicode date patterns. */
 const TOKENS: Readonly<Record<string, Token>> = {
-  yyyy: number("year", 4, 4, "2011"),
-  yy: number("year", 2, 2, "11"),
-  MMMM: words("month", MONTHS.join("|"), "March"),
-  MMM: words("month", `Sept|${short(MONTHS).join("|")}`, "Mar"),
-  MM: number("month", 2, 2, "03"),
-  M: number("month", 1, 2, "3"),
-  dd: number("day", 2, 2, "04"),
-  d: number("day", 1, 2, "4"),
-  EEEE: words("weekday", WEEKDAYS.join("|"), "Friday"),
-  EEE: words("weekday", short(WEEKDAYS).join("|"), "Fri"),
-  HH: number("hour", 2, 2, "05"),
-  H: number("hour", 1, 2, "5"),
-  hh: number("hour", 2, 2, "05"),
-  h: number("hour", 1, 2, "5"),
-  mm: number("minute", 2, 2, "06"),
-  m: number("minute", 1, 2, "6"),
-  ss: number("second", 2, 2, "07"),
-  s: number("second", 1, 2, "7"),
-  SSS: number("fraction", 1, 9, "000"),
-  a: words("isAfternoon", "[AaPp]\\.?[Mm]\\.?", "AM"),
-  Z: words("offset", "[Zz]|[+-]\\d{1,2}(?::?\\d{2})?", "+0"),
-  ZZ: words("offset", "[Zz]|[+-]\\d{2}:\\d{2}", "+00:00"),
-  ZZZ: words("offset", "[Zz]|[+-]\\d{4}", "+0000"),
+  yyyy: token("year", "\\d{4}", "2011"),
+  yy: token("year", "\\d\\d", "11"),
+  MMMM: token("month", MONTHS.join("|"), "March"),
+  MMM: token("month", `Sept|${short(MONTHS).join("|")}`, "Mar"),
+  MM: token("month", "\\d\\d", "03"),
+  M: token("month", "\\d\\d?", "3"),
+  dd: token("day", "\\d\\d", "04"),
+  d: token("day", "\\d\\d?", "4"),
+  EEEE: token("weekday", WEEKDAYS.join("|"), "Friday"),
+  EEE: token("weekday", short(WEEKDAYS).join("|"), "Fri"),
+  HH: token("hour", "\\d\\d", "05"),
+  H: token("hour", "\\d\\d?", "5"),
+  hh: token("hour", "\\d\\d", "05"),
+  h: token("hour", "\\d\\d?", "5"),
+  mm: token("minute", "\\d\\d", "06"),
+  m: token("minute", "\\d\\d?", "6"),
+  ss: token("second", "\\d\\d", "07"),
+  s: token("second", "\\d\\d?", "7"),
+  SSS: token("fraction", "\\d{1,9}", "000"),
+  a: token("half", "[ap]\\.?m\\.?", "AM"),
+  Z: token("offset", "z|[+-]\\d{1,2}(?::?\\d{2})?", "+0"),
+  ZZ: token("offset", "z|[+-]\\d{2}:\\d{2}", "+00:00"),
+  ZZZ: token("offset", "z|[+-]\\d{4}", "+0000"),
 };
 /** A quoted text, a run of one letter, blanks, anything else. */
 const PIECES = /'((?:[^']|'')*)'|([A-Za-z])\2*|\s+|[^\sA-Za-z']+/g;
@@ -150,9 +133,6 @@ function withRollover({ rollover, path }: TimeOptions, toInstant: ToInstant): To
   return (local, named) => toInstant(local - DAY * Math.floor(local / DAY) < border ? local + DAY : local, named);
 }
 
-/** Reads a part of the text from `at` on, and gives where it ends; -1 where it is not there. */
-type Step = (text: string, at: number, clock: Clock) => number;
-
 function compileFormat(name: string, path: RulePath): Format {
   const keyword = Object.hasOwn(KEYWORDS, name) ? KEYWORDS[name] : undefined;
   if (keyword !== undefined) return { name, parse: keyword, isLocal: false, probe: undefined };
@@ -168,16 +148,14 @@ function compileFormat(name: string, path: RulePath): Format {
   }
   const tokens = pieces.filter((piece) => typeof piece !== "string");
   checkParts(name, tokens, path);
-  const steps = pieces.map((piece, at) => {
-    if (piece === " ") return skipBlanks;
-    if (typeof piece === "string") return literalStep(piece);
-    return "words" in piece ? wordsStep(piece) : numberStep(piece, digitsAtOnce(pieces.slice(at + 1)));
+  const patterns = pieces.map((piece) => {
+    if (piece === " ") return "\\s+";
+    return typeof piece === "string" ? literalPattern(piece) : `(?<${piece.part}>${piece.reads})`;
   });
-  const has = (part: Token["part"]) => tokens.some((token) => token.part === part);
   return {
     name,
-    parse: parseBy(steps, has("isAfternoon"), has("weekday")),
-    isLocal: !has("offset"),
+    parse: parseBy(new RegExp(`^${patterns.join("")}$`, "i")),
+    isLocal: tokens.every(({ part }) => part !== "offset"),
     probe: pieces.map((piece) => (typeof piece === "string" ? piece : piece.probe)).join(""),
   };
 }
@@ -198,68 +176,9 @@ function checkParts(name: string, tokens: readonly Token[], path: RulePath): voi
   if (!parts.includes("day")) throw refuse("has no day (d); join the date to it in from");
   if (!parts.includes("month")) throw refuse("has no month (M)");
   if (!parts.includes("year")) throw refuse("has no year (y)");
-  if (tokens.some((token) => token === TOKENS.h || token === TOKENS.hh) !== parts.includes("isAfternoon"))
+  if (tokens.some((token) => token === TOKENS.h || token === TOKENS.hh) !== parts.includes("half"))
     throw refuse("needs both h and a, or H");
   if (new Set(parts).size !== parts.length) throw refuse("says something twice");
-}
-
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-
-const skipBlanks: Step = (text, at) => {
-  let end = at;
-  while (end < text.length && (text.charCodeAt(end) === 0x20 || /\s/.test(text.charAt(end)))) end += 1;
-  return end > at ? end : -1;
-};
-
-function literalStep(literal: string): Step {
-  const lower = literal.toLowerCase();
-  return (text, at) => {
-    const end = at + literal.length;
-    return text.startsWith(literal, at) || text.slice(at, end).toLowerCase() === lower ? end : -1;
-  };
-}
-
-function wordsStep(token: Extract<Token, { words: string }>): Step {
-  const pattern = new RegExp(token.words, "iy");
-  const { part } = token;
-  return (text, at, clock) => {
-    pattern.lastIndex = at;
-    const [word] = pattern.exec(text) ?? [];
-    if (word === undefined) return -1;
-    if (part === "month") clock.month = indexByName(MONTHS, word) + 1;
-    else if (part === "weekday") clock.weekday = indexByName(WEEKDAYS, word);
-    else if (part === "isAfternoon") clock.isAfternoon = /^p/i.test(word);
-    else clock.offset = word;
-    return at + word.length;
-  };
-}
-
-/** How many digits tokens need that follow without anything between, as in `yyyyMMdd`. */
-function digitsAtOnce(pieces: readonly (Token | string)[]): number {
-  let digits = 0;
-  for (const piece of pieces) {
-    if (typeof piece === "string" || "words" in piece) break;
-    digits += piece.least;
-  }
-  return digits;
-}
-
-function numberStep({ part, least, most }: Extract<Token, { least: number }>, after: number): Step {
-  return (text, at, clock) => {
-    let end = at;
-    while (end < at + most + after && isDigit(text.charCodeAt(end))) end += 1;
-    end = Math.min(at + most, end - after);
-    if (end < at + least) return -1;
-    let value = 0;
-    for (let digit = at; digit < end; digit += 1) value = 10 * value + text.charCodeAt(digit) - 0x30;
-    if (part === "year") clock.year = most === 2 ? 2000 + value : value;
-    else if (part === "month") clock.month = value;
-    else if (part === "day") clock.day = value;
-    else if (part === "hour") clock.hour = value;
-    else if (part === "minute") clock.minute = value;
-    else if (part === "second") clock.second = value;
-    return end;
-  };
 }
 
 function indexByName(names: readonly string[], written: string): number {
@@ -270,30 +189,26 @@ function indexByName(names: readonly string[], written: string): number {
 /** No time is longer. */
 const MOST_TIME_TEXT = 200;
 
-function parseBy(steps: readonly Step[], isOfHalfDays: boolean, hasWeekday: boolean): Parse {
-  const clock: Clock = {
-    ...{ year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 },
-    ...{ weekday: 0, isAfternoon: false, offset: "" },
-  };
+function parseBy(pattern: RegExp): Parse {
   return (text, toInstant) => {
-    if (text.length > MOST_TIME_TEXT) return undefined;
-    let at = 0;
-    for (const step of steps) {
-      at = step(text, at, clock);
-      if (at === -1) return undefined;
-    }
-    if (at !== text.length) return undefined;
-    let { hour } = clock;
-    if (isOfHalfDays) {
+    const parts = text.length > MOST_TIME_TEXT ? undefined : pattern.exec(text)?.groups;
+    if (parts === undefined) return undefined;
+    const { year = "", month = "", day, weekday, hour: written = 0, minute = 0, second = 0, half, offset } = parts;
+    let hour = Number(written);
+    if (half !== undefined) {
       if (hour < 1 || hour > 12) return "impossible";
-      hour = (hour % 12) + (clock.isAfternoon ? 12 : 0);
+      hour = (hour % 12) + (/^p/i.test(half) ? 12 : 0);
     }
-    const local = clockSeconds(clock.year, clock.month, clock.day, hour, clock.minute, clock.second);
+    const local = clockSeconds(
+      year.length === 2 ? 2000 + Number(year) : Number(year),
+      /\d/.test(month) ? Number(month) : indexByName(MONTHS, month) + 1,
+      ...([Number(day), hour, Number(minute), Number(second)] as const),
+    );
     if (local === IMPOSSIBLE) return "impossible";
     // A weekday that is not the date's tells that day and month, or the year, are read wrongly.
-    const weekday = Math.floor(local / DAY) % 7;
-    if (hasWeekday && (weekday + 7) % 7 !== clock.weekday) return "impossible";
-    return clock.offset === "" ? toInstant(local, undefined) : atOffset(local, clock.offset);
+    const isOf = Math.floor(local / DAY) % 7;
+    if (weekday !== undefined && (isOf + 7) % 7 !== indexByName(WEEKDAYS, weekday)) return "impossible";
+    return offset === undefined ? toInstant(local, undefined) : atOffset(local, offset);
   };
 }
 

@@ -6,12 +6,12 @@ export interface JsonFault {
   readonly reason: string;
 }
 
-type Expecting = "value" | "value or ]" | "key" | "key or }" | "colon" | "comma" | "end";
+type Expected = "value" | "value or ]" | "key" | "key or }" | "colon" | "comma" | "end";
 
 const WHITE = /[ \t\n\r]*/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const WORD = /true|false|null/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+/** A string without its last quote, as far as it is one. */
+const STRING = /"(?:[ !#-[\]-\uffff]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
 
 /**
  * The first fault of a text that `JSON.parse` refused. The engine's own message is no use here: it often has no position,
@@ -19,79 +19,56 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
  */
 export function findJsonFault(text: string): JsonFault | undefined {
   const open: ("{" | "[")[] = [];
-  let at = 0;
-  let expecting = "value" as Expecting; // `step` changes it, which the compiler can't see
-
-  function match(pattern: RegExp): boolean {
-    pattern.lastIndex = at;
-    const found = pattern.test(text);
-    if (found) at = pattern.lastIndex;
-    return found;
-  }
-
-  function readString(): JsonFault | undefined {
-    const start = at;
-    for (at += 1; at < text.length; ) {
-      const character = text[at] ?? "";
-      if (character === '"') {
-        at += 1;
-        return undefined;
-      }
-      if (character < " ") return { offset: at, reason: "a string contains a line end or control character" };
-      if (character !== "\\") at += 1;
-      else if (!match(ESCAPE)) return { offset: at, reason: "\\ does not begin a known escape" };
-    }
-    return { offset: start, reason: "a string never ends" };
-  }
-
-  function close(): void {
-    at += 1;
-    open.pop();
-    expecting = open.length === 0 ? "end" : "comma";
-  }
-
-  function step(character: string): JsonFault | undefined {
+  let expected: Expected = "value";
+  for (let at = endOf(WHITE, text, 0); at < text.length; at = endOf(WHITE, text, at)) {
+    const character = text.charAt(at);
     const inner = open.at(-1);
-    switch (expecting) {
-      case "value":
-      case "value or ]":
-        if (character === "{" || character === "[") {
-          open.push(character);
-          at += 1;
-          expecting = character === "{" ? "key or }" : "value or ]";
-          return undefined;
-        }
-        if (character === "]" && expecting === "value or ]") return void close();
-        expecting = inner === undefined ? "end" : "comma";
-        if (character === '"') return readString();
-        if (match(WORD) || match(NUMBER)) return undefined;
+    const closing = inner === "{" ? "}" : "]";
+    const isClosed = inner !== undefined && character === closing && /comma|or/.test(expected);
+    if (isClosed) open.pop();
+    const afterValue = open.length === 0 ? "end" : "comma";
+    if (isClosed) {
+      expected = afterValue;
+      at += 1;
+    } else if (expected === "comma" || expected === "colon" || expected === "end") {
+      if (expected === "end") return { offset: at, reason: "more text follows the end of the value" };
+      if (character !== (expected === "comma" ? "," : ":"))
+        return { offset: at, reason: `expected a ${expected === "comma" ? `comma or ${closing}` : "colon"}` };
+      expected = expected === "comma" && inner === "{" ? "key" : "value";
+      at += 1;
+    } else if (character === '"') {
+      const fault = faultOfString(text, at);
+      if (fault !== undefined) return fault;
+      expected = expected.startsWith("key") ? "colon" : afterValue;
+      at = endOf(STRING, text, at) + 1;
+    } else if (expected.startsWith("key")) {
+      return { offset: at, reason: 'expected a key in double quotes (")' };
+    } else if (character === "{" || character === "[") {
+      open.push(character);
+      expected = character === "{" ? "key or }" : "value or ]";
+      at += 1;
+    } else {
+      const end = endOf(SCALAR, text, at);
+      if (end === at)
         return { offset: at, reason: character === "'" ? 'strings need double quotes (")' : "expected a value" };
-      case "key":
-      case "key or }":
-        if (character === "}" && expecting === "key or }") return void close();
-        expecting = "colon";
-        return character === '"' ? readString() : { offset: at, reason: 'expected a key in double quotes (")' };
-      case "colon":
-        if (character !== ":") return { offset: at, reason: "expected a colon" };
-        at += 1;
-        expecting = "value";
-        return undefined;
-      case "comma":
-        if (character === (inner === "{" ? "}" : "]")) return void close();
-        if (character !== ",") return { offset: at, reason: `expected a comma or ${inner === "{" ? "}" : "]"}` };
-        at += 1;
-        expecting = inner === "{" ? "key" : "value";
-        return undefined;
-      case "end":
-        return { offset: at, reason: "more text follows the end of the value" };
+      expected = afterValue;
+      at = end;
     }
   }
+  return expected === "end" ? undefined : { offset: text.length, reason: "it ends too early" };
+}
 
-  for (;;) {
-    match(WHITE);
-    if (at >= text.length) break;
-    const fault = step(text[at] ?? "");
-    if (fault !== undefined) return fault;
-  }
-  return expecting === "end" ? undefined : { offset: text.length, reason: "it ends too early" };
+/** Where what the pattern matches at a place ends; the place itself where it matches nothing. */
+function endOf(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+function faultOfString(text: string, at: number): JsonFault | undefined {
+  const end = endOf(STRING, text, at);
+  if (text[end] === '"') return undefined;
+  if (end === text.length) return { offset: at, reason: "a string never ends" };
+  const isEscape = text[end] === "\\";
+  const reason = isEscape ? "\\ does not begin a known escape" : "a string contains a line end or control character";
+  return { offset: end, reason };
 }
