@@ -118,7 +118,7 @@ export class JsonKeys implements Names {
         rule: "key-missing" satisfies MappingRule,
         field: name,
         message: `No row has ${(choices.length === 0 ? [name] : choices).map(quote).join(" or ")}, which the source reads.`,
-        hint: `Is it spelt as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
+        hint: `Is it written as in the file? If a whole file may lack it, say so in the source: optional: [${name}].`,
         isOfAllRows: true,
       }));
   }

@@ -172,7 +172,7 @@ class FlatCells {
   /** By the place of the key; '' for what is empty or not read yet. */
   readonly texts: string[];
   readonly findings: Finding[] = [];
-  /** What is to be told of ids that are numbers, should their field be used. */
+  /** What to report of ids that are numbers, should their field be used. */
   readonly loose: { readonly field: FieldName; readonly finding: Finding }[] = [];
   readonly #keys: readonly string[];
   readonly #row: ObjectRow;

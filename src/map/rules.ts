@@ -119,7 +119,7 @@ export const MAPPING_RULES = rulesOf("error", ROWS, {
     example: 'match: "attendees*.csv" for attendees-gala.csv and attendees-ball.csv',
   },
   "key-empty": {
-    reason: "The source's key is empty for the row, so it can't be told from others.",
+    reason: "The source's key is empty for the row, so nothing distinguishes it from others.",
     example: 'key: "{Barcode}" for a row without barcode',
   },
 });

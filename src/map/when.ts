@@ -80,11 +80,11 @@ export function uniqueLooks(looked: readonly Looked[]): readonly Looked[] {
 
 /** The reason of a row whose conditions take no action. */
 export function reasonOfLooks(looked: readonly Looked[], scope: Scope): string {
-  const told = looked.map(({ label, read, presenceOnly }) => {
+  const shown = looked.map(({ label, read, presenceOnly }) => {
     const text = read(scope);
     return text !== "" && presenceOnly ? `${label} is not empty` : labelled(label, text);
   });
-  return told.length > 0 ? told.join(", ") : EVENT_GIVEN; // without conditions nothing else is left out
+  return shown.length > 0 ? shown.join(", ") : EVENT_GIVEN; // without conditions nothing else is left out
 }
 
 export const EVENT_GIVEN = "the event was given by an earlier row";

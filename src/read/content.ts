@@ -22,8 +22,8 @@ export function findingsOfContent(input: Input, rows: number, allowEmpty: boolea
   const { whenEmpty } = FORMATS[format];
   const isQuiet = file.path === "-" || (whenEmpty === undefined && !isPackedNothing);
   if (input.isEmpty && !isQuiet && !allowEmpty) {
-    const held = bytesRead === 0 ? "0 bytes" : isPacked ? "unpacked, it holds nothing" : "it holds nothing but blanks";
-    const message = `The file is empty: ${held}.`;
+    const holds = bytesRead === 0 ? "0 bytes" : isPacked ? "unpacked, it holds nothing" : "it holds nothing but blanks";
+    const message = `The file is empty: ${holds}.`;
     const hints = [whenEmpty, "Did the export fail?", "If an empty file is right, add --allow-empty."];
     return [{ rule: "input-empty", line: 1, message, hint: hints.filter((each) => each !== undefined).join(" ") }];
   }

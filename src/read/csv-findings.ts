@@ -139,23 +139,18 @@ type SecondHeader = "same columns" | "other columns";
  */
 export class HeaderAgain {
   readonly #names: readonly string[];
-  /** By the first byte of a cell: whether it may be a name. Nearly every row has a cell that begins as no name does. */
-  readonly beginnings = new Uint8Array(256);
+  readonly #known: ReadonlySet<string>;
 
   constructor(header: readonly string[]) {
     this.#names = header.map(fold);
-    const known = this.#names.filter((name) => name !== "");
-    if (known.length === 0) return;
-    // What is folded away, and what is not ASCII.
-    for (let byte = 0; byte < 256; byte += 1)
-      if (byte <= 0x2d || byte === 0x5f || byte > 0x7e) this.beginnings[byte] = 1;
-    for (const name of known) {
-      this.beginnings[name.charCodeAt(0)] = 1;
-      this.beginnings[name[0]?.toUpperCase().charCodeAt(0) ?? 0] = 1;
-    }
+    this.#known = new Set(this.#names.filter((name) => name !== ""));
   }
 
-  /** @param cells that all begin so. */
+  /** Whether a cell is a name, as the first of nearly every row is not. */
+  hasName(cell: string): boolean {
+    return this.#known.has(fold(cell));
+  }
+
   kindOf(cells: readonly string[]): SecondHeader | undefined {
     const left = this.#names.filter((name) => name !== "");
     const leastNamed = Math.min(2, left.length);

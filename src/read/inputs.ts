@@ -17,7 +17,7 @@ export interface ResolveOptions {
   readonly cwd?: string | undefined;
   /** `--input-format`: the format of every input, whatever its name. */
   readonly inputFormat?: string | undefined;
-  /** Told of directories that a glob matches, and that are not read. */
+  /** Called for directories that a glob matches, and that are not read. */
   readonly onPassedOver?: ((sentence: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -141,7 +141,7 @@ function unknownFormat(name: string, extension: string): Failure {
       hint: 'Save it as "CSV UTF-8".',
     });
   }
-  return new Failure("usage", `The format of ${shownName({ name })} can't be told from its name.`, {
+  return new Failure("usage", `The name of ${shownName({ name })} doesn't show its format.`, {
     hint: `Name the format with --input-format (${INPUT_FORMATS.join(", ")}), or end the name in ${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}.`,
   });
 }

@@ -104,7 +104,7 @@ export class JsonArrayParser implements RowParser {
     const item = bytes.subarray(at, end);
     if (item.length > MAX_ROW_BYTES) rows.push(rowTooLong(line, item, false));
     else if (end !== undefined)
-      rows.push(toObjectRow(item, line, { bordersKnown: false, told: "Nothing after this item was read." }));
+      rows.push(toObjectRow(item, line, { bordersKnown: false, note: "Nothing after this item was read." }));
     else if (isEnd) rows.push(this.#cutOff(item, line));
     const row = rows.at(-1);
     if (end === undefined || (row?.kind === "malformed" && !row.bordersKnown)) return undefined;

@@ -17,7 +17,7 @@ export interface JsonRowOptions {
   /** What to do about text that is not JSON, where something is known of it. */
   readonly hint?: string | undefined;
   /** What else to say of it. */
-  readonly told?: string;
+  readonly note?: string;
 }
 
 /** The row that a JSON text is: a line of NDJSON or an item of an array. */
@@ -131,7 +131,7 @@ const codeOf = (text: string): string => `U+${(text.codePointAt(0) ?? 0).toStrin
 export function invalidJson(
   text: string,
   line: number,
-  { hint = FIX_JSON, told }: Pick<JsonRowOptions, "hint" | "told"> = {},
+  { hint = FIX_JSON, note }: Pick<JsonRowOptions, "hint" | "note"> = {},
 ): Finding & { readonly rule: "json-invalid" } {
   const fault = findJsonFault(text) ?? { offset: 0, reason: "it can't be parsed" };
   const before = text.slice(0, fault.offset);
@@ -142,7 +142,7 @@ export function invalidJson(
   const shown = UNSEEN.test(found) ? `the invisible ${codeOf(found)}` : cleanText(found, 12);
   return {
     rule: "json-invalid",
-    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.${told === undefined ? "" : ` ${told}`}`,
+    message: `The row is not JSON: ${fault.reason} at ${place}${found === "" ? "" : `, before ${shown}`}.${note === undefined ? "" : ` ${note}`}`,
     hint,
   };
 }

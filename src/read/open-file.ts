@@ -88,7 +88,7 @@ function openedFd(fd: number, found: BigIntStats, path: string, signal: AbortSig
     watched: found.isFile() ? { mark: markOf(found), look: () => markAt(path) } : undefined,
     read(size = BLOCK_BYTES) {
       const block = readBlock(size);
-      reading = block.catch(() => undefined); // told to whom it was read for
+      reading = block.catch(() => undefined); // reported to whom it was read for
       return block;
     },
     async [Symbol.asyncDispose]() {

@@ -50,7 +50,7 @@ interface ObjectRow {
   readonly kind: "object";
   readonly line: number;
   readonly value: Readonly<Record<string, unknown>>;
-  /** The JSON object that `value` was parsed from, whatever the format: it is read again for the numbers as they are spelt. */
+  /** The JSON object that `value` was parsed from, whatever the format: it is read again for the numbers as they are written. */
   readonly text: string;
 }
 

@@ -18,7 +18,7 @@ export const READER_RULES = rulesOf("error", CSV, {
   },
   "csv-quotes": {
     reason:
-      "After a quote that is not closed, not doubled or not at the edge of its cell, nobody can tell where rows end, so reading stops there.",
+      "After a quote that is not closed, not doubled or not at the edge of its cell, the end of a row is unknown, so reading stops there.",
     example: 't-1,5" single,EUR',
   },
   "lone-carriage-return": {

@@ -56,7 +56,7 @@ const REFUSED: readonly (readonly [Attempt, string, string])[] = [
   [check("sales.xlsx", "PK"), "sales.xlsx is a spreadsheet workbook, which can't be read.", 'Save it as "CSV UTF-8".'],
   [
     check("sales.report", ROW),
-    "The format of sales.report can't be told from its name.",
+    "The name of sales.report doesn't show its format.",
     "Name the format with --input-format (csv, tsv, ndjson, json), or end the name in .csv, .tsv, .ndjson, .jsonl or .json.",
   ],
   [
