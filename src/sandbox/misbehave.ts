@@ -46,6 +46,11 @@ type WhichItems = z.infer<typeof whichItems>;
 const items = whichItems.optional();
 /** How many items are processed before the fault, the first N of them for a number. */
 const processed = z.union([z.literal("none"), z.literal("all"), count]).optional();
+/** Keys that something has beyond its own, or instead of them; and those that it lacks. */
+const keys = {
+  with: z.record(z.string(), z.unknown()).optional(),
+  without: z.array(z.string()).optional(),
+};
 const dateForm = z.enum(["imf", "rfc850", "asctime"]);
 
 const TOO_MANY = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
@@ -183,31 +188,11 @@ export const KINDS = {
       results.map((item, at) => (withheld.has(at) ? failure : item)),
     );
   }),
-  /** They are processed, and `body` stands in their place. */
-  "replaced-items": kind({ items, body: z.unknown() }, (fault, exchange) =>
-    sendChanged(exchange, fault.items, () => fault.body),
-  ),
-  contradiction: kind({ items, status: anything }, (fault, exchange) => {
-    const status = "status" in fault ? fault.status : "error";
-    sendChanged(exchange, fault.items, (item) => ({ ...item, status }));
+  /** They are processed, and changed: other keys, or something else in their place. `top` changes the answer around them. */
+  changed: kind({ items, body: anything, ...keys, top: z.strictObject(keys).optional() }, (fault, exchange) => {
+    const data = changedItems(exchange, fault.items, (item) => ("body" in fault ? fault.body : withKeys(item, fault)));
+    sendJson(exchange.response, 200, withKeys({ status: "success", data }, fault.top ?? {}));
   }),
-  /** `success` as ever, and `with` beside it, which denies it. */
-  denial: kind(
-    { where: z.enum(["top", "item"]).optional(), items, with: z.record(z.string(), z.unknown()).optional() },
-    (fault, exchange) => {
-      const denial = fault.with ?? { error: { message: "Not processed" } };
-      if (fault.where === "top") sendItems(exchange, exchange.process(exchange.items), denial);
-      else sendChanged(exchange, fault.items, (item) => ({ ...item, ...denial }));
-    },
-  ),
-  /** A text may be repeated to so many characters. */
-  "promise-value": kind(
-    { items, value: z.unknown(), length: z.int().positive().max(32_000_000).optional() },
-    ({ items, value, length }, exchange) => {
-      const actionPromise = typeof value === "string" && length !== undefined ? "".padEnd(length, value) : value;
-      sendChanged(exchange, items, (item) => ({ ...item, actionPromise }));
-    },
-  ),
   /** The ordinary answer; what is said of these promises from then on, whatever their age. */
   "promise-status": kind({ items, status: z.enum(PROMISE_STATUSES).optional() }, (fault, exchange) =>
     sendChanged(exchange, fault.items, (item) => {
@@ -216,10 +201,9 @@ export const KINDS = {
     }),
   ),
   "missing-promise": kind({ items, empty: z.boolean().optional() }, (fault, exchange) =>
-    sendChanged(exchange, fault.items, (item) => {
-      const { actionPromise: _, ...bare } = { actionPromise: "", ...item };
-      return fault.empty ? { ...item, actionPromise: "" } : bare;
-    }),
+    sendChanged(exchange, fault.items, (item) =>
+      withKeys(item, fault.empty ? { with: { actionPromise: "" } } : { without: ["actionPromise"] }),
+    ),
   ),
   "duplicate-promise": kind({ items, of: z.enum(["neighbour", "earlier-request"]).optional() }, (fault, exchange) => {
     const earlier = firstPromise(exchange);
@@ -242,24 +226,10 @@ export const KINDS = {
 
   // ---- the ordinary items in another answer ----
 
-  "extra-keys": kind({}, (_fault, exchange) => {
-    const data = exchange.process(exchange.items);
-    const more = { requestId: "4711", details: { queued: true } };
-    sendItems(
-      exchange,
-      data.map((item) => ({ ...item, ...more })),
-      { requestId: "4711", version: 2 },
-    );
-  }),
   /** `status` once more, before the one that counts for most readers: the last one. */
   "duplicate-key": kind({ where: z.enum(["top", "item"]).optional() }, ({ where }, exchange) => {
     const start = where === "top" ? '{"' : '[{"';
     sendText(exchange.response, 200, ordinary(exchange).replace(start, `${start}status":"error","`));
-  }),
-  /** The answer's own status; without `status` it has none. */
-  "answer-status": kind({ status: anything }, (fault, exchange) => {
-    const data = exchange.process(exchange.items);
-    sendJson(exchange.response, 200, "status" in fault ? { status: fault.status, data } : { data });
   }),
   /** 1xx before the ordinary answer. */
   interim: kind({ statuses: z.array(z.int().min(100).max(199)).optional() }, ({ statuses = [100] }, exchange) => {
@@ -398,23 +368,31 @@ function processSome({ items, process }: Exchange, processed: "none" | "all" | n
   return some.length === 0 ? [] : process(some);
 }
 
-/** @param beside what the answer as a whole says beyond the specification. */
-function sendItems({ response }: Exchange, data: readonly unknown[], beside: object = {}): void {
-  sendJson(response, 200, { status: "success", data, ...beside });
+function sendItems({ response }: Exchange, data: readonly unknown[]): void {
+  sendJson(response, 200, { status: "success", data });
 }
 
-/** Processes all items and sends something else for those that the fault touches. */
-function sendChanged(
+/** Processes all items; gives something else for those that the fault touches. */
+function changedItems(
   exchange: Exchange,
   which: WhichItems | undefined,
   change: (item: ResultItem, at: number, results: readonly ResultItem[]) => unknown,
-): void {
+): readonly unknown[] {
   const results = exchange.process(exchange.items);
   const touched = placesOf(which, exchange);
-  sendItems(
-    exchange,
-    results.map((item, at) => (touched.has(at) ? change(item, at, results) : item)),
-  );
+  return results.map((item, at) => (touched.has(at) ? change(item, at, results) : item));
+}
+
+function sendChanged(
+  exchange: Exchange,
+  which: WhichItems | undefined,
+  change: Parameters<typeof changedItems>[2],
+): void {
+  sendItems(exchange, changedItems(exchange, which, change));
+}
+
+function withKeys(object: object, { with: more = {}, without = [] }: z.infer<z.ZodObject<typeof keys>>): object {
+  return Object.fromEntries(Object.entries({ ...object, ...more }).filter(([name]) => !without.includes(name)));
 }
 
 function firstPromise({ engine }: Exchange): string | undefined {

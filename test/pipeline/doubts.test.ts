@@ -147,7 +147,7 @@ describe("a run that held back what another one had in doubt, and stopped with a
 
 test("a promise beside another status: the service has it, a person says, and the promise it gave stands in the output", async () => {
   const field = await begin();
-  field.setFaults({ fault: "contradiction", items: [0, 1], status: "queued", on: { request: 2 } });
+  field.setFaults({ fault: "changed", items: [0, 1], with: { status: "queued" }, on: { request: 2 } });
   expect(await night(field)).toMatchObject({
     exitCode: 6,
     summary: { actions: { accepted: 2, inDoubt: 2, notSent: 2 } },
@@ -298,7 +298,7 @@ test("an interrupted run that goes on remembers the promises it was given", asyn
 
 test("a promise that stands in a doubt counts too", async () => {
   const field = await begin();
-  field.setFaults({ fault: "contradiction", items: [0], on: { request: 1 } });
+  field.setFaults({ fault: "changed", items: [0], with: { status: "error" }, on: { request: 1 } });
   expect((await night(field)).exitCode).toBe(6);
   expect((await field.settle("sent")).exitCode).toBe(0);
   field.setFaults({ fault: "duplicate-promise", items: [0], of: "earlier-request", on: { request: 1 } });
@@ -311,8 +311,8 @@ test("lanes know of each other's promises, and of those of the halves of a chunk
   const field = await begin(input);
   field.setFaults(
     { fault: "status", status: 413, on: { request: 1 } },
-    { fault: "promise-value", items: [0], value: "the same", on: { eventId: "C" } },
-    { fault: "promise-value", items: [0], value: "the same", on: { eventId: "B" } },
+    { fault: "changed", items: [0], with: { actionPromise: "the same" }, on: { eventId: "C" } },
+    { fault: "changed", items: [0], with: { actionPromise: "the same" }, on: { eventId: "B" } },
   );
   const first = await night(field, { lanes: 3, chunkSize: 3 });
   expect(first.exitCode).toBe(6);
@@ -324,7 +324,7 @@ test("lanes know of each other's promises, and of those of the halves of a chunk
 test("a promise of an earlier run is taken: a service may say the same of the same action", async () => {
   const field = await begin();
   const again = { flags: { chunkSize: 6 }, again: true };
-  field.setFaults({ fault: "promise-value", items: [0], value: "the same" });
+  field.setFaults({ fault: "changed", items: [0], with: { actionPromise: "the same" } });
   expect((await field.stream(["night.ndjson"], { flags: { chunkSize: 6 } })).exitCode).toBe(0);
   await field.write("night.ndjson", `${JSON.stringify(eventOf("E2"))}\n`);
   expect(await field.stream(["night.ndjson"], again)).toMatchObject({

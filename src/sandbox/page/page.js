@@ -21,11 +21,10 @@ function shortened(text) {
   return characters.length > 80 ? `${characters.slice(0, 80).join("")}…` : characters.join("");
 }
 
+/** In local time; the day only where it is another one. Swedish writes both as ISO 8601 does. */
 function time(at) {
-  const then = new Date(at);
-  const local = new Date(at - then.getTimezoneOffset() * 60_000).toISOString();
-  const [day, clock] = [local.slice(0, 10), local.slice(11, 19)];
-  return then.toDateString() === new Date().toDateString() ? clock : `${day} ${clock}`;
+  const [then, today] = [new Date(at).toLocaleString("sv"), new Date().toLocaleDateString("sv")];
+  return then.startsWith(today) ? then.slice(today.length + 1) : then;
 }
 
 const json = (value) => JSON.stringify(value, null, 2);
@@ -85,17 +84,11 @@ const badge = (word, isRefused = false) => h(`span.badge${isRefused ? ".refused"
 function listOf(caption, columns, { items, hasMore = false }, more) {
   if (items.length === 0) return h("p.panel", "None.");
   const names = Object.keys(columns);
-  const cellOf = (item, name) => {
-    const cell = columns[name](item);
-    setAll(cell, { role: "cell", "data-label": name });
-    return cell;
+  const rowOf = (item) => {
+    const cells = names.map((name) => columns[name](item));
+    for (const [at, cell] of cells.entries()) setAll(cell, { role: "cell", "data-label": names[at] });
+    return h("tr", { role: "row" }, cells);
   };
-  const rowOf = (item) =>
-    h(
-      "tr",
-      { role: "row" },
-      names.map((name) => cellOf(item, name)),
-    );
   const head = names.map((name) =>
     h("th", { scope: "col", role: "columnheader", class: columns[name](items[0]).className }, name),
   );
@@ -213,13 +206,14 @@ const CELLS = {
   item: ({ item }) => h("td.soft", number(item + 1)),
   action: (action) => h("td", nameOf(action)),
   about: (action) => h("td", aboutOf(action)),
-  outcome: (action) => h("td.wide", outcomeOf(action)),
+  outcome: (action) => h("td", outcomeOf(action)),
   request: (action) => h("td", requestOf(action)),
-  data: (action) => h("td.wide", dataOf(action)),
+  data: (action) => h("td", dataOf(action)),
 };
-const { time: _time, request: _request, ...OF_REQUEST } = CELLS;
-const { item: _item, ...REFUSED } = CELLS;
-const { about: _about, ...HISTORY } = REFUSED;
+const columns = (...names) => Object.fromEntries(names.map((name) => [name, CELLS[name]]));
+const OF_REQUEST = columns("item", "action", "about", "outcome", "data");
+const REFUSED = columns("time", "action", "about", "outcome", "request", "data");
+const HISTORY = columns("time", "action", "outcome", "request", "data");
 
 /** `1.2 s` */
 const duration = (ms) => (ms < 1000 ? `${number(ms)} ms` : `${number(Math.round(ms / 100) / 10)} s`);
@@ -305,8 +299,8 @@ function fieldsOf({ fields, onChain }) {
   };
   const columns = {
     field: ([name]) => h("td", h("strong", visible(name))),
-    value: ([, value]) => h("td.wide", value === "" ? h("span.soft", "blank") : textOf(value)),
-    "on-chain": ([name, value]) => h("td.wide.soft", chained(name, value)),
+    value: ([, value]) => h("td", value === "" ? h("span.soft", "blank") : textOf(value)),
+    "on-chain": ([name, value]) => h("td.soft", chained(name, value)),
   };
   return [h("h3", "Fields"), listOf("Fields", columns, { items: Object.entries(fields) })];
 }
@@ -396,23 +390,13 @@ async function showSearch(id) {
   if (ticketId !== null) return location.replace(hashOf("ticket", ticketId));
   if (eventId !== null) return location.replace(hashOf("event", eventId));
   if (promise !== null) return location.replace(hashOf("promise", id));
-  const list = (title, kind, ids) =>
-    ids.length === 0
-      ? []
-      : [
-          h("h3", title),
-          h(
-            "ul",
-            ids.map((each) => h("li", linkTo(kind, each))),
-          ),
-        ];
+  const lines = (kind, ids) => ids.map((each) => h("li", `${kind} `, linkTo(kind, each)));
   draw(
     h("h2", `No exact match for “${shortened(id)}”`),
     tickets.length + events.length === 0
       ? h("p.panel", "No ticket, event, nftId or promise begins with it, and nothing was refused by that id.")
       : h("p", "These begin with it:"),
-    list("Tickets", "ticket", tickets),
-    list("Events", "event", events),
+    h("ul", lines("ticket", tickets), lines("event", events)),
   );
 }
 

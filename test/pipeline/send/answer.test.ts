@@ -120,6 +120,8 @@ const ITEM_IN_DOUBT = {
   again: [6, TAKEN],
 } as const satisfies Partial<Row>;
 
+const EXTRA = { requestId: "4711", details: { queued: true } };
+
 const ROWS: readonly Row[] = [
   // ---- answered ----
   fine("no fault", []),
@@ -127,7 +129,7 @@ const ROWS: readonly Row[] = [
   fine("another 2xx", status(201)),
   fine("202", status(202)),
   fine("207", status(207)),
-  fine("keys that nobody specified", { fault: "extra-keys" }),
+  fine("keys that nobody specified", { fault: "changed", items: { every: 1 }, with: EXTRA, top: { with: EXTRA } }),
   fine("promises that end in error later", { fault: "promise-status", items: [0] }),
   fine("a drip that ends in time", { fault: "drip", bytes: 50, everyMs: 1 }),
   fine("a connection closed after the answer, announced", { fault: "close", announce: true, on: {} }),
@@ -145,10 +147,10 @@ const ROWS: readonly Row[] = [
     // What was rejected was not taken, so it is new.
     again: [0, "E T1 (T2) T3 T4 T5 T2"],
   },
-  fine("the specification's status", { fault: "answer-status", status: "success", on: {} }),
+  fine("the specification's status", { fault: "changed", top: { with: { status: "success" } }, on: {} }),
   fine(
     "no status of its own, in every answer: told once",
-    { fault: "answer-status", on: {} },
+    { fault: "changed", top: { without: ["status"] }, on: {} },
     {
       said: /^(?!.*lack the top-level "status".*lack the top-level "status").*lack the top-level "status"/s,
     },
@@ -156,11 +158,11 @@ const ROWS: readonly Row[] = [
   fine("205 with the whole answer", status(205)),
   fine("206 with the whole answer", status(206)),
   fine("an id of digits as a number, promises in other forms than UUID", {
-    fault: "promise-value",
+    fault: "changed",
     items: [1],
-    value: "prm:7/é Ω",
+    with: { actionPromise: "prm:7/é Ω" },
   }),
-  fine("a promise of 4096 characters", { fault: "promise-value", items: [1], value: "p", length: 4096 }),
+  fine("a promise of 4096 characters", { fault: "changed", items: [1], with: { actionPromise: "p".repeat(4096) } }),
   fine("a byte order mark", { fault: "framing", as: "bom" }),
   fine("chunks with extensions and trailers", { fault: "framing", as: "trailers" }),
   fine("HTTP/1.0", { fault: "framing", as: "http-1.0" }),
@@ -230,13 +232,13 @@ const ROWS: readonly Row[] = [
   // An item that contradicts itself is not sent again before a person has looked.
   {
     name: "a promise beside another status",
-    fault: { fault: "contradiction", items: [0] },
+    fault: { fault: "changed", items: [0], with: { status: "error" } },
     ...ITEM_IN_DOUBT,
     said: /chunk 4 \(a part of chunk 2\) \(1 action\) is in doubt: an actionPromise beside a status other than success: \{.*"ticketId":"T2"/,
   },
   {
     name: "success beside an error",
-    fault: { fault: "denial", items: [0] },
+    fault: { fault: "changed", items: [0], with: { error: { message: "Not processed" } } },
     ...ITEM_IN_DOUBT,
     said: "(a part of chunk 2) (1 action) is in doubt: success beside an error, or something else that contradicts it: {",
   },
@@ -260,24 +262,24 @@ const ROWS: readonly Row[] = [
   ].map(
     ([name, body, said]): Row => ({
       name: `an item ${name}`,
-      fault: { fault: "replaced-items", items: [0], body },
+      fault: { fault: "changed", items: [0], body },
       ...ITEM_IN_DOUBT,
       said: `(a part of chunk 2) (1 action) is in doubt: ${said as string}: {`, // as above
     }),
   ),
   {
     name: "a promise that can't be one: a blank",
-    fault: { fault: "promise-value", items: [1], value: " \t " },
+    fault: { fault: "changed", items: [1], with: { actionPromise: " \t " } },
     ...ITEM_IN_DOUBT,
     promises: "E T1 T2",
     said: "success with an actionPromise that can't be one",
   },
 
   // ---- in doubt: an answer that contradicts itself ----
-  doubt("a status of the whole that is another", { fault: "answer-status", status: "partial" }, TAKEN, {
+  doubt("a status of the whole that is another", { fault: "changed", top: { with: { status: "partial" } } }, TAKEN, {
     said: "the answer's status is",
   }),
-  doubt("a whole that says that it failed", { fault: "denial", where: "top", with: { success: false } }, TAKEN, {
+  doubt("a whole that says that it failed", { fault: "changed", top: { with: { success: false } } }, TAKEN, {
     said: "the answer as a whole says",
   }),
   doubt("a key that stands twice in an item", { fault: "duplicate-key" }, TAKEN, {
@@ -286,7 +288,7 @@ const ROWS: readonly Row[] = [
   doubt("a key that stands twice at the top", { fault: "duplicate-key", where: "top" }, TAKEN, {
     said: 'the answer has the key "/status" twice',
   }),
-  doubt("an item that is no object", { fault: "replaced-items", items: [1], body: null }, TAKEN, {
+  doubt("an item that is no object", { fault: "changed", items: [1], body: null }, TAKEN, {
     said: /item 2 is .*, not an object/,
   }),
   doubt("a failure item that is no object", { fault: "failure-items", items: [1], body: "error" }, "E T1 T2 (T3)"),

@@ -223,7 +223,14 @@ function faultsArbitrary(chunks: number, rejects: boolean): Arbitrary<FaultScrip
     rule(fc.constant({ fault: "status", status: 429, retryAfter: 0 })),
     rule(fc.constant({ fault: "status", status: 403, body: { message: "Forbidden" } })),
     ...(rejects ? [] : [rule(fc.constant({ fault: "status", status: 413 }), { itemsOver: 1 })]),
-    rule(fc.constant({ fault: "extra-keys" })),
+    rule(
+      fc.constant({
+        fault: "changed",
+        items: { every: 1 },
+        with: { requestId: "4711" },
+        top: { with: { version: 2 } },
+      }),
+    ),
     rule(fc.record({ fault: fc.constant("close"), announce: fc.boolean() })),
   ];
   // Halves of what was one chunk would have something in flight between them.
