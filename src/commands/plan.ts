@@ -11,7 +11,7 @@ import { createPreview } from "../run/preview.ts";
 import type { CheckedInput } from "../run/progress.ts";
 import { loadSettingsToCheck } from "../run/settings.ts";
 import { exitCodeOfDone } from "../run/summary.ts";
-import { plan as planInput, toldBefore } from "../run/validate.ts";
+import { plan as planInput, shownBefore } from "../run/validate.ts";
 import { isPlainFile, writeWhole } from "../write/output-file.ts";
 import type { Context } from "./context.ts";
 import { tellPending } from "./input-words.ts";
@@ -70,7 +70,7 @@ export async function plan(options: PlanCommandOptions, context: Context): Promi
     if (!options.json && seen === undefined) await copyToOutput(plan, context);
     reporter.info(told);
   }
-  const { isNews } = await toldBefore(problems, checked.told);
+  const { isNews } = await shownBefore(problems, checked.shown);
   return exitCodeOfDone(plan, { isNews, doubt: undefined });
 }
 

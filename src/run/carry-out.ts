@@ -16,8 +16,7 @@ import { openPromises } from "./outputs.ts";
 import type { WorkUnderWay } from "./progress.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { countsOf, doubtedOf, openQuestions, rejectsCommand, statusOf } from "./runs.ts";
-import { connectorTo } from "./service.ts";
-import { byUser, type Session } from "./session.ts";
+import { byUser, connectorTo, type Session } from "./session.ts";
 import { exitCodeOf, exitCodeOfDone, type RunEnd } from "./summary.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
 
@@ -112,8 +111,8 @@ async function sendUntilStopped(
   if (lanes === undefined) return [FINISHED];
   const sent = await sendFrom(context, { ...options, lanes, writePromises });
   // Others may have found what a person has to decide about; an answer may leave several doubts.
-  const isTold = (number: number): boolean => sent.some((stop) => "chunk" in stop && stop.chunk.chunk === number);
-  const found = (await questionsOf(session, run)).filter(({ chunk }) => !isTold(chunk.chunk));
+  const isKnown = (number: number): boolean => sent.some((stop) => "chunk" in stop && stop.chunk.chunk === number);
+  const found = (await questionsOf(session, run)).filter(({ chunk }) => !isKnown(chunk.chunk));
   const isLeft = (await session.ledger.chunks(run.number, { states: ["planned", "sending"] })).length > 0;
   // A stop that came behind the last answer stopped nothing.
   const own = sent.filter(({ kind }) => kind !== "finished" && (isLeft || kind !== "stopped"));
@@ -132,7 +131,7 @@ async function lanesOf(
   if (workers === undefined)
     return planned.atOnce === 0 ? undefined : { ...planned, [Symbol.asyncDispose]: async () => undefined };
   if ((await workers.openLanes(run.number)).length === 0) return undefined;
-  // Whoever carries it out has looked at what was refused.
+  // The person who started this has looked at what was refused.
   if (run.exitCode === EXIT_CODES.refused) await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
   const worker = await startWorker(workers, environment, command);
   const { timeoutMs } = environment;
@@ -210,7 +209,7 @@ export function stopAfter(deadline: number, stop: AbortSignal): Disposable & { r
   return { signal: AbortSignal.any([stop, over.signal]), [Symbol.dispose]: () => done.abort() };
 }
 
-/** Tells what happens to the chunks, and shows how much of the run is done. */
+/** Reports what happens to the chunks, and how much of the run is done. */
 function shown({ progress }: RunContext, before: RunCounts, lanes: number): (event: SendEvent) => void {
   let done = before.accepted + before.rejected + before.settled;
   let { rejected, decidedChunks: decided, chunks: of } = before;
@@ -234,7 +233,7 @@ function shown({ progress }: RunContext, before: RunCounts, lanes: number): (eve
 }
 
 /** How many rejected actions are listed one by one. */
-const REJECTED_TOLD = 5;
+const REJECTED_SHOWN = 5;
 
 async function firstRejected(ledger: Ledger, run: Run): Promise<readonly Item[]> {
   const first: Item[] = [];
@@ -242,7 +241,7 @@ async function firstRejected(ledger: Ledger, run: Run): Promise<readonly Item[]>
     if (rejected === 0) continue;
     const { items } = await ledger.outcomes(run.number, chunk);
     first.push(...items.filter(({ outcome }) => outcome === "rejected"));
-    if (first.length >= REJECTED_TOLD) break;
+    if (first.length >= REJECTED_SHOWN) break;
   }
-  return first.slice(0, REJECTED_TOLD);
+  return first.slice(0, REJECTED_SHOWN);
 }

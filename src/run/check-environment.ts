@@ -1,4 +1,4 @@
-/** Whether an environment's service can be reached, and lets the key in, as far as that shows without sending an action. */
+/** Whether an environment's service can be reached, and accepts the key, as far as that shows without sending an action. */
 
 import { describeOwnCertificate } from "../config/tls.ts";
 import { EXIT_CODES } from "../failure.ts";
@@ -6,7 +6,7 @@ import { describe, type Exchange, isCertificateRefused } from "../send/answer.ts
 import { pathOf } from "../send/ask-statuses.ts";
 import { readStatus } from "../send/status-answer.ts";
 import type { RunContext } from "./context.ts";
-import { connectorTo, openService } from "./service.ts";
+import { connectorTo, openService } from "./session.ts";
 import type { Settings } from "./settings.ts";
 
 export interface Check {

@@ -12,20 +12,20 @@ export function atItsPlace(config: Config, cause: unknown, cwd: string): unknown
   if (!(cause instanceof MappingError)) return cause;
   const document = config.documents.find((each) => isDeclared(each, cause.keys));
   if (document === undefined) return cause;
-  const told = [cause, ...cause.others].map((fault) => {
+  const faults = [cause, ...cause.others].map((fault) => {
     const { file, line, column } = positionAt(document, fault.keys);
     const hint = hintOfComments(document, fault) ?? fault.hint;
     return { line, column, hint, text: `${displayPath(file, cwd)}:${line}:${column} ${fault.message}` };
   });
-  const [only] = told;
-  if (told.length === 1 && only !== undefined) return new Failure("usage", only.text, { cause, hint: only.hint });
-  const lines = told
+  const [only] = faults;
+  if (faults.length === 1 && only !== undefined) return new Failure("usage", only.text, { cause, hint: only.hint });
+  const lines = faults
     .sort((one, other) => one.line - other.line || one.column - other.column)
     .map(({ text, hint }, at, all) => {
       // A hint shared by several in a row is given after the last of them.
       return hint === undefined || hint === all[at + 1]?.hint ? `  ${text}` : `  ${text}\n    ${hint}`;
     });
-  const message = `${told.length} problems in the config:\n${lines.join("\n")}`;
+  const message = `${faults.length} problems in the config:\n${lines.join("\n")}`;
   return new Failure("usage", message, { cause, hint: "Nothing was sent." });
 }
 

@@ -91,19 +91,19 @@ export const noLedger = (environment: Environment, cwd: string): Failure =>
  * Notes in the ledger how a command ended, if there is one that takes it. Takes no lock, and never throws, since no command
  * fails for its trace.
  *
- * @param told marks of warnings that the command printed.
+ * @param shown marks of warnings that the command printed.
  */
 export async function noteInvocationOf(
   environment: Environment,
   invocation: Invocation,
-  told: readonly string[],
+  shown: readonly string[],
 ): Promise<void> {
   const { ledgerPath, ledgerServer } = environment;
-  // Whoever could not reach the server would wait for it a second time; a file that is not there is not made for this.
+  // A command that could not reach the server does not wait for it again; a file that is not there is not made for this.
   if (ledgerServer === undefined ? !existsSync(ledgerPath) : invocation.exitCode === EXIT_CODES.storage) return;
   try {
     await using ledger = await openLedger({ place: placeOf(environment, "noting"), boundTo: undefined });
-    await ledger.noteInvocation(invocation, told);
+    await ledger.noteInvocation(invocation, shown);
   } catch {
     // The command itself has reported a ledger that can't be written.
   }

@@ -61,7 +61,7 @@ function lostRuns(lacking: readonly LackingRun[], environment: Environment, cwd:
     "usage",
     `The ledger of ${environment.name} was lost, or restored from an older copy: it lacks ${shown.join(", ")}${andMore(lacking.length - shown.length)}. Nothing was sent.`,
     {
-      hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat no file tells of, only the service knows: once you have looked, move the list of runs away: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
+      hint: `Import what it lacks: ${(commands.length === 0 ? [importCommand(environment)] : commands).join("\n")}\nWhat no file holds, only the service knows: once you have looked, move the list of runs away: mv ${inShell(journal)} ${inShell(`${journal}.aside`)}`,
     },
   );
 }

@@ -8,7 +8,6 @@ import { severityIn } from "../check/severity.ts";
 import type { Config } from "../config/config.ts";
 import { actionOfFileName } from "../map/columns.ts";
 import { createMapper } from "../map/create-mapper.ts";
-import type { LookupTable } from "../map/lookup.ts";
 import type { Mapped, Mapper } from "../map/mapper.ts";
 import type { FileFinding, MappingRule } from "../map/rules.ts";
 import { selectSource } from "../map/select-source.ts";
@@ -45,48 +44,49 @@ interface MapperOptions {
   readonly signal: AbortSignal;
 }
 
-type SourceOf = (file: InputFile) => ReturnType<typeof selectSource>;
-
-type MadeReading = Reading & { readonly made: readonly Made[] };
+type Source = ReturnType<typeof selectSource>;
 
 interface Mappers {
-  readonly sourceOf: SourceOf;
-  readonly readingOf: (file: InputFile, input: Input) => Promise<MadeReading>;
+  readonly sourceOf: (file: InputFile) => Source;
+  readonly readingOf: (file: InputFile, input: Input) => Promise<Reading & { readonly made: readonly Made[] }>;
 }
 
 export function createMappers(options: MapperOptions): Mappers {
-  const { config, cwd } = options;
-  const sourceOf: SourceOf = (file) => {
+  const { config, cwd, action, signal, onRow } = options;
+  const relaxedRules = new Set(
+    Object.entries(config.rules).flatMap(([rule, severity]) => (severity === "error" ? [] : [rule])),
+  );
+  const filesOfEvent = new Map<string, InputFile>();
+  const sourceOf = (file: InputFile): Source => {
     try {
       return selectSource(config.sources, nameOf(file), options.source, file.isRejects);
     } catch (cause) {
       throw atItsPlace(config, cause, cwd);
     }
   };
-  const relaxedRules = new Set(
-    Object.entries(config.rules).flatMap(([rule, severity]) => (severity === "error" ? [] : [rule])),
-  );
-  const filesOfEvent = new Map<string, InputFile>();
-  return {
-    sourceOf,
-    readingOf: async (file, input) => {
-      const source = sourceOf(file);
-      const findings: FileFinding[] = [];
-      if (source !== undefined && isOfOneEvent(source.config)) {
-        const first = filesOfEvent.get(source.name);
-        if (first === undefined) filesOfEvent.set(source.name, file);
-        else findings.push(oneEventOfTwo(source.name, first));
-      }
-      const lookups = await readLookups(source?.config, options.signal, reportOf(options));
-      try {
-        return makeMapper(options, file, input, { source, lookups, relaxedRules, findings });
-      } catch (cause) {
-        if (source === undefined && options.action === undefined) throw withSourcesNamed(cause, config, nameOf(file));
-        throw atItsPlace(config, cause, cwd);
-      }
-    },
+  const readingOf: Mappers["readingOf"] = async (file, { header, format }) => {
+    const source = sourceOf(file);
+    const fileName = nameOf(file);
+    const lookups = await readLookups(source?.config, signal, reportOf(options));
+    const mapping = { fileName, lookups, relaxedRules, ...(action && { action }), ...(source && { source }) };
+    let mapper: Mapper;
+    try {
+      mapper = createMapper({ ...mapping, ...(header && { header }), isPayload: format === "json" });
+    } catch (cause) {
+      if (source === undefined && action === undefined) throw withSourcesNamed(cause, config, fileName);
+      throw atItsPlace(config, cause, cwd);
+    }
+    const readAs = action ?? (source === undefined ? actionOfFileName(fileName) : `source ${source.name}`) ?? "";
+    const made = source !== undefined && action === undefined ? madeBy(source.config) : [];
+    const about = { readAs, isSource: source !== undefined, made, findings: oneEventOfTwo(source, file, filesOfEvent) };
+    if (onRow === undefined) return { mapper, mapping, ...about };
+    const from = { file, header, source: source?.config, mapper };
+    return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...about };
   };
+  return { sourceOf, readingOf };
 }
+
+const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));
 
 /** Reports a finding in a lookup file: a warning becomes a problem of the run, an error ends it. */
 function reportOf({ severities, problems }: MapperOptions): Parameters<typeof readLookups>[2] {
@@ -99,60 +99,27 @@ function reportOf({ severities, problems }: MapperOptions): Parameters<typeof re
   };
 }
 
-function makeMapper(
-  { action, onRow }: MapperOptions,
-  file: InputFile,
-  { header, format }: Input,
-  {
-    source,
-    lookups,
-    relaxedRules,
-    findings,
-  }: {
-    readonly source: ReturnType<SourceOf>;
-    readonly lookups: ReadonlyMap<string, LookupTable>;
-    readonly relaxedRules: ReadonlySet<string>;
-    readonly findings: readonly FileFinding[];
-  },
-): MadeReading {
-  const mapping = {
-    fileName: nameOf(file),
-    ...(action !== undefined && { action }),
-    ...(source !== undefined && { source }),
-    lookups,
-    relaxedRules,
-  };
-  const mapper = createMapper({ ...mapping, ...(header !== undefined && { header }), isPayload: format === "json" });
-  const readAs =
-    action ?? (source === undefined ? actionOfFileName(mapping.fileName) : readAsSource(source.name)) ?? "";
-  const isSource = source !== undefined;
-  const made = isSource && action === undefined ? madeBy(source.config) : [];
-  const told = { readAs, isSource, made, findings };
-  if (onRow === undefined) return { mapper, mapping, ...told };
-  const from = { file, header, source: source?.config, mapper };
-  return { mapper: watched(mapper, (row, mapped) => onRow(from, row, mapped)), mapping: undefined, ...told };
-}
-
-/** What the rows of a source are read as. */
-const readAsSource = (name: string): string => `source ${name}`;
-
-/** Whether every row of a source is of the same event, which its config names. */
-function isOfOneEvent({ fields, actions }: SourceConfig): boolean {
-  const rules = [
-    fields?.eventId,
-    ...(actions ?? []).flatMap((entry) => Object.values(entry).map((rule) => rule?.fields?.eventId)),
-  ];
-  const given = rules.filter((rule) => rule !== undefined);
-  return given.length > 0 && given.every((rule) => typeof rule === "string" && !/[{}]/.test(rule));
-}
-
 /** Two exports of one event are not unusual, but neither is a match that is too wide. */
-function oneEventOfTwo(source: string, first: InputFile): FileFinding {
-  return {
-    rule: "one-event-of-two-files" satisfies MappingRule,
-    message: `The source ${source} also reads ${cleanText(first.name, 200)}, and gives every row the same eventId.`,
-    hint: "If they hold different events, give each its own source with a narrower match.",
-  };
+function oneEventOfTwo(source: Source, file: InputFile, known: Map<string, InputFile>): readonly FileFinding[] {
+  if (source === undefined || !namesOneEvent(source.config)) return [];
+  const first = known.get(source.name);
+  if (first === undefined) {
+    known.set(source.name, file);
+    return [];
+  }
+  return [
+    {
+      rule: "one-event-of-two-files" satisfies MappingRule,
+      message: `The source ${source.name} also reads ${cleanText(first.name, 200)}, and gives every row the same eventId.`,
+      hint: "If they hold different events, give each its own source with a narrower match.",
+    },
+  ];
+}
+
+function namesOneEvent({ fields, actions }: SourceConfig): boolean {
+  const ofActions = (actions ?? []).flatMap((entry) => Object.values(entry).map((rule) => rule?.fields?.eventId));
+  const given = [fields?.eventId, ...ofActions].filter((rule) => rule !== undefined);
+  return given.length > 0 && given.every((rule) => typeof rule === "string" && !/[{}]/.test(rule));
 }
 
 function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mapper {
@@ -169,5 +136,3 @@ function watched(mapper: Mapper, see: (row: Row, mapped: Mapped) => void): Mappe
     findingsOfFile: () => mapper.findingsOfFile?.() ?? [],
   };
 }
-
-const nameOf = (file: InputFile): string => (file.path === "-" ? "" : basename(file.name));

@@ -1,4 +1,4 @@
-/** What a command is told of while it works. The core has no words: commands find them. */
+/** What is reported while a command works. The core has no words: commands find them. */
 
 import type { Environment } from "../config/environment.ts";
 import type { Failure } from "../failure.ts";
@@ -59,7 +59,7 @@ export type RunEvent =
       /** How many problems to list one by one, where the command was given a number. */
       readonly maxProblems: number | undefined;
       /** Which of these warnings an earlier run has shown; undefined where nothing is remembered. */
-      readonly told: ReadonlySet<string> | undefined;
+      readonly shown: ReadonlySet<string> | undefined;
     }
   /** What is new of the input is about to be sent. */
   | ({ readonly kind: "sending planned" } & CheckedInput)

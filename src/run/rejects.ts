@@ -1,4 +1,4 @@
-/** Which rows go into rejects: those that are told and not sent, and those that a run had rejected or closed unsent. */
+/** Which rows go into rejects: those that are reported and not sent, and those that a run had rejected or closed unsent. */
 
 import { existsSync } from "node:fs";
 import { NO_RUN, rowKeyText } from "../actions/rejects-columns.ts";
@@ -13,7 +13,7 @@ import type { RunContext } from "./context.ts";
 const PLACES_PER_MS = 1000;
 
 /**
- * Rows that are told and not sent go into rejects at once: it can be done again where the process is killed.
+ * Rows that are reported and not sent go into rejects at once: it can be done again where the process is killed.
  * Those of a night that enters no run stand behind all that the last run sent, one such night behind the other.
  *
  * @param of `id`: of the run that is entered next, if one is; `last`: the one before it.

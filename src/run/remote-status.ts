@@ -10,7 +10,7 @@ import type { RunContext } from "./context.ts";
 import { findLedgerOf, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
 import { namedRun } from "./runs.ts";
-import { connectorTo, openService, type Service } from "./service.ts";
+import { connectorTo, openService, type Service } from "./session.ts";
 
 export interface RemoteStatusSettings {
   readonly environment: Environment;

@@ -129,7 +129,7 @@ export interface EventCounts {
 
 const MOST = { rejectionGroups: 20, examples: 5, questions: 10, actionsOfQuestion: 10, events: 12 } as const;
 
-/** Different words that are told apart; what comes after so many is only counted. */
+/** Different words that are counted each; what comes after so many is counted together. */
 const WORDS_KNOWN = 2000;
 
 /** Undefined where the ledger does not know the run, or there is none. */

@@ -51,35 +51,52 @@ export async function writeResults({ cwd }: RunContext, options: ResultsSettings
   const runs = (await ledger.runs(id === undefined ? {} : { ids: [id] })).filter(({ kind }) => kind !== "adopted");
   if (id !== undefined && runs.length === 0) throw unknownRun(id, environment);
   // Before the lines are read: what a run that goes on decides meanwhile may have no line either.
+  const undecided = await undecidedOf(ledger, runs);
+  let written = 0;
+  const counted = async function* (path: string | undefined): AsyncGenerator<string> {
+    if (path !== undefined) yield promisesHeader(promiseFormat(path), safeCsv);
+    for await (const text of linesOf(ledger, runs, path, safeCsv)) {
+      written += text.split("\n").length - 1;
+      yield text;
+    }
+  };
+  if (typeof to !== "string") {
+    await pipeline(Readable.from(counted(undefined)), to, { end: false });
+    return { lines: written, path: undefined, undecided, problem };
+  }
+  const path = resolve(cwd, to);
+  const shown = displayPath(path, cwd);
+  refuseCompressed(path, cwd, "Nothing was written.");
+  if (existsSync(path) && !force)
+    throw new Failure("usage", `${shown} already exists and is not overwritten.`, {
+      hint: "Name another file, or replace it with --force.",
+    });
+  await writeWhole(path, counted(path), shown);
+  return { lines: written, path, undecided, problem };
+}
+
+async function undecidedOf(ledger: Ledger, runs: readonly Run[]): Promise<WrittenResults["undecided"]> {
   const undecided = [];
   for (const run of runs) {
     const counts = await ledger.counts(run.number);
     if (counts.inDoubt + counts.inFlight + counts.refused > 0 || run.state === "open")
       undecided.push({ run: run.run, ...counts });
   }
-  let written = 0;
-  const path = typeof to === "string" ? resolve(cwd, to) : undefined;
-  if (path !== undefined) refuseCompressed(path, cwd, "Nothing was written.");
-  const format = path === undefined ? "ndjson" : promiseFormat(path);
-  async function* lines(from: Ledger): AsyncGenerator<string> {
-    yield promisesHeader(format, safeCsv);
-    for (const run of runs)
-      for (const { chunk } of await from.chunks(run.number)) {
-        const text = promiseLines(await from.outcomes(run.number, chunk), styleOf(run, path, safeCsv));
-        written += text.split("\n").length - 1;
-        if (text !== "") yield text;
-      }
-  }
-  if (typeof to !== "string" || path === undefined) {
-    await pipeline(Readable.from(lines(ledger)), to as Writable, { end: false });
-    return { lines: written, path: undefined, undecided, problem };
-  }
-  if (existsSync(path) && !force)
-    throw new Failure("usage", `${displayPath(path, cwd)} already exists and is not overwritten.`, {
-      hint: "Name another file, or replace it with --force.",
-    });
-  await writeWhole(path, lines(ledger), displayPath(path, cwd));
-  return { lines: written, path, undecided, problem };
+  return undecided;
+}
+
+/** The lines of the promises, those of a chunk at a time. */
+async function* linesOf(
+  ledger: Ledger,
+  runs: readonly Run[],
+  path: string | undefined,
+  safeCsv: boolean,
+): AsyncGenerator<string> {
+  for (const run of runs)
+    for (const { chunk } of await ledger.chunks(run.number)) {
+      const text = promiseLines(await ledger.outcomes(run.number, chunk), styleOf(run, path, safeCsv));
+      if (text !== "") yield text;
+    }
 }
 
 export interface ImportedFile extends Imported {
@@ -89,19 +106,14 @@ export interface ImportedFile extends Imported {
 }
 
 function refuseNoFile(name: string, path: string): void {
+  const refuse = (what: string, hint: string): Failure =>
+    new Failure("usage", `${what} Nothing was imported.`, { hint });
+  const shown = cleanText(name, 300);
+  if (name === "") throw refuse("A file name is empty.", "Was a variable not set?");
   const found = statSync(path, { throwIfNoEntry: false });
-  const why =
-    name === ""
-      ? (["A file name is empty.", "Was a variable not set?"] as const)
-      : found === undefined
-        ? ([
-            `There is no file ${cleanText(name, 300)}.`,
-            "A relative path begins in the folder that the command runs in.",
-          ] as const)
-        : found.isDirectory()
-          ? ([`${cleanText(name, 300)} is a directory, not a file.`, "Name the file in it."] as const)
-          : undefined;
-  if (why !== undefined) throw new Failure("usage", `${why[0]} Nothing was imported.`, { hint: why[1] });
+  if (found === undefined)
+    throw refuse(`There is no file ${shown}.`, "A relative path begins in the folder that the command runs in.");
+  if (found.isDirectory()) throw refuse(`${shown} is a directory, not a file.`, "Name the file in it.");
 }
 
 /**
@@ -124,7 +136,7 @@ export async function importResults(
   const imported: ImportedFile[] = [];
   for (const name of await inOrder(files, context.cwd, environment)) {
     const path = resolve(context.cwd, name);
-    const { lines, torn: tornOf } = linesOf(path, context.cwd, environment);
+    const { lines, torn: tornOf } = readLines(path, context.cwd, environment);
     const counts = await session.ledger.importActions(lines);
     const torn = tornOf();
     imported.push({ file: name, torn, ...counts });
@@ -135,7 +147,7 @@ export async function importResults(
   return { files: imported, problem: await lostRunsOf(environment, session.ledger, context.cwd) };
 }
 
-const linesOf = (path: string, cwd: string, { ledgerNames }: Environment) =>
+const readLines = (path: string, cwd: string, { ledgerNames }: Environment) =>
   parsePromises(createReadStream(path), promiseFormat(path), displayPath(path, cwd), ledgerNames);
 
 /** Runs are numbered as they are met, and by that it is known what came later. Pipes, which are read once, stay as they were given. */
@@ -144,7 +156,7 @@ async function inOrder(files: readonly string[], cwd: string, environment: Envir
   for (const name of files) {
     const path = resolve(cwd, name);
     if (!(await isPlainFile(path))) return files;
-    for await (const [line] of linesOf(path, cwd, environment).lines) {
+    for await (const [line] of readLines(path, cwd, environment).lines) {
       begins.set(name, line?.at ?? "");
       break;
     }

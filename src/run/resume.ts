@@ -43,7 +43,7 @@ export async function resume(context: RunContext, options: ResumeSettings): Prom
       hint: `See where it stands: ${statusCommand(environment, oldest.run)}`,
     });
   if (run.state === "closing") throw await whyItWaits(ledger, run, environment);
-  // Whoever resumes it has looked.
+  // The person who resumes it has looked.
   await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"], paused: null });
   return await carryOut(context, { session, run, isResumed: true, deadline: deadlineOf(options), startedAt });
 }

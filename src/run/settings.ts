@@ -55,7 +55,7 @@ export const configOf = (
  * The config, and the environment that the command is for.
  *
  * @param ledgers "one": a second ledger of the same service is refused. "any": it is only reported, for commands that read a
- * ledger or mend it.
+ * ledger or repair it.
  */
 export async function loadSettings(
   context: RunContext,

@@ -175,7 +175,7 @@ export async function dryRun(context: RunContext, options: StreamSettings): Prom
     await agreeToNewLedger(environment, ledger, options.newLedger === true || undefined, context.cwd);
   }
   await using planned = await planInput(context, { ...options, lanes: environment.lanes });
-  const checked = await reportChecked(context, options, planned, planned.told);
+  const checked = await reportChecked(context, options, planned, planned.shown);
   const [doubt] = planned.plan.held.heldBy.keys();
   return endUnsent(context, options, checked, { otherwise: "dry run", doubt });
 }

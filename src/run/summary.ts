@@ -26,7 +26,7 @@ export interface Summary {
     /** A person said so of some: they have no promise. */
     readonly accepted: number;
     readonly rejected: number;
-    /** Of a chunk that was refused too: nobody knows what was taken of it. */
+    /** Those of a refused chunk too: nobody knows what was taken of it. */
     readonly inDoubt: number;
     readonly notSent: number;
     readonly alreadySent: number;
@@ -87,7 +87,7 @@ export const hasUnsentRows = ({ invalid, held }: RowCounts): boolean => invalid 
 /** What a command ends with that leaves nothing to send. */
 export function exitCodeOfDone(
   { rows, actions }: Pick<SummaryFields["of"], "rows" | "actions">,
-  // `isNews`: something changed of which no earlier command told; `doubt`: of a run for which some of the input waits.
+  // `isNews`: something changed that no earlier command has shown; `doubt`: of a run for which some of the input waits.
   left: { readonly isNews: boolean; readonly doubt: string | undefined; readonly unsent?: number },
 ): number {
   if (left.doubt !== undefined) return EXIT_CODES["in-doubt"];

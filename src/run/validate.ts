@@ -133,7 +133,7 @@ export function inputFlags(options: InputOptions): readonly string[] {
 
 /** An input that was checked for a command. */
 export interface Checked extends CheckedInput {
-  /** Something changed of which no earlier command told. */
+  /** Something changed that no earlier command has shown. */
   readonly isNews: boolean;
 }
 
@@ -142,17 +142,17 @@ export async function reportChecked(
   { progress }: RunContext,
   { maxProblems }: InputOptions,
   { files, plan, problems }: CheckedInput,
-  told: Ledger["told"],
+  shown: Ledger["told"],
 ): Promise<Checked> {
-  const { known, isNews } = await toldBefore(problems, told);
+  const { known, isNews } = await shownBefore(problems, shown);
   const checked = { files, plan, problems };
-  progress.happened({ kind: "input checked", checked, maxProblems, told: known });
+  progress.happened({ kind: "input checked", checked, maxProblems, shown: known });
   return { ...checked, isNews };
 }
 
-/** Which of these warnings an earlier command has told, by their marks, and whether something changed of which none has. */
-export async function toldBefore({ kept }: Problems, told: Ledger["told"]) {
-  const known = await told(kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark])));
+/** Which of these warnings an earlier command has shown, by their marks, and whether something changed of which none has. */
+export async function shownBefore({ kept }: Problems, shown: Ledger["told"]) {
+  const known = await shown(kept.flatMap(({ mark }) => (mark === undefined ? [] : [mark])));
   const isNews = kept.some(({ rule, mark }) => rule === "changed" && (mark === undefined || !known.has(mark)));
   return { known, isNews };
 }
@@ -164,8 +164,8 @@ export interface PlanSettings extends InputOptions, Partial<Pick<CheckOptions, "
 }
 
 export interface PlannedInput extends CheckedInput, AsyncDisposable {
-  /** Of these marks of warnings, those that an earlier run told. */
-  readonly told: (marks: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Of these marks of warnings, those that an earlier run has shown. */
+  readonly shown: (marks: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /**
@@ -195,7 +195,7 @@ export async function plan(context: RunContext, options: PlanSettings): Promise<
   const kept = opened.move();
   return {
     ...checked,
-    told: async (digests) => (await ledger?.told(digests)) ?? new Set(),
+    shown: async (digests) => (await ledger?.told(digests)) ?? new Set(),
     [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   };
 }

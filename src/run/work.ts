@@ -13,8 +13,7 @@ import { findLedgerOf, LOCK, openLedgerOf } from "./ledger-of.ts";
 import { lostRunsOf } from "./lost-ledger.ts";
 import type { Progress, RunEvent } from "./progress.ts";
 import { openQuestions, statusOf, whyItWaits } from "./runs.ts";
-import { openService } from "./service.ts";
-import type { Session } from "./session.ts";
+import { openService, type Session } from "./session.ts";
 import { exitCodeOf, type Summary } from "./summary.ts";
 import { claimedLanes, SEEN_MS, startWorker } from "./worker.ts";
 
@@ -80,7 +79,7 @@ export async function work(context: RunContext, options: WorkSettings): Promise<
 
   let reported: string | undefined;
   for (let then: Then = "look"; then !== "end"; ) {
-    // The database may be away: whoever has nothing to store does not wait for it.
+    // The database may be away: a worker with nothing to store does not wait for it.
     const found = await unlessStopped(stop, () => lookFor(session));
     if (found === undefined) then = endByRequest(working);
     else if ("run" in found) then = await sendLanesOf(working, found.run);

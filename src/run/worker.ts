@@ -24,7 +24,7 @@ export async function startWorker(
     command,
     silentMs: timeoutMs + marginOf(timeoutMs),
   });
-  // A server that can't be reached is told of by what needs it; claims end with the session.
+  // What needs the server reports that it can't be reached; claims end with the session.
   const timer = setInterval(() => void workers.seen(number).catch(() => undefined), SEEN_MS);
   timer.unref();
   return {

@@ -180,7 +180,7 @@ describe("a ledger that was lost", () => {
     await rig.run(importOf("a.ndjson"));
     const said = await refused(rig, to("b.ndjson"));
     expect(said).toContain("it knows 10 of 20 actions");
-    expect(said).toContain("What no file tells of, only the service knows");
+    expect(said).toContain("What no file holds, only the service knows");
   });
 
   test("is given up by a person who moves the list of runs away", { tags: ["long"] }, async () => {
@@ -273,7 +273,7 @@ describe("a ledger that was put back from an older copy", () => {
     expect(await refused(rig, to("a.ndjson"))).toContain("it knows 5 of 20 actions");
     const imported = await rig.run(importOf("a.ndjson"));
     expect([imported.exitCode, imported.stderr]).toEqual([0, expect.stringContaining("it knows 15 of 20 actions")]);
-    expect(await refused(rig, to("a.ndjson"))).toContain("What no file tells of, only the service knows");
+    expect(await refused(rig, to("a.ndjson"))).toContain("What no file holds, only the service knows");
   });
 
   test("with a doubt lets a person settle it, and close the run", async () => {
