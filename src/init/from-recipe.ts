@@ -24,7 +24,7 @@ import { type Column, type Evidence, hasColumn, timesFit } from "./evidence.ts";
 import { csvLines, matchLine } from "./from-columns.ts";
 import { allRowsText, ask, choice, MOST_VALUES, rowsText, wrapped } from "./notes.ts";
 import { amountLines } from "./price-rules.ts";
-import { type FillIn, type Recipe, toFillIn } from "./recipe.ts";
+import { type FillIn, type Recipe, toFillIn } from "./recipes.ts";
 import { isTimeField, timeRule } from "./time-rules.ts";
 
 /** A recipe and the file that it is adapted to. */

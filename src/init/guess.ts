@@ -14,7 +14,7 @@ import { fromColumns } from "./from-columns.ts";
 import { fromRecipe } from "./from-recipe.ts";
 import { withoutOverlap } from "./match-patterns.ts";
 import { wrapped } from "./notes.ts";
-import { RECIPES } from "./recipes.ts";
+import { pageOf, RECIPES } from "./recipes.ts";
 
 /** What one export was taken for. */
 export interface GuessedSource {
@@ -63,7 +63,7 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
   // Texts of the file stand in double quotes or comments. A config that held U+FFFD itself would be taken for damaged.
   const yaml = configText([...headOfAll(drafts), "", ...ENVIRONMENTS], sources).replaceAll("\ufffd", "\\ufffd");
   return {
-    sources: drafts.map(({ sample: { fileName }, system, page, how }, at) => ({
+    sources: drafts.map(({ fileName, system, page, how }, at) => ({
       name: names[at] ?? "",
       fileName,
       system,
@@ -98,12 +98,8 @@ function toldOf(yaml: string): Pick<Guess, "open" | "guesses"> {
 }
 
 /** One export as a source, before it is known what stands beside it. */
-interface Draft {
+interface Draft extends GuessedSource {
   readonly sample: Sample;
-  readonly name: string;
-  readonly system: string | undefined;
-  readonly page: string;
-  readonly how: How;
   /** What its rows give. */
   readonly actions: readonly string[];
   /** What stands under its name. */
@@ -119,8 +115,9 @@ function draftOf(sample: Sample): Draft {
   const draft = (how: How, body: readonly Line[], actions = actionsIn(body)): Draft => ({
     sample,
     name,
+    fileName: sample.fileName,
     system: recipe?.title,
-    page: recipe?.page ?? TUTORIAL,
+    page: recipe === undefined ? TUTORIAL : pageOf(recipe),
     how,
     actions,
     body,
@@ -164,7 +161,7 @@ function headOfAll(drafts: readonly Draft[]): readonly string[] {
 const headOf = (draft: Draft | undefined): string =>
   draft === undefined
     ? ""
-    : `${quoted(draft.sample.fileName)}${draft.system === undefined ? "" : `: ${draft.system}`}. ${lookedAt(draft.sample)}`;
+    : `${quoted(draft.fileName)}${draft.system === undefined ? "" : `: ${draft.system}`}. ${lookedAt(draft.sample)}`;
 
 /** The smallest rank is sent first: what registers or changes events, then sales, then what happens to tickets. */
 function rankOf({ actions }: Draft): number {
@@ -177,9 +174,9 @@ function rankOf({ actions }: Draft): number {
 /** A name for each source: that of its system, else of its file, with a number where it is taken. */
 function namesOf(drafts: readonly Draft[]): readonly string[] {
   const taken = new Set<string>();
-  return drafts.map(({ name, sample }) => {
+  return drafts.map(({ name, fileName }) => {
     const isOnlyOne = drafts.filter((draft) => draft.name === name).length === 1;
-    const wanted = isOnlyOne ? name : slug(sample.fileName);
+    const wanted = isOnlyOne ? name : slug(fileName);
     let own = wanted;
     for (let nth = 2; taken.has(own); nth += 1) own = `${wanted}-${nth}`;
     taken.add(own);
@@ -189,7 +186,7 @@ function namesOf(drafts: readonly Draft[]): readonly string[] {
 
 /** The bodies, with patterns that don't match each other's files, which would stop every command. */
 function withOwnMatches(drafts: readonly Draft[]): readonly (readonly Line[])[] {
-  const wanted = drafts.map(({ sample: { fileName }, body }) => ({ fileName, pattern: patternIn(body) }));
+  const wanted = drafts.map(({ fileName, body }) => ({ fileName, pattern: patternIn(body) }));
   const found = withoutOverlap(wanted);
   if ("alike" in found) throw namesAlike(...found.alike.map((at) => wanted[at]?.fileName ?? ""));
   return drafts.map(({ body }, at) => {

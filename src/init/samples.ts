@@ -76,16 +76,24 @@ async function encodingOf(file: InputFile, { encoding, signal, onUtf8 }: Samplin
 /** A pipe gives its bytes once. */
 const canBeReadTwice = async ({ path }: InputFile): Promise<boolean> => path !== "-" && (await stat(path)).isFile();
 
+/** @param headerLine - where titles stand above the header. */
 async function sampleOf(
   file: InputFile,
   encoding: string | undefined,
-  { stdin, signal }: SamplingOptions,
+  options: SamplingOptions,
+  headerLine?: number,
 ): Promise<Sample> {
-  await using input = await openInput(file, { signal, stdin, ...(encoding !== undefined && { encoding }) });
+  const { stdin, signal } = options;
+  await using input = await openInput(file, { signal, stdin, encoding, csv: { headerLine } });
   const rows: Row[] = [];
   let isWhole = true;
+  let seen = 0;
+  const isTitle = headerLine === undefined && input.header?.filter((cell) => cell.trim() !== "").length === 1;
   reading: for await (const batch of input.batches()) {
     for (const row of batch) {
+      seen += 1;
+      if (isTitle && seen <= MOST_TITLES && isWider(row) && (await canBeReadTwice(file)))
+        return await sampleOf(file, encoding, options, row.line);
       if (row.kind === "malformed") {
         if (rows.length > 0) continue;
         throw new Failure(
@@ -121,6 +129,7 @@ async function sampleOf(
     fileName: file.path === "-" ? "export" : basename(file.name),
     isWhole,
     ...(input.encoding !== "utf-8" && { encoding: input.encoding }),
+    headerLine,
   };
   if (input.header === undefined) return { ...common, ...tableOfObjects(rows) };
   const { delimiter } = input;
@@ -131,6 +140,15 @@ async function sampleOf(
     ...(delimiter !== undefined && delimiter !== "," && input.format === "csv" && { delimiter }),
   };
 }
+
+/** Among so many rows below a title the header is looked for. */
+const MOST_TITLES = 5;
+
+/** Whether a row has more cells than the title above it: what is taken for its rows is the header. */
+const isWider = (row: Row): boolean =>
+  row.kind === "malformed"
+    ? row.findings.some(({ rule }) => rule === "cell-count")
+    : row.kind === "cells" && row.cells.length > 1 && row.cells.every((cell) => cell.trim() !== "");
 
 /** How deep values in JSON rows are looked for, and how many. */
 const DEEPEST = 4;

@@ -35,6 +35,7 @@ const ANSWERS: readonly (readonly [RegExp, string])[] = [
   [/time zone/, "Europe/Berlin"],
   [/price/, '"10.00"'],
   [/id of the event/, "event-1"],
+  [/id of the ticket/, '"{COD}"'],
   [/what the event is called/, "An evening"],
 ];
 
@@ -272,6 +273,17 @@ describe("several files give one config with a source for each,", () => {
     );
     expect(existsSync(join(folder, "tickets.config.yaml"))).toBe(false);
   });
+});
+
+test.each([
+  ["a1.csv", '{delimiter: ";", header: 2}', "{PRECIO}"],
+  ["a2.csv", "{header: 2}", "{Price}"],
+  ["a3.csv", "{header: 4}", "{Price}"],
+])("titles above the header are passed over: %s", async (name, csv, price) => {
+  const folder = openFolder([[name, join(FIXTURES, "reports/12-titles-above-the-header", name)]]);
+  const { yaml } = await initIn(folder, [name]);
+  expect(yaml).toContain(`csv: ${csv}`);
+  expect(yaml).toContain(price);
 });
 
 test("--encoding is declared for the files that are not UTF-8, and for no others", async () => {

@@ -4,8 +4,7 @@ import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { parseJson } from "../../../src/actions/json.ts";
-import type { Remark } from "../../../src/init/recipe.ts";
-import { RECIPES } from "../../../src/init/recipes.ts";
+import { pageOf, RECIPES, type Remark } from "../../../src/init/recipes.ts";
 import { MAPPING_RULES } from "../../../src/map/rules.ts";
 import { linksIn, PAGES, readPage } from "../../support/pages.ts";
 import { examplesOf, runRule, runWhole, type WholeExample } from "./mapping-examples.ts";
@@ -112,9 +111,10 @@ describe("docs/recipes/", () => {
 
   test.each(RECIPES.map((recipe) => [recipe.name, recipe] as const))(
     "shows the recipe %s as tickets init knows it",
-    (name, { page: its, source, remarks }) => {
+    (name, recipe) => {
+      const { source, remarks } = recipe;
       const shown = recipes
-        .filter((each) => each.name.startsWith(`${its}:`))
+        .filter((each) => each.name.startsWith(`${pageOf(recipe)}:`))
         .map(({ example: { config } }) => ({ config, document: parseDocument(config, { schema: "failsafe" }) }))
         .find(({ document }) => document.hasIn(["sources", name]));
       expect(shown?.document.toJS()).toEqual({ sources: { [name]: source } });

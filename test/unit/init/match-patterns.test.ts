@@ -16,7 +16,7 @@ describe("patterns of files", () => {
     ],
     [
       ["orders-2026-04.csv", "orders-archive-2026-04.csv"],
-      ["orders-????-??.csv", "orders-archive-*.csv"],
+      ["orders-2026-04.csv", "orders-archive-*.csv"],
     ],
     [
       ["tickets.csv", "tickets.ndjson", "tickets"],

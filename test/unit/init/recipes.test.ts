@@ -1,8 +1,7 @@
 /** Recipes are sources that can be used, and what is said beside their keys stands beside a key. */
 
 import { describe, expect, test } from "vitest";
-import { toFillIn } from "../../../src/init/recipe.ts";
-import { RECIPES } from "../../../src/init/recipes.ts";
+import { RECIPES, toFillIn } from "../../../src/init/recipes.ts";
 import { sourceSchema } from "../../../src/map/source.ts";
 
 /** Every path of the data, lists left out: `actions.soldTicket.fields.price`. */
