@@ -8,28 +8,20 @@ import { OPEN_STATES } from "./chunks.ts";
 import { first, type Reader, type Session, scalar, select } from "./database.ts";
 import type { Postgres } from "./postgres.ts";
 import { insertInto, type Sql, sql, words } from "./sql.ts";
-import type { OpenLane, ServerFacts, Team, Worker, Workers } from "./workers.ts";
+import type { OpenLane, Team, Worker, Workers } from "./workers.ts";
 
 /** How long a worker that has ended is remembered, and one is shown that ended without saying so. */
 const [REMEMBERED_MS, SHOWN_MS] = [30 * 24 * 3_600_000, 600_000];
 
 const lockOf = (run: number, lane: number): string => `lane ${run} ${lane}`;
 
-async function readFacts(session: Reader): Promise<ServerFacts> {
-  const facts = await first<ServerFacts>(
-    session,
-    sql`SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') AS standbys,
-      (SELECT CASE WHEN ssl THEN version END FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls,
-      (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
-        WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on') AS forgetful`,
-  );
-  return { version: "", standbys: "", ...facts, tls: facts?.tls ?? null, forgetful: facts?.forgetful ?? "" };
-}
-
 export function workersOf(database: Postgres): Workers {
   const { now } = database.dialect;
   return {
-    facts: () => readFacts(database.plain),
+    async facts() {
+      const { version, tls, forgetful, standbys } = await database.facts();
+      return { version, tls, forgetful, standbys };
+    },
     async enter({ host, pid, command, silentMs }) {
       await database.endWhenSilent(silentMs);
       return await database.write(async (session) => {
@@ -47,13 +39,9 @@ export function workersOf(database: Postgres): Workers {
     },
     team: () => database.read((session) => readTeam(session, now)),
     openLanes: (run) => selectLanes(database.plain, now, sql`chunks.run = ${run}`),
-    async claim({ run, lane, worker }, silentMs) {
+    async claim({ run, lane, worker }) {
       const name = lockOf(run, lane);
-      if (!(await database.tryFenced(name))) {
-        // The lock is free once the server has ended the session; the next look finds it.
-        await database.endSilentHolder(name, silentMs);
-        return undefined;
-      }
+      if (!(await database.tryFenced(name))) return undefined;
       const fence = await database.write(async (session) => {
         const taken = await scalar<number>(
           session,

@@ -1,6 +1,7 @@
-/** One connection to PostgreSQL as a ledger needs it: to the first host that takes writes, with its settings, and a watch over its silence. */
+/** One connection to PostgreSQL: to the first host that takes writes, with a ledger's settings, and a watch over its silence. */
 
 import { Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { withNul } from "../actions/nul.ts";
 import { ServerError, toServerError } from "./postgres-failures.ts";
@@ -13,37 +14,30 @@ export interface ServerOptions {
   readonly schema: string;
   /** For people, without user and password. */
   readonly shown: string;
-  /** What the server calls the session. */
+  /** What the server calls its sessions, and the id of this program behind it. */
   readonly application: string;
   readonly connectTimeoutMs?: number | undefined;
   /** How long a server that is away is waited for, whatever is asked of it meanwhile. */
   readonly patienceMs?: number | undefined;
   /** Once it comes, a server that is away is waited for a few seconds and no longer. */
   readonly signal?: AbortSignal | undefined;
-  /** Told within 5 s that a server does not answer, and when it is back. */
+  /** Called within 5 s once a server does not answer, and when it is back. */
   readonly onAway?: ((isAway: boolean) => void) | undefined;
 }
 
-export type Bound = Value | string;
-type Row = Readonly<Record<string, unknown>>;
+export type Bound = Value | readonly Value[];
 
 export interface Reply {
-  readonly rows: readonly Row[];
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
   readonly changes: number;
   readonly isWarned: boolean;
 }
 
 /** What a session does not leave to the server's settings. Those that a version does not know are passed over. */
-const SETTINGS: Readonly<Record<string, string>> = {
+const SETTINGS = {
   TimeZone: "UTC",
-  DateStyle: "ISO, YMD",
-  bytea_output: "hex",
-  standard_conforming_strings: "on",
-  array_nulls: "on",
   client_min_messages: "warning",
   default_transaction_isolation: "read committed",
-  default_transaction_read_only: "off",
-  default_transaction_deferrable: "off",
   // A statement of the ledger takes less time than compiling it does, whatever the server expects.
   jit: "off",
   // Everything is looked up by its key; a server that does not know yet how much was entered would rather read all of it.
@@ -63,27 +57,22 @@ const SETTINGS: Readonly<Record<string, string>> = {
   client_connection_check_interval: "10s",
 };
 
-const hello = (schema: string): string => {
-  const wanted = { ...SETTINGS, search_path: `${pg.escapeIdentifier(schema)}, pg_catalog` };
-  const literals = Object.entries(wanted).map((each) => `(${each.map(pg.escapeLiteral).join(", ")})`);
+const hello = (settings: Readonly<Record<string, string>>): string => {
+  const literals = Object.entries(settings).map((each) => `(${each.map(pg.escapeLiteral).join(", ")})`);
   // Whatever the server or the role says, a commit waits for the disk, and for a standby where there is one.
   return `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply';
 SELECT set_config(pg_settings.name, wanted.value, false) FROM pg_settings JOIN (VALUES ${literals.join(", ")}) AS wanted (name, value) USING (name);
-SELECT pg_is_in_recovery() AS is_standby, pg_backend_pid() AS pid,
-  (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS started_at`;
+SELECT pg_is_in_recovery() AS is_standby`;
 };
 
-/** OIDs of PostgreSQL's types (pg_type.dat), each with how a value of it is read. */
-const READERS = new Map<number, (text: string) => unknown>([
-  [16, (text) => text === "t"],
-  [17, (text) => Buffer.from(text.slice(2), "hex")],
-  [20, toInteger],
-  [21, Number],
-  [23, Number],
-  [701, Number],
-  [1700, Number],
-]);
-const types = { getTypeParser: (oid: number) => READERS.get(oid) ?? withNul };
+/** OIDs of PostgreSQL's types (pg_type.dat): int8 and numeric, text. */
+const [INT8, NUMERIC, TEXT] = [20, 1700, 25];
+const types = {
+  getTypeParser(oid: number): (text: string) => unknown {
+    if (oid === TEXT) return withNul;
+    return oid === INT8 || oid === NUMERIC ? toInteger : pg.types.getTypeParser(oid, "text");
+  },
+};
 
 /** As `node:sqlite` does, it refuses what it would have to round. */
 function toInteger(text: string): number {
@@ -102,9 +91,10 @@ function urlsByHost(url: string): readonly string[] {
 export async function connectToPrimary(options: ServerOptions, watch: Watch): Promise<Connection> {
   let failed: unknown;
   for (const url of urlsByHost(options.url)) {
+    if (watch.closing.aborted) throw new ServerError("the ledger is closed", "08003", true);
+    const connection = new Connection(url, options, watch);
     try {
-      const connection = await connect(url, options, watch);
-      if (!connection.isStandby) return connection;
+      if (!(await connection.begin()).isStandby) return connection;
       connection.end();
       failed ??= new ServerError("the server takes no writes yet", "25006", false);
     } catch (cause) {
@@ -114,24 +104,18 @@ export async function connectToPrimary(options: ServerOptions, watch: Watch): Pr
   throw failed;
 }
 
-async function connect(url: string, options: ServerOptions, watch: Watch): Promise<Connection> {
-  if (watch.closing?.aborted === true) throw new ServerError("the ledger is closed", "08003", true);
-  const connection = new Connection(url, options, watch);
-  await connection.begin();
-  return connection;
-}
-
 interface Watch {
-  /** Told of a server that does not answer. */
-  readonly onSilent?: (() => void) | undefined;
-  /** Told of a notification. */
-  readonly onNotified?: (() => void) | undefined;
+  /** What the server calls this program's sessions. */
+  readonly name: string;
+  /** Settings beside those of each session. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Called once a server does not answer. */
+  readonly onSilent: () => void;
+  readonly onNotified: () => void;
   /** Ends an attempt to connect. */
-  readonly closing?: AbortSignal | undefined;
+  readonly closing: AbortSignal;
 }
 
-/** With more, the names of prepared statements would fill the server's memory. */
-const MOST_NAMES = 500;
 const CONNECT_MS = 10_000;
 /** A statement may take longer, if the server says that it is at work on it. */
 const SILENCE_MS = 4_000;
@@ -139,15 +123,13 @@ const SILENCE_MS = 4_000;
 const LOOK_ANSWER_MS = 800;
 
 export class Connection {
-  /** By which the server knows its session: the process, and since when. */
-  id: readonly [pid: number, startedAt: string] = [0, ""];
-  isStandby = false;
   isLost = false;
   readonly #url: string;
   readonly #options: ServerOptions;
   readonly #watch: Watch;
   readonly #socket = new Socket();
   readonly #client: pg.Client;
+  /** Of statements that the server keeps prepared. */
   readonly #names = new Map<string, string>();
   #warnings = 0;
 
@@ -155,107 +137,99 @@ export class Connection {
     [this.#url, this.#options, this.#watch] = [url, options, watch];
     this.#client = new pg.Client({
       connectionString: url,
-      application_name: options.application,
       keepAlive: true,
       keepAliveInitialDelayMillis: 20_000,
       types,
       stream: () => this.#socket,
-      // Said in any case: the driver would look into its own variables.
+      // Given in any case: the driver would look into its own variables.
       ssl: options.tls ?? false,
     });
-    // Told by the statement that is under way, or by the next one.
-    for (const event of ["error", "end"] as const)
-      this.#client.on(event, () => {
-        this.isLost = true;
-      });
+    const onLost = (): void => {
+      this.isLost = true;
+    };
+    // Thrown by the statement that is under way, or by the next one.
+    this.#client.on("error", onLost).on("end", onLost);
     this.#client.on("notice", () => {
       this.#warnings += 1;
     });
-    this.#client.on("notification", () => watch.onNotified?.());
+    this.#client.on("notification", watch.onNotified);
   }
 
-  async begin(): Promise<void> {
-    const limit = setTimeout(
-      () => this.end(new ServerError("timeout expired", "ETIMEDOUT", true)),
-      this.#options.connectTimeoutMs ?? CONNECT_MS,
-    );
+  async begin(): Promise<{ readonly isStandby: boolean }> {
+    const { connectTimeoutMs = CONNECT_MS, schema } = this.#options;
+    const { closing, settings, name } = this.#watch;
+    const limit = setTimeout(() => this.end(new ServerError("timeout expired", "ETIMEDOUT", true)), connectTimeoutMs);
     const onClosing = (): void => this.end();
-    this.#watch.closing?.addEventListener("abort", onClosing, { once: true });
+    closing.addEventListener("abort", onClosing, { once: true });
     try {
       await this.#client.connect();
-      const results: unknown = await this.#client.query(hello(this.#options.schema));
-      const found = (results as readonly pg.QueryResult<Row>[]).at(-1)?.rows[0]; // several statements, several results
-      this.id = [Number(found?.pid), String(found?.started_at)];
-      this.isStandby = found?.is_standby === true;
+      const own = { application_name: name, search_path: `${pg.escapeIdentifier(schema)}, pg_catalog` };
+      const last = [await this.#client.query(hello({ ...SETTINGS, ...settings, ...own }))].flat().at(-1);
+      return { isStandby: last?.rows[0]?.is_standby === true };
     } catch (cause) {
       this.end();
       throw toServerError(cause);
     } finally {
       clearTimeout(limit);
-      this.#watch.closing?.removeEventListener("abort", onClosing);
+      closing.removeEventListener("abort", onClosing);
     }
   }
 
   async ask(text: string, values: readonly Bound[] = []): Promise<Reply> {
-    using _ = this.#watchOver();
+    const over = new AbortController();
     try {
       if (this.isLost) throw new ServerError("the connection was lost", "08003", true);
+      this.#endIfSilent(over.signal).catch(() => undefined);
       const before = this.#warnings;
-      const name = values.length === 0 ? undefined : this.#nameOf(text);
-      const query = values.length === 0 ? text : { text, values: [...values], ...(name !== undefined && { name }) };
-      const result: pg.QueryResult<Row> | pg.QueryResult<Row>[] = await this.#client.query<Row>(query);
-      const last = Array.isArray(result) ? result.at(-1) : result;
-      return { rows: last?.rows ?? [], changes: last?.rowCount ?? 0, isWarned: this.#warnings > before };
+      const query = values.length === 0 ? { text } : { text, values: [...values], name: this.#nameOf(text) };
+      // Several statements, several results.
+      const result = [await this.#client.query(query)].flat().at(-1);
+      return { rows: result?.rows ?? [], changes: result?.rowCount ?? 0, isWarned: this.#warnings > before };
     } catch (cause) {
       const error = toServerError(cause);
       if (error instanceof ServerError && error.isLost) this.end();
       throw error;
+    } finally {
+      over.abort();
     }
   }
 
-  #nameOf(text: string): string | undefined {
-    if (!this.#names.has(text) && this.#names.size < MOST_NAMES) this.#names.set(text, `s${this.#names.size}`);
-    return this.#names.get(text);
+  #nameOf(text: string): string {
+    const name = this.#names.get(text) ?? `s${this.#names.size}`;
+    this.#names.set(text, name);
+    return name;
   }
 
   /**
    * Looks, while a reply does not come, whether the server is still at work on it. A machine that lost its power says nothing, and
    * the system would wait for it a quarter of an hour.
+   *
+   * @throws AbortError once the reply has come.
    */
-  #watchOver(): Disposable {
-    const onSilent = (): void => this.#watch.onSilent?.();
-    let [isOver, misses] = [false, 0];
-    const look = async (): Promise<void> => {
-      const telling = setTimeout(() => !isOver && onSilent(), LOOK_ANSWER_MS);
-      const found = await this.#isAtWork();
-      clearTimeout(telling);
-      if (isOver) return;
-      if (found === undefined) onSilent();
-      misses = found === true ? 0 : misses + 1;
-      // A reply may have been on its way when it was asked for.
-      if (found === undefined || misses > 1) this.end(new ServerError("no reply", "ETIMEDOUT", true));
-      else timer = setTimeout(look, SILENCE_MS);
-    };
-    let timer = setTimeout(look, SILENCE_MS);
-    return {
-      [Symbol.dispose]() {
-        isOver = true;
-        clearTimeout(timer);
-      },
-    };
+  async #endIfSilent(over: AbortSignal): Promise<void> {
+    // A reply may have been on its way when it was asked for.
+    for (let misses = 0; misses < 2; ) {
+      await wait(SILENCE_MS, undefined, { signal: over });
+      const isAtWork = await this.#isAtWork(over);
+      if (isAtWork === undefined) break;
+      misses = isAtWork ? 0 : misses + 1;
+    }
+    if (!over.aborted) this.end(new ServerError("no reply", "ETIMEDOUT", true));
   }
 
   /** Asked on another connection. Undefined where the server can't be reached. */
-  async #isAtWork(): Promise<boolean | undefined> {
-    const other = new Connection(this.#url, this.#options, {});
+  async #isAtWork(over: AbortSignal): Promise<boolean | undefined> {
+    const silent = setTimeout(() => !over.aborted && this.#watch.onSilent(), LOOK_ANSWER_MS);
+    const other = new Connection(this.#url, this.#options, this.#watch);
     try {
       await other.begin();
-      return ((await other.#client.query(AT_WORK, [...this.id])).rowCount ?? 0) > 0;
+      return ((await other.#client.query(AT_WORK, [this.#watch.name])).rowCount ?? 0) > 0;
     } catch (cause) {
       // A server that is there may have no place for another session.
       const error = toServerError(cause);
       return error instanceof ServerError && error.isLost ? undefined : true;
     } finally {
+      clearTimeout(silent);
       other.end();
     }
   }
@@ -275,4 +249,5 @@ export class Connection {
   }
 }
 
-const AT_WORK = "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2 AND state = 'active'";
+const AT_WORK =
+  "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND state = 'active' AND pid <> pg_backend_pid()";

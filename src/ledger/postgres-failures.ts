@@ -1,7 +1,8 @@
-/** What a database server says, or the connection to it, in words that tell what to do. */
+/** What a database server says, or the connection to it, in words that say what to do. */
 
 import { cleanText } from "../actions/text.ts";
 import { Failure } from "../failure.ts";
+import type { ServerFacts } from "./workers.ts";
 
 /** An error of the server, or of the connection to it. */
 export class ServerError extends Error {
@@ -52,120 +53,92 @@ export const isTaken = (cause: unknown): boolean => cause instanceof ServerError
 /** Whether it may be over in a while: a server that can't be reached, that starts, or that takes no writes yet. */
 export const isPassing = (cause: unknown): boolean =>
   cause instanceof ServerError &&
-  !isSettled(cause) &&
+  wordsOf(cause)?.isUsage !== true &&
   (cause.isLost || /^(?:25006|53300|57P03)/.test(cause.code ?? ""));
 
 interface Words {
   /** A SQLSTATE (PostgreSQL, Appendix A), or what the system or OpenSSL calls the error. */
   readonly code: RegExp;
-  readonly what: (cause: ServerError) => string;
+  /** `…` stands for what the server says. */
+  readonly what: string;
   readonly hint: string;
   /** The config or the server is set up wrongly, and trying again is in vain. */
-  readonly isSettled?: boolean;
+  readonly isUsage?: true;
 }
 
-const said = ({ message }: ServerError): string => cleanText(message, 300);
-
 const ADDRESS = "The URL names host, port, user, password and database; tickets env says where it is read from.";
-const AGAIN = "Run the same command again once it is there.";
 
 /** The first that fits counts. */
 const WORDS: readonly Words[] = [
   {
     code: /^28/,
-    what: (cause) => `the server does not let it in: ${said(cause)}`,
+    what: "authentication failed: …",
     hint: `Check the user and the password in the URL, and what pg_hba.conf allows. ${ADDRESS}`,
-    isSettled: true,
+    isUsage: true,
   },
-  {
-    code: /^NO_PASSWORD$/,
-    what: () => "the server asks for a password, and the URL has none",
-    hint: ADDRESS,
-    isSettled: true,
-  },
+  { code: /^NO_PASSWORD/, what: "the server asks for a password, and the URL has none", hint: ADDRESS, isUsage: true },
   {
     code: /^3D000/,
-    what: (cause) => `there is no such database: ${said(cause)}`,
+    what: "there is no such database: …",
     hint: `Create it, or name another. ${ADDRESS}`,
-    isSettled: true,
+    isUsage: true,
   },
   {
     code: /^42501/,
-    what: (cause) => `its user may not do that: ${said(cause)}`,
+    what: "its user may not do that: …",
     hint: "Who creates the tables needs CREATE on the database or owns the schema, and who works with them needs to read and write them: docs/ledger.md, In PostgreSQL",
   },
   {
     code: /^25006/,
-    what: () => "the server takes no writes: it is a standby, or was set to read only",
+    what: "the server takes no writes: it is a standby, or was set to read only",
     hint: "Have the URL name the primary, or all servers of the cluster, with commas between them.",
   },
   {
-    code: /^53100/,
-    what: () => "the disk of the database server is full",
-    hint: "Make room there, then run the same command again.",
-  },
-  {
-    code: /^53300/,
-    what: () => "the server has no connection left",
-    hint: "Raise max_connections there, or run fewer commands at a time.",
-  },
-  {
     code: /^XX00[12]/,
-    what: (cause) => `the database is damaged: ${said(cause)}`,
+    what: "the database is damaged: …",
     hint: "Restore it from a backup; what it then lacks is noticed before anything is sent.",
   },
   {
-    code: /^NO_TLS$/,
-    what: () => "the server has no TLS",
+    code: /^NO_TLS/,
+    what: "the server has no TLS",
     hint: "Give it a certificate. Or, where nobody else can listen, end the URL with ?sslmode=disable.",
-    isSettled: true,
+    isUsage: true,
   },
   {
     code: /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
-    what: (cause) => `TLS with the server fails: ${said(cause)} (${cause.code})`,
+    what: "TLS with the server fails: …",
     hint: "ledger.postgres.tls.ca in the config names the authority that vouches for the server's certificate, which has to name the host of the URL.",
-    isSettled: true,
+    isUsage: true,
   },
   {
-    code: /^(?:ENOTFOUND|EAI_)/,
-    what: (cause) => `there is no such host (${cause.code})`,
-    hint: `Check the URL. ${ADDRESS}`,
-  },
-  {
-    code: /^(?:08|57P0|ECONN|ETIMEDOUT|EHOST|ENET|EPIPE)/,
-    what: (cause) => `the server can't be reached: ${said(cause)}`,
-    hint: `Check that it runs and that this machine may connect to it. ${AGAIN}`,
+    code: /^(?:08|57P0|E[A-Z])/,
+    what: "the server can't be reached: …",
+    hint: "Check that it runs and that this machine may connect to it. Run the same command again once it is there.",
   },
 ];
 
-const wordsOf = ({ code = "" }: ServerError): Words | undefined => WORDS.find((each) => each.code.test(code));
+const OTHER: Omit<Words, "code"> = {
+  what: "…",
+  hint: "Look at the database server, then run the same command again.",
+};
 
-/** Whether waiting can't help. */
-const isSettled = (cause: ServerError): boolean => wordsOf(cause)?.isSettled === true;
+const wordsOf = ({ code = "" }: ServerError): Words | undefined => WORDS.find((each) => each.code.test(code));
 
 /** What a server or its connection has said, as a failure; others pass. */
 export function serverFailure(path: string, cause: unknown): unknown {
   if (!(cause instanceof ServerError)) return cause;
-  const words = wordsOf(cause);
-  const what = words === undefined ? said(cause) : words.what(cause);
-  const hint = words?.hint ?? "Look at the database server, then run the same command again.";
-  return new Failure(words?.isSettled === true ? "usage" : "storage", `The ledger ${path}: ${what}.`, { hint, cause });
+  const { what, hint, isUsage } = wordsOf(cause) ?? OTHER;
+  // OpenSSL's own words say less than its codes.
+  const code = cause.code?.includes("_") === true ? ` (${cause.code})` : "";
+  const words = what.replace("…", () => `${cleanText(cause.message, 300)}${code}`);
+  return new Failure(isUsage === true ? "usage" : "storage", `The ledger ${path}: ${words}.`, { hint, cause });
 }
 
-export const forgotten = (place: string): Failure =>
+/** A server that took the place of another may lack what that had confirmed, to this program or to others. */
+export const replaced = (place: string): Failure =>
   new Failure(
     "storage",
-    `${place} lacks what it had confirmed before the connection was lost. Nothing more was sent.`,
-    {
-      hint: "Another server took its place without having everything. What was sent last may be in the first one alone: look there, and in docs/ledger.md, before anything is sent again.",
-    },
-  );
-
-/** A server that nobody waited for may lack what the one before had confirmed to others. */
-export const unwaited = (place: string): Failure =>
-  new Failure(
-    "storage",
-    `Another server took the place of the one at ${place}, and commits had not waited for it: it may lack what was confirmed last. Nothing more was sent.`,
+    `Another server took over from the one at ${place}, and lacks, or may lack, commits that were confirmed last. Nothing more was sent.`,
     {
       hint: "Stop all workers, look at what the first server has, and settle before they start again: docs/scale-out.md, Fail-over",
     },
@@ -185,35 +158,38 @@ export const takenMeanwhile = (place: string): Failure =>
     { hint: "Run the command again: it goes on where this one stopped." },
   );
 
+/** What the server is, as `FACTS` finds it. */
+export interface Facts extends ServerFacts {
+  readonly encoding: string;
+  /** A server that is made the primary begins another one; null while it is a standby. */
+  readonly timeline: string | null;
+}
+
+export const FACTS = `SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
+  (SELECT coalesce(string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
+    WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on') AS forgetful,
+  current_setting('synchronous_standby_names') AS standbys,
+  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline,
+  (SELECT CASE WHEN ssl THEN version END FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls`;
+
 /** The oldest that is tried. */
 const OLDEST_SERVER = 15;
 
-const FACTS = `SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
-  (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
-    WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on') AS forgetful`;
-
 /** @throws Failure `usage` for a server with which a ledger is not safe. */
-export async function refuseServer(
-  place: string,
-  ask: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>,
-): Promise<void> {
-  const [facts] = await ask(FACTS);
+export function refuseServer(place: string, { version, encoding, forgetful }: Facts): void {
   const refuse = (what: string, hint: string): Failure =>
     new Failure("usage", `${place} ${what} Nothing was sent.`, { hint });
-  if (Number.parseInt(String(facts?.version), 10) < OLDEST_SERVER)
-    throw refuse(
-      `is on PostgreSQL ${facts?.version}.`,
-      `A ledger needs version ${OLDEST_SERVER} or a later one: earlier ones were never tried with it.`,
-    );
+  if (Number.parseInt(version, 10) < OLDEST_SERVER)
+    throw refuse(`is on PostgreSQL ${version}.`, `A ledger needs version ${OLDEST_SERVER} or a later one.`);
   // An answer, or what a person says, could not be kept in it, and would leave a doubt.
-  if (facts?.encoding !== "UTF8")
+  if (encoding !== "UTF8")
     throw refuse(
-      `is in a database whose encoding is ${facts?.encoding}.`,
+      `is in a database whose encoding is ${encoding}.`,
       "A ledger needs one that holds every character: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
     );
-  if (facts.forgetful != null)
+  if (forgetful !== "")
     throw refuse(
-      `runs with ${facts.forgetful}: after a power cut it may have forgotten what was sent.`,
+      `runs with ${forgetful}: after a power cut it may have forgotten what was sent.`,
       "Have the server set it to on.",
     );
 }

@@ -15,15 +15,16 @@ import {
   type ServerOptions,
 } from "./postgres-connection.ts";
 import {
-  forgotten,
+  FACTS,
+  type Facts,
   isLost,
   isPassing,
   pooled,
   refuseServer,
+  replaced,
   ServerError,
   serverFailure,
   takenMeanwhile,
-  unwaited,
 } from "./postgres-failures.ts";
 
 const [PATIENCE_MS, STOP_PATIENCE_MS, AWAY_MS, CLOSE_MS] = [60_000, 5_000, 3_000, 1_000];
@@ -34,24 +35,20 @@ const LOOK_MS = 60_000;
 export class Sessions {
   /** The signature of each session, and the key of the row of `commits`. */
   readonly id = randomUUID();
-  readonly place: string;
   /** Number of the transaction that was committed last, from 1. */
   committed = 0;
-  /** Notifications that came so far, and who waits for the next. */
-  notifications = 0;
-  readonly wakers = new Set<() => void>();
+  /** Aborted by a notification. Whoever has heard of it puts another one in its place. */
+  notified = new AbortController();
   readonly #options: ServerOptions;
   readonly #isToRead: boolean;
   #connection: Connection | undefined;
-  /** Those that were lost, which the server may not know yet. */
-  #lost: Connection[] = [];
-  #timeline: Timeline | undefined;
+  #facts: Facts | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
   /** Names of locks with the fence that they were taken by; without one, a fence elsewhere guards them. */
   readonly #locks = new Map<string, number | undefined>();
   #silentMs = 0;
   /** Why there is no going on: what was decided so far counts no more. */
   #over: Failure | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
   /** Since when nothing that was asked was answered; undefined where all is well. */
   #lostAt: number | undefined;
   #isAway = false;
@@ -60,7 +57,6 @@ export class Sessions {
   constructor(options: ServerOptions, isToRead: boolean) {
     this.#options = options;
     this.#isToRead = isToRead;
-    this.place = options.shown;
   }
 
   get isLost(): boolean {
@@ -72,9 +68,9 @@ export class Sessions {
   }
 
   /** There is no going on. */
-  giveUp(why: Failure): never {
-    this.#over = why;
-    throw why;
+  giveUp(why: (place: string) => Failure): never {
+    this.#over = why(this.#options.shown);
+    throw this.#over;
   }
 
   async ask(text: string, values?: readonly Bound[]): Promise<Reply> {
@@ -88,24 +84,22 @@ export class Sessions {
   }
 
   /** After it resolves, there is a session that is whole, with a server that is safe. */
-  async ready(): Promise<void> {
+  async ready(): Promise<Facts> {
     if (this.#over !== undefined) throw this.#over;
     if (this.isLost)
       await this.#begin().catch((cause: unknown) => {
-        throw serverFailure(this.place, cause);
+        throw serverFailure(this.#options.shown, cause);
       });
-    if (performance.now() - this.#lookedAt < LOOK_MS) return;
-    await refuseServer(this.place, async (text) => (await this.ask(text)).rows);
-    this.#lookedAt = performance.now();
+    if (this.#facts === undefined || performance.now() - this.#lookedAt >= LOOK_MS) return await this.#look();
+    return this.#facts;
   }
 
   /** Begins a session with all that the one before had, for as long as patience lasts. */
   async #begin(): Promise<void> {
     const { patienceMs = PATIENCE_MS, signal } = this.#options;
     this.#lostAt ??= performance.now();
-    const deadline = this.#lostAt + patienceMs;
-    let stopBy = Number.POSITIVE_INFINITY;
-    const telling = setTimeout(() => this.tellAway(true), AWAY_MS);
+    let deadline = this.#lostAt + patienceMs;
+    const away = setTimeout(() => this.setAway(true), AWAY_MS);
     try {
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
         try {
@@ -113,69 +107,60 @@ export class Sessions {
           for (const [name, fence] of this.#locks) await this.#lockAgain(name, fence, deadline);
           return;
         } catch (cause) {
-          this.#drop();
+          this.#connection?.end();
           if (this.#over !== undefined) throw this.#over;
           const now = performance.now();
-          if (signal?.aborted === true) stopBy = Math.min(stopBy, now + STOP_PATIENCE_MS);
-          const isOver = this.#closing.signal.aborted || now > deadline || now > stopBy;
-          if (!isPassing(cause) || isOver) throw cause;
+          if (signal?.aborted === true) deadline = Math.min(deadline, now + STOP_PATIENCE_MS);
+          if (!isPassing(cause) || this.#closing.signal.aborted || now > deadline) throw cause;
           await wait(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
         }
       }
     } finally {
-      clearTimeout(telling);
+      clearTimeout(away);
     }
   }
 
-  /** Tells whether the server answers. */
-  tellAway(isAway: boolean): void {
+  /** Tells the user whether the server answers. */
+  setAway(isAway: boolean): void {
     if (!isAway) this.#lostAt = undefined;
     if (this.#isAway === isAway) return;
     this.#isAway = isAway;
     this.#options.onAway?.(isAway);
   }
 
-  #drop(): void {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (connection === undefined) return;
-    connection.end();
-    this.#lost.push(connection);
-  }
-
   async #connect(): Promise<void> {
-    this.#drop();
+    const { application, schema } = this.#options;
+    this.#connection?.end();
     this.#connection = await connectToPrimary(this.#options, {
-      onSilent: () => this.tellAway(true),
-      onNotified: () => {
-        this.notifications += 1;
-        for (const wake of this.wakers) wake();
+      name: `${application} ${this.id}`,
+      settings: {
+        default_transaction_read_only: this.#isToRead ? "on" : "off",
+        ...(this.#silentMs > 0 && silence(this.#silentMs)),
       },
+      onSilent: () => this.setAway(true),
+      onNotified: () => this.notified.abort(),
       closing: this.#closing.signal,
     });
-    if (this.#isToRead) await this.ask("SET default_transaction_read_only = on");
-    this.#lookedAt = Number.NEGATIVE_INFINITY;
-    // What they were still to do can't come any more, and their locks are free.
-    for (const { id } of this.#lost) await this.ask(END_SESSION, id);
-    this.#lost = [];
+    // What earlier sessions were still to do can't come any more, and their locks are free.
+    await this.ask(END_EARLIER);
     await this.ask("SELECT set_config('tickets.session', $1, false)", [this.id]);
-    if (this.#silentMs > 0) await this.endWhenSilent(this.#silentMs);
-    await this.ask(`LISTEN ${pg.escapeIdentifier(this.#options.schema)}`);
-    await this.#refuseOther();
+    await this.ask(`LISTEN ${pg.escapeIdentifier(schema)}`);
+    await this.#look();
   }
 
   /** A server that took the place of another may lack what that had confirmed, to this program or to others. */
-  async #refuseOther(): Promise<void> {
-    const before = this.#timeline;
-    const now = await this.row(TIMELINE);
-    this.#timeline = { id: String(now?.id), isWaitedFor: now?.standbys !== "" };
-    if (this.#isToRead) return;
+  async #look(): Promise<Facts> {
+    const before = this.#facts;
+    const facts = (await this.row(FACTS)) as unknown as Facts; // what FACTS selects
+    refuseServer(this.#options.shown, facts);
+    [this.#facts, this.#lookedAt] = [facts, performance.now()];
+    if (this.#isToRead) return facts;
+    if (before !== undefined && before.timeline !== facts.timeline && before.standbys === "") this.giveUp(replaced);
     if (this.committed > 0) {
       const noted = await this.row("SELECT number FROM commits WHERE session = $1", [this.id]);
-      if (noted === undefined || Number(noted.number) < this.committed) this.giveUp(forgotten(this.place));
+      if (noted === undefined || Number(noted.number) < this.committed) this.giveUp(replaced);
     }
-    if (before !== undefined && before.id !== this.#timeline.id && !before.isWaitedFor)
-      this.giveUp(unwaited(this.place));
+    return facts;
   }
 
   /** The server may hold a lock for the session that was lost until it notices. */
@@ -185,19 +170,19 @@ export class Sessions {
         this.#locks.delete(name);
         return;
       }
-      if (performance.now() > deadline) this.giveUp(takenMeanwhile(this.place));
+      if (performance.now() > deadline) this.giveUp(takenMeanwhile);
       await wait(FIRST_WAIT_MS);
     }
     if (fence === undefined) return;
     // Whoever held it meanwhile may have changed what this process has read.
     const held = await this.row("SELECT fence FROM locks WHERE name = $1", [name]);
-    if (held?.fence !== fence) this.giveUp(takenMeanwhile(this.place));
+    if (held?.fence !== fence) this.giveUp(takenMeanwhile);
   }
 
   /** Keeps it in later sessions once `holds` says so. */
   async tryLock(name: string): Promise<boolean> {
     const row = await this.row(TRY_LOCK, [name]);
-    if (row?.session !== this.id) this.giveUp(pooled(this.place));
+    if (row?.session !== this.id) this.giveUp(pooled);
     return row.held === true;
   }
 
@@ -222,9 +207,7 @@ export class Sessions {
   /** Has the server end a session once it has asked nothing for so long: its process is frozen then. */
   async endWhenSilent(ms: number): Promise<void> {
     this.#silentMs = ms;
-    const sides =
-      "set_config('idle_session_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $1, false)";
-    await this.ask(`SELECT ${sides}`, [String(ms)]);
+    for (const setting of Object.entries(silence(ms))) await this.ask("SELECT set_config($1, $2, false)", setting);
   }
 
   /** Before what is still asked has ended. */
@@ -242,10 +225,10 @@ export class Sessions {
   }
 }
 
-interface Timeline {
-  readonly id: string;
-  readonly isWaitedFor: boolean;
-}
+const silence = (ms: number): Readonly<Record<string, string>> => ({
+  idle_session_timeout: String(ms),
+  idle_in_transaction_session_timeout: String(ms),
+});
 
 const KEY = "hashtextextended(current_schema() || ' ' || $1, 0)";
 
@@ -256,9 +239,5 @@ export const HELD = `pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND g
 /** Taken twice by one session, it would have to be given back twice. */
 const TRY_LOCK = `SELECT current_setting('tickets.session', true) AS session,
   CASE WHEN EXISTS (SELECT 1 FROM ${HELD} AND pid = pg_backend_pid()) THEN true ELSE pg_try_advisory_lock(${KEY}) END AS held`;
-const END_SESSION =
-  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
-
-/** A server that is made the primary begins a timeline. */
-const TIMELINE = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS id,
-  current_setting('synchronous_standby_names') AS standbys`;
+const END_EARLIER = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`;

@@ -5,16 +5,26 @@
  */
 
 import { hostname } from "node:os";
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { withoutNul } from "../actions/nul.ts";
 import { type Database, oneAtATime, type Reader, type Session, scalar } from "./database.ts";
 import type { LockHolder, LockOptions } from "./ledger.ts";
 import { untilTaken } from "./lock.ts";
-import type { Bound, ServerOptions } from "./postgres-connection.ts";
-import { forgotten, isDeadlock, isLost, isTaken, pooled, ServerError, serverFailure } from "./postgres-failures.ts";
+import type { Bound, Reply, ServerOptions } from "./postgres-connection.ts";
+import {
+  type Facts,
+  isDeadlock,
+  isLost,
+  isTaken,
+  pooled,
+  replaced,
+  ServerError,
+  serverFailure,
+} from "./postgres-failures.ts";
 import { HELD, Sessions } from "./postgres-session.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
-import { isRows, raw, type Sql, sql, type Value } from "./sql.ts";
+import { insertInto, isRows, raw, rowsOf, type Sql, sql, type Value } from "./sql.ts";
 import { taken } from "./sqlite-failures.ts";
 
 const TYPES: Types = {
@@ -32,7 +42,7 @@ export async function openPostgres(options: ServerOptions, isToRead: boolean): P
     return undefined;
   } catch (cause) {
     await database[Symbol.asyncDispose]();
-    throw serverFailure(database.place, cause);
+    throw cause;
   }
 }
 
@@ -48,20 +58,18 @@ export class Postgres implements Database {
     indexOf: (column: string, bytes: Uint8Array): Sql => sql`position(${bytes}::bytea IN ${raw(column)})`,
     forUpdate: raw("FOR UPDATE"),
   };
-  readonly #options: ServerOptions;
+  readonly #schema: string;
   readonly #isToRead: boolean;
   readonly #sessions: Sessions;
   readonly #inOrder = oneAtATime();
   /** Of the transaction that was begun last. */
   #number = 0;
-  /** Notifications that whoever waits has heard of. */
-  #seen = 0;
 
   constructor(options: ServerOptions, isToRead: boolean) {
-    this.#options = options;
+    this.place = options.shown;
+    this.#schema = options.schema;
     this.#isToRead = isToRead;
     this.#sessions = new Sessions(options, isToRead);
-    this.place = options.shown;
   }
 
   /** Makes the tables where there are none. @returns false where there are none, and it is to be read only. */
@@ -72,16 +80,13 @@ export class Postgres implements Database {
       if (this.#isToRead) return isThere;
       if (!isThere) await this.#makeTables();
       await this.#sessions.ask(FORGET_COMMITS);
-      await this.#sessions.ask(
-        `INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW}) ON CONFLICT DO NOTHING`,
-        [this.#sessions.id],
-      );
+      await this.#sessions.ask(ENTER, [this.#sessions.id]);
       return true;
     });
   }
 
   async #makeTables(): Promise<void> {
-    const { schema } = this.#options;
+    const schema = this.#schema;
     await this.#sessions.ask("BEGIN");
     await this.#sessions.ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`${schema} tables`]);
     // Another process may have made them just now.
@@ -96,22 +101,19 @@ export class Postgres implements Database {
   }
 
   async #hasTables(): Promise<boolean> {
-    const found = await this.#sessions.row(
-      `SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS count,
-      (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'name') AS ours`,
-      [this.#options.schema, `${pg.escapeIdentifier(this.#options.schema)}.meta`],
-    );
+    const meta = `${pg.escapeIdentifier(this.#schema)}.meta`;
+    const found = await this.#sessions.row(HAS_TABLES, [this.#schema, meta]);
     if (found?.count === 0) return false;
-    const meta =
+    const row =
       found?.ours === 0 ? undefined : await this.#sessions.row("SELECT value FROM meta WHERE name = 'schema'");
-    refuseVersion(this.place, meta && String(meta.value));
+    refuseVersion(this.place, row && String(row.value));
     return true;
   }
 
   readonly plain: Reader = { all: (statement) => this.#asked(() => this.#session.all(statement)) };
 
-  async read<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return await this.#asked(async () => {
+  read<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#asked(async () => {
       await this.#sessions.ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       try {
         return await work(this.#session);
@@ -121,8 +123,8 @@ export class Postgres implements Database {
     });
   }
 
-  async write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
-    return await this.#asked(async () => {
+  write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T> {
+    return this.#asked(async () => {
       await this.#sessions.ask("BEGIN");
       this.#number += 1;
       const number = this.#number;
@@ -142,46 +144,31 @@ export class Postgres implements Database {
   /** The last statement of a transaction. From now on its row is locked until the transaction ends. */
   async #note(number: number): Promise<void> {
     const row = await this.#sessions.row(NOTE, [this.#sessions.id, number]);
-    if (row === undefined) this.#sessions.giveUp(forgotten(this.place));
-    if (row.session !== this.#sessions.id) this.#sessions.giveUp(pooled(this.place));
+    if (row === undefined) this.#sessions.giveUp(replaced);
+    if (row.session !== this.#sessions.id) this.#sessions.giveUp(pooled);
   }
 
   /** False where it was not committed, and never will be. */
   async #commit(number: number): Promise<boolean> {
-    try {
-      // A server that warns may have committed what its standby does not have.
-      if (!(await this.#sessions.ask("COMMIT")).isWarned) {
-        this.#sessions.committed = number;
-        return true;
-      }
-    } catch (cause) {
-      if (!isLost(cause)) throw cause;
-    }
-    for (;;) {
-      try {
+    let committed = (await confirmed(() => this.#sessions.ask("COMMIT"))) && number;
+    while (committed === undefined) {
+      const asked = await confirmed(async () => {
         await this.#sessions.ready();
-        // It waits for the transaction, if that is still on its way to its end.
-        const { rows, isWarned } = await this.#sessions.ask(
-          "UPDATE commits SET at_ms = at_ms + 1 WHERE session = $1 RETURNING number",
-          [this.#sessions.id],
-        );
-        if (isWarned) continue;
-        this.#sessions.committed = Number(rows[0]?.number);
-        return this.#sessions.committed === number;
-      } catch (cause) {
-        if (!isLost(cause)) throw cause;
-      }
+        return await this.#sessions.ask(NUMBER, [this.#sessions.id]);
+      });
+      committed = asked && Number(asked.rows[0]?.number);
     }
+    this.#sessions.committed = committed;
+    return committed === number;
   }
 
   /** Asks in turn, on a session that is whole; where it is lost, again on another one, unless that can be done only once. */
-  async #asked<T>(work: () => Promise<T>, how?: "once"): Promise<T> {
-    return await this.#inOrder(async () => {
+  #asked<T>(work: (facts: Facts) => Promise<T>, how?: "once"): Promise<T> {
+    return this.#inOrder(async () => {
       for (let losses = 0; ; ) {
         try {
-          await this.#sessions.ready();
-          const result = await work();
-          this.#sessions.tellAway(false);
+          const result = await work(await this.#sessions.ready());
+          this.#sessions.setAway(false);
           return result;
         } catch (cause) {
           if (isTaken(cause)) throw taken(cause);
@@ -194,39 +181,24 @@ export class Postgres implements Database {
   }
 
   readonly #session: Session = {
-    all: async <T extends object>(statement: Sql) => {
-      const { text, values } = rendered(statement);
-      return (await this.#sessions.ask(text, values)).rows as T[]; // see Session
-    },
-    run: async (statement) => {
-      const { text, values } = rendered(statement);
-      return (await this.#sessions.ask(text, values)).changes;
-    },
-    insert: async ({ name, columns }, rows, onConflict = "") => {
-      const names = Object.keys(columns);
-      const arrays = names.map((column, at) => `$${at + 1}::${castOf(columns[column])}[]`);
-      const text = `INSERT INTO ${name} (${names.join(", ")}) SELECT * FROM unnest(${arrays.join(", ")}) ${onConflict}`;
-      return (
-        await this.#sessions.ask(
-          text,
-          names.map((_, at) => arrayText(rows.map((row) => row[at] ?? null))),
-        )
-      ).changes;
+    all: async <T extends object>(statement: Sql) => (await this.#sessions.ask(...rendered(statement))).rows as T[], // see Session
+    run: async (statement) => (await this.#sessions.ask(...rendered(statement))).changes,
+    insert: ({ name, columns }, rows, onConflict = "") => {
+      const into = raw(`INSERT INTO ${name} (${Object.keys(columns).join(", ")})`);
+      return this.#session.run(sql`${into} SELECT * FROM ${rowsOf(columns, rows)} AS given ${raw(onConflict)}`);
     },
   };
 
   async lock(options: LockOptions): Promise<AsyncDisposable> {
     const { name, command } = options;
-    const take = sql`INSERT INTO locks (name, fence, host, pid, since, command)
-      VALUES (${name}, 1, ${hostname()}, ${process.pid}, ${new Date().toISOString()}, ${command})
-      ON CONFLICT (name) DO UPDATE SET fence = locks.fence + 1, host = excluded.host, pid = excluded.pid, since = excluded.since,
-        command = excluded.command RETURNING fence`;
+    const holder = { host: hostname(), pid: process.pid, since: new Date().toISOString(), command };
+    const take = insertInto("locks", { name, fence: 1, ...holder }, ["name"], { fence: "locks.fence + 1" });
     // In one transaction: whoever has lost its session meanwhile may have lost the lock.
     const tryIt = (): Promise<boolean> =>
       this.write(async (session) => {
         this.#sessions.letGo(name);
         if (!(await this.#sessions.tryLock(name))) return false;
-        this.#sessions.holds(name, await scalar<number>(session, take));
+        this.#sessions.holds(name, await scalar<number>(session, sql`${take} RETURNING fence`));
         return true;
       });
     await untilTaken(tryIt, () => this.holder(name), options);
@@ -235,9 +207,7 @@ export class Postgres implements Database {
 
   async holder(name: string): Promise<LockHolder | undefined> {
     const row = await this.#asked(() => this.#sessions.row(HOLDER, [name]));
-    if (row === undefined) return undefined;
-    const { host, pid, since, command } = row;
-    return { host: String(host), pid: Number(pid), since: String(since), command: String(command) };
+    return row as LockHolder | undefined; // as `lock` has noted it
   }
 
   /** The server does so by itself. */
@@ -249,11 +219,16 @@ export class Postgres implements Database {
     return (await scalar<number>(this.plain, all)) ?? 0;
   }
 
+  /** What the server is, looked at within the last minute. */
+  facts(): Promise<Facts> {
+    return this.#asked(async (facts) => facts);
+  }
+
   /** Takes a lock whose purpose a fence guards: where a new session can't have it again, that is no failure. */
   async tryFenced(name: string): Promise<boolean> {
-    const isTaken = await this.#asked(() => this.#sessions.tryLock(name));
-    if (isTaken) this.#sessions.holds(name);
-    return isTaken;
+    const isHeld = await this.#asked(() => this.#sessions.tryLock(name));
+    if (isHeld) this.#sessions.holds(name);
+    return isHeld;
   }
 
   async unlock(name: string): Promise<void> {
@@ -261,35 +236,21 @@ export class Postgres implements Database {
     if (this.#sessions.letGo(name) && !this.#sessions.isOver) await this.#inOrder(() => this.#sessions.unlock(name));
   }
 
-  /** Ends the session that holds a lock, if it has asked nothing for so long. */
-  async endSilentHolder(name: string, silentMs: number): Promise<void> {
-    await this.#asked(() => this.#sessions.ask(END_SILENT, [name, silentMs]));
-  }
-
   /** Has the server end this program's session once it has asked nothing for so long: its process is frozen then. */
-  async endWhenSilent(ms: number): Promise<void> {
-    await this.#asked(() => this.#sessions.endWhenSilent(ms));
+  endWhenSilent(ms: number): Promise<void> {
+    return this.#asked(() => this.#sessions.endWhenSilent(ms));
   }
 
   /** Part of a transaction: wakes all who wait. */
   async notify(session: Session): Promise<void> {
-    await session.all(sql`SELECT pg_notify(${this.#options.schema}, '')`);
+    await session.all(sql`SELECT pg_notify(${this.#schema}, '')`);
   }
 
-  /** Resolves when somebody notifies, or after so long, or when the signal comes. */
+  /** Resolves when somebody notifies, or has since this was asked last, or after so long, or when the signal comes. */
   async woken(waitMs: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const wake = (): void => resolve();
-    const timer = setTimeout(wake, waitMs);
-    this.#sessions.wakers.add(wake);
-    signal.addEventListener("abort", wake, { once: true });
-    // One that came between the last look and now counts.
-    if (this.#sessions.notifications > this.#seen || signal.aborted) wake();
-    await promise;
-    this.#seen = this.#sessions.notifications;
-    clearTimeout(timer);
-    this.#sessions.wakers.delete(wake);
-    signal.removeEventListener("abort", wake);
+    const wake = AbortSignal.any([signal, this.#sessions.notified.signal]);
+    await wait(waitMs, undefined, { signal: wake }).catch(() => undefined);
+    this.#sessions.notified = new AbortController();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -298,47 +259,46 @@ export class Postgres implements Database {
   }
 }
 
-const castOf = (type: "text" | "int" | undefined): string => (type === "int" ? "bigint" : "text");
-
-/** An array as text (PostgreSQL, 8.15.6): the driver would take longer. */
-const arrayText = (values: readonly Value[]): string => `{${values.map(itemText).join(",")}}`;
-
-function itemText(value: Value): string {
-  if (typeof value === "string") return `"${withoutNul(value).replaceAll(/["\\]/g, "\\$&")}"`;
-  if (typeof value === "number" || typeof value === "bigint") return String(value);
-  return "NULL";
+/** Undefined where the session was lost, or the server warns: it may have committed what its standby does not have. */
+async function confirmed(ask: () => Promise<Reply>): Promise<Reply | undefined> {
+  try {
+    const reply = await ask();
+    return reply.isWarned ? undefined : reply;
+  } catch (cause) {
+    if (isLost(cause)) return undefined;
+    throw cause;
+  }
 }
 
-function rendered({ texts, values }: Sql): { readonly text: string; readonly values: readonly Bound[] } {
+function rendered({ texts, values }: Sql): readonly [text: string, values: readonly Bound[]] {
   const bound: Bound[] = [];
-  let text = texts[0] ?? "";
-  for (const [at, value] of values.entries()) {
-    if (isRows(value)) {
-      const names = Object.keys(value.columns);
-      const arrays = names.map((name, column) => {
-        bound.push(arrayText(value.rows.map((row) => row[column] ?? null)));
-        return `$${bound.length}::${castOf(value.columns[name])}[]`;
-      });
-      text += `(SELECT * FROM unnest(${arrays.join(", ")}) AS t (${names.join(", ")}))`;
-    } else {
-      bound.push(typeof value === "string" ? withoutNul(value) : value);
-      text += `$${bound.length}${castOfValue(value)}`;
-    }
-    text += texts[at + 1] ?? "";
-  }
-  return { text, values: bound };
+  const placeOf = (value: Bound, type: string): string => `$${bound.push(value)}${type}`;
+  const texted = values.map((value) => {
+    if (!isRows(value)) return placeOf(clean(value), isNumber(value) ? "::bigint" : "");
+    const arrays = Object.values(value.columns).map((type, column) =>
+      placeOf(
+        value.rows.map((row) => clean(row[column] ?? null)),
+        type === "int" ? "::bigint[]" : "::text[]",
+      ),
+    );
+    return `(SELECT * FROM unnest(${arrays.join(", ")}) AS t (${Object.keys(value.columns).join(", ")}))`;
+  });
+  return [texts.map((text, at) => `${text}${texted[at] ?? ""}`).join(""), bound];
 }
 
 /** Where a statement does not say the type of a value, as behind SELECT, the server would take it for text. */
-const castOfValue = (value: Value): string =>
-  typeof value === "number" || typeof value === "bigint" ? "::bigint" : "";
+const isNumber = (value: Value): boolean => typeof value === "number" || typeof value === "bigint";
+
+const clean = (value: Value): Value => (typeof value === "string" ? withoutNul(value) : value);
 
 const HOLDER = `SELECT host, locks.pid, since, command FROM locks WHERE name = $1 AND EXISTS (SELECT 1 FROM ${HELD})`;
-/** One that waits for its next statement, or for someone to read what it has answered. */
-const END_SILENT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid IN (SELECT pid FROM ${HELD}) AND pid <> pg_backend_pid()
-  AND (state <> 'active' OR wait_event = 'ClientWrite') AND state_change < clock_timestamp() - $2 * interval '1 millisecond'`;
+const HAS_TABLES = `SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS count,
+  (SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'name') AS ours`;
 const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+const ENTER = `INSERT INTO commits (session, number, at_ms) VALUES ($1, 0, ${NOW}) ON CONFLICT DO NOTHING`;
 const NOTE = `UPDATE commits SET number = $2, at_ms = ${NOW} WHERE session = $1
   RETURNING current_setting('tickets.session', true) AS session`;
+/** It waits for the transaction, if that is still on its way to its end. */
+const NUMBER = "UPDATE commits SET at_ms = at_ms + 1 WHERE session = $1 RETURNING number";
 /** Of programs that had the ledger open long ago. */
 const FORGET_COMMITS = `DELETE FROM commits WHERE at_ms < ${NOW} - 90 * 24 * 3600000::bigint`;

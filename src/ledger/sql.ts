@@ -6,7 +6,7 @@ type Column = "text" | "int";
 /** Many rows as one value: a table within a statement. */
 export interface Rows {
   readonly columns: Readonly<Record<string, Column>>;
-  readonly rows: readonly (readonly (string | number | null)[])[];
+  readonly rows: readonly (readonly Value[])[];
 }
 
 export interface Sql {
@@ -57,10 +57,17 @@ const columnOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) =>
 export const assigned = (columns: Columns): Sql =>
   joined(Object.entries(columns).map(([name, value]) => sql`${raw(columnOf(name))} = ${value}`));
 
-/** @param key where a row has it already, that one gets the other columns. */
-export function insertInto(table: string, columns: Columns, key: readonly string[] = []): Sql {
+/** @param key where a row has it already, that one gets the other columns. @param anew what such a row gets instead. */
+export function insertInto(
+  table: string,
+  columns: Columns,
+  key: readonly string[] = [],
+  anew: Readonly<Record<string, string>> = {},
+): Sql {
   const names = Object.keys(columns).map(columnOf);
-  const others = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
+  const others = names
+    .filter((name) => !key.includes(name))
+    .map((name) => `${name} = ${anew[name] ?? `excluded.${name}`}`);
   const again = key.length === 0 ? "" : ` ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.join(", ")}`;
   const into = raw(`INSERT INTO ${table} (${names.join(", ")})`);
   return sql`${into} VALUES (${joined(Object.values(columns))})${raw(again)}`;

@@ -79,10 +79,10 @@ export interface Workers {
   /** Lanes in which something is left, the longest first. */
   openLanes(run: number): Promise<readonly OpenLane[]>;
   /**
-   * Claims a lane, unless another worker's session holds it; a session that was silent for so long is ended. What a vanished
-   * worker was sending is in doubt once its time is over; before, the lane can't be claimed.
+   * Claims a lane, unless another worker's session holds it. What a vanished worker was sending is in doubt once its time is over;
+   * before, the lane can't be claimed.
    */
-  claim(lane: Omit<Claim, "fence">, silentMs: number): Promise<Claim | undefined>;
+  claim(lane: Omit<Claim, "fence">): Promise<Claim | undefined>;
   /** Gives a lane back; if another one has claimed it since, it stays that one's. */
   release(claim: Claim): Promise<void>;
   /** Whether more of the run may be sent: it waits for a person, for the runs before it, and while it is paused. */

@@ -134,10 +134,9 @@ async function lanesOf(
   // The person who started this has looked at what was refused.
   if (run.exitCode === EXIT_CODES.refused) await ledger.noteStop(run.number, { exitCode: EXIT_CODES["stopped-early"] });
   const worker = await startWorker(workers, environment, command);
-  const { timeoutMs } = environment;
   const lanes = Math.max(1, planned.atOnce);
   return {
-    ...claimedLanes(ledger, workers, run, worker.number, { lanes, timeoutMs }),
+    ...claimedLanes(ledger, workers, run, worker.number, { lanes }),
     [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
   };
 }

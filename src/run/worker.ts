@@ -46,10 +46,9 @@ export function claimedLanes(
   workers: Workers,
   run: Run,
   worker: number,
-  { lanes: atOnce, timeoutMs }: Pick<Environment, "lanes" | "timeoutMs">,
+  { lanes: atOnce }: Pick<Environment, "lanes">,
 ): LaneSource {
   const mine = new Set<number>();
-  const silentMs = timeoutMs + marginOf(timeoutMs);
   return {
     atOnce,
     async next(wake) {
@@ -61,7 +60,7 @@ export function claimedLanes(
         const begun = Math.min(...open.map(({ stage }) => stage));
         for (const { lane, stage, overInMs } of open) {
           if (stage > begun || overInMs > 0 || mine.has(lane)) continue;
-          const claim = await workers.claim({ run: run.number, lane, worker }, silentMs);
+          const claim = await workers.claim({ run: run.number, lane, worker });
           if (claim === undefined) continue;
           mine.add(lane);
           return { number: lane, stage, claim, release: () => release(claim) };

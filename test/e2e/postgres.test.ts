@@ -159,7 +159,7 @@ test(named("what is wrong with the way to the database is said, and what to do; 
     [
       `postgres://tickets:${SECRET}@${at}/ledgers`,
       2,
-      "the server does not let it in",
+      "authentication failed",
       "Check the user and the password",
     ],
     [`postgres://tickets@${at}/ledgers`, 2, "the server asks for a password, and the URL has none", "The URL names"],
