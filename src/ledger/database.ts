@@ -32,6 +32,8 @@ export interface Database extends AsyncDisposable {
    * on the database. `once`: it can't be done again, and fails instead.
    */
   write<T>(work: (session: Session) => Promise<T>, how?: "once"): Promise<T>;
+  /** Part of a transaction: wakes workers, after something that they may wait for. */
+  wake(session: Session): Promise<void>;
   lock(options: LockOptions): Promise<AsyncDisposable>;
   holder(name: string): Promise<LockHolder | undefined>;
   /** On disk. */

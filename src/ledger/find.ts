@@ -27,9 +27,9 @@ export const findMethods = (database: Database): Pick<Ledger, "about"> => ({
         found.push(...toAdopted(adopted, await selectSettlements(session, sql`run = ${run} AND chunk IS NULL`)));
       const spots: readonly Spot[] = [
         ...known.flatMap(({ run, chunk, place }) => (chunk === undefined ? [] : [{ run, chunk, place }])),
-        // Of what was rejected or abandoned only its chunk tells.
+        // Of what was rejected or abandoned only its chunk knows.
         ...(await chunksThat(session, sql`chunks WHERE rejected > 0 OR state = 'abandoned'`)),
-        // Bytes may stand there by chance; the items tell.
+        // Bytes may stand there by chance; the items decide.
         ...(await chunksThat(session, sql`outcomes WHERE ${holdsPromise(database, id)}`)),
       ];
       const runs = new Map((await selectRuns(session, sql``)).map((run) => [run.number, run]));

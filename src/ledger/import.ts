@@ -1,4 +1,4 @@
-/** What promises files tell, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
+/** What promises files say, entered as if it had been sent from here: how a lost ledger comes back, and how one moves. */
 
 import { settleCommand } from "../actions/next-command.ts";
 import { Failure } from "../failure.ts";
@@ -7,7 +7,7 @@ import { storeAnswers } from "./answers.ts";
 import { cutOut, insertChunk, readWhole, selectChunks } from "./chunk-life.ts";
 import { PENDING_STATES } from "./chunks.ts";
 import { type Database, type Session, scalar, select } from "./database.ts";
-import type { ImportedLine, Ledger, Origin, Run, RunInput } from "./ledger.ts";
+import type { ImportedLine, Ledger, Origin, Run } from "./ledger.ts";
 import { itemsOf } from "./outcomes.ts";
 import { insertRun, selectRuns } from "./runs.ts";
 import { ACTIONS } from "./schema.ts";
@@ -45,39 +45,38 @@ async function* groupsOf(lines: AsyncIterable<readonly ImportedLine[]>): AsyncGe
 
 /** @returns how many of them are new here. */
 async function importGroup(session: Session, place: string, group: Group): Promise<number> {
-  const run = await runFor(session, group);
-  const told = await answerPending(session, place, run.number, group);
-  const rest = group.filter((line) => !told.has(line));
-  const [chunk] = await selectChunks(session, sql`run = ${run.number} AND chunk = ${group[0].chunk}`);
-  // It may have been told in parts, and have been cut otherwise here.
-  const here = chunk && (await readWhole(session, run.number, chunk.chunk)).origins.map(({ seq }) => seq);
-  const seqs = new Set(here);
-  const others = rest.filter(({ seq }) => !seqs.has(seq));
-  return told.size + (await enter(session, place, run, others, here === undefined ? group[0].chunk : undefined));
+  const run = await runWith(session, group);
+  const answered = await answerPending(session, place, run.number, group);
+  const others = group.filter((line) => !answered.has(line));
+  return answered.size + (await enter(session, place, run, others));
 }
 
-async function runFor(session: Session, [{ runId, environment, at }]: Group): Promise<Run> {
-  const find = async () => (await selectRuns(session, sql`WHERE id = ${runId}`))[0];
-  const known = await find();
-  if (known !== undefined) return known;
-  const empty = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {}, inputs: [] };
-  await insertRun(session, { run: runId, createdAt: at, environment, output: undefined, ...empty }, "imported", at);
-  const made = await find();
-  if (made === undefined) throw new Error(`run ${runId} was not made`);
-  return made;
-}
+const selectRun = async (session: Session, id: string): Promise<Run | undefined> =>
+  (await selectRuns(session, sql`WHERE id = ${id}`))[0];
 
-interface Pending {
-  readonly run: number;
-  readonly id: string;
-  readonly chunk: number;
-  readonly place: number;
-  readonly at: number;
+/** The run of these lines, with the inputs that they name. */
+async function runWith(session: Session, group: Group): Promise<Run> {
+  const [{ runId, environment, at }] = group;
+  const { inputs = [] } = (await selectRun(session, runId)) ?? {};
+  const names = new Set(group.map(({ source }) => source)).difference(new Set(inputs.map(({ name }) => name)));
+  const all = [...inputs, ...[...names].map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }))];
+  const known = await scalar<string>(session, sql`SELECT facts FROM runs WHERE id = ${runId}`);
+  if (known === undefined) {
+    const counts = { rows: {}, actions: {}, byAction: {}, problems: {}, options: {} };
+    const run = { run: runId, createdAt: at, environment, output: undefined, inputs: all, ...counts };
+    await insertRun(session, run, "imported", at);
+  } else if (names.size > 0) {
+    const facts = JSON.stringify({ ...JSON.parse(known), inputs: all });
+    await session.run(sql`UPDATE runs SET facts = ${facts} WHERE id = ${runId}`);
+  }
+  const run = await selectRun(session, runId);
+  if (run === undefined) throw new Error(`run ${runId} was not made`);
+  return run;
 }
 
 /** Which of these some run has still to send, or waits for. */
-const selectPending = (session: Session, lines: readonly ImportedLine[]): Promise<readonly Pending[]> =>
-  select(
+const selectPending = (session: Session, lines: readonly ImportedLine[]) =>
+  select<{ run: number; id: string; chunk: number; place: number; at: number }>(
     session,
     sql`SELECT actions.run, runs.id, actions.chunk, actions.place, wanted.at FROM ${identities(lines)} AS wanted CROSS JOIN actions
       JOIN chunks ON chunks.run = actions.run AND chunks.chunk = actions.chunk JOIN runs ON runs.number = actions.run
@@ -87,7 +86,7 @@ const selectPending = (session: Session, lines: readonly ImportedLine[]): Promis
 /**
  * An older ledger does not know what became of what the run itself has still to send, or waits for.
  *
- * @returns the lines that told it.
+ * @returns the lines that say it.
  */
 async function answerPending(
   session: Session,
@@ -96,17 +95,17 @@ async function answerPending(
   group: Group,
 ): Promise<ReadonlySet<ImportedLine>> {
   const pending = (await selectPending(session, group)).filter((each) => each.run === run);
-  const told = new Set<ImportedLine>();
+  const answered = new Set<ImportedLine>();
   for (const [from, ofChunk] of Map.groupBy(pending, ({ chunk }) => chunk)) {
     const chunk = await cutOut(session, run, from, new Set(ofChunk.map((each) => each.place)), place);
     const lines = ofChunk.toSorted((a, b) => a.place - b.place).map(({ at }) => group[at] ?? group[0]);
     await answer(session, place, run, chunk, lines);
-    for (const line of lines) told.add(line);
+    for (const line of lines) answered.add(line);
   }
-  return told;
+  return answered;
 }
 
-/** The file that tells what became of a chunk has its lines. */
+/** The file that says what became of a chunk has its lines. */
 async function answer(
   session: Session,
   place: string,
@@ -124,40 +123,28 @@ async function answer(
   await session.run(sql`UPDATE chunks SET is_written = 1 WHERE run = ${run} AND chunk = ${chunk}`);
 }
 
-/** @param wanted the chunk's number, if it is free. @returns how many of the lines were not known. */
-async function enter(
-  session: Session,
-  place: string,
-  { number: run, ...ofRun }: Run,
-  lines: readonly ImportedLine[],
-  wanted: number | undefined,
-): Promise<number> {
+/** @returns how many of the lines were not known. */
+async function enter(session: Session, place: string, run: Run, lines: readonly ImportedLine[]): Promise<number> {
+  const { number, inputs, environment } = run;
   const sent = lines.filter(({ outcome }) => outcome !== "rejected");
-  const other = (await selectPending(session, sent)).find((each) => each.run !== run);
-  if (other !== undefined) throw plannedElsewhere(other.id, ofRun.environment);
-  const rows = await select<{ at: number }>(
-    session,
-    sql`SELECT wanted.at FROM ${identities(sent)} AS wanted CROSS JOIN actions WHERE ${IS_WANTED}`,
-  );
-  const known = new Set(rows.map(({ at }) => sent[at]));
-  const rejected = sent.length < lines.length ? await rejectedOf(session, run) : new Set();
-  const isKnown = (line: ImportedLine): boolean =>
-    line.outcome === "rejected" ? rejected.has(line.seq) : known.has(line);
-  const fresh = lines.filter((line) => !isKnown(line));
-  if (fresh.length === 0) return 0;
-  const last = await scalar<number>(session, sql`SELECT max(chunk) FROM chunks WHERE run = ${run}`);
-  const chunk = wanted ?? (last ?? 0) + 1;
-  const inputs = await inputsWith(session, run, ofRun.inputs, fresh);
-  const origins = fresh.map((line): Origin => {
-    const { subject, kind, mark, content, time, event, owner, seq } = line;
-    const input = inputs.findIndex(({ name }) => name === line.source);
-    return { input, line: line.line, row: 0, seq, subject, kind, mark, content, time, event, owner };
+  const other = (await selectPending(session, sent)).find((each) => each.run !== number);
+  if (other !== undefined) throw plannedElsewhere(other.id, environment);
+  const fresh = await unknownOf(session, number, lines);
+  const [line] = fresh;
+  if (line === undefined) return 0;
+  // The number that it had, unless something else here has it.
+  const free = sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM chunks WHERE run = ${number} AND chunk = ${line.chunk})
+    THEN (SELECT max(chunk) + 1 FROM chunks WHERE run = ${number}) ELSE ${line.chunk} END AS chunk`;
+  const chunk = (await scalar<number>(session, free)) ?? line.chunk;
+  const origins = fresh.map(({ subject, kind, mark, content, time, event, owner, seq, line: at, source }): Origin => {
+    const input = inputs.findIndex(({ name }) => name === source);
+    return { input, line: at, row: 0, seq, subject, kind, mark, content, time, event, owner };
   });
-  const spot = { run, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "planned" } as const;
+  const spot = { run: number, chunk, lane: 0, stage: 0, whole: chunk, first: 0, state: "planned" } as const;
   await insertChunk(session, spot, { body: undefined, origins, rows: undefined });
-  await answer(session, place, run, chunk, fresh);
-  const actions = fresh.flatMap((line, at) => (line.outcome === "rejected" ? [] : [toRow(run, line, chunk, at)]));
-  // A file that tells of one action twice tells of it once.
+  await answer(session, place, number, chunk, fresh);
+  const actions = fresh.flatMap((each, at) => (each.outcome === "rejected" ? [] : [toRow(number, each, chunk, at)]));
+  // A file that has an action twice has it once.
   await session.insert(ACTIONS, actions, "ON CONFLICT DO NOTHING");
   await insertSpellings(session, fresh);
   return fresh.length;
@@ -167,37 +154,29 @@ async function enter(
 const plannedElsewhere = (run: string, environment: string): Failure =>
   new Failure(
     "usage",
-    `Run ${run}, which is not finished, was planned without what the file tells, and has the same actions. Nothing more was imported.`,
+    `Run ${run}, which is not finished, was planned without what the file says, and has the same actions. Nothing more was imported.`,
     {
       hint: `Settle what is in doubt, then import again once it is closed: ${settleCommand(run, { named: ["--env", environment] }, "--abandon")}`,
     },
   );
 
-/** By their places in the input. */
-async function rejectedOf(session: Session, run: number): Promise<ReadonlySet<number>> {
-  const seqs = new Set<number>();
-  for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
-    const { origins, stored } = await readWhole(session, run, chunk);
-    for (const { outcome, origin } of itemsOf(origins, stored, "not sent"))
-      if (outcome === "rejected") seqs.add(origin.seq);
-  }
-  return seqs;
-}
-
-/** The run's inputs, with those that these lines name. */
-async function inputsWith(
+/** What was rejected is known by its place in the input, the rest by its identity. */
+async function unknownOf(
   session: Session,
   run: number,
-  known: readonly RunInput[],
   lines: readonly ImportedLine[],
-): Promise<readonly RunInput[]> {
-  const names = new Set(lines.map(({ source }) => source));
-  for (const { name } of known) names.delete(name);
-  if (names.size === 0) return known;
-  const more = [...names].map((name) => ({ name, source: "", format: "", sha256: "", rows: 0 }));
-  const facts = await scalar<string>(session, sql`SELECT facts FROM runs WHERE number = ${run}`);
-  const inputs = [...known, ...more];
-  const text = JSON.stringify({ ...JSON.parse(facts ?? "{}"), inputs });
-  await session.run(sql`UPDATE runs SET facts = ${text} WHERE number = ${run}`);
-  return inputs;
+): Promise<readonly ImportedLine[]> {
+  const rows = await select<{ at: number }>(
+    session,
+    sql`SELECT wanted.at FROM ${identities(lines)} AS wanted CROSS JOIN actions WHERE ${IS_WANTED}`,
+  );
+  const known = new Set(rows.map(({ at }) => at));
+  const rejected = new Set<number>();
+  if (lines.some(({ outcome }) => outcome === "rejected"))
+    for (const { chunk } of await selectChunks(session, sql`run = ${run} AND rejected > 0`)) {
+      const { origins, stored } = await readWhole(session, run, chunk);
+      for (const { outcome, origin } of itemsOf(origins, stored, "not sent"))
+        if (outcome === "rejected") rejected.add(origin.seq);
+    }
+  return lines.filter((line, at) => !(line.outcome === "rejected" ? rejected.has(line.seq) : known.has(at)));
 }

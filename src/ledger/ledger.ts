@@ -551,11 +551,11 @@ export interface Notes {
     output: Output,
     written?: { readonly run?: number; readonly chunks?: readonly number[]; readonly replaces?: string },
   ): Promise<void>;
-  /** Notes how a command ended, and digests of warnings that it told. */
-  noteInvocation(invocation: Invocation, told?: readonly string[]): Promise<void>;
+  /** Notes how a command ended, and digests of warnings that it showed. */
+  noteInvocation(invocation: Invocation, shown?: readonly string[]): Promise<void>;
   /** Newest first. */
   invocations(filter?: InvocationFilter): Promise<readonly Invocation[]>;
-  /** Of these digests, those of warnings that an earlier invocation told. */
+  /** Of these digests, those of warnings that an earlier invocation showed. */
   told(digests: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
@@ -596,7 +596,7 @@ export interface Ledger extends AsyncDisposable, Runs, Chunks, Settling, Actions
    * promise reads the whole ledger.
    */
   about(id: string): Promise<readonly FoundAction[]>;
-  /** Enters what promises files tell. What the ledger knows stays as it is, so that it can be done again. */
+  /** Enters what promises files say. What the ledger knows stays as it is, so that it can be done again. */
   importActions(lines: AsyncIterable<readonly ImportedLine[]>): Promise<Imported>;
   /** Bytes on disk, and actions known. */
   size(): Promise<{ readonly bytes: number; readonly actions: number }>;

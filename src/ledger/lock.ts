@@ -28,17 +28,17 @@ export async function untilTaken(
   { what, waitMs, signal, onWait }: LockOptions,
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
-  for (let told = false; !(await tryIt()); told = true) {
+  for (let isShown = false; !(await tryIt()); isShown = true) {
     const holder = await readHolder();
     if (performance.now() >= deadline) throw lockedFailure(what, holder);
-    if (!told) onWait?.(holder);
+    if (!isShown) onWait?.(holder);
     await wait(Math.min(POLL_MS, Math.max(1, deadline - performance.now())), undefined, { signal });
   }
 }
 
 /**
  * An SQLite file with an exclusive transaction held open is the portable form of a lock that no crash leaves behind; the text
- * file beside it only tells people who holds it.
+ * file beside it only shows people who holds it.
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<AsyncDisposable> {
   let database: DatabaseSync;
@@ -96,7 +96,7 @@ function lastHolder(path: string): LockHolder | undefined {
   }
 }
 
-/** Who holds the lock right now; an unknown one where nobody can tell who. Only looks: it takes nothing. */
+/** Who holds the lock right now; an unknown one where that is not known. Only looks: it takes nothing. */
 export function readLockHolder(path: string): LockHolder | undefined {
   if (!existsSync(path)) return undefined;
   const database = new DatabaseSync(path, { readOnly: true, timeout: 0 });

@@ -73,7 +73,7 @@ export const noteMethods = (database: Database): Notes => ({
       if (kind === "promises") await session.run(sql`UPDATE runs SET output = ${path} WHERE number = ${run}`);
     }),
 
-  noteInvocation: (invocation, told = []) =>
+  noteInvocation: (invocation, shown = []) =>
     database.write(async (session) => {
       const { startedAt, durationMs, files, counts } = invocation;
       await session.run(
@@ -86,7 +86,7 @@ export const noteMethods = (database: Database): Notes => ({
         }),
       );
       await session.run(sql`DELETE FROM invocations WHERE id <= (SELECT max(id) FROM invocations) - ${KEPT}`);
-      const rows = told.map((digest) => [digest, startedAt]);
+      const rows = shown.map((digest) => [digest, startedAt]);
       if (rows.length > 0) await session.insert(WARNINGS, rows, "ON CONFLICT DO NOTHING");
     }),
   invocations: async ({ commands, run, succeeded, last = KEPT } = {}) => {
@@ -109,7 +109,7 @@ export const noteMethods = (database: Database): Notes => ({
   },
   told: async (digests) => {
     const wanted = sql`SELECT digest FROM ${listOf("digest", "text", digests)} AS wanted`;
-    const told = sql`SELECT digest FROM warnings WHERE digest IN (${wanted})`;
-    return new Set((await database.plain.all<{ digest: string }>(told)).map(({ digest }) => digest));
+    const shown = sql`SELECT digest FROM warnings WHERE digest IN (${wanted})`;
+    return new Set((await database.plain.all<{ digest: string }>(shown)).map(({ digest }) => digest));
   },
 });

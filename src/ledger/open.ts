@@ -3,9 +3,10 @@
 import { randomUUID } from "node:crypto";
 import { Failure } from "../failure.ts";
 import { actionMethods } from "./actions.ts";
-import { type Database, first, type Reader, type Session, scalar } from "./database.ts";
+import { type Database, first, type Reader, scalar } from "./database.ts";
 import { findMethods } from "./find.ts";
 import { importMethods } from "./import.ts";
+import { workersOf } from "./lanes.ts";
 import type { Ledger } from "./ledger.ts";
 import { noteMethods } from "./notes.ts";
 import type { ServerOptions } from "./postgres-connection.ts";
@@ -15,7 +16,6 @@ import { sql } from "./sql.ts";
 import { openSqlite } from "./sqlite.ts";
 import { statusMethods } from "./statuses.ts";
 import { stepMethods } from "./steps.ts";
-import type { Workers } from "./workers.ts";
 
 export type LedgerPlace =
   | { readonly kind: "sqlite"; readonly path: string }
@@ -41,22 +41,22 @@ export async function openLedger(options: OpenOptions): Promise<Ledger> {
 export const findLedger = (options: OpenOptions): Promise<Ledger | undefined> => open(options, true);
 
 async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise<Ledger | undefined> {
-  const opened = place.kind === "sqlite" ? inFile(place.path, isToRead) : await onServer(place, isToRead);
-  if (opened === undefined) return undefined;
-  const { database, workers, wake } = opened;
+  const server = place.kind === "postgres" ? await onServer(place, isToRead) : undefined;
+  const database = place.kind === "sqlite" ? openSqlite(place.path, isToRead) : server;
+  if (database === undefined) return undefined;
   try {
     const bound = await bind(database, boundTo, isToRead);
     const { kind, place: shown } = database;
     return {
-      ...{ kind, place: shown, workers, ...bound },
+      ...{ kind, place: shown, workers: server && workersOf(server), ...bound },
       get exhausted() {
         return database.exhausted;
       },
       lock: (named) => database.lock(named),
       holder: (name) => database.holder(name),
-      ...runMethods(database, wake),
+      ...runMethods(database),
       ...stepMethods(database),
-      ...settleMethods(database, wake),
+      ...settleMethods(database),
       ...actionMethods(database),
       ...findMethods(database),
       ...importMethods(database),
@@ -74,25 +74,9 @@ async function open({ place, boundTo }: OpenOptions, isToRead: boolean): Promise
   }
 }
 
-interface Opened {
-  readonly database: Database;
-  readonly workers: Workers | undefined;
-  /** Wakes workers, after something that they may wait for; part of a transaction. */
-  readonly wake: (session: Session) => Promise<void>;
-}
-
-function inFile(path: string, isToRead: boolean): Opened | undefined {
-  const database = openSqlite(path, isToRead);
-  return database && { database, workers: undefined, wake: async () => undefined };
-}
-
-async function onServer(options: ServerOptions, isToRead: boolean): Promise<Opened | undefined> {
-  // Only where it is wanted: the driver takes a tenth of a second to load.
-  const [{ openPostgres }, { workersOf }] = await Promise.all([import("./postgres.ts"), import("./lanes.ts")]);
-  const database = await openPostgres(options, isToRead);
-  const wake = async (session: Session): Promise<void> => await database?.notify(session);
-  return database && { database, workers: workersOf(database), wake };
-}
+/** The driver takes a tenth of a second to load. */
+const onServer = async (options: ServerOptions, isToRead: boolean) =>
+  await (await import("./postgres.ts")).openPostgres(options, isToRead);
 
 const META = sql`SELECT (SELECT value FROM meta WHERE name = 'bound_to') AS bound_to, (SELECT value FROM meta WHERE name = 'instance') AS instance`;
 

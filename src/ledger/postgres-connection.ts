@@ -240,7 +240,7 @@ export class Connection {
     this.#socket.destroy(why);
   }
 
-  /** The server is told, if it still listens. */
+  /** Says goodbye to the server, if it still listens. */
   async close(): Promise<void> {
     if (this.isLost) return;
     const longest = setTimeout(() => this.end(), 1000);

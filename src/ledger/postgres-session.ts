@@ -120,7 +120,7 @@ export class Sessions {
     }
   }
 
-  /** Tells the user whether the server answers. */
+  /** Has the user see whether the server answers. */
   setAway(isAway: boolean): void {
     if (!isAway) this.#lostAt = undefined;
     if (this.#isAway === isAway) return;

@@ -241,8 +241,7 @@ export class Postgres implements Database {
     return this.#asked(() => this.#sessions.endWhenSilent(ms));
   }
 
-  /** Part of a transaction: wakes all who wait. */
-  async notify(session: Session): Promise<void> {
+  async wake(session: Session): Promise<void> {
     await session.all(sql`SELECT pg_notify(${this.#schema}, '')`);
   }
 

@@ -47,8 +47,7 @@ const HAS_PENDING = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND stat
 const HAS_UNSENT = sql`EXISTS (SELECT 1 FROM chunks WHERE run = number AND state IN ${words(OPEN_STATES)})`;
 export const HAS_UNWRITTEN = sql`state IN ${words(DECIDED_STATES)} AND is_written = 0`;
 
-/** @param wake workers, after something that they may wait for. */
-export const runMethods = (database: Database, wake: (session: Session) => Promise<void>): Runs => ({
+export const runMethods = (database: Database): Runs => ({
   async enterRun(run, chunks, actions) {
     const entered = await database.write(async (session) => {
       const number = await insertRun(session, run, "sent");
@@ -57,7 +56,7 @@ export const runMethods = (database: Database, wake: (session: Session) => Promi
         await insertChunk(session, place, content);
       }
       for await (const some of actions) await insertActions(session, number, some);
-      await wake(session);
+      await database.wake(session);
       return number;
     }, "once");
     crashPoint("entered");
@@ -84,14 +83,14 @@ export const runMethods = (database: Database, wake: (session: Session) => Promi
       await session.run(sql`UPDATE runs SET ${assigned({ exitCode, ...word })} WHERE number = ${run}`);
       if (paused === undefined) return;
       if (paused !== null) await noteSettlement(session, run, undefined, "pause", paused);
-      await wake(session);
+      await database.wake(session);
     }),
   async endRun(run, { exitCode, at }) {
     const ended = await database.write(async (session) => {
       const changes = await session.run(sql`UPDATE runs SET ended_at = ${at}, exit_code = ${exitCode}, paused = NULL,
             state = CASE state WHEN 'open' THEN 'finished' ELSE 'abandoned' END
           WHERE number = ${run} AND ((state = 'open' AND NOT ${HAS_PENDING}) OR (state = 'closing' AND NOT ${HAS_UNSENT}))`);
-      await wake(session);
+      await database.wake(session);
       return changes === 1;
     });
     crashPoint("ended");

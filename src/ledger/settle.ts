@@ -8,8 +8,7 @@ import { type Database, type Session, scalar, select } from "./database.ts";
 import type { By, Origin, Settlement, Settling } from "./ledger.ts";
 import { insertInto, rowsOf, type Sql, sql, words } from "./sql.ts";
 
-/** @param wake workers, after something that they may wait for. */
-export const settleMethods = (database: Database, wake: (session: Session) => Promise<void>): Settling => ({
+export const settleMethods = (database: Database): Settling => ({
   settle: (run, chunk, decision, by, most) =>
     database.write(async (session) => {
       const { count, state } = await readChunk(session, run, chunk);
@@ -24,7 +23,7 @@ export const settleMethods = (database: Database, wake: (session: Session) => Pr
       await noteSettlement(session, run, settled, decision, by);
       const { origins } = await readWhole(session, run, settled);
       const late = await closeLate(session, run, origins, database.place);
-      await wake(session);
+      await database.wake(session);
       return { settled, rest, late };
     }),
   abandon: (run, by) =>
@@ -36,7 +35,7 @@ export const settleMethods = (database: Database, wake: (session: Session) => Pr
       // What was planned may be on its way by now.
       for (const { chunk, state } of left)
         if (state === "sending" || !(await forget(session, run, chunk, "abandon"))) flying += 1;
-      await wake(session);
+      await database.wake(session);
       return flying;
     }),
   settlements: (run) => database.read((session) => selectSettlements(session, sql`run = ${run}`)),

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Failure } from "../failure.ts";
-import { damaged } from "./sqlite-failures.ts";
+import { storageFailureOf } from "./sqlite-failures.ts";
 
 /** Magic numbers of network file systems in `statfs` (linux/magic.h): SQLite's locks and log are not safe on them. */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -38,7 +38,7 @@ export function refuseNetworkFileSystem(path: string, type = statfsSync(dirname(
 
 /** A ledger that has lost all its bytes looks like a new one, and everything would be sent again. */
 export function refuseEmptied(path: string): void {
-  if (statSync(path).size === 0 && existsSync(ballastOf(path))) throw damaged(path, "it is empty");
+  if (statSync(path).size === 0 && existsSync(ballastOf(path))) throw storageFailureOf("damaged", path, "it is empty");
 }
 
 /** Beyond this size the check takes seconds; then SQLite's own checks while reading must do. */
@@ -48,7 +48,7 @@ const CHECKED_BYTES = 64 * 1024 * 1024;
 export function checkPages(file: DatabaseSync, path: string): void {
   if (statSync(path).size > CHECKED_BYTES) return;
   const result = String(file.prepare("PRAGMA quick_check(1)").get()?.quick_check);
-  if (result !== "ok") throw damaged(path, result);
+  if (result !== "ok") throw storageFailureOf("damaged", path, result);
 }
 
 export const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -83,7 +83,7 @@ export function refuseOtherLog(path: string): void {
     log = askedOf(path, numberOfLog);
     own = askedOf(unchanging(path), numberIn);
   } catch {
-    // What else is wrong with it is told by who opens it.
+    // Whoever opens it finds what else is wrong with it.
     return;
   }
   // A process that was killed as it began a log has put the next number into the file already.
@@ -92,7 +92,7 @@ export function refuseOtherLog(path: string): void {
     "storage",
     `The ledger ${path} and its log ${basename(path)}-wal don't belong together: one of them was put back from a copy. Nothing was sent.`,
     {
-      hint: "Put back both as they were; or move the log away, and what the ledger then lacks is told before anything is sent.",
+      hint: "Put back both as they were; or move the log away, and what the ledger then lacks is noticed before anything is sent.",
     },
   );
 }

@@ -8,7 +8,7 @@ import { type Database, oneAtATime, type Session } from "./database.ts";
 import { acquireLock, readLockHolder } from "./lock.ts";
 import { refuseVersion, SCHEMA_VERSION, type Types, tables } from "./schema.ts";
 import { isRows, raw, type Sql, sql } from "./sql.ts";
-import { folderInPlace, isConflict, isUnableToWrite, lackOf, storageFailure, taken } from "./sqlite-failures.ts";
+import { isConflict, isUnableToWrite, lackOf, storageFailure, storageFailureOf, taken } from "./sqlite-failures.ts";
 import {
   bytesOf,
   checkPages,
@@ -49,7 +49,7 @@ export function openSqlite(path: string, isToRead: boolean): Database | undefine
     refuseNetworkFileSystem(path);
     // SQLite would make it readable for all; its companions take the mode of the file itself.
     if (!isThere) closeSync(openSync(path, "a", 0o600));
-    if (statSync(path).isDirectory()) throw folderInPlace(path);
+    if (statSync(path).isDirectory()) throw storageFailureOf("aFolder", path);
     if (isThere) refuseEmptied(path);
     if (isThere) refuseOtherLog(path);
     file = isToRead ? openToRead(path) : new DatabaseSync(path, { timeout: LOCKED_MS });
@@ -167,6 +167,8 @@ function toDatabase(file: DatabaseSync, path: string): Database {
           return await write(work);
         }
       }),
+    /** Nobody else sends. */
+    wake: async () => undefined,
     lock: (options) => acquireLock(lockOf(path, options.name), options),
     holder: async (name) => readLockHolder(lockOf(path, name)),
     bytes: async () => bytesOf(path) + bytesOf(`${path}-wal`),

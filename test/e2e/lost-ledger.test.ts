@@ -203,7 +203,7 @@ describe("a ledger that was lost", () => {
     expect(doubted.exitCode).toBe(6);
     const [, close = ""] = /(tickets settle [0-9a-f]{8})/.exec(doubted.stderr) ?? [];
     const said = await refused(rig, importOf("a.ndjson"));
-    expect(said).toContain("was planned without what the file tells");
+    expect(said).toContain("was planned without what the file says");
     expect(said).toContain(`${close} --abandon`);
     const run = close.split(" ").at(-1) ?? "";
     expect(await rig.run(["settle", run, "--not-sent", "--env", "playground", "-y"])).toMatchObject({ exitCode: 0 });

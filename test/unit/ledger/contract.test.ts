@@ -389,7 +389,7 @@ describeBoth("what a ledger knows beside its runs", (_, it) => {
     expect((await ledger.outputs({ length: 200 })).length).toBe(2);
   });
 
-  it("invocations and told warnings", async (ledger) => {
+  it("invocations and the warnings that they showed", async (ledger) => {
     const invocation = {
       ...{ startedAt: at(1), durationMs: 12, command: "stream", arguments: ["a.csv"], files: ["a.csv"], exitCode: 0 },
       ...{ error: undefined, run: "7f3a0c11", counts: { actions: { accepted: 2 } }, warnings: 1 },

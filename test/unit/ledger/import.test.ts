@@ -65,7 +65,7 @@ describeBoth("an import of promises files", (newPlace) => {
     ]);
   });
 
-  test("changes nothing when it is done again, also where a file tells of a chunk in parts", async () => {
+  test("changes nothing when it is done again, also where a file has a chunk in parts", async () => {
     const [lost, ledger] = [await (await newPlace()).open(), await (await newPlace()).open()];
     await fill(lost);
     const lines = await linesOf(lost);
@@ -78,7 +78,7 @@ describeBoth("an import of promises files", (newPlace) => {
     expect(await lost.importActions(each([lines]))).toMatchObject({ entered: 0, known: 5 });
   });
 
-  test("tells an older ledger what became of a chunk that it has still to send, and the rest of it stays as it is", async () => {
+  test("an older ledger learns what became of a chunk that it has still to send, and the rest of it stays as it is", async () => {
     const [lost, older] = [await (await newPlace()).open(), await (await newPlace()).open()];
     const [run, plan] = [newRun(), planned([{ sales: [{ id: "b" }, { id: "a" }, { id: "c" }] }])];
     const number = await enter(lost, run, plan);
@@ -102,7 +102,7 @@ describeBoth("an import of promises files", (newPlace) => {
   });
 
   test.each(["planned", "sending", "refused", "in doubt"] as const)(
-    "tells an older ledger, in which a chunk is %s, what came of it after it was cut",
+    "an older ledger, in which a chunk is %s, learns what came of it after it was cut",
     async (state) => {
       const [lost, older] = [await (await newPlace()).open(), await (await newPlace()).open()];
       const [run, plan] = [newRun(), planned([{ sales: [{ id: "b" }, { id: "a" }, { id: "c" }] }])];

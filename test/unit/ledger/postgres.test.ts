@@ -386,7 +386,7 @@ describe.skipIf(WITHOUT_POSTGRES)(`workers that share a ledger${NEEDS_POSTGRES}`
     expect(await first.maySend(later)).toBe(true);
   });
 
-  test("keep a common pace, and a pause that one of them was told", async () => {
+  test("keep a common pace, and a pause that one of them was asked for", async () => {
     const { first, begin } = await twoWorkers({ sales: [{ id: "a" }] }, { sales: [{ id: "b" }] });
     const pace = (rate?: number) => ({ actions: 1, mostRejected: 1, rate, longestMs: 600_000 });
     expect(await begin(1, pace(0.01))).toMatchObject({ attempt: 1 });
