@@ -46,6 +46,7 @@ function flatten(
 ): readonly Flat[] {
   const path = [...above, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
   const { message } = issue;
+  const ofValue = { path, message, of: "value" } as const;
   switch (issue.code) {
     case "unrecognized_keys": {
       const names = knownKeys(schema, path);
@@ -59,30 +60,22 @@ function flatten(
     case "invalid_key":
       return [{ path, message, of: "key" }];
     case "invalid_value":
-      return [{ path, message, of: "value", didYouMean: nearestValue(valueAt(document.value, path), issue.values) }];
+      return [{ ...ofValue, didYouMean: nearestValue(valueAt(document.value, path), issue.values) }];
     case "invalid_union": {
       // The alternative that was meant is one whose own type fits; of several, the one with the fewest problems.
       const meant = issue.errors
         .filter((errors) => !errors.some(({ path: at, code }) => at.length === 0 && code === "invalid_type"))
         .sort((one, other) => one.length - other.length)[0];
       return meant === undefined
-        ? [{ path, message, of: "value" }]
+        ? [ofValue]
         : withoutMisspelt(meant).flatMap((inner) => flatten(inner, path, document, schema));
     }
     case "custom": {
-      const didYouMean = issue.params?.didYouMean;
-      return [
-        {
-          path,
-          message,
-          of: "value",
-          isAboutWhole: true,
-          didYouMean: typeof didYouMean === "string" ? didYouMean : undefined,
-        },
-      ];
+      const meant: unknown = issue.params?.didYouMean;
+      return [{ ...ofValue, isAboutWhole: true, didYouMean: typeof meant === "string" ? meant : undefined }];
     }
     default:
-      return [{ path, message, of: "value" }];
+      return [ofValue];
   }
 }
 

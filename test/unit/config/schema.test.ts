@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ACTION_NAMES } from "../../../src/actions/actions.ts";
 import { FIELD_NAMES } from "../../../src/actions/fields.ts";
 import { explainIssues, problemLine } from "../../../src/config/explain.ts";
 import { parseConfigText } from "../../../src/config/parse-document.ts";
 import { configJsonSchema, configSchema } from "../../../src/config/schema.ts";
+import { SETTING_NAMES } from "../../../src/config/settings.ts";
 
 function problemsOf(text: string): readonly string[] {
   const document = parseConfigText("c.yaml", text);
@@ -71,6 +73,11 @@ test.each([
   expect(problemsOf(`environments:\n  a:\n    onEnd: ${onEnd}\n`)).toEqual([
     `c.yaml:3:12  environments.a.onEnd: ${why}.`,
   ]);
+});
+
+test.each(SETTING_NAMES)("docs/environments.md explains the setting %s", (setting) => {
+  const page = readFileSync(new URL("../../../docs/environments.md", import.meta.url), "utf8");
+  expect(page).toMatch(new RegExp(`^\\|.*\`${setting}\``, "m"));
 });
 
 describe("the JSON Schema of a config", () => {
