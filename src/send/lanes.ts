@@ -2,17 +2,12 @@
 
 import { Failure } from "../failure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Claim } from "../ledger/workers.ts";
 import type { ServiceClient } from "./client.ts";
-import { type Sending, sendLane } from "./send.ts";
+import { type Lane, type Sending, sendLane } from "./send.ts";
 import type { LaneEnd, Stop, StopRequest } from "./stop.ts";
 
 /** A lane to send, in one stage. */
-interface TakenLane {
-  readonly number: number;
-  readonly stage: number;
-  /** Where other machines could take it. */
-  readonly claim?: Claim;
+interface TakenLane extends Omit<Lane, "client"> {
   /** Called once nothing more of it is sent here. */
   readonly release?: () => Promise<void>;
 }

@@ -89,13 +89,6 @@ export interface Lane {
   readonly claim?: Claim | undefined;
 }
 
-/** A chunk that is ready to leave. */
-interface Ready {
-  readonly chunk: Chunk;
-  readonly body: Uint8Array;
-  readonly sent: readonly SentAction[];
-}
-
 /** An answer that is not stored yet. */
 interface Previous {
   readonly chunk: Chunk;
@@ -105,77 +98,76 @@ interface Previous {
 /** How long after a vanished worker's request its chunk is left alone. */
 export const marginOf = (timeoutMs: number): number => Math.min(10_000, Math.max(2000, timeoutMs / 2));
 
+/** What a lane keeps from chunk to chunk. */
+interface Way extends Sending, Lane {
+  /** Ends each wait. */
+  readonly wake: AbortSignal;
+  previous: Previous | undefined;
+  /** Since the service decided a chunk, in whichever lane. */
+  retries: number;
+  answersBefore: number;
+}
+
 /**
  * Sends the planned chunks of one lane and stage in order, one request in flight. Each intent is on disk before its first
  * byte leaves, in one commit with the answer before it.
  */
 export async function sendLane(sending: Sending, lane: Lane): Promise<LaneEnd> {
-  const { ledger, run, common } = sending;
   const wake = AbortSignal.any([sending.stop, sending.halt]);
-  const retries = { count: 0, answersBefore: common.answers };
-  let previous: Previous | undefined;
-  /** Stores the last answer where no intent follows that would take it along. */
-  const store = async (): Promise<LaneEnd | undefined> => {
-    const stored = previous;
-    previous = undefined;
-    if (stored === undefined) return undefined;
-    const step = await ledger.advance(run, { answered: stored.answered });
-    return afterStored(sending, stored, step);
-  };
+  const way = { ...sending, ...lane, wake, previous: undefined, retries: 0, answersBefore: sending.common.answers };
   try {
     for (;;) {
-      const next = obstacleOf(sending) ?? (await lookAhead(sending, lane));
-      if ("kind" in next) return (await store()) ?? next;
-      const early = common.notBefore - performance.now();
-      if (early > 0) {
-        const end = await store();
-        if (end !== undefined) return end;
-        await pause(early, wake);
-        continue;
-      }
-      const { chunk, body, sent } = next;
-      if (sending.environment.rate !== undefined && lane.claim === undefined)
-        common.notBefore = performance.now() + (chunk.count / sending.environment.rate) * 1000;
-      const asked = instant();
-      const before = previous;
-      const step = await ledger.advance(run, { answered: before?.answered, intent: intentOf(sending, lane, chunk) });
-      previous = undefined;
-      // Its failure is looked at once the answer has come: unheard until then, it would end the process.
-      const writing = outcomeOf(before && afterStored(sending, before, step));
-      if (step.attempt === undefined) {
-        const wrote = await writing;
-        if (wrote !== undefined && "cause" in wrote) throw wrote.cause;
-        const end = wrote ?? obstructed(step.obstacle);
-        if (end !== undefined) return end;
-        if (typeof step.obstacle === "number") common.notBefore = performance.now() + step.obstacle;
-        continue;
-      }
-      sending.happened({ kind: "chunk sent", chunk, attempt: step.attempt });
-      const exchange = await post(sending, lane, body, asked);
-      crashPoint("answered");
-      const made = { chunk, number: step.attempt, exchange, at: new Date().toISOString() };
-      const reading = readExchange(exchange, sent, sending.environment.retryStatuses, sending.promises);
-      const end = await conclude(sending, lane, made, reading);
-      previous = end.previous;
-      // What went wrong meanwhile must not cost the answer that has just come.
-      const wrote = await writing;
-      if (wrote !== undefined || end.isUrgent === true) {
-        const stored = await store();
-        if (wrote !== undefined && "cause" in wrote) throw wrote.cause;
-        const why = wrote ?? stored;
-        if (why !== undefined) return why;
-      }
-      if (end.stop !== undefined) return end.stop;
-      if (end.retry !== undefined) {
-        const stop = await waitToRetry(sending, lane, wake, retries, chunk, end.retry);
-        if (stop !== undefined) return stop;
-      }
+      const end = await sendNext(way);
+      if (end !== undefined) return end;
     }
   } catch (cause) {
     // Whatever broke, an answer that came is stored if it can be.
-    await store().catch(() => undefined);
+    await store(way).catch(() => undefined);
     throw cause;
   }
+}
+
+/** The next chunk, from its intent to its answer. @returns why the lane ends, if it does. */
+async function sendNext(way: Way): Promise<LaneEnd | undefined> {
+  const next = obstacleOf(way) ?? (await lookAhead(way));
+  if ("kind" in next) return (await store(way)) ?? next;
+  if (way.common.notBefore > performance.now())
+    return (await store(way)) ?? (await waitUntil(way, way.common.notBefore));
+  const { chunk, body } = next;
+  const asked = instant();
+  const { attempt, obstacle, writing } = await intend(way, chunk);
+  if (attempt === undefined) return (await writing) ?? obstructed(way, obstacle);
+  way.happened({ kind: "chunk sent", chunk, attempt });
+  const exchange = await post(way, body, asked);
+  crashPoint("answered");
+  const reading = readExchange(exchange, actionsIn(body), way.environment.retryStatuses, way.promises);
+  const made = { chunk, attempt, exchange, at: new Date().toISOString() };
+  const { previous, isUrgent = false, retry, stop } = await conclude(way, made, reading);
+  way.previous = previous;
+  const wrote = await writing;
+  const stored = wrote !== undefined || isUrgent ? await store(way) : undefined;
+  return wrote ?? stored ?? stop ?? (retry && (await waitToRetry(way, chunk, retry)));
+}
+
+/** Stores the last answer where no intent follows that would take it along. */
+async function store(way: Way): Promise<LaneEnd | undefined> {
+  const { previous } = way;
+  way.previous = undefined;
+  if (previous === undefined) return undefined;
+  return afterStored(way, previous, await way.ledger.advance(way.run, { answered: previous.answered }));
+}
+
+/** In one commit with the last answer, whose promises are written while the request flies. */
+async function intend(way: Way, chunk: Chunk): Promise<Stepped & { readonly writing: Promise<LaneEnd | undefined> }> {
+  const { ledger, run, environment, common, claim, previous } = way;
+  if (environment.rate !== undefined && claim === undefined)
+    common.notBefore = performance.now() + (chunk.count / environment.rate) * 1000;
+  const step = await ledger.advance(run, { answered: previous?.answered, intent: intentOf(way, chunk) });
+  way.previous = undefined;
+  const writing = previous === undefined ? Promise.resolve(undefined) : afterStored(way, previous, step);
+  // What goes wrong meanwhile must not cost the answer that comes: it is heard after that. Unheard it would end the process.
+  writing.catch(() => undefined);
+  return { ...step, writing };
 }
 
 /** Why no further chunk may leave. */
@@ -186,24 +178,27 @@ function obstacleOf({ ledger, environment, common, halt }: Sending): LaneEnd | u
 }
 
 /** The lane's next chunk with its request; smaller ones where the service found such a size too large. */
-async function lookAhead(sending: Sending, lane: Lane): Promise<Ready | LaneEnd> {
-  const { ledger, run, stop, common } = sending;
-  const chunk = await ledger.nextChunk(run, lane.number, lane.stage);
+async function lookAhead(way: Way): Promise<{ readonly chunk: Chunk; readonly body: Uint8Array } | LaneEnd> {
+  const { ledger, run, stop, common, number, stage, claim } = way;
+  const chunk = await ledger.nextChunk(run, number, stage);
   if (chunk === undefined) return { kind: "finished" };
   // One that is at its end needs no stop.
   if (stop.aborted) return { kind: "stopped", by: stop.reason as StopRequest }; // see Sending.stop
   // Another worker may just be sending it.
-  if (lane.claim === undefined && chunk.count > common.mostActions) {
+  if (claim === undefined && chunk.count > common.mostActions) {
     await ledger.split(run, chunk.chunk, common.mostActions, { at: new Date().toISOString(), class: "too large" });
-    return await lookAhead(sending, lane);
+    return await lookAhead(way);
   }
-  const body = await ledger.body(run, chunk.chunk);
-  // What an answer must echo: the plan wrote it.
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
-  return { chunk, body, sent: JSON.parse(text) as readonly SentAction[] };
+  return { chunk, body: await ledger.body(run, chunk.chunk) };
 }
 
-const intentOf = ({ environment, rejectedBefore }: Sending, { claim }: Lane, { chunk, count }: Chunk): Intent => ({
+/** What an answer must echo. Looked at once it came: while requests fly, a lane keeps no more than their bytes. */
+function actionsIn(body: Uint8Array): readonly SentAction[] {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  return JSON.parse(text) as readonly SentAction[]; // as the plan wrote it
+}
+
+const intentOf = ({ environment, rejectedBefore, claim }: Way, { chunk, count }: Chunk): Intent => ({
   chunk,
   at: new Date().toISOString(),
   ...(claim !== undefined && {
@@ -218,10 +213,12 @@ const intentOf = ({ environment, rejectedBefore }: Sending, { claim }: Lane, { c
   }),
 });
 
-function obstructed(obstacle: Stepped["obstacle"]): LaneEnd | undefined {
+function obstructed({ common }: Way, obstacle: Stepped["obstacle"]): LaneEnd | undefined {
   if (obstacle === "taken") return { kind: "taken" };
+  if (obstacle === "waits") return { kind: "stopped", by: "elsewhere" };
   if (typeof obstacle === "object") return { kind: "too many rejections", rejected: obstacle.rejected };
-  return obstacle === "waits" ? { kind: "stopped", by: "elsewhere" } : undefined;
+  if (obstacle !== undefined) common.notBefore = performance.now() + obstacle;
+  return undefined;
 }
 
 /** Tells of a stored answer, and writes its promises. */
@@ -243,18 +240,18 @@ async function afterStored(
 }
 
 /** Posts the request. Where another machine waits for its end, not a byte leaves after its time. */
-async function post(sending: Sending, lane: Lane, body: Uint8Array, asked: ReturnType<typeof instant>) {
-  const { timeoutMs } = sending.environment;
-  if (lane.claim === undefined) return lane.client.post(body, sending.abort);
+async function post({ environment, client, claim, abort }: Way, body: Uint8Array, asked: ReturnType<typeof instant>) {
+  const { timeoutMs } = environment;
+  if (claim === undefined) return client.post(body, abort);
   const leftMs = (): number => timeoutMs + marginOf(timeoutMs) / 2 - msSince(asked);
   if (leftMs() < timeoutMs)
     return { kind: "not sent", error: new Error("the ledger took too long to note the intent") } as const;
-  return lane.client.post(body, sending.abort, leftMs);
+  return client.post(body, abort, leftMs);
 }
 
 interface AttemptMade {
   readonly chunk: Chunk;
-  readonly number: number;
+  readonly attempt: number;
   readonly exchange: Exchange;
   readonly at: string;
 }
@@ -271,39 +268,16 @@ interface Concluded {
 type NotTaken = Extract<Reading, { readonly kind: "not sent" | "not taken" | "retry" }>;
 
 /** Notes what became of the chunk, unless its answer waits for the next intent. */
-async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading: Reading): Promise<Concluded> {
-  const { ledger, run, environment, common, happened } = sending;
-  const { chunk, exchange, number: attempt, at } = made;
+async function conclude(way: Way, made: AttemptMade, reading: Reading): Promise<Concluded> {
+  if (reading.kind === "decided") return decided(way, made, reading);
+  const { ledger, run, environment, claim } = way;
+  const { chunk, exchange, attempt, at } = made;
   const [httpStatus, raw] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [];
   const given: Given = {
     ...{ at, class: reading.kind, httpStatus, detail: "detail" in reading ? withBody(reading) : undefined },
-    ...(lane.claim !== undefined && { claim: { attempt, claim: lane.claim } }),
+    ...(claim !== undefined && { claim: { attempt, claim } }),
   };
-  const answered = { chunk: chunk.chunk, attempt, httpStatus: httpStatus ?? 200, at, claim: lane.claim };
-  if (reading.kind === "decided") {
-    common.answers += 1;
-    if (!reading.hasStatus && !common.hasToldWithoutStatus) {
-      common.hasToldWithoutStatus = true;
-      happened({ kind: "answers without status" });
-    }
-    common.rejected += reading.items.filter(({ outcome }) => outcome === "rejected").length;
-    const kept = lane.claim === undefined ? undefined : raw;
-    return {
-      previous: { chunk, answered: { ...answered, answers: reading.items.map(toAnswer), raw: kept } },
-      isUrgent: reading.items.some(({ outcome }) => outcome === "in doubt"),
-    };
-  }
-  if (reading.kind === "too large" && chunk.count === 1) {
-    common.rejected += 1;
-    const response = JSON.stringify({ status: "too large", message: "HTTP 413" });
-    return { previous: { chunk, answered: { ...answered, answers: [{ outcome: "rejected", response }] } } };
-  }
-  if (reading.kind === "too large") {
-    const most = Math.ceil(chunk.count / 2);
-    common.mostActions = Math.min(common.mostActions, most);
-    const parts = await ledger.split(run, chunk.chunk, most, given);
-    return parts.length === 0 ? { stop: { kind: "taken" } } : {};
-  }
+  if (reading.kind === "too large") return tooLarge(way, made, given);
   const whole = environment.refusalsAreWhole;
   const [event, kept] =
     reading.kind === "in doubt"
@@ -317,6 +291,47 @@ async function conclude(sending: Sending, lane: Lane, made: AttemptMade, reading
   return { stop: kind === "refused" ? { kind, whole, chunk, detail, body } : { kind, chunk, detail, body } };
 }
 
+/** The answer says what became of every action. */
+function decided(
+  { common, happened, claim }: Way,
+  { chunk, attempt, exchange, at }: AttemptMade,
+  { items, hasStatus }: Extract<Reading, { kind: "decided" }>,
+): Concluded {
+  common.answers += 1;
+  if (!hasStatus && !common.hasToldWithoutStatus) {
+    common.hasToldWithoutStatus = true;
+    happened({ kind: "answers without status" });
+  }
+  common.rejected += items.filter(({ outcome }) => outcome === "rejected").length;
+  const [httpStatus, body] = exchange.kind === "answer" ? [exchange.status, exchange.body] : [200];
+  const raw = claim === undefined ? undefined : body;
+  return {
+    previous: {
+      chunk,
+      answered: { chunk: chunk.chunk, attempt, httpStatus, at, claim, answers: items.map(toAnswer), raw },
+    },
+    isUrgent: items.some(({ outcome }) => outcome === "in doubt"),
+  };
+}
+
+/** Halves of the chunk are sent. One action that is too large alone is rejected. */
+async function tooLarge(
+  { ledger, run, common, claim }: Way,
+  { chunk, attempt, at }: AttemptMade,
+  given: Given,
+): Promise<Concluded> {
+  if (chunk.count === 1) {
+    common.rejected += 1;
+    const response = JSON.stringify({ status: "too large", message: "HTTP 413" });
+    const answers = [{ outcome: "rejected", response }] as const;
+    return { previous: { chunk, answered: { chunk: chunk.chunk, attempt, httpStatus: 413, at, claim, answers } } };
+  }
+  const most = Math.ceil(chunk.count / 2);
+  common.mostActions = Math.min(common.mostActions, most);
+  const parts = await ledger.split(run, chunk.chunk, most, given);
+  return parts.length === 0 ? { stop: { kind: "taken" } } : {};
+}
+
 const toAnswer = (item: ItemOutcome): Answered["answers"][number] =>
   item.outcome === "accepted"
     ? { outcome: "accepted", promise: item.actionPromise }
@@ -324,38 +339,30 @@ const toAnswer = (item: ItemOutcome): Answered["answers"][number] =>
       ? { outcome: "rejected", response: item.response }
       : { outcome: "in doubt", response: item.response, why: ITEM_DOUBTS[item.why] };
 
-/** Waits before the chunk is sent again. Once it was tried often enough, returns that the service can't be reached. */
-async function waitToRetry(
-  { ledger, environment, common, happened, deadline }: Sending,
-  lane: Lane,
-  wake: AbortSignal,
-  retries: { count: number; answersBefore: number },
-  chunk: Chunk,
-  reading: NotTaken,
-): Promise<LaneEnd | undefined> {
+/** Waits before the chunk is sent again. @returns that the service can't be reached, once it was tried often enough. */
+async function waitToRetry(way: Way, chunk: Chunk, reading: NotTaken): Promise<LaneEnd | undefined> {
+  const { ledger, environment, common, happened, deadline, wake, claim } = way;
   if (wake.aborted) return undefined;
-  if (common.answers !== retries.answersBefore) retries.count = 0;
-  retries.answersBefore = common.answers;
-  retries.count += 1;
-  const attempts = retries.count;
+  way.retries = common.answers === way.answersBefore ? way.retries + 1 : 1;
+  way.answersBefore = common.answers;
+  const attempts = way.retries;
   const waitMs = waitBefore(attempts, "headers" in reading ? reading.headers : {}, Date.now(), Math.random());
-  const isTooLate = performance.now() + waitMs > deadline;
+  const until = performance.now() + waitMs;
+  const isTooLate = until > deadline;
   const reached = reading.kind !== "not sent";
   // Waiting does not help with a proxy that asks for a login.
   if (attempts > environment.retries || isTooLate || isProxyAsking(reading.detail))
     return { kind: "not reachable", reached, chunk, detail: reading.detail, attempts, ...(isTooLate && { waitMs }) };
   happened({ kind: "chunk waits", chunk, detail: reading.detail, waitMs });
-  common.notBefore = Math.max(common.notBefore, performance.now() + waitMs);
+  common.notBefore = Math.max(common.notBefore, until);
   // What the service asks for is asked of all; the way to it may be closed for this machine alone.
-  if (reached && lane.claim !== undefined) await ledger.workers?.putOff(waitMs);
-  await pause(waitMs, wake);
-  return undefined;
+  if (reached && claim !== undefined) await ledger.workers?.putOff(waitMs);
+  return waitUntil(way, until);
 }
 
-const outcomeOf = (
-  work: Promise<LaneEnd | undefined> | undefined,
-): Promise<LaneEnd | { readonly cause: unknown } | undefined> =>
-  Promise.resolve(work).catch((cause: unknown) => ({ cause }));
+async function waitUntil({ wake }: Way, moment: number): Promise<undefined> {
+  await pause(moment - performance.now(), wake);
+}
 
 /** What is kept of an answer for the person who decides about it. */
 const withBody = ({ detail, body = "" }: { readonly detail: string; readonly body?: string }): string =>
