@@ -90,7 +90,11 @@ function listOf(caption, columns, { items, hasMore = false }, more) {
     return h("tr", { role: "row" }, cells);
   };
   const head = names.map((name) =>
-    h("th", { scope: "col", role: "columnheader", class: columns[name](items[0]).className }, name),
+    h(
+      "th",
+      { scope: "col", role: "columnheader", class: columns[name](items[0]).classList.contains("n") && "n" },
+      name,
+    ),
   );
   const body = h("tbody", { role: "rowgroup" }, items.map(rowOf));
   const list = h(
