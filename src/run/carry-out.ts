@@ -17,7 +17,7 @@ import type { WorkUnderWay } from "./progress.ts";
 import { writeRejectsOf } from "./rejects.ts";
 import { countsOf, doubtedOf, openQuestions, rejectsCommand, statusOf } from "./runs.ts";
 import { byUser, connectorTo, type Session } from "./session.ts";
-import { exitCodeOf, exitCodeOfDone, type RunEnd } from "./summary.ts";
+import { exitCodeOf, exitCodeOfDone, type RunEnd, type Summary } from "./summary.ts";
 import { claimedLanes, startWorker } from "./worker.ts";
 
 export interface CarryOutOptions {
@@ -36,27 +36,42 @@ export interface CarryOutOptions {
  * @throws Failure when it can't even begin.
  */
 export async function carryOut(context: RunContext, options: CarryOutOptions): Promise<RunEnd> {
-  const { session, run } = options;
+  const { session, run, isResumed } = options;
   const { ledger, environment } = session;
-  const { progress, stop: stopping } = context;
+  const { progress } = context;
   await ledger.doubtVanished(run.number, new Date().toISOString());
   await using promises = await openPromises(context, ledger, run, environment);
-  const before = { ...(await ledger.counts(run.number)), at: performance.now() };
-  progress.happened({
-    kind: "run started",
-    run: run.run,
-    actions: before.notSent,
-    chunks: before.chunks - before.decidedChunks,
-    isResumed: options.isResumed,
-  });
+  const before = await ledger.counts(run.number);
+  const beganAt = performance.now();
+  const chunks = before.chunks - before.decidedChunks;
+  progress.happened({ kind: "run started", run: run.run, actions: before.notSent, chunks, isResumed });
   const stops = await sendUntilStopped(context, options, promises.write);
   // Others may have sent some of it.
   for (const { chunk } of await ledger.chunks(run.number, { unwritten: true })) await promises.write(chunk);
   progress.advanced(undefined);
-  const [stop = FINISHED] = stops;
+  const summary = await endFor(context, options, stops[0] ?? FINISHED, promises.path ?? null);
+  const { accepted, rejected } = await ledger.counts(run.number);
+  const end: RunEnd = {
+    ...{ environment, run, stops, summary },
+    lanes: new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size,
+    sent: { actions: accepted + rejected - before.accepted - before.rejected, ms: performance.now() - beganAt },
+    rejected: await firstRejected(ledger, run),
+  };
+  progress.happened({ kind: "run ended", end });
+  return end;
+}
+
+/** Stores why the run ended, for now or for good, and writes its rejects. */
+async function endFor(
+  context: RunContext,
+  { session, run, startedAt }: CarryOutOptions,
+  stop: Stop,
+  output: string | null,
+): Promise<Summary> {
+  const { ledger, environment } = session;
   const isDone = stop.kind === "finished";
   if (!isDone && !isElsewhere(stop)) {
-    const isByPerson = stopping.aborted && stopping.reason === "SIGINT";
+    const isByPerson = context.stop.aborted && context.stop.reason === "SIGINT";
     await ledger.noteStop(run.number, { exitCode: exitCodeOf(stop), ...(isByPerson && { paused: byUser() }) });
   }
   const rejects = await writeRejectsOf(context, ledger, run);
@@ -67,24 +82,12 @@ export async function carryOut(context: RunContext, options: CarryOutOptions): P
   const next = isDone
     ? rejectsCommand(run, rejects, context, environment)
     : (isToDecide ? settleCommand : resumeCommand)(run.run, environment);
-  const { summary, counts } = await statusOf(ledger, run, environment);
-  const end: RunEnd = {
-    ...{ environment, run, stops },
-    summary: {
-      ...{ ...summary, environment: environment.name, state: isDone ? "finished" : "stopped", exitCode, rejects },
-      output: promises.path ?? null,
-      durationMs: Math.round(performance.now() - options.startedAt),
-      next: doubt === undefined ? next : settleCommand(doubt, environment),
-    },
-    lanes: new Set((await ledger.chunks(run.number)).map(({ lane }) => lane)).size,
-    sent: {
-      actions: counts.accepted + counts.rejected - before.accepted - before.rejected,
-      ms: performance.now() - before.at,
-    },
-    rejected: await firstRejected(ledger, run),
+  const { summary } = await statusOf(ledger, run, environment);
+  return {
+    ...{ ...summary, environment: environment.name, state: isDone ? "finished" : "stopped", exitCode, rejects, output },
+    durationMs: Math.round(performance.now() - startedAt),
+    next: doubt === undefined ? next : settleCommand(doubt, environment),
   };
-  progress.happened({ kind: "run ended", end });
-  return end;
 }
 
 /** What a run ends with of which nothing is left to send; `doubt`: a run for which some of the same input waits. */
