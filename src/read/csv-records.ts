@@ -184,14 +184,16 @@ export class CsvRecords {
   }
 
   /**
-   * The first cell that is not empty.
+   * The first cell that is not blank.
    *
    * @param text the record's.
    */
   firstFilled(text: string): string {
     const latin1 = this.#isAscii ? text : this.#latin1;
-    for (let place = 0; place < this.count * 3; place += 3)
-      if (this.#bounds[place] !== this.#bounds[place + 1]) return this.#cell(place, latin1);
+    for (let place = 0; place < this.count * 3; place += 3) {
+      const cell = this.#trimmedCell(place, latin1);
+      if (cell !== "") return cell;
+    }
     return "";
   }
 

@@ -174,7 +174,8 @@ class Table implements CsvDialect, TableText, KnownTable {
     if (returnIn !== -1) return loneReturnRow(this, records.bytes, line, returnIn);
     if (count !== this.header.length) return cellCountRow(this, records.bytes, line, records.cells());
     const { text } = records;
-    if (this.#headerAgain.hasName(records.firstFilled(text))) {
+    const first = records.firstFilled(text);
+    if (this.#headerAgain.hasName(this.isGuarded ? unguardCell(first) : first)) {
       const again = this.#headerAgain.kindOf(wholeCells(text, this));
       if (again !== undefined) return secondHeaderRow(records.bytes, line, again);
     }

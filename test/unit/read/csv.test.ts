@@ -86,6 +86,7 @@ test.each<[name: string, text: string, header: string | undefined, rows: string[
   ],
   ["the header again behind a byte order mark", "a,b\n\ufeffa,b\n3,4\n", "a|b", ["2 ! header-repeated", "3 3|4"]],
   ["the header again with a blank cell", "a,b,c\na,b,\n3,4,5\n", "a|b|c", ["2 ! header-repeated", "3 3|4|5"]],
+  ["the header again behind a blank first cell", "a,b,c\n ,b,c\n3,4,5\n", "a|b|c", ["2 ! header-repeated", "3 3|4|5"]],
   ["the header again in another order", "a,b\n1,2\nB,a\n3,4\n", "a|b", ["2 1|2", "3 !! header-repeated"]],
   ["one cell that is a column's name", "a,b\na,1\na,\n", "a|b", ["2 a|1", "3 a|"]],
   ["a column's name twice", "a,b\na,a\n", "a|b", ["2 a|a"]],
