@@ -9,13 +9,13 @@ import {
   isOrderName,
   joinedWords,
   minorUnitsIn,
+  namesLoss,
+  namesSurcharge,
+  namesTicketList,
+  namesTicketPrice,
+  namesTickets,
   runsOf,
   says,
-  tellsLoss,
-  tellsSurcharge,
-  tellsTicketList,
-  tellsTicketPrice,
-  tellsTickets,
   WORDS,
 } from "./header-words.ts";
 
@@ -27,8 +27,8 @@ const SHAPES = {
   price: (column) =>
     column.amounts !== undefined &&
     (column.isMoney || called(WORDS.quantity, [column]).length === 0) &&
-    !tellsLoss(column.name) &&
-    !tellsSurcharge(column.name),
+    !namesLoss(column.name) &&
+    !namesSurcharge(column.name),
   orderTime: ({ times }) => times !== undefined,
   status: hasFewValues,
   quantity: ({ isCount }) => isCount,
@@ -125,8 +125,8 @@ export function columnsOf({ columns, rows, lists = [] }: Evidence): Columns {
       all.find((column) => column.isUnique && mayBeId(column) && isIdName(column.name) && !isIdOfOther(column.name)),
     ticketLists:
       ticket === undefined
-        ? (all.find((column) => tellsTickets(column.name) && column.times === undefined && column.holdsLists)?.name ??
-          lists.find(tellsTicketList))
+        ? (all.find((column) => namesTickets(column.name) && column.times === undefined && column.holdsLists)?.name ??
+          lists.find(namesTicketList))
         : undefined,
     prices,
     currency: find("currency")[0],
@@ -143,8 +143,8 @@ const isNegative = (text: string): boolean => /^\(?[^\d]{0,4}[-\u2212][^\d]{0,4}
 function pricesIn(all: readonly Column[]): readonly Column[] {
   const prices = called(WORDS.price, all.filter(SHAPES.price));
   if (prices.length > 0)
-    return [...prices].sort((one, other) => Number(tellsTicketPrice(other.name)) - Number(tellsTicketPrice(one.name)));
-  const amounts = all.filter((column) => column.isMoney && !tellsLoss(column.name));
+    return [...prices].sort((one, other) => Number(namesTicketPrice(other.name)) - Number(namesTicketPrice(one.name)));
+  const amounts = all.filter((column) => column.isMoney && !namesLoss(column.name));
   if (amounts.length === 1) return amounts;
   return all.filter(({ name, amounts }) => minorUnitsIn(name) !== undefined && amounts !== undefined).slice(0, 1);
 }
@@ -153,10 +153,10 @@ function pricesIn(all: readonly Column[]): readonly Column[] {
 export const unreadPrice = ({ all }: Columns): Column | undefined =>
   called(WORDS.price, all).find(
     ({ name, amounts, times }) =>
-      amounts === undefined && times === undefined && !tellsLoss(name) && !tellsSurcharge(name) && says(name, "price"),
+      amounts === undefined && times === undefined && !namesLoss(name) && !namesSurcharge(name) && says(name, "price"),
   );
 
-/** Columns that tell one event from another, by id or by name. */
+/** Columns by which events differ: their ids or their names. */
 export const eventColumns = ({ find }: Columns): ReadonlySet<Column> =>
   new Set([...find("eventId"), ...find("eventName")]);
 

@@ -10,13 +10,13 @@ import {
   areStatuses,
   isLogStateName,
   means,
+  namesLoss,
+  namesRowKind,
   says,
-  tellsLoss,
-  tellsRowKind,
   timeKindOf,
   WORDS,
 } from "./header-words.ts";
-import { allRowsText, ask, MOST_VALUES, rowsText, valuesText, valuesTold } from "./notes.ts";
+import { allRowsText, ask, MOST_VALUES, rowsText, valuesShown, valuesText } from "./notes.ts";
 import { timeRule } from "./time-rules.ts";
 
 /** Something that happens to a ticket after its sale. */
@@ -43,11 +43,11 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
   const isSale = action === "soldTicket";
   const isLoss = action === "invalidatedTicket";
   const isState = says(name, "status");
-  const saysLoss = tellsLoss(name) && timeKindOf(name) !== "other";
+  const saysLoss = namesLoss(name) && timeKindOf(name) !== "other";
   const saysLetIn = isLog(action) && isLogStateName(name);
   if (ACTIONS[action].about === "event") return isState && hasFewValues(column) ? "status" : undefined;
   if (filled === 0) {
-    const isBlank = isLoss ? isState && !tellsLoss(name) : isState || saysLoss || saysLetIn;
+    const isBlank = isLoss ? isState && !namesLoss(name) : isState || saysLoss || saysLetIn;
     return isBlank ? "blank" : undefined;
   }
   const isFlag = hasFewValues(column) && values.length + (filled < rows ? 1 : 0) <= 2 && !column.isCount;
@@ -56,7 +56,7 @@ function roleOf(column: Column, action: ActionName): Role | undefined {
     // In other files a text about a cancelled ticket may be the reason.
     ((isSale || isLog(action)) && areStatuses(values)) ||
     (isLog(action) && (saysLetIn || areLogStates(values))) ||
-    ((isSale || isLoss) && tellsRowKind(name) && values.length > 1) ||
+    ((isSale || isLoss) && namesRowKind(name) && values.length > 1) ||
     (!isLoss && isFlag && saysLoss);
   if (isStatus && hasFewValues(column)) return "status";
   if (!isLoss && saysLoss && (times !== undefined || filled < rows || values.length > 1)) return "mark";
@@ -94,8 +94,8 @@ export function expectLines(
     note: "as in all rows of this file; a row with something there that gives an action is an error",
   }));
   const all = [...more, ...statuses, ...empty];
-  const told = columns.filter(({ filled }) => filled > 0).map((column) => valuesTold(column));
-  return all.length === 0 ? told : [{ key: "expect", value: { block: [...told, ...all] } }];
+  const shown = columns.filter(({ filled }) => filled > 0).map((column) => valuesShown(column));
+  return all.length === 0 ? shown : [{ key: "expect", value: { block: [...shown, ...all] } }];
 }
 
 /** What is expected of the currency: an amount in another than its event's would be taken for one in it. */
@@ -168,7 +168,7 @@ export function whenLines(
   { prices: [price], negatives }: Columns,
   time: Column | undefined,
 ): readonly Line[] {
-  const told: Comment[] = [];
+  const shown: Comment[] = [];
   const tests: Entry[] = [];
   for (const column of conditioned(deciding, action)) {
     const { values, filled, rows } = column;
@@ -184,7 +184,7 @@ export function whenLines(
   }
   const test = (column: Column, what: string): void => {
     const { name, filled, rows } = column;
-    told.push({ comment: `# ${cleanText(name, 40)} is filled in ${filled} of ${rowsText(rows)}` });
+    shown.push({ comment: `# ${cleanText(name, 40)} is filled in ${filled} of ${rowsText(rows)}` });
     tests.push({ key: name, value: ask(`${what}; else remove this`) });
   };
   if (isLater(action)) {
@@ -201,7 +201,7 @@ export function whenLines(
   const [only, ...more] = tests;
   if (only === undefined) return [];
   return [
-    ...told,
+    ...shown,
     more.length === 0
       ? { key: "when", value: { flow: [[only.key, only.value]] }, note: only.note }
       : { key: "when", value: { block: tests } },
@@ -227,15 +227,15 @@ export function invalidationItems(
 ): readonly Value[] {
   const { all, rows, negatives, prices } = columns;
   const gone = status.map((column) => ({ column, values: takenOf(column, "invalidatedTicket") }));
-  const isTold = (cells: readonly string[]): boolean =>
+  const isGone = (cells: readonly string[]): boolean =>
     gone.some(({ column, values }) => values.includes((cells[column.index] ?? "").trim()));
   const byStatus = gone.flatMap(({ column: { name }, values }) => {
     if (values.length > 0) return [flow({ [name]: values })];
     const asked = "the value that says that a ticket is no longer valid; remove this where none does";
-    return tellsLoss(name) ? [flow({ [name]: ask(asked) })] : [];
+    return namesLoss(name) ? [flow({ [name]: ask(asked) })] : [];
   });
   const byMark = mark
-    .filter(({ index }) => !rows.every((cells) => (cells[index] ?? "").trim() === "" || isTold(cells)))
+    .filter(({ index }) => !rows.every((cells) => (cells[index] ?? "").trim() === "" || isGone(cells)))
     .map(({ name, times }) => {
       const what =
         times === undefined
@@ -283,7 +283,7 @@ export function entryOffered({ status: [status], entry }: Deciding, { all }: Col
   );
   return [
     { comment: "# Optional: checkedInTicket ends a ticket's life, scannedTicket is for tickets that may come again." },
-    ...(flag === undefined ? [] : [valuesTold(flag)]),
+    ...(flag === undefined ? [] : [valuesShown(flag)]),
     ...switchedOff({ items: [item] }),
   ];
 }
@@ -292,4 +292,4 @@ export function entryOffered({ status: [status], entry }: Deciding, { all }: Col
 export const eventStatusOffered = ({ status: [status] }: Deciding): readonly Comment[] =>
   status === undefined
     ? []
-    : [valuesTold(status), ...switchedOff({ block: [{ key: "when", value: flow({ [status.name]: WHATEVER }) }] })];
+    : [valuesShown(status), ...switchedOff({ block: [{ key: "when", value: flow({ [status.name]: WHATEVER }) }] })];

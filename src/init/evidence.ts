@@ -212,18 +212,18 @@ function timesOf(column: Cells): Times | undefined {
     .map(({ format, read }) => ({ format, read, fits: texts.filter((text) => read(text) !== undefined).length }));
   const most = Math.max(0, ...counted.map(({ fits }) => fits));
   const best = counted.filter(({ fits }) => fits === most);
-  const told = best.some(({ format }) => format === "iso") ? best.filter(({ format }) => format === "iso") : best;
-  if (most === 0 || cellsThat(column, (text) => told[0]?.read(text) !== undefined) < column.filled * 0.9)
+  const shown = best.some(({ format }) => format === "iso") ? best.filter(({ format }) => format === "iso") : best;
+  if (most === 0 || cellsThat(column, (text) => shown[0]?.read(text) !== undefined) < column.filled * 0.9)
     return undefined;
-  const example = texts.find((text) => new Set(told.map(({ read }) => String(read(text)))).size > 1) ?? first;
-  const [reading, ...others] = told.map(({ format, read, fits }) => ({
+  const example = texts.find((text) => new Set(shown.map(({ read }) => String(read(text)))).size > 1) ?? first;
+  const [reading, ...others] = shown.map(({ format, read, fits }) => ({
     format,
     fits,
     example: isoOf(read(example)),
     isLocal: format === "iso" ? texts.some(isLocalIso) : !/ Z$/.test(format) && !isUtcFormat(format),
   }));
   if (reading === undefined) return undefined;
-  const areDates = told.every(({ format }) => ALL_DATES.has(format));
+  const areDates = shown.every(({ format }) => ALL_DATES.has(format));
   return { kind: areDates ? "date" : "time", example, readings: [reading, ...others] };
 }
 

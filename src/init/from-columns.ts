@@ -1,4 +1,4 @@
-/** A source for an export of an unknown layout: rules for its columns, or none where they are named like fields and need none. */
+/** A source for an export of an unknown layout: rules for its columns, unless they are named like fields and need none. */
 
 import { type ActionName, actionsThat } from "../actions/actions.ts";
 import type { FieldName } from "../actions/fields.ts";
@@ -22,7 +22,7 @@ import {
 } from "./conditions.ts";
 import { type Comment, type Entry, flow, type Line, type Value } from "./config-text.ts";
 import { type Column, type Evidence, hasGuards, textIn } from "./evidence.ts";
-import { isEventIdName, isIdName, TRAITS, tellsBefore } from "./header-words.ts";
+import { isEventIdName, isIdName, namesBefore, TRAITS } from "./header-words.ts";
 import { eventRule, knownTicketRule, soldTicketRule, userRule } from "./id-rules.ts";
 import { exactPattern, widePattern } from "./match-patterns.ts";
 import { ask, choice, inner, template, valuesText } from "./notes.ts";
@@ -95,11 +95,11 @@ function withOwnActions(evidence: Evidence, columns: Columns, own: readonly Acti
     }),
   );
   const needNone = "# The columns are named like fields, and each row names its action, so they need no rules";
-  const told = [...passed].map((column) => `${cleanText(column.name, 40)}: ${valuesText(column)}`);
+  const shown = [...passed].map((column) => `${cleanText(column.name, 40)}: ${valuesText(column)}`);
   return [
-    { comment: `${needNone}${told.length === 0 ? "." : ""}` },
-    ...(told.length === 0 ? [] : [{ comment: "# as long as a row means its action whatever these columns hold:" }]),
-    ...told.map((text) => ({ comment: `# ${text}` })),
+    { comment: `${needNone}${shown.length === 0 ? "." : ""}` },
+    ...(shown.length === 0 ? [] : [{ comment: "# as long as a row means its action whatever these columns hold:" }]),
+    ...shown.map((text) => ({ comment: `# ${text}` })),
     ...fileLines(evidence, columns, own[0] ?? "soldTicket"),
   ];
 }
@@ -137,7 +137,7 @@ function withAction(evidence: Evidence, columns: Columns, taken: Taken): readonl
     ...(isNamed ? [{ comment: "# The columns are named like fields, but not all is said by that." }] : []),
     matchLine(evidence.fileName, asksEvent),
     ...csvLines(evidence),
-    ...listsTold(evidence.lists),
+    ...listsShown(evidence.lists),
     ...zoneLines(used, columns.all),
     ...each,
     ...(isEventAction(action) ? [] : expectLines(currency, deciding.status, deciding.blank)),
@@ -165,7 +165,7 @@ const isAsNamed = (line: Line): boolean =>
 const withoutGuess = <L extends Line>(line: L): L =>
   "key" in line && isAsNamed(line) ? { ...line, note: undefined } : line;
 
-function listsTold(lists: readonly string[] = []): readonly Comment[] {
+function listsShown(lists: readonly string[] = []): readonly Comment[] {
   if (lists.length === 0) return [];
   const named = lists.slice(0, 5).join(", ");
   return [
@@ -233,7 +233,7 @@ function rulesOf(evidence: Evidence, columns: Columns, { action, isNamed }: Take
   const isSale = action === "soldTicket";
   const isResale = action === "resoldTicket";
   const { all, quantities, prices } = columns;
-  const priced = isResale ? prices.filter(({ name }) => !tellsBefore(name)) : prices;
+  const priced = isResale ? prices.filter(({ name }) => !namesBefore(name)) : prices;
   const quantity = quantities.length === 1 && columns.order !== undefined ? quantities[0] : undefined;
   const named = isNamed === true ? fieldColumns(evidence, action) : new Map<string, Column>();
   const whichUser =

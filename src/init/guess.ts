@@ -72,7 +72,7 @@ export function guessConfig(...samples: readonly Sample[]): Guess {
     })),
     order,
     yaml,
-    ...toldOf(yaml),
+    ...toLookAt(yaml),
   };
 }
 
@@ -85,7 +85,7 @@ const ENVIRONMENTS = [
 ];
 
 /** The lines that the user has to look at. */
-function toldOf(yaml: string): Pick<Guess, "open" | "guesses"> {
+function toLookAt(yaml: string): Pick<Guess, "open" | "guesses"> {
   const lines = yaml.split("\n");
   return {
     open: lines.flatMap((line, at) => {

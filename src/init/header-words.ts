@@ -144,21 +144,21 @@ export function minorUnitsIn(name: string): "hundredths" | "by currency" | undef
 }
 
 /** Whether a column of this name may tell what its row is: `Type`, `Transaction type`; not `Ticket type`. */
-export const tellsRowKind = (name: string): boolean =>
+export const namesRowKind = (name: string): boolean =>
   says(name, "rowKind") && wordsOf(name).every((word) => NAMES.rowKind.test(word) || NAMES.ofRow.test(word));
 export const isLogStateName = (name: string): boolean => says(name, "logState") && !says(name, "scanner");
 /** `Unit price`, but not `Tickets total`. */
-export const tellsTicketPrice = (name: string): boolean => says(name, "perTicket") && !says(name, "inAll");
+export const namesTicketPrice = (name: string): boolean => says(name, "perTicket") && !says(name, "inAll");
 /** `Total fees`, but not `Total incl. fees`. */
-export const tellsSurcharge = (name: string): boolean => says(name, "surcharge") && !says(name, "inOrNot");
+export const namesSurcharge = (name: string): boolean => says(name, "surcharge") && !says(name, "inOrNot");
 /** Who gives a ticket away, or what was asked or paid for it before. */
-export const tellsBefore = (name: string): boolean => says(name, "before") && !says(name, "after");
+export const namesBefore = (name: string): boolean => says(name, "before") && !says(name, "after");
 
 const ORDER_NAME = new RegExp(`^(?:(?:${NUMBER})(?:de|del|dell|di|do|da)?)?(?:${ORDER})(?:${NUMBER})?$`);
 /** `Order`, `Booking no`, `Numéro de commande`. */
 export const isOrderName = (name: string): boolean => ORDER_NAME.test(joinedWords(name));
 /** Whether a column may tell one order from another. */
-export const tellsOrder = (name: string): boolean =>
+export const namesOrder = (name: string): boolean =>
   isOrderName(name) || (says(name, "inOrder") && !says(name, "notOrder"));
 
 /** Whole texts of statuses that need no explanation. The user must explain any others. */
@@ -183,14 +183,14 @@ export const means = (value: string, ...meanings: readonly Meaning[]): boolean =
   meanings.some((meaning) => MEANINGS[meaning].test(plainText(value).trim()));
 
 /** Somewhere in a longer text: `partially refunded`, `teilstorniert`, `payment pending`. */
-const TELLS_OF_LOSS =
+const OF_LOSS =
   /\b(?:cancel|refund(?!able)|pending|unpaid|annul|anulad|rembours|reembols|rimbors|geannul|terugbetaal|en attente|in attesa|pendient|pendente)|stornier|\bstorno|erstattet/;
 
 /** Whether values are statuses by what they say, whatever their column is called. */
 export function areStatuses(values: readonly string[]): boolean {
   const known = values.filter((value) => means(value, "sold", "gone", "in", "open"));
   if (known.length >= 2 && known.length * 2 >= values.length) return true;
-  return values.length >= 2 && values.some((value) => value.length <= 40 && TELLS_OF_LOSS.test(plainText(value)));
+  return values.length >= 2 && values.some((value) => value.length <= 40 && OF_LOSS.test(plainText(value)));
 }
 
 /** Whether values of a log say who was let in, or which way. */
@@ -272,7 +272,7 @@ const saysTime = (words: readonly string[], kind: TimeKind): boolean =>
   ACTION_TIMES.some(([known, pattern]) => known === kind && words.some((word) => pattern.test(word)));
 
 /** Whether a column of this name tells that a ticket is void, refunded or the like; `Refundable` does not. */
-export const tellsLoss = (name: string): boolean =>
+export const namesLoss = (name: string): boolean =>
   saysTime(
     wordsOf(name).filter((word) => !/(?:able|ible|bar|baar|abile|avel)$/.test(word)),
     "loss",
@@ -309,14 +309,14 @@ const TICKET_NAMES: ReadonlySet<string> = new Set([
 const TICKET_LIST =
   /^(?:orders?|sales?)?(?:items?|lines?|lineitems?|positions?|positionen|attendees?|seats?|admissions?|passes|billets|entradas|biglietti|bilhetes|kaarten|karten)$/;
 /** Whether a column of this name may hold the ids of tickets, of one or of several: `Barcodes`, `Ticket IDs`. */
-export function tellsTickets(name: string): boolean {
+export function namesTickets(name: string): boolean {
   const joined = joinedWords(name);
   return [joined, joined.replace(/s$/, ""), joined.replace(/(?:es?|en)$/, "")].some((word) => TICKET_NAMES.has(word));
 }
 /** Whether each item of a list of JSON may be a ticket. */
-export function tellsTicketList(path: string): boolean {
+export function namesTicketList(path: string): boolean {
   const last = path.slice(path.lastIndexOf(".") + 1);
-  return tellsTickets(last) || TICKET_LIST.test(joinedWords(last));
+  return namesTickets(last) || TICKET_LIST.test(joinedWords(last));
 }
 
 /** What an event may have too: its cheapest price, the organiser's address, its kinds of tickets. */
@@ -327,15 +327,15 @@ const SOLD_ALONE = /^(?:sold|ordered|purchased|bought|booked|verkauft|gekauft|be
 const PRICE_NAMES: ReadonlySet<string> = new Set(WORDS.price.split(" "));
 
 /** Whether a column of this name is of a sale: an order's number or date, its buyer, a ticket. */
-export const tellsSale = (name: string): boolean =>
+export const namesSale = (name: string): boolean =>
   isOrderName(name) ||
   TICKET_NAMES.has(joinedWords(name)) ||
   says(name, "buyer") ||
   (timeKindOf(name) === "sale" && !SOLD_ALONE.test(wordsOf(name).at(-1) ?? ""));
 
 /** Whether a column of this name may be of a sale. */
-export const mayTellSale = (name: string): boolean =>
-  tellsSale(name) ||
+export const mayNameSale = (name: string): boolean =>
+  namesSale(name) ||
   PRICE_NAMES.has(joinedWords(name)) ||
   says(name, "price") ||
   [...runsOf(name)].some((run) => PERSON_OR_SEAT.test(run));

@@ -1,4 +1,4 @@
-/** Rules for the ids of events, tickets and users, as far as their columns can be told. */
+/** Rules for the ids of events, tickets and users, as far as their columns show them. */
 
 import { fold } from "../actions/nearest.ts";
 import { cleanText, quoted } from "../actions/text.ts";
@@ -10,8 +10,8 @@ import {
   isIdName,
   isIdOfOther,
   joinedWords,
-  tellsBefore,
-  tellsTickets,
+  namesBefore,
+  namesTickets,
   wordsOf,
 } from "./header-words.ts";
 import { allRowsText, alsoText, ask, inner, rowsText, template, templateText } from "./notes.ts";
@@ -24,10 +24,10 @@ export function eventRule({ find, ticket }: Columns): Entry {
   const key = "eventId";
   const [event, ...others] = find("eventId").filter((column) => column !== ticket);
   if (event === undefined) return { key, value: ask("the id of the event: no column has such a name") };
-  const told = `${differText(event)}${alsoText(others)}`;
+  const shown = `${differText(event)}${alsoText(others)}`;
   return isEventIdName(event.name)
-    ? { key, value: template(event), note: `guess by name: ${told}` }
-    : { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${told}` };
+    ? { key, value: template(event), note: `guess by name: ${shown}` }
+    : { key, value: ask("the id of the event"), note: `or ${templateText(event)}, if that is one: ${shown}` };
 }
 
 /** The id of what is sold, which is different in every row. */
@@ -93,7 +93,7 @@ export function knownTicketRule({ all, find }: Columns): Entry {
   const columns = find("ticketId");
   const ticket =
     // A column named only "id" may hold the id of the scan, or of the refund.
-    columns.find(({ name }) => tellsTickets(name) || /^(?:publicid|code|codice|codigo)$/.test(joinedWords(name))) ??
+    columns.find(({ name }) => namesTickets(name) || /^(?:publicid|code|codice|codigo)$/.test(joinedWords(name))) ??
     columns.find(({ name }) => isIdName(name) && !isIdOfOther(name) && wordsOf(name).length > 1) ??
     all.find((column) => fold(column.name) === "nftid" && mayBeId(column));
   if (ticket !== undefined)
@@ -118,7 +118,7 @@ export function userRule(
 ): Entry {
   const found = [...find("userId"), ...all.filter(holdsEmails)];
   const [user, ...others] = new Set(
-    found.filter((column) => column !== ticket && !(isResale && tellsBefore(column.name))),
+    found.filter((column) => column !== ticket && !(isResale && namesBefore(column.name))),
   );
   if (user === undefined) return { key: "userId", value: ask(what) };
   const note = `guess: filled in ${user.filled} of ${rowsText(user.rows)}${alsoText(others)}`;

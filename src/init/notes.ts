@@ -8,7 +8,7 @@ import type { Column } from "./evidence.ts";
 /** What only the user knows. */
 export const ask = (what: string): Value => ({ inQuotes: placeholder(what) });
 
-/** Values and names told in comments. */
+/** How many values a comment shows. */
 export const MOST_VALUES = 40;
 
 export function valuesText({ values, filled, rows }: Column): string {
@@ -21,7 +21,7 @@ export function valuesText({ values, filled, rows }: Column): string {
 }
 
 /** Every value of the column, as a comment. */
-export const valuesTold = (column: Column, more = ""): Comment => ({
+export const valuesShown = (column: Column, more = ""): Comment => ({
   comment: `# ${cleanText(column.name, 40)} in this file: ${valuesText(column)}${more}`,
 });
 

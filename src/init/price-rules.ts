@@ -6,7 +6,7 @@ import { divideAmount } from "../map/amount.ts";
 import { type Columns, unreadPrice } from "./columns.ts";
 import { flow, type Line, type Value } from "./config-text.ts";
 import { type Amounts, type Column, textIn } from "./evidence.ts";
-import { minorUnitsIn, says, tellsOrder, tellsTicketPrice } from "./header-words.ts";
+import { minorUnitsIn, namesOrder, namesTicketPrice, says } from "./header-words.ts";
 import { alsoText, ask, choice, inner, rowsText, template } from "./notes.ts";
 
 /** One way to make the price of a ticket from a column. */
@@ -71,7 +71,7 @@ function dividersOf(
   quantity: Column | undefined,
   rows: Columns["rows"],
 ): readonly (Column | undefined)[] {
-  if (quantity === undefined || tellsTicketPrice(column.name)) return [undefined];
+  if (quantity === undefined || namesTicketPrice(column.name)) return [undefined];
   const filled = rows.filter((cells) => textIn(cells, column) !== "" && textIn(cells, quantity) !== "");
   // The price of one ticket is the same for different numbers of tickets.
   const isAlike = [...Map.groupBy(filled, (cells) => textIn(cells, column))].some(
@@ -91,7 +91,7 @@ function questionOfOrder(price: Column, columns: Columns, quantity: Column | und
   const name = cleanText(price.name, 40);
   const why =
     (quantity === undefined ? sharedInOrders(price, columns) : undefined) ??
-    (ticketLists === undefined || tellsTicketPrice(price.name)
+    (ticketLists === undefined || namesTicketPrice(price.name)
       ? undefined
       : `a row may have several ${cleanText(ticketLists, 40)} and one ${name}`);
   if (why === undefined) return undefined;
@@ -109,7 +109,7 @@ function sharedInOrders(price: Column, { all, rows, ticket }: Columns): string |
   const name = cleanText(price.name, 40);
   const mayBeOrders = says(price.name, "inAll", "inOrder");
   for (const column of all) {
-    if (column === ticket || column === price || !tellsOrder(column.name) || column.values.size === column.filled)
+    if (column === ticket || column === price || !namesOrder(column.name) || column.values.size === column.filled)
       continue;
     const filled = rows.filter((cells) => textIn(cells, column) !== "");
     const orders = [...Map.groupBy(filled, (cells) => textIn(cells, column))]
@@ -144,7 +144,7 @@ function questionOfAmounts(price: Column, currency: Column | undefined): Questio
 /** A sign and the code that it stands for are one. */
 const CODES: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
 
-/** What a column counts; `hundredths` of `?` where they may be other parts of the currency's unit. */
+/** What a column counts, and by what whole units are made of it; that is asked where it depends on the currency. */
 interface Unit {
   readonly said: string;
   readonly divide?: number;

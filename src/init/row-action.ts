@@ -4,7 +4,7 @@ import { ACTION_NAMES, ACTIONS, type ActionName, isActionName } from "../actions
 import { actionOfFileName, fieldsOf, missingFields, readColumns } from "../map/columns.ts";
 import { type Columns, fieldColumns } from "./columns.ts";
 import type { Evidence } from "./evidence.ts";
-import { actionInFileName, mayTellSale, says, tellsSale, timeKindOf } from "./header-words.ts";
+import { actionInFileName, mayNameSale, namesSale, says, timeKindOf } from "./header-words.ts";
 
 /** What the rows are taken for. */
 export interface Taken {
@@ -50,7 +50,7 @@ function namedLike(
   const isEvent = ACTIONS[best].about === "event";
   // Sales name their event too; taken for a list of events, they would be lost.
   const beside = evidence.columns.filter((column) => ![...named.values()].includes(column));
-  if (isEvent && beside.some(({ name }) => mayTellSale(name))) return undefined;
+  if (isEvent && beside.some(({ name }) => mayNameSale(name))) return undefined;
   const why = `guess: most of its fields are there${others.length === 0 ? "" : `; ${others.slice(0, 3).join(", ")} could be meant too`}`;
   if (isEvent || best === "soldTicket" || best === "updateTicket" || (best === "claimedTicket" && named.has("to")))
     return { action: best, why, isNamed: true };
@@ -75,7 +75,7 @@ function spokenOf({ fileName, columns }: Evidence, { prices, all, order, currenc
   const mayBeEvents =
     find("eventName").length > 0 &&
     (currency !== undefined || (find("userId").length === 0 && find("startTime").length > 0));
-  const ofSales = columns.filter(({ name }) => mayTellSale(name));
+  const ofSales = columns.filter(({ name }) => mayNameSale(name));
   if (mayBeEvents && isUnpriced && order === undefined && ofSales.length === 0)
     return { action: "newEvent", why: "guess: the file holds events" };
   // Sales may name a device too, but also the buyer.
@@ -91,7 +91,7 @@ function spokenOf({ fileName, columns }: Evidence, { prices, all, order, currenc
       action: "scannedTicket",
       why: "guess: the file holds scans; checkedInTicket, which ends a ticket's life, could be meant too",
     };
-  return !mayBeEvents || ofSales.some(({ name }) => tellsSale(name))
+  return !mayBeEvents || ofSales.some(({ name }) => namesSale(name))
     ? { action: "soldTicket", why: "guess: nothing says that the file holds anything but sales" }
     : {
         action: "soldTicket",

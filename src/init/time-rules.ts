@@ -218,7 +218,7 @@ export function zoneLines(times: readonly Column[], all: readonly Column[]): rea
   const zones = all.find(
     (column) => wordsOf(column.name).some((word) => ZONE_NAME.test(word)) && areMost(column, (text) => ZONE.test(text)),
   );
-  const told =
+  const shown =
     zones === undefined
       ? ""
       : `. ${cleanText(zones.name, 40)} names ${cleanText([...zones.values.keys()].slice(0, 5).join(", "), 120)}: where rows differ, each zone needs an action of its own, with when and with zone in its times`;
@@ -226,7 +226,7 @@ export function zoneLines(times: readonly Column[], all: readonly Column[]): rea
   return [
     {
       key: "zone",
-      value: ask(`the time zone of ${name} and other times that name none, such as Europe/Berlin${told}`),
+      value: ask(`the time zone of ${name} and other times that name none, such as Europe/Berlin${shown}`),
     },
   ];
 }
