@@ -96,6 +96,4 @@ async function itemsIn(
 const toAdopted = (adopted: readonly KnownAction[], settlements: FoundAction["settlements"]): readonly FoundAction[] =>
   adopted.map(({ subject, kind, mark, run, runId, chunk, place, position }) => ({
     ...{ subject, kind, mark, run, runId, chunk, place, position, outcome: "adopted", attempts: [], settlements },
-    ...{ chunkState: undefined, source: undefined, line: undefined, promise: undefined, response: undefined },
-    ...{ json: undefined, answeredAt: undefined },
   }));

@@ -304,14 +304,15 @@ export interface Settlement extends By {
 export interface FoundAction
   extends Pick<KnownAction, keyof Identity | "run" | "runId" | "chunk" | "place" | "position"> {
   readonly outcome: Item["outcome"] | "adopted";
-  readonly chunkState: ChunkState | undefined;
-  readonly source: string | undefined;
-  readonly line: number | undefined;
-  readonly promise: string | undefined;
-  readonly response: string | undefined;
+  /** What follows is not there for one that was adopted. */
+  readonly chunkState?: ChunkState | undefined;
+  readonly source?: string | undefined;
+  readonly line?: number | undefined;
+  readonly promise?: string | undefined;
+  readonly response?: string | undefined;
   /** `{action, data}` as it was sent; undefined once pruned, and where it was adopted or imported. */
-  readonly json: string | undefined;
-  readonly answeredAt: string | undefined;
+  readonly json?: string | undefined;
+  readonly answeredAt?: string | undefined;
   readonly attempts: readonly Attempt[];
   readonly settlements: readonly Settlement[];
 }

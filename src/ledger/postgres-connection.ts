@@ -36,6 +36,9 @@ export interface Reply {
 /** What a session does not leave to the server's settings. Those that a version does not know are passed over. */
 const SETTINGS = {
   TimeZone: "UTC",
+  // Otherwise a NULL among many rows would be a text, and a backslash in a statement would mean something.
+  array_nulls: "on",
+  standard_conforming_strings: "on",
   client_min_messages: "warning",
   default_transaction_isolation: "read committed",
   // A statement of the ledger takes less time than compiling it does, whatever the server expects.
